@@ -1,0 +1,67 @@
+# Every target makes its own virtual environment first; nothing needs to be installed by hand
+# but Python >= 3.11 and make.  `make demo` and `make test` are the two commands to know.
+
+VENV     ?= .venv
+EXTRAS   ?= dev
+WORKERS  ?= 2
+COVERAGE ?= 95
+PYTEST_ARGS ?=
+
+BIN  := $(VENV)/bin
+DEV  := $(VENV)/.installed-$(EXTRAS)
+GPU  := $(VENV)/.installed-dev-gpu
+PEER := $(VENV)/.installed-dev-bench
+CODE := src tests bench examples tools
+
+.PHONY: help demo test test-slow test-gpu bench lint format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       train on the bundled digits and print what was done (under a minute)"
+	@echo "make test       lint, types, the fast tests with coverage, README and examples"
+	@echo "make test-slow  the slow tests too (real data from MERCER_DATA, where present)"
+	@echo "make test-gpu   the tests that need a CUDA device"
+	@echo "make bench      every speed and memory claim, side by side with its peer"
+	@echo "make lint       ruff and mypy;  make format  rewrites;  make clean  removes what make made"
+
+$(DEV): pyproject.toml tools/venv.sh
+	tools/venv.sh $(VENV) $(EXTRAS)
+	touch $@
+
+$(GPU): pyproject.toml tools/venv.sh
+	tools/venv.sh $(VENV) dev,gpu
+	touch $@
+
+$(PEER): pyproject.toml tools/venv.sh
+	tools/venv.sh $(VENV) dev,bench
+	touch $@
+
+demo: $(DEV)
+	$(BIN)/python examples/demo.py
+
+lint: $(DEV)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+
+format: $(DEV)
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+# The README, CONTRIBUTING and the examples are run by tests, so they are part of this.
+# Compiled functions are invisible to the tracer and excluded by decorator (see pyproject.toml).
+test: lint
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --cov-fail-under=$(COVERAGE) $(PYTEST_ARGS)
+
+test-slow: $(DEV)
+	$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
+
+test-gpu: $(GPU)
+	$(BIN)/python -m pytest -m gpu $(PYTEST_ARGS)
+
+bench: $(PEER)
+	$(BIN)/python bench/run.py $(BENCH)
+
+clean:
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests bench examples tools -name __pycache__ -type d -prune -exec rm -rf {} +
