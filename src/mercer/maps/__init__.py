@@ -1,0 +1,65 @@
+"""φ: x ↦ (φ₁(x), φ₂(x), …), explicit feature maps as scikit-learn transformers.
+
+Exact maps have φ(x)·φ(z) = k(x, z); approximate ones come close, at a width you choose.
+
+================================  ==========================================================
+`PolynomialMap`                   all monomials: (x·z + c)^d, exact
+`TaylorGaussianMap`               the Gaussian's Taylor series, cut off
+`RandomFourierMap`                cos and sin of random frequencies: shift-invariant kernels
+`NystromMap`                      Mercer's eigenfunctions on a sample: any kernel
+`TensorSketchMap`                 (x·z + c)^d, hashed: wide or sparse input
+`ExplicitMap`                     the map a kernel itself knows
+`PolarMap`                        radius and angle
+`SpectrumRepair`                  an indefinite kernel matrix made positive semi-definite
+================================  ==========================================================
+
+The names load on first use, so that the helpers here serve the kernels without scikit-learn.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mercer.maps.explicit import ExplicitMap
+    from mercer.maps.fourier import RandomFourierMap
+    from mercer.maps.nystrom import NystromMap
+    from mercer.maps.polar import PolarMap
+    from mercer.maps.polynomial import PolynomialMap, TaylorGaussianMap
+    from mercer.maps.sketch import TensorSketchMap
+    from mercer.maps.spectrum import SpectrumRepair
+
+_WHERE = {
+    "ExplicitMap": "explicit",
+    "NystromMap": "nystrom",
+    "PolarMap": "polar",
+    "PolynomialMap": "polynomial",
+    "RandomFourierMap": "fourier",
+    "SpectrumRepair": "spectrum",
+    "TaylorGaussianMap": "polynomial",
+    "TensorSketchMap": "sketch",
+}
+
+__all__ = [
+    "ExplicitMap",
+    "NystromMap",
+    "PolarMap",
+    "PolynomialMap",
+    "RandomFourierMap",
+    "SpectrumRepair",
+    "TaylorGaussianMap",
+    "TensorSketchMap",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,193 @@
+"""Maps made of monomials: the polynomial kernel exactly, the Gaussian by its Taylor series."""
+
+from __future__ import annotations
+
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from mercer.maps._base import FeatureMap
+from mercer.maps._checks import count, fits, nonnegative
+from mercer.maps._monomials import Monomials
+
+# `Monomials.weights` holds this many arrays as long as one row of output while it is built.
+_ARRAYS_TO_FIT = 6
+
+
+class _PowerSeriesMap(FeatureMap):
+    """φ with φ(x)·φ(z) = f(x) f(z) Σₙ aₙ (x·z)ⁿ. A subclass gives the aₙ and the rows' scale."""
+
+    _takes_sparse = True
+    _instead = ""
+
+    def _coefficients(self) -> list[float]:
+        raise NotImplementedError
+
+    def _scaled(self, X: Any) -> tuple[Any, NDArray[Any] | None]:
+        """The rows the monomials are taken of, and f(x) for each of them."""
+        return X, None
+
+    def _fit(self, X: Any) -> None:
+        monomials = Monomials(X.shape[1], self._coefficients())
+        if not issparse(X):
+            size = X.dtype.itemsize
+            fits(1, monomials.n_out, monomials.n_out * size * _ARRAYS_TO_FIT, self._instead)
+            monomials.weights  # noqa: B018  (computed once, here, and kept)
+        self._monomials = monomials
+        self.n_output_features_ = monomials.n_out
+
+    def _transform(self, X: Any) -> Any:
+        monomials = self._monomials
+        n, width, size = X.shape[0], monomials.n_out, X.dtype.itemsize
+        X, zeroth = self._scaled(X)
+        if issparse(X):
+            if width > np.iinfo(np.int64).max:
+                raise ValueError(f"{width} features are more than a sparse matrix can number")
+            fits(n, width, monomials.sparse_nnz(X) * (size + 8), self._instead)
+            return monomials.sparse(X, zeroth)
+        fits(n, width, max(n * size, size * _ARRAYS_TO_FIT) * width, self._instead)
+        return monomials.dense(X, zeroth)
+
+    @property
+    def powers_(self) -> NDArray[np.int64]:
+        """The exponents, one row a feature and one column an input."""
+        check_is_fitted(self)
+        return self._monomials.powers()
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """The number each monomial is multiplied by."""
+        check_is_fitted(self)
+        return self._monomials.weights.copy()
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """`x0^2`, `x0 x1`, …: the monomials, without their weights."""
+        check_is_fitted(self, "n_features_in_")
+        names = _check_feature_names_in(self, input_features)
+        return np.asarray(self._monomials.names(list(names)), dtype=object)
+
+
+class PolynomialMap(_PowerSeriesMap):
+    """φ(x)·φ(z) = (x·z + c)^d: all monomials of degree d (up to d if c > 0), each weighted.
+
+    A monomial x₁^m₁ x₂^m₂ … of degree n has weight √(C(d, n) c^(d−n) · n!/(m₁! m₂! …)). With c = 0
+    only n = d is left, C(d + m − 1, d) features of m inputs. Monomials come in increasing degree,
+    and within one degree in the order x₀², x₀x₁, x₁².
+
+    Parameters
+    ----------
+    degree : int, default 2
+        d.
+    offset : float, default 0.0
+        c ≥ 0.
+
+    Attributes
+    ----------
+    n_output_features_ : int
+        The length of φ(x), exactly.
+    powers_, weights_ : ndarray
+        The exponents and the weight of every feature.
+
+    Examples
+    --------
+    Lectures 001 and 002 write out d = 2 in two variables:
+
+    >>> from mercer.maps import PolynomialMap
+    >>> phi = PolynomialMap(degree=2)
+    >>> phi.fit_transform([[1.0, 2.0], [3.0, 0.0]])
+    array([[1.        , 2.82842712, 4.        ],
+           [9.        , 0.        , 0.        ]])
+    >>> phi.get_feature_names_out(["a", "b"])
+    array(['a^2', 'a b', 'b^2'], dtype=object)
+    """
+
+    _instead = (
+        "Use the kernel Polynomial(degree, offset), which never builds φ, or TensorSketchMap, "
+        "whose width you choose."
+    )
+
+    def __init__(self, degree: int = 2, offset: float = 0.0):
+        self.degree = degree
+        self.offset = offset
+
+    def _coefficients(self) -> list[float]:
+        d = count("degree", self.degree)
+        c = nonnegative("offset", self.offset, "(x·z + offset)^degree has no map below 0")
+        if c == 0.0:
+            return [0.0] * d + [1.0]
+        try:
+            return [comb(d, n) * c ** (d - n) for n in range(d + 1)]
+        except OverflowError:
+            raise ValueError(f"the weights of the monomials of degree {d} overflow") from None
+
+
+class TaylorGaussianMap(_PowerSeriesMap):
+    """φ(x) = exp(−‖x‖²/2σ²) · (ψ₀(x), …, ψₙ(x)/√(n! σ²ⁿ), …), n ≤ order; ψₙ(x)·ψₙ(z) = (x·z)ⁿ.
+
+    The series of lecture 001 behind the Gaussian exp(−‖x−z‖²/2σ²), cut off after `order`. It is
+    good where ‖x‖‖z‖/σ² is not much more than `order`, and from below on the diagonal.
+
+    Parameters
+    ----------
+    sigma : float or array of one per column, default 1.0
+        σ > 0.
+    order : int, default 4
+        The highest degree that is kept; 0 keeps only exp(−‖x‖²/2σ²).
+
+    Attributes
+    ----------
+    n_output_features_ : int
+        C(m + order, order) for m inputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.maps import TaylorGaussianMap
+    >>> X = np.array([[0.0, 1.0], [0.5, 0.5]])
+    >>> for order in (1, 2, 4, 8):
+    ...     F = TaylorGaussianMap(order=order).fit_transform(X)
+    ...     print(order, round(float(F[0] @ F[1]), 6))
+    1 0.70855
+    2 0.767596
+    4 0.778667
+    8 0.778801
+    >>> round(float(np.exp(-0.25)), 6)
+    0.778801
+    """
+
+    _instead = "Use the kernel Gaussian(sigma), RandomFourierMap or NystromMap, or a lower order."
+
+    def __init__(self, sigma: Any = 1.0, order: int = 4):
+        self.sigma = sigma
+        self.order = order
+
+    def _coefficients(self) -> list[float]:
+        return [1 / factorial(n) for n in range(count("order", self.order, minimum=0) + 1)]
+
+    def _fit(self, X: Any) -> None:
+        sigma = np.asarray(self.sigma, dtype=np.float64)
+        if sigma.shape not in ((), (X.shape[1],)):
+            raise ValueError(
+                f"sigma must be one number or one per column ({X.shape[1]}), "
+                f"not of shape {sigma.shape}"
+            )
+        if not (np.isfinite(sigma).all() and (sigma > 0).all()):
+            raise ValueError(f"sigma must be positive and finite, not {self.sigma!r}")
+        self._scale = 1.0 / sigma
+        super()._fit(X)
+
+    def _scaled(self, X: Any) -> tuple[Any, NDArray[Any] | None]:
+        scale = self._scale.astype(X.dtype)
+        if issparse(X):
+            X = X.copy()
+            X.data *= scale[X.indices] if scale.ndim else scale
+        else:
+            X = X * scale
+        # A norm that overflows belongs to a point where φ is 0.
+        with np.errstate(over="ignore", under="ignore"):
+            return X, np.exp(-0.5 * row_norms(X, squared=True)).astype(X.dtype)
