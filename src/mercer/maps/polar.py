@@ -1,0 +1,117 @@
+"""Radius and angle of two columns, as lecture 002 proposes for two interlocking spirals."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
+
+from mercer.maps._base import FeatureMap
+
+
+class PolarMap(FeatureMap):
+    """(x₁, x₂) = (r sin φ, r cos φ)  ↦  (r, φ), or (cos(φ − ωr), sin(φ − ωr)).
+
+    The angle is the lecture's: φ = 0 along x₂ and φ = π/2 along x₁, in (−π, π], and 0 at the
+    origin. Along a spiral that turns by ω radians per unit of radius φ − ωr is constant, so with
+    ``winding=ω`` each arm of a set of spirals becomes one point of the unit circle, and arms
+    become linearly separable.
+
+    Parameters
+    ----------
+    columns : pair of int or str, default (0, 1)
+        The columns taken as x₁ and x₂; names where X is a DataFrame. All others are passed
+        through, after the two new ones.
+    winding : float, optional
+        ω. Without it the new columns are r and φ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.maps import PolarMap
+    >>> PolarMap().fit_transform([[0.0, 2.0], [3.0, 0.0]])
+    array([[2.        , 0.        ],
+           [3.        , 1.57079633]])
+
+    Two arms that turn by 2 radians a unit:
+
+    >>> r = np.array([1.0, 2.0, 3.0])
+    >>> arm = np.column_stack([r * np.sin(2 * r), r * np.cos(2 * r)])
+    >>> phi = PolarMap(winding=2.0).fit(arm)
+    >>> np.round(phi.transform(arm)[:, 0], 12), np.round(phi.transform(-arm)[:, 0], 12)
+    (array([1., 1., 1.]), array([-1., -1., -1.]))
+    """
+
+    _min_features = 2
+
+    def __init__(self, columns: Any = (0, 1), winding: float | None = None):
+        self.columns = columns
+        self.winding = winding
+
+    def _fit(self, X: Any) -> None:
+        if self.winding is not None and not (
+            isinstance(self.winding, Real) and np.isfinite(float(self.winding))
+        ):
+            raise ValueError(f"winding must be a finite number or None, not {self.winding!r}")
+        if isinstance(self.columns, str) or len(self.columns) != 2:
+            raise ValueError(f"columns must be two columns, not {self.columns!r}")
+        first, second = (self._index(c, X.shape[1]) for c in self.columns)
+        if first == second:
+            raise ValueError(f"columns must be two different columns, not {self.columns!r}")
+        self._pair = (first, second)
+        self._rest = [j for j in range(X.shape[1]) if j not in (first, second)]
+
+    def _index(self, column: Any, n_features: int) -> int:
+        if isinstance(column, str):
+            names = list(getattr(self, "feature_names_in_", []))
+            if column not in names:
+                known = f"the columns are {names}" if names else "X has no column names"
+                raise ValueError(f"there is no column {column!r}: {known}")
+            return names.index(column)
+        if isinstance(column, bool) or not isinstance(column, Integral):
+            raise TypeError(f"a column is an index or a name, not {column!r}")
+        column = int(column)
+        if not -n_features <= column < n_features:
+            raise ValueError(f"there is no column {column} in an X of {n_features} columns")
+        return column % n_features
+
+    def _transform(self, X: Any) -> NDArray[Any]:
+        x1, x2 = X[:, self._pair[0]], X[:, self._pair[1]]
+        # arctan2 takes −0.0 for a side of the cut; adding 0.0 makes it the 0 it equals.
+        r, angle = np.hypot(x1, x2), np.arctan2(x1 + 0.0, x2 + 0.0)
+        out = np.empty_like(X, order="C")
+        if self.winding is None:
+            out[:, 0], out[:, 1] = r, angle
+        else:
+            turned = angle - X.dtype.type(self.winding) * r
+            out[:, 0], out[:, 1] = np.cos(turned), np.sin(turned)
+        out[:, 2:] = X[:, self._rest]
+        return out
+
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        """(r, φ) ↦ (r sin φ, r cos φ), each column back in its place. Needs ``winding=None``."""
+        check_is_fitted(self)
+        if self.winding is not None:
+            raise ValueError("with a winding the radius is gone: the map cannot be inverted")
+        X = check_array(X, dtype=(np.float64, np.float32))
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} columns, and the map gives {self.n_features_in_}")
+        out = np.empty_like(X, order="C")
+        out[:, self._pair[0]] = X[:, 0] * np.sin(X[:, 1])
+        out[:, self._pair[1]] = X[:, 0] * np.cos(X[:, 1])
+        out[:, self._rest] = X[:, 2:]
+        return out
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """`r` and `phi`, or `cos(phi-2r)` and `sin(phi-2r)`; then the columns passed through."""
+        check_is_fitted(self, "n_features_in_")
+        names = _check_feature_names_in(self, input_features)
+        if self.winding is None:
+            new = ["r", "phi"]
+        else:
+            turned = f"phi{-self.winding:+g}r"
+            new = [f"cos({turned})", f"sin({turned})"]
+        return np.asarray(new + [names[j] for j in self._rest], dtype=object)
