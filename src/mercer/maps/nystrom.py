@@ -1,0 +1,157 @@
+"""Mercer's expansion k(x, z) = Σ λᵢ φᵢ(x) φᵢ(z), with the eigenfunctions found on a sample."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.maps._base import KernelMap, dtype_of, n_rows
+from mercer.maps._checks import count, fits
+
+
+class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
+    """φ(x) = (√λᵢ φᵢ(x))ᵢ, φᵢ(x) = Σⱼ uᵢⱼ k(xⱼ, x) / λᵢ, where K u = λ u on a sample x₁, …, xₘ.
+
+    The eigenvectors u of the sample's kernel matrix, continued to all x, take the place of Mercer's
+    eigenfunctions. φ(x)·φ(z) = k(x, z) wherever x or z is in the sample, so with all points in it
+    the kernel matrix comes back exactly, whatever its rank; elsewhere it is the projection on the
+    sample's span. Directions in which K is zero up to rounding are left out.
+
+    Parameters
+    ----------
+    kernel : Kernel, expression string, function of two examples or "precomputed"
+        k. With "precomputed" the rows given are k(x, all training points).
+    n_components : int or None, default 100
+        m, the size of the sample (all points, if there are not more). None takes all points.
+    random_state : int, RandomState or None
+        Draws the sample.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_out,)
+        λ, the non-zero eigenvalues of the sample's kernel matrix, largest first. λ/m estimate the
+        eigenvalues of the integral operator of k under the distribution of the data.
+    eigenvectors_ : ndarray of shape (m, n_out)
+        u, as columns.
+    component_indices_ : ndarray of shape (m,)
+        The rows of X that are the sample.
+    components_ : array
+        The sample itself (None with "precomputed").
+    kernel_ : Kernel
+        k, with a string parsed and a function wrapped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.maps import NystromMap
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> phi = NystromMap("gaussian(1)", n_components=None).fit(X)
+    >>> phi.eigenvalues_.round(4)
+    array([1.9281, 0.8647, 0.2072])
+    >>> F = phi.transform(X)
+    >>> (F @ F.T).round(4)
+    array([[1.    , 0.6065, 0.1353],
+           [0.6065, 1.    , 0.6065],
+           [0.1353, 0.6065, 1.    ]])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(1)",
+        n_components: int | None = 100,
+        *,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _fit(self, X: Any) -> None:
+        n = n_rows(X)
+        m = n if self.n_components is None else min(n, count("n_components", self.n_components))
+        if self._precomputed and X.shape[1] != n:
+            raise ValueError(f"a precomputed kernel matrix must be square, not {X.shape}")
+        fits(m, m, 3 * m * m * 8, "Take a smaller n_components.")
+        random = check_random_state(self.random_state)
+        # All points keep their order: there is nothing to draw.
+        chosen = np.arange(n) if m == n else random.permutation(n)[:m]
+        self.component_indices_ = chosen
+        self._dtype = dtype_of(X)
+        if self._precomputed:
+            self.components_ = None
+            K = X[chosen][:, chosen]
+            K = K.toarray() if hasattr(K, "toarray") else K
+        else:
+            self.components_ = _select(X, chosen)
+            # In double precision, so that eigenvalues which are 0 do not come out as noise.
+            K = self.kernel_(_in_precision(self.components_, np.float64))
+        self._decompose(np.asarray(K, dtype=np.float64))
+
+    def _decompose(self, K: NDArray[np.float64]) -> None:
+        values, vectors = np.linalg.eigh((K + K.T) / 2)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        # 1/√λ multiplies the rounding of k(x, xⱼ), in the precision of the data, too.
+        eps = max(len(K) * np.finfo(np.float64).eps, np.finfo(self._dtype).eps)
+        zero = eps * np.abs(values).max()
+        if values[-1] < -zero:
+            warnings.warn(
+                f"{self.kernel_!r} is not positive semi-definite on the sample (an eigenvalue is "
+                f"{values[-1]:.3g}, the largest {values[0]:.3g}): the negative part is left out",
+                UserWarning,
+                stacklevel=4,
+            )
+        kept = values > zero
+        if not kept.any():
+            raise ValueError(f"{self.kernel_!r} has no positive eigenvalue on the sample")
+        self.eigenvalues_ = values[kept]
+        self.eigenvectors_ = np.ascontiguousarray(vectors[:, kept])
+        self._n_features_out = int(kept.sum())
+
+    def _transform(self, X: Any) -> NDArray[Any]:
+        return self._project(X, np.sqrt(self.eigenvalues_))
+
+    def eigenfunctions(self, X: Any) -> NDArray[Any]:
+        """φᵢ(x), without √λᵢ: k(x, z) ≈ Σ λᵢ φᵢ(x) φᵢ(z). On the sample they are the vectors u."""
+        check_is_fitted(self)
+        return self._project(self._rows(X, reset=False), self.eigenvalues_)
+
+    def _project(self, X: Any, divisor: NDArray[np.float64]) -> NDArray[Any]:
+        out = dtype_of(X)
+        n, width = n_rows(X), self._n_features_out
+        fits(n, width, n * width * out.itemsize, "Take fewer rows or a smaller n_components.")
+        # What was cut off as rounding depends on the precision of fit, so that is used here too.
+        X = _in_precision(X, self._dtype)
+        coefficients = (self.eigenvectors_ / divisor).astype(self._dtype)
+        if self._precomputed:
+            product = X[:, self.component_indices_] @ coefficients
+        else:
+            product = self.kernel_.gram(X, self.components_) @ coefficients
+        return np.asarray(product, dtype=out)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+
+def _select(X: Any, chosen: NDArray[Any]) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[chosen]
+    return X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
+
+
+def _in_precision(X: Any, dtype: Any) -> Any:
+    """Rows of floating-point numbers in this precision; other examples as they are."""
+    return (
+        X.astype(dtype, copy=False) if getattr(X, "dtype", None) in (np.float32, np.float64) else X
+    )
