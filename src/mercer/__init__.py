@@ -1,0 +1,80 @@
+"""Mercer: kernel machines with proofs, at the speed of the matrix product under them.
+
+>>> import mercer
+>>> k = 0.5 * mercer.Gaussian(sigma=2.0) + mercer.Polynomial(2, offset=1.0)
+>>> bool(k.prove())
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "mercer._config": ["config", "get_config"],
+    "mercer.kernels": [
+        "Anova",
+        "ArcCosine",
+        "BSpline",
+        "Bilinear",
+        "ChiSquared",
+        "Constant",
+        "Cosine",
+        "Delta",
+        "Epanechnikov",
+        "FromFeatures",
+        "Gaussian",
+        "Hamming",
+        "Intersection",
+        "Kernel",
+        "Laplacian",
+        "Linear",
+        "Matern",
+        "NegativeSquaredDistance",
+        "Periodic",
+        "Polynomial",
+        "Precomputed",
+        "RationalQuadratic",
+        "Sigmoid",
+        "Similarity",
+        "SquaredDistance",
+        "Tanimoto",
+        "Tricube",
+        "Uniform",
+        "Wendland",
+        "parse",
+    ],
+    "mercer.gram": ["Gram", "distance_to_mean"],
+    "mercer.proof": [
+        "Counterexample",
+        "Proof",
+        "Undecided",
+        "fourier_check",
+        "prove",
+        "repair",
+    ],
+    "mercer.expansion": ["KernelExpansion"],
+    "mercer.learners": ["KernelPerceptron", "Perceptron"],
+}
+_MODULES = ["formula", "gram", "kernels", "learners", "maps", "proof", "solvers", "testing", "theory"]
+_HOME = {name: module for module, names in _WHERE.items() for name in names}
+
+__all__ = sorted([*_HOME, *_MODULES, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    """Names load on first use (PEP 562): ``import mercer`` alone imports NumPy at most."""
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module(f"mercer.{name}")
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,146 @@
+"""Settings: memory, threads, device, precision, progress; global, or for one ``with`` block."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Self
+
+_UNITS = {"": 1, "B": 1}
+_UNITS |= {p + "B": 1000**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
+_UNITS |= {p + "IB": 1024**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings in force. `memory` None means three quarters of what is free right now."""
+
+    memory: int | None = None
+    threads: int | None = None
+    device: str = "cpu"
+    precision: str = "high"
+    progress: bool = True
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.memory if self.memory is not None else int(0.75 * _free_memory())
+
+    @property
+    def n_threads(self) -> int:
+        return self.threads if self.threads is not None else len(os.sched_getaffinity(0))
+
+
+_global = Settings()
+_local: ContextVar[Settings | None] = ContextVar("mercer_settings", default=None)
+
+
+def get_config() -> Settings:
+    """The settings in force here."""
+    return _local.get() or _global
+
+
+class config:  # noqa: N801 - reads like a function, works as a context manager
+    """Change settings; inside ``with`` they are put back at the end, and other threads keep theirs.
+
+    >>> import mercer
+    >>> with mercer.config(memory="2GB", threads=1):
+    ...     mercer.get_config().memory_bytes
+    2000000000
+    """
+
+    def __init__(
+        self,
+        memory: str | int | None = None,
+        threads: int | None = None,
+        device: str | None = None,
+        precision: str | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        changes: dict[str, Any] = {}
+        if memory is not None:
+            changes["memory"] = parse_bytes(memory)
+        if threads is not None:
+            if not isinstance(threads, int) or threads < 1:
+                raise ValueError(f"threads must be a whole number ≥ 1, got {threads!r}")
+            changes["threads"] = threads
+        if device is not None:
+            if device != "cpu" and not re.fullmatch(r"cuda(:\d+)?", str(device)):
+                raise ValueError(f"device must be 'cpu', 'cuda' or 'cuda:N', got {device!r}")
+            changes["device"] = device
+        if precision is not None:
+            if precision not in ("high", "fast"):
+                raise ValueError(f"precision must be 'high' or 'fast', got {precision!r}")
+            changes["precision"] = precision
+        if progress is not None:
+            changes["progress"] = bool(progress)
+        global _global
+        self._before_global = _global
+        self._before_local = _local.get()
+        self._changes = changes
+        self._token: Token[Settings | None] | None = None
+        # Called plainly it is the global setting; entered, it becomes this block's own.
+        if self._before_local is None:
+            _global = replace(_global, **changes)
+        else:
+            _local.set(replace(self._before_local, **changes))
+
+    def __enter__(self) -> Self:
+        global _global
+        if self._before_local is None:
+            _global = self._before_global
+        else:
+            _local.set(self._before_local)
+        base = self._before_local or self._before_global
+        self._token = _local.set(replace(base, **self._changes))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._token is not None:
+            _local.reset(self._token)
+            self._token = None
+
+
+def parse_bytes(size: str | int) -> int:
+    """Bytes from a number or a text such as "4GB", "512 MiB".
+
+    >>> parse_bytes("1.5GB")
+    1500000000
+    """
+    if isinstance(size, (int, float)) and not isinstance(size, bool):
+        value = float(size)
+    else:
+        match = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?I?B?)\s*", str(size).upper())
+        unit = match and (match[2] if match[2].endswith("B") or not match[2] else match[2] + "B")
+        if not match or unit not in _UNITS or match[1].count(".") > 1:
+            raise ValueError(f"a memory size looks like '4GB' or '512MiB', got {size!r}")
+        value = float(match[1]) * _UNITS[unit]
+    if not value >= 1:
+        raise ValueError(f"the memory limit must be positive, got {size!r}")
+    return int(value)
+
+
+def show_bytes(size: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if abs(size) < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+def _free_memory() -> int:
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

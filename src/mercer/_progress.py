@@ -1,0 +1,74 @@
+"""A progress bar for work that lasts: nothing is shown, or imported, for work that does not."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from mercer._config import get_config
+
+#: Seconds before a bar appears.
+PATIENCE = 1.5
+
+
+class progress:  # noqa: N801 - used as a context manager, reads like a function
+    """``with progress("fit", total) as bar: bar.advance()``; quiet when nobody watches."""
+
+    def __init__(self, what: str, total: float | None) -> None:
+        self.what, self.total = what, total
+        self.done = 0.0
+        self._begin = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+        self._lock = threading.Lock()
+        self._watched = (
+            get_config().progress and sys.stderr.isatty() and _Active.depth.acquire(blocking=False)
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def advance(self, amount: float = 1.0, note: str = "") -> None:
+        self.done += amount
+        if not self._watched or time.monotonic() - self._begin < PATIENCE:
+            return
+        with self._lock:
+            if self._bar is None:
+                self._open()
+            text = f"{self.what} {note}".strip()
+            self._bar.update(self._task, completed=self.done, description=text)
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(self.what, total=self.total)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        if self._watched:
+            _Active.depth.release()
+
+
+class _Active:
+    """Only the outermost piece of work shows a bar."""
+
+    depth = threading.Semaphore(1)

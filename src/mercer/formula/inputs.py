@@ -1,0 +1,305 @@
+"""Input maps: what is done to each row once, before any pair is looked at.
+
+A step takes the rows (an array, a CSR matrix, a DataFrame, a list of objects) and gives the rows
+after it. Steps are values: equal steps are one input, so kernels that share them share statistics.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+class Step:
+    """One map of rows to rows."""
+
+    #: False where a Python function acts: there is no high-precision or generated version of it.
+    renderable = True
+
+    def __call__(self, rows: Any) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FrozenArray:
+    """A read-only array that is compared and hashed by its bytes."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    data: bytes
+
+    @classmethod
+    def of(cls, array: Any) -> FrozenArray:
+        array = np.ascontiguousarray(array)
+        return cls(array.shape, array.dtype.str, array.tobytes())
+
+    @property
+    def array(self) -> np.ndarray:
+        return np.frombuffer(self.data, dtype=self.dtype).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Columns(Step):
+    """Keep some columns, by index or by name."""
+
+    names: tuple[int | str, ...]
+    single: bool = False
+
+    def __call__(self, rows: Any) -> Any:
+        if hasattr(rows, "columns") and hasattr(rows, "iloc"):
+            return self._of_frame(rows)
+        if isinstance(rows, dict):
+            rows = [rows]
+        if isinstance(rows, list) and rows and isinstance(rows[0], dict):
+            return self._of_records(rows)
+        if not hasattr(rows, "shape"):
+            rows = np.asarray(rows)
+        if rows.ndim != 2:
+            raise ValueError(
+                f"on({self._shown}) selects columns of a 2-D array; the data has shape {rows.shape}"
+            )
+        index = [self._position(name, rows.shape[1]) for name in self.names]
+        taken = rows[:, index]
+        return taken[:, 0] if self.single and taken.dtype == object else taken
+
+    def _of_frame(self, frame: Any) -> Any:
+        picked = []
+        for name in self.names:
+            if name in frame.columns:
+                picked.append(frame.columns.get_loc(name))
+            elif isinstance(name, str):
+                raise ValueError(
+                    f"there is no column {name!r}; the columns are {list(frame.columns)[:20]}"
+                )
+            else:
+                picked.append(self._position(name, frame.shape[1]))
+        if self.single and not _is_numeric(frame.iloc[:, picked[0]]):
+            return list(frame.iloc[:, picked[0]])
+        return frame.iloc[:, picked]
+
+    def _of_records(self, records: list[dict]) -> Any:
+        for name in self.names:
+            if name not in records[0]:
+                raise ValueError(f"there is no field {name!r}; the fields are {list(records[0])}")
+        if self.single:
+            values = [record[self.names[0]] for record in records]
+            if all(isinstance(v, (int, float, np.number)) for v in values):
+                return np.asarray(values, dtype=float)[:, None]
+            return values
+        return np.asarray([[record[name] for name in self.names] for record in records])
+
+    def _position(self, name: int | str, width: int) -> int:
+        if isinstance(name, str):
+            raise ValueError(
+                f"on({self._shown}): the column {name!r} is a name, but the data is an array "
+                "without names; give an index, or a DataFrame"
+            )
+        if not -width <= name < width:
+            raise ValueError(f"on({self._shown}): there is no column {name}; there are {width}")
+        return int(name)
+
+    @property
+    def _shown(self) -> str:
+        return repr(self.names[0]) if self.single else repr(list(self.names))
+
+    def __str__(self) -> str:
+        return f"columns {self._shown}"
+
+
+def _is_numeric(series: Any) -> bool:
+    return getattr(series.dtype, "kind", "O") in "biuf"
+
+
+@dataclass(frozen=True)
+class Scale(Step):
+    """x ↦ x / lengths, column by column."""
+
+    lengths: FrozenArray
+
+    def __call__(self, rows: Any) -> Any:
+        lengths = self.lengths.array
+        rows = numeric(rows)
+        if rows.shape[1] != len(lengths):
+            raise ValueError(
+                f"one length per column was given ({len(lengths)} of them), "
+                f"but the data has {rows.shape[1]} columns"
+            )
+        factors = (1.0 / lengths).astype(rows.dtype, copy=False)
+        return rows.multiply(factors).tocsr() if is_sparse(rows) else rows * factors
+
+    def __str__(self) -> str:
+        return "scaled columns"
+
+
+@dataclass(frozen=True)
+class Matrix(Step):
+    """x ↦ x L."""
+
+    matrix: FrozenArray
+
+    def __call__(self, rows: Any) -> Any:
+        matrix = self.matrix.array
+        rows = numeric(rows)
+        if rows.shape[1] != matrix.shape[0]:
+            raise ValueError(
+                f"the matrix has {matrix.shape[0]} rows, but the data has {rows.shape[1]} columns"
+            )
+        return np.asarray(rows @ matrix.astype(rows.dtype, copy=False))
+
+    def __str__(self) -> str:
+        return f"matrix {self.matrix.shape[0]}×{self.matrix.shape[1]}"
+
+
+@dataclass(frozen=True)
+class Unit(Step):
+    """x ↦ x / ‖x‖; a zero vector stays zero."""
+
+    def __call__(self, rows: Any) -> Any:
+        rows = numeric(rows)
+        if is_sparse(rows):
+            norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), dtype=float)).ravel()
+            norms[norms == 0] = 1.0
+            return rows.multiply((1.0 / norms)[:, None]).tocsr().astype(rows.dtype)
+        # Dividing by the largest entry first keeps the squares from overflowing or vanishing.
+        peak = np.max(np.abs(rows), axis=1, keepdims=True, initial=0.0)
+        rows = rows / np.where(peak > 0, peak, 1)
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=float))
+        norms[norms == 0] = 1.0
+        return (rows / norms[:, None]).astype(rows.dtype, copy=False)
+
+    def __str__(self) -> str:
+        return "unit length"
+
+
+@dataclass(frozen=True)
+class NonNegative(Step):
+    """The rows themselves, after a look that no entry is negative."""
+
+    kernel: str
+
+    def __call__(self, rows: Any) -> Any:
+        rows = numeric(rows)
+        values = rows.data if is_sparse(rows) else rows
+        if values.size and values.min() < 0:
+            raise ValueError(
+                f"{self.kernel} is defined for x ≥ 0 only; the data has a negative entry "
+                f"({values.min():g}). Shift or warp the data, or choose another kernel."
+            )
+        return rows
+
+    def __str__(self) -> str:
+        return "x ≥ 0"
+
+
+@dataclass(frozen=True)
+class Categories(Step):
+    """Labels of any type become numbers, the same number for the same label in every call.
+
+    Numbers stay what they are; anything else becomes a 52-bit digest of its text, so that new rows
+    need no table of the labels seen before.
+    """
+
+    def __call__(self, rows: Any) -> Any:
+        if is_sparse(rows):
+            return rows
+        if hasattr(rows, "to_numpy"):
+            rows = rows.to_numpy()
+        rows = np.asarray(rows)
+        if rows.dtype.kind in "biuf":
+            return rows
+        flat = [_digest(value) for value in rows.ravel()]
+        return np.asarray(flat, dtype=float).reshape(rows.shape if rows.ndim > 1 else (-1, 1))
+
+    def __str__(self) -> str:
+        return "categories"
+
+
+def _digest(value: Any) -> float:
+    if value is None or value != value:
+        raise ValueError("a category is missing (None or NaN); fill it in or drop the row")
+    if isinstance(value, (bool, int, float, np.number)):
+        return float(value)
+    text = repr(value if not isinstance(value, str) else str(value)).encode()
+    return float(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 12)
+
+
+@dataclass(frozen=True)
+class Warped(Step):
+    """x ↦ φ(x), a function of the whole set of rows."""
+
+    phi: Callable[[Any], Any]
+    name: str
+    renderable = False
+
+    def __call__(self, rows: Any) -> Any:
+        before = len(rows) if not hasattr(rows, "shape") else rows.shape[0]
+        mapped = self.phi(rows)
+        if not hasattr(mapped, "shape"):
+            mapped = np.asarray(mapped)
+        if mapped.shape[0] != before:
+            raise ValueError(
+                f"warp({self.name}) was given {before} rows and gave back {mapped.shape[0]}; "
+                "φ takes a whole set of rows and gives one row for each"
+            )
+        return mapped[:, None] if mapped.ndim == 1 and mapped.dtype.kind in "biuf" else mapped
+
+    def __str__(self) -> str:
+        return f"warp {self.name}"
+
+
+def is_sparse(rows: Any) -> bool:
+    return hasattr(rows, "tocsr")
+
+
+def numeric(rows: Any) -> Any:
+    """A 2-D floating array or CSR matrix, float32 kept; a clear error for anything else."""
+    if is_sparse(rows):
+        rows = rows.tocsr()
+        return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+    if hasattr(rows, "to_numpy"):
+        rows = rows.to_numpy()
+    if isinstance(rows, (str, bytes)):
+        raise TypeError(
+            f"a kernel on vectors needs a 2-D array of numbers; got {type(rows).__name__}"
+        )
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:
+        raise ValueError(f"the rows do not have the same length: {error}") from None
+    if array.dtype.kind in "OSU":
+        array = _from_objects(array)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"a kernel on vectors needs real numbers; the data has dtype {array.dtype}"
+        )
+    if array.ndim != 2:
+        raise ValueError(
+            f"expected a 2-D array of shape (rows, columns), got shape {array.shape}. "
+            "Use X.reshape(-1, 1) for one column, or X.reshape(1, -1) for one row."
+        )
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    if array.dtype not in (np.float32, np.float64):
+        return array.astype(np.float64)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _from_objects(array: np.ndarray) -> np.ndarray:
+    """Object arrays pass if each entry is a real number; text never does."""
+    if array.dtype.kind != "O":
+        raise TypeError(
+            "a kernel on vectors needs numbers; the data is text. Choose a kernel on strings, "
+            "or select the numeric columns with on([...])"
+        )
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        bad = next((v for v in array.ravel() if not isinstance(v, (int, float, np.number))), None)
+        raise TypeError(
+            "a kernel on vectors needs numbers; the data has dtype object and holds "
+            f"{type(bad).__name__} {bad!r:.60}"
+        ) from None

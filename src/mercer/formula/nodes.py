@@ -1,0 +1,303 @@
+"""The formula: k(x, z) as an expression over a few statistics of the pair (x, z).
+
+A formula is a small immutable tree. Its leaves are numbers, parameters and *pair statistics*
+(x·z, ‖x−z‖², …), each taken over an `Input`: the rows after the maps that act on one row at a
+time. Nodes are interned, so that two equal expressions are the same object: sharing a statistic
+needs no search, and ``is`` is equality.
+
+>>> from mercer.formula.nodes import ROOT, const, sqdist
+>>> f = (const(-0.5) * sqdist(ROOT)).exp()
+>>> f is (const(-0.5) * sqdist(ROOT)).exp()
+True
+>>> f
+exp((-0.5 * sqdist))
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mercer.formula.inputs import Step
+
+_POOL: weakref.WeakValueDictionary[Hashable, Formula] = weakref.WeakValueDictionary()
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Input:
+    """The rows a statistic is taken over: the data after `steps`, each applied once per row."""
+
+    steps: tuple[Step, ...] = ()
+
+    def then(self, *steps: Step) -> Input:
+        return Input(self.steps + steps)
+
+    def __str__(self) -> str:
+        return " → ".join(str(s) for s in self.steps) or "x"
+
+
+ROOT = Input()
+
+
+class Formula:
+    """One node: an operation, the nodes it acts on, and a constant that belongs to it."""
+
+    __slots__ = ("__weakref__", "args", "op", "value")
+    op: str
+    args: tuple[Formula, ...]
+    value: Any
+
+    def __new__(cls, op: str, args: Iterable[Formula] = (), value: Hashable = None) -> Formula:
+        args = tuple(args)
+        # repr keeps 0.0 and -0.0, and 1 and 1.0, apart where equality would merge them.
+        tag = repr(value) if isinstance(value, float) else value
+        key = (op, tuple(id(a) for a in args), tag)
+        with _LOCK:
+            node = _POOL.get(key)
+            if node is None:
+                node = object.__new__(cls)
+                node.op, node.args, node.value = op, args, value
+                _POOL[key] = node
+        return node
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Formula, (self.op, self.args, self.value))
+
+    def __add__(self, other: Formula | float) -> Formula:
+        return Formula("add", (self, as_formula(other)))
+
+    def __mul__(self, other: Formula | float) -> Formula:
+        return Formula("mul", (self, as_formula(other)))
+
+    def __neg__(self) -> Formula:
+        return const(-1.0) * self
+
+    def __sub__(self, other: Formula | float) -> Formula:
+        return self + (-as_formula(other))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: float) -> Formula:
+        return as_formula(other) + (-self)
+
+    def __pow__(self, exponent: int) -> Formula:
+        return Formula("pow", (self,), int(exponent))
+
+    def exp(self) -> Formula:
+        return Formula("exp", (self,))
+
+    def log(self) -> Formula:
+        return Formula("log", (self,))
+
+    def sqrt(self) -> Formula:
+        return Formula("sqrt", (self,))
+
+    def rsqrt(self) -> Formula:
+        """1/√u, and 0 where u is 0 (a zero vector stays a zero vector when normalised)."""
+        return Formula("rsqrt", (self,))
+
+    def over(self, other: Formula | float) -> Formula:
+        """u / v, and 0 where v is 0."""
+        return Formula("div", (self, as_formula(other)))
+
+    def apply(self, op: str, *others: Formula | float) -> Formula:
+        return Formula(op, (self, *map(as_formula, others)))
+
+    def plus(self) -> Formula:
+        """The positive part max(u, 0)."""
+        return self.apply("max", 0.0)
+
+    def walk(self, bodies: bool = True) -> Iterator[Formula]:
+        """Every distinct node below this one, children before parents.
+
+        ``bodies=False`` does not step into the bodies of coordinate-wise reductions.
+        """
+        seen: set[int] = set()
+        stack: list[tuple[Formula, bool]] = [(self, False)]
+        while stack:
+            node, ready = stack.pop()
+            if id(node) in seen:
+                continue
+            if ready:
+                seen.add(id(node))
+                yield node
+                continue
+            stack.append((node, True))
+            if bodies or node.op != "reduce":
+                stack.extend((a, False) for a in reversed(node.args))
+
+    def rebuild(self, table: Callable[[Formula, tuple[Formula, ...]], Formula]) -> Formula:
+        """The same tree with every node replaced bottom-up by ``table(node, new_args)``.
+
+        A reduction's body speaks of coordinates, not of pairs: it is left as it is.
+        """
+        new: dict[int, Formula] = {}
+        for node in self.walk(bodies=False):
+            args = node.args if node.op == "reduce" else tuple(new[id(a)] for a in node.args)
+            new[id(node)] = table(node, args)
+        return new[id(self)]
+
+    def __repr__(self) -> str:
+        return _show(self)
+
+
+def as_formula(value: Formula | float) -> Formula:
+    return value if isinstance(value, Formula) else const(value)
+
+
+def const(value: float) -> Formula:
+    return Formula("const", value=float(value))
+
+
+def param(path: str, value: float) -> Formula:
+    """A number that has a name: the formula can be differentiated in it."""
+    return Formula("param", value=(path, float(value)))
+
+
+def dot(rows: Input) -> Formula:
+    return Formula("dot", value=rows)
+
+
+def sqdist(rows: Input) -> Formula:
+    return Formula("sqdist", value=rows)
+
+
+def l1(rows: Input) -> Formula:
+    return Formula("l1", value=rows)
+
+
+def linf(rows: Input) -> Formula:
+    return Formula("linf", value=rows)
+
+
+def sqnorm(side: str, rows: Input) -> Formula:
+    """‖x‖² (side "x") or ‖z‖² (side "z")."""
+    return Formula("sqnorm", value=(side, rows))
+
+
+def row_function(side: str, function: Any, rows: Input) -> Formula:
+    """f(x) or f(z) for a function of one row."""
+    return Formula("rowfn", value=(side, function, rows))
+
+
+def opaque(leaf: Any, rows: Input) -> Formula:
+    """A kernel that is not a formula: it gives whole blocks."""
+    return Formula("opaque", value=(leaf, rows))
+
+
+def opaque_diagonal(side: str, leaf: Any, rows: Input) -> Formula:
+    return Formula("opaque_diag", value=(side, leaf, rows))
+
+
+X_J = Formula("coord", value="x")
+Z_J = Formula("coord", value="z")
+
+
+def reduce_columns(how: str, body: Formula, rows: Input) -> Formula:
+    """Σⱼ, Πⱼ, maxⱼ or the mean over columns of a body in xⱼ (`X_J`) and zⱼ (`Z_J`)."""
+    if how not in ("sum", "prod", "max", "mean"):
+        raise ValueError(f"columns reduce by sum, prod, max or mean, not {how!r}")
+    return Formula("reduce", (body,), (how, rows))
+
+
+PAIR_STATISTICS = frozenset({"dot", "sqdist", "l1", "linf", "opaque"})
+ROW_STATISTICS = frozenset(
+    {"sqnorm", "rowfn", "opaque_diag", "prepared_norm", "prepared_shift"}
+)
+
+
+def side_of(node: Formula) -> str:
+    """What a statistic or coordinate depends on: "x", "z", "pair", or "" for a constant."""
+    if node.op in PAIR_STATISTICS or node.op == "tile":
+        return "pair"
+    if node.op in ROW_STATISTICS:
+        return str(node.value[0])
+    if node.op == "coord":
+        return str(node.value)
+    return ""
+
+
+def dependence(formula: Formula) -> dict[int, str]:
+    """For each node (by id) below `formula`: "" (constant), "x", "z" or "pair"."""
+    known: dict[int, str] = {}
+    for node in formula.walk():
+        sides = {known[id(a)] for a in node.args} | {side_of(node)}
+        sides.discard("")
+        known[id(node)] = sides.pop() if len(sides) == 1 else ("pair" if sides else "")
+    return known
+
+
+def statistics(formula: Formula) -> list[Formula]:
+    """The distinct statistics of the pair or of a row, in order of first use."""
+    kinds = PAIR_STATISTICS | ROW_STATISTICS | {"reduce"}
+    return [n for n in formula.walk(bodies=False) if n.op in kinds]
+
+
+def at_diagonal(formula: Formula, side: str = "x") -> Formula:
+    """The formula of k(x, x), in statistics of one row only."""
+
+    def table(node: Formula, args: tuple[Formula, ...]) -> Formula:
+        if node.op == "dot":
+            return sqnorm(side, node.value)
+        if node.op in ("sqdist", "l1", "linf"):
+            return const(0.0)
+        if node.op == "sqnorm":
+            return sqnorm(side, node.value[1])
+        if node.op == "rowfn":
+            return row_function(side, *node.value[1:])
+        if node.op == "opaque":
+            return opaque_diagonal(side, *node.value)
+        if node.op == "opaque_diag":
+            return opaque_diagonal(side, *node.value[1:])
+        if node.op == "reduce":
+            coordinate = X_J if side == "x" else Z_J
+            body = args[0].rebuild(
+                lambda n, a: coordinate if n.op == "coord" else Formula(n.op, a, n.value)
+            )
+            return Formula("reduce", (body,), node.value)
+        return Formula(node.op, args, node.value)
+
+    return formula.rebuild(table)
+
+
+_INFIX = {"add": " + ", "mul": " * "}
+
+
+def _show(node: Formula) -> str:
+    if node.op == "const":
+        return f"{node.value:g}"
+    if node.op == "param":
+        return f"{node.value[0]}[{node.value[1]:g}]"
+    if node.op == "coord":
+        return f"{node.value}ⱼ"
+    if node.op in _INFIX:
+        return "(" + _INFIX[node.op].join(map(_show, node.args)) + ")"
+    if node.op == "pow":
+        return f"{_show(node.args[0])}^{node.value}"
+    if node.op == "reduce":
+        how, rows = node.value
+        return f"{how}ⱼ[{_show(node.args[0])}]" + _over(rows)
+    if node.op == "opaque":
+        return f"{node.value[0]!r}" + _over(node.value[1])
+    if node.op == "opaque_diag":
+        return f"{node.value[1]!r}({node.value[0]}, {node.value[0]})" + _over(node.value[2])
+    if node.op == "sqnorm":
+        return f"‖{node.value[0]}‖²" + _over(node.value[1])
+    if node.op == "rowfn":
+        name = getattr(node.value[1], "__name__", str(node.value[1]))
+        return f"{name}({node.value[0]})" + _over(node.value[2])
+    if node.op in ("tile", "rowx", "rowz"):
+        return f"{node.op}{node.value}"
+    if isinstance(node.value, Input):
+        return node.op + _over(node.value)
+    return f"{node.op}({', '.join(map(_show, node.args))})"
+
+
+def _over(rows: Input) -> str:
+    return f"[{rows}]" if rows.steps else ""

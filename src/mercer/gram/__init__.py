@@ -1,0 +1,11 @@
+"""How K is computed: the lazy operator, the planner, the one loop over tiles, the engines.
+
+    formula ──accuracy──► program ──plan──► tiles ──► engine (numpy: BLAS + compiled epilogue)
+
+`operator` is what users see; `program` turns a formula into sources, row values and an epilogue;
+`plan` cuts tiles from the memory limit; `tiles` walks them; an engine fills them.
+"""
+
+from mercer.gram.operator import Gram, distance_to_mean
+
+__all__ = ["Gram", "distance_to_mean"]

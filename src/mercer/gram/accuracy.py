@@ -1,0 +1,103 @@
+"""How a squared distance is computed so that k keeps its digits.
+
+‖x‖² + ‖z‖² − 2x·z runs at the speed of the matrix product but cancels where x and z are close and
+far from the origin. The error that reaches k is about  u · max‖x‖² · |∂k/∂s|,  u the rounding unit.
+So: the product as it is where that is small; after centring where that helps; and else the product
+with every pair whose distance cancelled (s < τ(‖x‖² + ‖z‖²)) computed again from x − z.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import derive, evaluate, simplify
+from mercer.formula.inputs import is_sparse
+from mercer.formula.nodes import Formula, statistics
+
+#: Tolerated error of k, relative to its largest value, before a safer method is taken.
+TOLERANCE = {4: 2e-6, 8: 2e-13}
+#: Pairs closer than this share of ‖x‖² + ‖z‖² are computed from their difference.
+NEAR = 1e-2
+#: Up to this many columns the difference itself is as fast as the matrix product.
+DIRECT_COLUMNS = 16
+#: Below this many multiplications the difference costs nothing worth saving.
+SMALL_WORK = 200_000
+
+
+@dataclass(frozen=True)
+class Method:
+    """How ‖x − z‖² is made over one input: "product", "repaired" or "direct", centred or not."""
+
+    how: str
+    center: bool = False
+    reason: str = ""
+
+
+def choose(
+    formula: Formula, node: Formula, X: Any, Z: Any, norms: tuple[float, float | None]
+) -> Method:
+    """`norms`: the largest ‖x‖² of the raw rows and of the centred ones (None: cannot centre)."""
+    columns = X.shape[1]
+    if X.shape[0] * Z.shape[0] * columns <= SMALL_WORK and not is_sparse(X):
+        return Method("direct", reason="a small block")
+    if columns <= DIRECT_COLUMNS and not is_sparse(X):
+        return Method("direct", reason=f"{columns} columns: differences are as fast")
+    itemsize = X.dtype.itemsize
+    unit = np.finfo(X.dtype).eps / 2
+    raw, centred = norms
+    slope = sensitivity(formula, node, _round_up(centred if centred is not None else raw))
+    if 4 * unit * raw * slope <= TOLERANCE[itemsize]:
+        return Method("product", reason=f"error ≤ {4 * unit * raw * slope:.1e}")
+    if centred is not None and 4 * unit * centred * slope <= TOLERANCE[itemsize]:
+        return Method("product", True, f"centred: error ≤ {4 * unit * centred * slope:.1e}")
+    center = centred is not None and centred < 0.9 * raw
+    return Method("repaired", center, "near pairs from their differences: the product cancels")
+
+
+def _round_up(value: float) -> float:
+    """To a power of two, so that the cached sensitivity serves neighbouring data sets."""
+    return 2.0 ** math.ceil(math.log2(value)) if value > 0 else 1.0
+
+
+@lru_cache(maxsize=4096)
+def sensitivity(formula: Formula, node: Formula, largest: float) -> float:
+    """max |∂k/∂s| / max |k| over s from 0 to the largest distance; infinite for e^(−√s)."""
+    slope = simplify(derive(formula, node))
+    s = np.concatenate([[0.0], np.logspace(-12, math.log10(4.0), 100) * largest])
+    known: dict[Formula, Any] = {}
+    for other in statistics(formula * slope):
+        if other is node:
+            known[other] = s
+        elif other.op == "dot" and other.value == node.value:
+            known[other] = largest - s / 2
+        elif other.op == "sqdist":
+            known[other] = s
+        elif other.op == "sqnorm":
+            known[other] = np.full_like(s, largest)
+        elif other.op in ("l1", "linf"):
+            known[other] = np.sqrt(s)
+        else:
+            known[other] = np.ones_like(s)
+    with np.errstate(all="ignore"):
+        # 0/0 reads as 0 in a formula; here it means an infinite slope.
+        if _has_root_of(formula, node):
+            return math.inf
+        value = np.abs(np.broadcast_to(evaluate(formula, known), s.shape))
+        rise = np.abs(np.broadcast_to(evaluate(slope, known), s.shape))
+    if not np.isfinite(rise).all() or not np.isfinite(value).all() or value.max() == 0:
+        return math.inf
+    return float(rise.max() / value.max())
+
+
+def _has_root_of(formula: Formula, node: Formula) -> bool:
+    """√s somewhere: its slope at 0 is infinite, whatever the rest makes of it."""
+    roots = ("sqrt", "rsqrt", "arcsin", "arccos", "log")
+    return any(
+        n.op in roots and any(inner is node for inner in n.walk())
+        for n in formula.walk(bodies=False)
+    )

@@ -1,0 +1,99 @@
+"""Rows as they come in, and as the engines want them: validated once, in one dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from mercer.formula.inputs import is_sparse, numeric
+from mercer.formula.nodes import Formula, Input, statistics
+
+#: Statistics whose input is read as numbers.
+_NUMERIC = frozenset({"dot", "sqdist", "l1", "linf", "sqnorm", "reduce"})
+
+
+def count(rows: Any) -> int:
+    """How many examples there are."""
+    if hasattr(rows, "shape"):
+        if not len(rows.shape):
+            raise ValueError("expected a set of examples, got a single number")
+        return int(rows.shape[0])
+    if isinstance(rows, (str, bytes)):
+        raise TypeError("expected a set of examples, got one string; wrap it in a list")
+    try:
+        return len(rows)
+    except TypeError:
+        raise TypeError(
+            f"expected an array or a list of examples, got {type(rows).__name__}"
+        ) from None
+
+
+def check_not_empty(rows: Any, name: str) -> None:
+    if count(rows) == 0:
+        raise ValueError(f"{name} is empty: at least one example is needed")
+
+
+def matrix(raw: Any, rows: Input, name: str) -> Any:
+    """The numbers of `raw` after the input map: 2-D, finite, float32 or float64, or CSR."""
+    values = raw
+    for step in rows.steps:
+        values = step(values)
+    values = numeric(values)
+    if values.shape[1] == 0:
+        raise ValueError(f"{name} has no columns: shape {values.shape}")
+    _check_finite(values, name)
+    if is_sparse(values):
+        return values
+    return np.ascontiguousarray(values)
+
+
+def _check_finite(values: Any, name: str) -> None:
+    data = values.data if is_sparse(values) else values
+    # A finite sum proves that all entries are; only a suspicious sum pays for a closer look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(data.sum(dtype=np.float64))
+    if suspicious and not np.isfinite(data).all():
+        what = "NaN" if np.isnan(data).any() else "infinite values"
+        where = "" if is_sparse(values) else _first_bad(values)
+        raise ValueError(
+            f"{name} contains {what}{where}. Drop those rows, or fill them in "
+            "(sklearn.impute.SimpleImputer)."
+        )
+
+
+def _first_bad(values: np.ndarray) -> str:
+    row, column = np.argwhere(~np.isfinite(values))[0]
+    return f" (first at row {row}, column {column})"
+
+
+def numeric_inputs(formula: Formula) -> list[Input]:
+    """The distinct inputs that a formula reads as numbers, in order of first use."""
+    seen: dict[Input, None] = {}
+    for node in statistics(formula):
+        if node.op in _NUMERIC:
+            value = node.value
+            seen[value if isinstance(value, Input) else value[1]] = None
+    return list(seen)
+
+
+def row_weights(function: Any, values: Any, name: str) -> np.ndarray:
+    """f(x) for each row, from a function of rows."""
+    weights = np.asarray(function(values), dtype=float)
+    n = count(values)
+    if weights.size != n:
+        raise ValueError(
+            f"reweight: f gave {weights.size} numbers for {n} rows; it takes a set of rows and "
+            "gives one number for each"
+        )
+    weights = weights.reshape(n)
+    if not np.isfinite(weights).all():
+        raise ValueError(f"reweight: f gave NaN or infinite values on {name}")
+    return weights
+
+
+def common_dtype(matrices: Iterable[Any]) -> np.dtype:
+    """float32 where everything is float32; float64 otherwise."""
+    kinds = {m.dtype for m in matrices}
+    return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)

@@ -1,0 +1,162 @@
+"""One side of a Gram: a set of rows, prepared so that any tile of it is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import evaluate
+from mercer.formula.inputs import is_sparse
+from mercer.formula.nodes import Formula, Input, statistics
+from mercer.gram.rows import row_weights
+
+#: Columns of Z that the generated loops take at a time; they stay in the first-level cache.
+CHUNK = 256
+#: Rows handled at a time where a pass over the data needs a temporary copy.
+PANEL = 2048
+
+
+@dataclass
+class Side:
+    """`matrices`: the rows of each numeric input; `centers`: what is taken off them in products;
+    `values`: one vector for each row value of the program; `states`: of opaque leaves."""
+
+    n: int
+    dtype: np.dtype
+    matrices: dict[Input, Any]
+    centers: Mapping[Input, np.ndarray | None]
+    values: tuple[np.ndarray, ...] = ()
+    states: dict[Formula, Any] = field(default_factory=dict)
+    raw: Any = None
+    _packed: dict[Input, np.ndarray] = field(default_factory=dict)
+
+    def take(self, index: Any) -> Side:
+        """Some of the rows, by slice or positions."""
+        states = {node: node.value[0].select(s, index) for node, s in self.states.items()}
+        n = len(range(*index.indices(self.n))) if isinstance(index, slice) else len(index)
+        return Side(
+            n,
+            self.dtype,
+            {key: m[index] for key, m in self.matrices.items()},
+            self.centers,
+            tuple(v[index] for v in self.values),
+            states,
+            None if self.raw is None else _select(self.raw, index),
+        )
+
+    def panel(self, rows: Input, index: slice) -> np.ndarray:
+        """Dense rows as the matrix product wants them: centred where the plan says so."""
+        block = self.dense(rows, index)
+        center = self.centers.get(rows)
+        return block if center is None else block - center
+
+    def dense(self, rows: Input, index: slice) -> np.ndarray:
+        block = self.matrices[rows][index]
+        return block.toarray() if is_sparse(block) else block
+
+    def packed(self, rows: Input) -> np.ndarray:
+        """All rows as (chunks, columns, CHUNK): what a loop over pairs reads without a stride."""
+        if rows not in self._packed:
+            chunks = -(-self.n // CHUNK)
+            columns = self.matrices[rows].shape[1]
+            packed = np.zeros((chunks, columns, CHUNK), dtype=self.dtype)
+            for i in range(chunks):
+                block = self.dense(rows, slice(i * CHUNK, min((i + 1) * CHUNK, self.n)))
+                packed[i, :, : len(block)] = block.T
+            self._packed[rows] = packed
+        return self._packed[rows]
+
+    def nbytes(self) -> int:
+        """Memory held beyond the caller's own arrays."""
+        return sum(v.nbytes for v in self.values) + sum(p.nbytes for p in self._packed.values())
+
+
+def _select(raw: Any, index: Any) -> Any:
+    if hasattr(raw, "iloc"):
+        return raw.iloc[index]
+    if hasattr(raw, "shape") or isinstance(index, slice):
+        return raw[index]
+    return [raw[i] for i in index]
+
+
+def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:
+    """‖x − c‖² for every row, in panels."""
+    if is_sparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=rows.dtype).ravel()
+    if center is None:
+        return np.einsum("ij,ij->i", rows, rows)
+    norms = np.empty(len(rows), dtype=rows.dtype)
+    for start in range(0, len(rows), PANEL):
+        block = rows[start : start + PANEL] - center
+        norms[start : start + PANEL] = np.einsum("ij,ij->i", block, block)
+    return norms
+
+
+def row_value(formula: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    """A formula in statistics of one row, for every row; evaluated in float64."""
+    known: dict[Formula, Any] = {}
+    for node in statistics(formula):
+        known[node] = _statistic(node, side, raw, name)
+    # Row statistics of the program are leaves, too, though no kernel ever writes them.
+    for node in formula.walk(bodies=False):
+        if node.op in ("prepared_norm", "prepared_shift"):
+            known[node] = _statistic(node, side, raw, name)
+    with np.errstate(all="ignore"):
+        value = np.broadcast_to(np.asarray(evaluate(formula, known)), (side.n,))
+    if not np.isfinite(value).all():
+        bad = int(np.argmin(np.isfinite(value)))
+        raise ValueError(
+            f"k cannot be computed for row {bad} of {name}: {formula!r} is {value[bad]} there. "
+            "k(x, x) overflows or is negative; scale the data or use float64."
+        )
+    return value
+
+
+def _statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    if node.op == "sqnorm":
+        return squared_norms(side.matrices[node.value[1]]).astype(np.float64)
+    if node.op == "prepared_norm":
+        rows = node.value[1]
+        norms = squared_norms(side.matrices[rows], side.centers.get(rows))
+        return norms.astype(np.float64)
+    if node.op == "prepared_shift":
+        rows = node.value[1]
+        center = side.centers[rows]
+        assert center is not None
+        c = center.astype(np.float64)
+        return np.asarray(side.matrices[rows] @ c) - 0.5 * float(c @ c)
+    if node.op == "rowfn":
+        _, function, rows = node.value
+        values = raw
+        for step in rows.steps:
+            values = step(values)
+        return row_weights(function, values, name)
+    if node.op == "opaque_diag":
+        _, leaf, rows = node.value
+        for opaque, state in side.states.items():
+            if opaque.value == (leaf, rows):
+                return np.asarray(leaf.diag_of(state), dtype=float)
+        values = raw
+        for step in rows.steps:
+            values = step(values)
+        return np.asarray(leaf.diag_of(leaf.prepare(values)), dtype=float)
+    if node.op == "reduce":
+        return _reduce_rows(node, side)
+    raise TypeError(f"{node!r} is not a statistic of one row")
+
+
+def _reduce_rows(node: Formula, side: Side) -> np.ndarray:
+    how, rows = node.value
+    result = np.empty(side.n)
+    for start in range(0, side.n, PANEL):
+        block = side.dense(rows, slice(start, start + PANEL)).astype(np.float64)
+        known = {n: block for n in node.args[0].walk() if n.op == "coord"}
+        value = np.broadcast_to(evaluate(node.args[0], known), block.shape)
+        result[start : start + PANEL] = REDUCE[how](value, axis=1)
+    return result
+
+
+REDUCE = {"sum": np.sum, "prod": np.prod, "max": np.max, "mean": np.mean}

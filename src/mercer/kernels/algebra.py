@@ -1,0 +1,461 @@
+"""The building blocks: each makes a kernel from kernels, and each is one rule of the algebra."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.formula import nodes
+from mercer.formula.inputs import Columns, Warped
+from mercer.formula.nodes import Formula, Input, at_diagonal
+from mercer.kernels.claims import Claim, closed_under
+from mercer.kernels.core import (
+    ATOM,
+    POWER,
+    PRODUCT,
+    SUM,
+    Kernel,
+    _is_number,
+    _literal,
+    bracket,
+)
+from mercer.kernels.registry import check_function, name_of, resolve
+
+
+def _as_kernel(value: Any, where: str) -> Kernel:
+    if not isinstance(value, Kernel):
+        raise TypeError(f"{where} needs a Kernel, got {type(value).__name__}")
+    return value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sum(Kernel):
+    """k₁(x, z) + k₂(x, z): the features side by side.
+
+    >>> from mercer import Linear
+    >>> (Linear() + Linear() ** 2)([[2.0]], [[3.0]])
+    array([[42.]])
+    """
+
+    left: Kernel
+    right: Kernel
+    binding: ClassVar[int] = SUM
+
+    def __post_init__(self) -> None:
+        _as_kernel(self.left, "Sum")
+        _as_kernel(self.right, "Sum")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self.left.lower(rows, f"{path}left__") + self.right.lower(rows, f"{path}right__")
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        parts = [self.left.claim(n_features), self.right.claim(n_features)]
+        if all(p.holds is False for p in parts):
+            return Claim(False, "sum", self, "both terms are negative", tuple(parts))
+        return closed_under(self, "sum of kernels", parts, "features side by side")
+
+    def features(self, X: Any) -> np.ndarray:
+        return np.hstack([self.left.features(X), self.right.features(X)])
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self.left.n_dims(n_features) + self.right.n_dims(n_features)
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        return self.left.feature_names(names) + self.right.feature_names(names)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return f"{self.left.latex(x, z)} + {self.right.latex(x, z)}"
+
+    def __repr__(self) -> str:
+        right = self.right
+        if isinstance(right, Scaled) and right.factor == -1.0:
+            return f"{self.left!r} - {bracket(right.kernel, PRODUCT)}"
+        # A sum on the right keeps its parentheses, so that the text gives the same tree.
+        return f"{self.left!r} + {bracket(right, PRODUCT)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Product(Kernel):
+    """k₁(x, z) · k₂(x, z): all products of one feature from each.
+
+    >>> from mercer import Linear
+    >>> (Linear() * Linear())([[2.0]], [[3.0]])
+    array([[36.]])
+    """
+
+    left: Kernel
+    right: Kernel
+    binding: ClassVar[int] = PRODUCT
+
+    def __post_init__(self) -> None:
+        _as_kernel(self.left, "Product")
+        _as_kernel(self.right, "Product")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self.left.lower(rows, f"{path}left__") * self.right.lower(rows, f"{path}right__")
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        parts = [self.left.claim(n_features), self.right.claim(n_features)]
+        return closed_under(self, "product of kernels", parts, "tensor product (Schur)")
+
+    def features(self, X: Any) -> np.ndarray:
+        a, b = self.left.features(X), self.right.features(X)
+        return (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self.left.n_dims(n_features) * self.right.n_dims(n_features)
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        right = self.right.feature_names(names)
+        return [f"({a})({b})" for a in self.left.feature_names(names) for b in right]
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return r" \cdot ".join(_latex_factor(k, x, z) for k in (self.left, self.right))
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.left, PRODUCT)} * {bracket(self.right, POWER)}"
+
+
+def _latex_factor(kernel: Kernel, x: str, z: str) -> str:
+    text = kernel.latex(x, z)
+    return rf"\left({text}\right)" if kernel.binding == SUM else text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scaled(Kernel):
+    """c · k(x, z), valid for c ≥ 0; a negative c computes, and is refuted."""
+
+    factor: float
+    kernel: Kernel
+    binding: ClassVar[int] = PRODUCT
+
+    def __post_init__(self) -> None:
+        self._make_float("factor")
+        _as_kernel(self.kernel, "a multiple")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self._named(path, "factor") * self.kernel.lower(rows, f"{path}kernel__")
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        part = self.kernel.claim(n_features)
+        if self.factor >= 0:
+            return closed_under(self, f"multiple {self.factor:g} ≥ 0 of a kernel", [part])
+        holds = False if part.holds else None
+        return Claim(holds, "negative multiple of a kernel", self, "−k has a negative diagonal")
+
+    def features(self, X: Any) -> np.ndarray:
+        if self.factor < 0:
+            raise ValueError(f"{self!r} has no feature map: the factor is negative")
+        phi = self.kernel.features(X)
+        return phi * phi.dtype.type(math.sqrt(self.factor))
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self.kernel.n_dims(n_features)
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        return self.kernel.feature_names(names)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"{self.factor:g} \, {_latex_factor(self.kernel, x, z)}"
+
+    def __repr__(self) -> str:
+        return f"{self.factor!r} * {bracket(self.kernel, POWER)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Power(Kernel):
+    """k(x, z)ⁿ for a whole number n ≥ 1."""
+
+    kernel: Kernel
+    degree: int
+    binding: ClassVar[int] = POWER
+
+    def __post_init__(self) -> None:
+        _as_kernel(self.kernel, "a power")
+        self._make_integer("degree", 1)
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self.kernel.lower(rows, f"{path}kernel__") ** self.degree
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        part = self.kernel.claim(n_features)
+        return closed_under(self, f"power {self.degree} of a kernel", [part], "repeated product")
+
+    def features(self, X: Any) -> np.ndarray:
+        base = self.kernel.features(X)
+        phi = base
+        for _ in range(self.degree - 1):
+            phi = (phi[:, :, None] * base[:, None, :]).reshape(len(base), -1)
+        return phi
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self.kernel.n_dims(n_features) ** self.degree
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\left({self.kernel.latex(x, z)}\right)^{{{self.degree}}}"
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)} ** {self.degree}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolynomialOf(Kernel):
+    """q(k) = c₀ + c₁k + c₂k² + …, valid for non-negative coefficients.
+
+    >>> from mercer import Linear
+    >>> Linear().polynomial([1, 0, 2])([[1.0]], [[3.0]])
+    array([[19.]])
+    """
+
+    kernel: Kernel
+    coefficients: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _as_kernel(self.kernel, "polynomial")
+        values = self.coefficients
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise TypeError(f"polynomial takes a list of coefficients, got {values!r}")
+        values = tuple(values)
+        if not values:
+            raise ValueError("polynomial needs at least one coefficient")
+        if not all(_is_number(v) and math.isfinite(v) for v in values):
+            raise ValueError(f"the coefficients must be finite numbers, got {list(values)}")
+        self._set("coefficients", tuple(float(v) for v in values))
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        k = self.kernel.lower(rows, f"{path}kernel__")
+        # Horner's scheme: one product and one sum a coefficient.
+        value = nodes.const(self.coefficients[-1])
+        for c in reversed(self.coefficients[:-1]):
+            value = value * k + c
+        return value
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        part = self.kernel.claim(n_features)
+        if min(self.coefficients) < 0:
+            return Claim(
+                None, "polynomial of a kernel", self, "the rule needs coefficients ≥ 0", (part,)
+            )
+        return closed_under(
+            self, "polynomial with coefficients ≥ 0", [part], "sums and products of kernels"
+        )
+
+    def features(self, X: Any) -> np.ndarray:
+        if min(self.coefficients) < 0:
+            raise ValueError(f"{self!r} has no feature map: a coefficient is negative")
+        base = self.kernel.features(X)
+        power = np.ones((len(base), 1), dtype=base.dtype)
+        parts = []
+        for i, c in enumerate(self.coefficients):
+            if i:
+                power = (power[:, :, None] * base[:, None, :]).reshape(len(base), -1)
+            if c:
+                parts.append(power * base.dtype.type(math.sqrt(c)))
+        return np.hstack(parts) if parts else np.zeros((len(base), 1), dtype=base.dtype)
+
+    def n_dims(self, n_features: int) -> int | float:
+        inner = self.kernel.n_dims(n_features)
+        return sum(inner**i for i, c in enumerate(self.coefficients) if c) or 1
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        k = self.kernel.latex(x, z)
+        return " + ".join(
+            rf"{c:g} \left({k}\right)^{{{i}}}" if i else f"{c:g}"
+            for i, c in enumerate(self.coefficients)
+            if c
+        )
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)}.polynomial({list(self.coefficients)!r})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exp(Kernel):
+    """exp(k(x, z)): a power series with non-negative coefficients."""
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        _as_kernel(self.kernel, "exp")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self.kernel.lower(rows, f"{path}kernel__").exp()
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        part = self.kernel.claim(n_features)
+        return closed_under(self, "exponential of a kernel", [part], "limit of polynomials ≥ 0")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\exp\left({self.kernel.latex(x, z)}\right)"
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)}.exp()"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Warp(Kernel):
+    """k(φ(x), φ(z)): any map of the inputs, applied once per row."""
+
+    kernel: Kernel
+    phi: Any
+
+    def __post_init__(self) -> None:
+        _as_kernel(self.kernel, "warp")
+        check_function(self.phi, "warp")
+
+    @property
+    def _step(self) -> Warped:
+        return Warped(resolve(self.phi), name_of(self.phi))
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self.kernel.lower(rows.then(self._step), f"{path}kernel__")
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        # φ may change the number of columns: a rule that counts them must not rely on ours.
+        part = self.kernel.claim(None)
+        claim = closed_under(self, "kernel of mapped inputs", [part], "k(φ(x), φ(z))")
+        if claim.max_dims is None:
+            return claim
+        return Claim(None, claim.rule, self, f"φ must map to at most {claim.max_dims} dimensions")
+
+    def features(self, X: Any) -> np.ndarray:
+        return self.kernel.features(self._step(X))
+
+    def n_dims(self, n_features: int) -> int | float:
+        mapped = self._step(np.zeros((1, n_features)))
+        return self.kernel.n_dims(mapped.shape[1])
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return self.kernel.latex(rf"\varphi({x})", rf"\varphi({z})")
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)}.warp({name_of(self.phi)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reweight(Kernel):
+    """f(x) k(x, z) f(z) for any function f."""
+
+    kernel: Kernel
+    f: Any
+
+    def __post_init__(self) -> None:
+        _as_kernel(self.kernel, "reweight")
+        check_function(self.f, "reweight")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        f = resolve(self.f)
+        weights = nodes.row_function("x", f, rows) * nodes.row_function("z", f, rows)
+        return self.kernel.lower(rows, f"{path}kernel__") * weights
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        part = self.kernel.claim(n_features)
+        return closed_under(self, "f(x) k(x, z) f(z)", [part], "features f(x) φ(x)")
+
+    def features(self, X: Any) -> np.ndarray:
+        phi = self.kernel.features(X)
+        return phi * np.asarray(resolve(self.f)(X)).reshape(-1, 1).astype(phi.dtype)
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self.kernel.n_dims(n_features)
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        return self.kernel.feature_names(names)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"f({x}) \, {_latex_factor(self.kernel, x, z)} \, f({z})"
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)}.reweight({name_of(self.f)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Normalized(Kernel):
+    """k(x, z) / √(k(x, x) k(z, z)): the cosine of the angle in feature space."""
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        _as_kernel(self.kernel, "normalized")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        k = self.kernel.lower(rows, f"{path}kernel__")
+        return k * (at_diagonal(k, "x").rsqrt() * at_diagonal(k, "z").rsqrt())
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        part = self.kernel.claim(n_features)
+        return closed_under(self, "normalised kernel", [part], "f(x) k f(z), f = k(x, x)^(−1/2)")
+
+    def features(self, X: Any) -> np.ndarray:
+        phi = self.kernel.features(X)
+        norms = np.linalg.norm(phi, axis=1, keepdims=True)
+        return phi / np.where(norms > 0, norms, 1)
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self.kernel.n_dims(n_features)
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        return self.kernel.feature_names(names)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        k = self.kernel
+        return rf"\frac{{{k.latex(x, z)}}}{{\sqrt{{{k.latex(x, x)} \cdot {k.latex(z, z)}}}}}"
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)}.normalized()"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class On(Kernel):
+    """k on some columns of the data, by index or by name."""
+
+    kernel: Kernel
+    columns: Any
+
+    def __post_init__(self) -> None:
+        _as_kernel(self.kernel, "on")
+        columns = self.columns
+        if isinstance(columns, slice):
+            raise TypeError("on(...) takes an index, a name or a list of them, not a slice")
+        single = isinstance(columns, str) or _is_number(columns)
+        listed = [columns] if single else list(columns)
+        if not listed:
+            raise ValueError("on([]) selects no column")
+        for name in listed:
+            if not isinstance(name, str) and not (_is_number(name) and name == int(name)):
+                raise TypeError(f"a column is an index or a name, got {name!r}")
+        listed = [name if isinstance(name, str) else int(name) for name in listed]
+        self._set("columns", listed[0] if single else tuple(listed))
+
+    @property
+    def _step(self) -> Columns:
+        single = not isinstance(self.columns, tuple)
+        return Columns((self.columns,) if single else self.columns, single)
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self.kernel.lower(rows.then(self._step), f"{path}kernel__")
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        part = self.kernel.claim(len(self._step.names))
+        return closed_under(self, "kernel on some columns", [part], "a projection of the input")
+
+    def features(self, X: Any) -> np.ndarray:
+        return self.kernel.features(self._step(X))
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self.kernel.n_dims(len(self._step.names))
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        chosen = [names[c] if isinstance(c, int) else c for c in self._step.names]
+        return self.kernel.feature_names(chosen)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        index = ",".join(str(c) for c in self._step.names)
+        return self.kernel.latex(f"{x}_{{{index}}}", f"{z}_{{{index}}}")
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)}.on({_literal(self.columns)})"

@@ -1,0 +1,59 @@
+"""What a kernel knows about its own validity: one claim a kernel, combined rule by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mercer.kernels.core import Kernel
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`holds`: True, positive semi-definite by `rule`; False, refuted by it; None, no rule says.
+
+    `domain` names where it holds ("x ≥ 0"), `max_dims` up to how many columns.
+    """
+
+    holds: bool | None
+    rule: str
+    kernel: Kernel
+    because: str = ""
+    parts: tuple[Claim, ...] = ()
+    domain: str = ""
+    max_dims: int | None = None
+
+
+def closed_under(kernel: Kernel, rule: str, parts: Sequence[Claim], because: str = "") -> Claim:
+    """A building block that keeps positive semi-definiteness: it holds where all its parts do."""
+    parts = tuple(parts)
+    holds = True if all(p.holds for p in parts) else None
+    domains = dict.fromkeys(p.domain for p in parts if p.domain)
+    limits = [p.max_dims for p in parts if p.max_dims is not None]
+    if holds is None:
+        open_parts = ", ".join(repr(p.kernel) for p in parts if not p.holds)
+        because = f"the rule needs valid parts, which is not known of {open_parts}"
+    return Claim(
+        holds,
+        rule,
+        kernel,
+        because,
+        parts,
+        " and ".join(domains) if holds else "",
+        min(limits, default=None) if holds else None,
+    )
+
+
+def within(claim: Claim, n_features: int | None) -> Claim:
+    """The claim for data of that many columns: beyond `max_dims` the rule says nothing."""
+    if claim.holds and claim.max_dims is not None and n_features is not None:
+        if n_features > claim.max_dims:
+            return Claim(
+                None,
+                claim.rule,
+                claim.kernel,
+                f"the rule holds in up to {claim.max_dims} dimensions; the data has {n_features}",
+            )
+    return claim

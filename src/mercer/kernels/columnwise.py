@@ -1,0 +1,181 @@
+"""Kernels that treat each column by itself and then add, multiply or count."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mercer.formula.inputs import Categories, NonNegative
+from mercer.formula.nodes import X_J, Z_J, Formula, Input, const, reduce_columns
+from mercer.kernels.claims import Claim
+from mercer.kernels.core import Kernel
+
+_DIFFERENCE = X_J - Z_J
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BSpline(Kernel):
+    """k(x, z) = Πⱼ Bₙ((xⱼ − zⱼ) / width), Bₙ the centred B-spline: the box convolved n times.
+
+    Odd degrees (the lecture's B₂ₙ₊₁) are squares in the Fourier domain and so kernels; even ones
+    compute and are refuted.
+
+    >>> from mercer import BSpline
+    >>> BSpline(1)([[0.0]], [[0.25]])
+    array([[0.75]])
+    """
+
+    degree: int
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._make_integer("degree", 0)
+        self._make_positive("width")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        n = self.degree
+        # Measured from the right edge of the support, so that few terms cancel.
+        edge = (n + 1) / 2 - _DIFFERENCE.apply("abs").over(self._named(path, "width"))
+        if n == 0:
+            return reduce_columns("prod", edge.apply("step"), rows)
+        value = const(0.0)
+        for k in range((n + 1) // 2 + 1):
+            weight = (-1) ** k * math.comb(n + 1, k) / math.factorial(n)
+            value = value + weight * (edge - float(k)).plus() ** n
+        return reduce_columns("prod", value, rows)
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        if self.degree % 2:
+            because = "its Fourier transform is an even power of sinc"
+            return Claim(True, f"B-spline of odd degree {self.degree}", self, because)
+        because = "its Fourier transform, an odd power of sinc, dips below zero"
+        return Claim(False, f"B-spline of even degree {self.degree}", self, because)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\prod_j B_{{{self.degree}}}\left(({x}_j - {z}_j) / {self.width:g}\right)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Periodic(Kernel):
+    """k(x, z) = exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/period) / length²)."""
+
+    period: float = 1.0
+    length: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._make_positive("period", "length")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        phase = (math.pi * _DIFFERENCE).over(self._named(path, "period"))
+        total = reduce_columns("sum", phase.apply("sin") ** 2, rows)
+        return (-2.0 * total.over(self._named(path, "length") ** 2)).exp()
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "periodic", self, "a Gaussian of (cos, sin) of each column")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        wave = rf"\sum_j \sin^2(\pi ({x}_j - {z}_j) / {self.period:g})"
+        return rf"\exp\left(-2 {wave} / {self.length**2:g}\right)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChiSquared(Kernel):
+    """k(x, z) = exp(−γ Σⱼ (xⱼ − zⱼ)² / (xⱼ + zⱼ)) for x, z ≥ 0 (histograms)."""
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._make_positive("gamma")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        body = (_DIFFERENCE**2).over(X_J + Z_J)
+        total = reduce_columns("sum", body, rows.then(NonNegative("ChiSquared")))
+        return (-(self._named(path, "gamma") * total)).exp()
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        because = "(x−z)²/(x+z) = x + z − 4xz/(x+z) is conditionally negative (Schoenberg)"
+        return Claim(True, "exponential chi-squared", self, because, domain="x ≥ 0")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        body = rf"\frac{{({x}_j - {z}_j)^2}}{{{x}_j + {z}_j}}"
+        return rf"\exp\left(-{self.gamma:g} \sum_j {body}\right)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Intersection(Kernel):
+    """k(x, z) = Σⱼ min(xⱼ, zⱼ) for x, z ≥ 0 (histograms)."""
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return reduce_columns("sum", X_J.apply("min", Z_J), rows.then(NonNegative("Intersection")))
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        because = "min(x, z) = ∫ 1[t ≤ x] 1[t ≤ z] dt"
+        return Claim(True, "histogram intersection", self, because, domain="x ≥ 0")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\sum_j \min({x}_j, {z}_j)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hamming(Kernel):
+    """k(x, z) = the share of columns in which x and z agree (categories of any type)."""
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return reduce_columns("mean", X_J.apply("eq", Z_J), rows.then(Categories()))
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "share of agreeing columns", self, "φ(x) = one-hot columns / √D")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\tfrac{{1}}{{D}} \sum_j \mathbb{{1}}[{x}_j = {z}_j]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Delta(Kernel):
+    """k(x, z) = 1 where all columns of x and z agree, else 0."""
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return reduce_columns("prod", X_J.apply("eq", Z_J), rows.then(Categories()))
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "equality", self, "φ(x) = the one-hot vector of x")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\mathbb{{1}}[{x} = {z}]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Anova(Kernel):
+    """k(x, z) = Σ over all sets S of `degree` columns of Πⱼ∈S exp(−(xⱼ − zⱼ)² / (2σ²)).
+
+    Computed by Newton's identities from the power sums Σⱼ gⱼˢ, s ≤ degree. Zero where the data
+    has fewer columns than the degree.
+    """
+
+    degree: int = 2
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._make_integer("degree", 1)
+        self._make_positive("sigma")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        rate = const(-0.5).over(self._named(path, "sigma") ** 2)
+        sums = [
+            reduce_columns("sum", (float(s) * rate * _DIFFERENCE**2).exp(), rows)
+            for s in range(1, self.degree + 1)
+        ]
+        symmetric = [const(1.0)]
+        for d in range(1, self.degree + 1):
+            terms = const(0.0)
+            for s in range(1, d + 1):
+                terms = terms + (-1.0) ** (s + 1) * symmetric[d - s] * sums[s - 1]
+            symmetric.append((1.0 / d) * terms)
+        return symmetric[-1]
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "ANOVA", self, "a sum of products of Gaussians of single columns")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        body = rf"e^{{-({x}_j - {z}_j)^2 / {2 * self.sigma**2:g}}}"
+        return rf"\sum_{{|S| = {self.degree}}} \prod_{{j \in S}} {body}"

@@ -1,0 +1,286 @@
+"""Kernels made of the inner product x·z and of norms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import nodes
+from mercer.formula.inputs import FrozenArray, Matrix, Unit, is_sparse, numeric
+from mercer.formula.nodes import Formula, Input, dot, sqdist, sqnorm
+from mercer.kernels.claims import Claim
+from mercer.kernels.core import Kernel
+
+
+def _dense(X: Any) -> np.ndarray:
+    rows = numeric(X)
+    return rows.toarray() if is_sparse(rows) else rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Linear(Kernel):
+    """k(x, z) = x·z.
+
+    >>> from mercer import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return dot(rows)
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "inner product", self, "φ(x) = x")
+
+    def features(self, X: Any) -> np.ndarray:
+        return _dense(X)
+
+    def n_dims(self, n_features: int) -> int | float:
+        return n_features
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        return list(names)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"{x} \cdot {z}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(Kernel):
+    """k(x, z) = c, valid for c ≥ 0 (φ(x) = √c)."""
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._make_float("value")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self._named(path, "value")
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        if self.value < 0:
+            return Claim(False, "negative constant", self, "k(x, x) < 0")
+        return Claim(True, "constant ≥ 0", self, "φ(x) = √c")
+
+    def features(self, X: Any) -> np.ndarray:
+        if self.value < 0:
+            raise ValueError(f"{self!r} has no feature map: it is negative")
+        rows = numeric(X)
+        return np.full((rows.shape[0], 1), math.sqrt(self.value), dtype=rows.dtype)
+
+    def n_dims(self, n_features: int) -> int | float:
+        return 1
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        return ["1"]
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return f"{self.value:g}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Polynomial(Kernel):
+    """k(x, z) = (x·z + offset)^degree: all monomials up to that degree (exactly it at offset 0).
+
+    >>> from mercer import Polynomial
+    >>> Polynomial(2)([[1, 1], [-1, 1]])
+    array([[4., 0.],
+           [0., 4.]])
+    >>> Polynomial(4, offset=1.0).n_dims(784)
+    15927183910
+    """
+
+    degree: int
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._make_integer("degree", 1)
+        self._make_float("offset")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return (dot(rows) + self._named(path, "offset")) ** self.degree
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        if self.offset < 0:
+            return Claim(None, "polynomial", self, "the rule needs an offset ≥ 0")
+        return Claim(True, "polynomial of x·z", self, "φ(x) = all monomials, multinomial weights")
+
+    def features(self, X: Any) -> np.ndarray:
+        if self.offset < 0:
+            raise ValueError(f"{self!r} has no feature map: the offset is negative")
+        return self._map(numeric(X).shape[1]).transform(_dense(X))  # type: ignore[no-any-return]
+
+    def _map(self, n_features: int) -> Any:
+        from mercer.maps import PolynomialMap
+
+        mapping = PolynomialMap(degree=self.degree, offset=self.offset)
+        return mapping.fit(np.zeros((1, n_features)))
+
+    def n_dims(self, n_features: int) -> int | float:
+        m = n_features + (self.offset != 0)
+        return math.comb(self.degree + m - 1, self.degree)
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        return list(self._map(len(names)).get_feature_names_out(list(names)))
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        offset = f" + {self.offset:g}" if self.offset else ""
+        return rf"\left({x} \cdot {z}{offset}\right)^{{{self.degree}}}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sigmoid(Kernel):
+    """k(x, z) = tanh(eta x·z + nu): a similarity; not positive semi-definite in general."""
+
+    eta: float = 1.0
+    nu: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._make_float("eta", "nu")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        inside = self._named(path, "eta") * dot(rows) + self._named(path, "nu")
+        return inside.apply("tanh")
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(None, "sigmoid", self, "tanh has negative Taylor coefficients")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\tanh({self.eta:g} \, {x} \cdot {z} + {self.nu:g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bilinear(Kernel):
+    """k(x, z) = xᵀ A z for a symmetric matrix A; valid where A is positive semi-definite.
+
+    >>> from mercer import Bilinear
+    >>> Bilinear([[2, 0], [0, 1]])([[1.0, 1.0]], [[3.0, 4.0]]).round(12)
+    array([[10.]])
+    """
+
+    A: Any
+
+    def __post_init__(self) -> None:
+        A = np.array(self.A, dtype=float)
+        if A.ndim != 2 or A.shape[0] != A.shape[1] or not A.size:
+            raise ValueError(f"Bilinear needs a square matrix, got shape {A.shape}")
+        if not np.isfinite(A).all():
+            raise ValueError("Bilinear: A has NaN or infinite entries")
+        if np.abs(A - A.T).max() > 1e-12 * np.abs(A).max():
+            raise ValueError(
+                "Bilinear needs a symmetric matrix: xᵀAz ≠ zᵀAx otherwise. Use (A + A.T) / 2."
+            )
+        A.setflags(write=False)
+        self._set("A", A)
+
+    def _factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """L₊ and L₋ with A = L₊L₊ᵀ − L₋L₋ᵀ."""
+        values, vectors = np.linalg.eigh((self.A + self.A.T) / 2)
+        tiny = 8 * len(values) * np.finfo(float).eps * np.abs(values).max()
+        up, down = values > tiny, values < -tiny
+        return vectors[:, up] * np.sqrt(values[up]), vectors[:, down] * np.sqrt(-values[down])
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        up, down = self._factors()
+        value = nodes.const(0.0)
+        if up.size or not down.size:
+            up = up if up.size else np.zeros((len(self.A), 1))
+            value = dot(rows.then(Matrix(FrozenArray.of(up))))
+        if down.size:
+            value = value - dot(rows.then(Matrix(FrozenArray.of(down))))
+        return value
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        if self._factors()[1].size:
+            return Claim(False, "xᵀAz", self, "A has a negative eigenvalue")
+        return Claim(True, "xᵀAz with A ⪰ 0", self, "φ(x) = Lᵀx, A = LLᵀ")
+
+    def features(self, X: Any) -> np.ndarray:
+        up, down = self._factors()
+        if down.size:
+            raise ValueError("Bilinear has no feature map: A has a negative eigenvalue")
+        return Matrix(FrozenArray.of(up))(X)  # type: ignore[no-any-return]
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self._factors()[0].shape[1]
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"{x}^\top A \, {z}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cosine(Kernel):
+    """k(x, z) = x·z / (‖x‖ ‖z‖), and 0 for a zero vector."""
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return dot(rows.then(Unit()))
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "inner product of unit vectors", self, "φ(x) = x / ‖x‖")
+
+    def features(self, X: Any) -> np.ndarray:
+        return _dense(Unit()(X))
+
+    def n_dims(self, n_features: int) -> int | float:
+        return n_features
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        return list(names)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\frac{{{x} \cdot {z}}}{{\|{x}\| \|{z}\|}}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tanimoto(Kernel):
+    """k(x, z) = x·z / (‖x‖² + ‖z‖² − x·z), and 0 where both are zero."""
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        inner = dot(rows)
+        return inner.over(sqnorm("x", rows) + sqnorm("z", rows) - inner)
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        because = "Σₙ (x·z)ⁿ⁺¹ / (‖x‖² + ‖z‖²)ⁿ⁺¹, and 1/(a + b) = ∫ e^(−ta) e^(−tb) dt"
+        return Claim(True, "Tanimoto series", self, because)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\frac{{{x} \cdot {z}}}{{\|{x}\|^2 + \|{z}\|^2 - {x} \cdot {z}}}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ArcCosine(Kernel):
+    """k(x, z) = (1/π) ‖x‖ⁿ ‖z‖ⁿ Jₙ(θ), θ the angle between x and z: a wide layer of ramps^n.
+
+    J₀ = π − θ, J₁ = sin θ + (π − θ) cos θ, J₂ = 3 sin θ cos θ + (π − θ)(1 + 2 cos² θ).
+    """
+
+    order: int = 1
+
+    def __post_init__(self) -> None:
+        self._make_integer("order", 0, 2)
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        # The angle from the chord, θ = 2 arcsin(‖x̂ − ẑ‖/2), is exact near 0, where arccos is not.
+        chord = sqdist(rows.then(Unit())).sqrt()
+        angle = 2.0 * (0.5 * chord).apply("arcsin")
+        norms = [sqnorm(side, rows) for side in "xz"]
+        if self.order == 0:
+            # A zero vector has no angle; π/2 is what the expectation over random ramps gives.
+            both = (norms[0] * norms[1]).apply("sign")
+            return 1.0 - (both * angle + (1.0 - both) * (math.pi / 2)) * (1.0 / math.pi)
+        rest, sin, cos = math.pi - angle, angle.apply("sin"), angle.apply("cos")
+        if self.order == 1:
+            return (norms[0].sqrt() * norms[1].sqrt()) * (sin + rest * cos) * (1.0 / math.pi)
+        value = 3.0 * sin * cos + rest * (1.0 + 2.0 * cos * cos)
+        return (norms[0] * norms[1]) * value * (1.0 / math.pi)
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "expectation of products", self, "E[Θ(w·x)(w·x)ⁿ Θ(w·z)(w·z)ⁿ]")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        n = self.order
+        return rf"\tfrac{{1}}{{\pi}} \|{x}\|^{{{n}}} \|{z}\|^{{{n}}} J_{{{n}}}(\theta)"

@@ -1,0 +1,203 @@
+"""The expression language: text to kernel, through a grammar on Python's `ast`.
+
+Nothing is ever evaluated: names, signed numbers, strings, lists, keyword arguments, ``+ - * / **``
+and calls of known kernels and building blocks are all there is, with limits on length, depth and
+the size of numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from mercer.kernels.core import Kernel
+
+MAX_LENGTH = 10_000
+MAX_DEPTH = 60
+MAX_NUMBER = 1e300
+MAX_DEGREE = 1_000
+
+_METHODS = ("polynomial", "exp", "warp", "reweight", "normalized", "on")
+_INFINITY = {"inf": math.inf, "infinity": math.inf}
+
+
+def parse(text: str) -> Kernel:
+    """The kernel an expression describes.
+
+    >>> parse("0.5*gaussian(sigma=2).on(['age']) + polynomial(3, offset=1).normalized()")
+    0.5 * Gaussian(sigma=2.0).on(['age']) + Polynomial(degree=3, offset=1.0).normalized()
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"an expression is a string, got {type(text).__name__}")
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"the expression has {len(text)} characters; at most {MAX_LENGTH} are read")
+    if _nesting(text) > MAX_DEPTH:
+        raise ValueError(f"the expression is nested more than {MAX_DEPTH} deep")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
+        raise ValueError(f"this is not a kernel expression: {_shorten(text)!r} ({error})") from None
+    value = _Reader(text).read(tree.body, 0)
+    if not isinstance(value, Kernel):
+        raise ValueError(f"the expression {_shorten(text)!r} is {value!r}, not a kernel")
+    return value
+
+
+def _nesting(text: str) -> int:
+    """The deepest bracket, found before the parser of the language could run out of stack."""
+    deepest = depth = 0
+    for character in text:
+        if character in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]}":
+            depth -= 1
+    return deepest
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read(self, node: ast.AST, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise ValueError(f"the expression is nested more than {MAX_DEPTH} deep")
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise self.refuse(node, "is not part of the language of kernels")
+        return rule(self, node, depth + 1)
+
+    def refuse(self, node: ast.AST, why: str) -> ValueError:
+        part = ast.get_source_segment(self.text.strip(), node) or type(node).__name__  # type: ignore[arg-type]
+        return ValueError(f"{_shorten(part)!r} {why}")
+
+    def constant(self, node: ast.Constant, depth: int) -> Any:
+        value = node.value
+        if isinstance(value, bool) or isinstance(value, str):
+            return value
+        if isinstance(value, (int, float)):
+            if abs(value) > MAX_NUMBER:
+                raise self.refuse(node, "is too large a number")
+            return value
+        raise self.refuse(node, "is not a number, a string or a list")
+
+    def sequence(self, node: ast.List | ast.Tuple, depth: int) -> list[Any]:
+        return [self.read(item, depth) for item in node.elts]
+
+    def name(self, node: ast.Name, depth: int) -> Any:
+        if node.id in _INFINITY:
+            return _INFINITY[node.id]
+        if node.id.lower() in _table():
+            raise self.refuse(node, f"is a kernel: write {node.id}(…)")
+        raise unknown_name(node.id)
+
+    def unary(self, node: ast.UnaryOp, depth: int) -> Any:
+        value = self.read(node.operand, depth)
+        if isinstance(node.op, ast.USub) and isinstance(value, (Kernel, int, float)):
+            return -value
+        if isinstance(node.op, ast.UAdd) and isinstance(value, (Kernel, int, float)):
+            return value
+        raise self.refuse(node, "is not part of the language of kernels")
+
+    def binary(self, node: ast.BinOp, depth: int) -> Any:
+        operation = _OPERATORS.get(type(node.op))
+        if operation is None:
+            raise self.refuse(node, "uses an operator other than + - * / **")
+        left, right = self.read(node.left, depth), self.read(node.right, depth)
+        if not all(isinstance(v, (Kernel, int, float)) for v in (left, right)):
+            raise self.refuse(node, "mixes kernels or numbers with something else")
+        if not isinstance(left, Kernel) and not isinstance(right, Kernel):
+            raise self.refuse(node, "is arithmetic on bare numbers: write the result")
+        if isinstance(node.op, ast.Pow) and (isinstance(right, Kernel) or right > MAX_DEGREE):
+            raise self.refuse(node, f"needs a whole number up to {MAX_DEGREE} as its exponent")
+        try:
+            return operation(left, right)
+        except TypeError:
+            raise self.refuse(node, "does not make a kernel") from None
+
+    def call(self, node: ast.Call, depth: int) -> Any:
+        arguments = [self.read(a, depth) for a in node.args]
+        keywords: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self.refuse(node, "uses **, which is not part of the language of kernels")
+            keywords[keyword.arg] = self.read(keyword.value, depth)
+        if isinstance(node.func, ast.Name):
+            target: Callable[..., Any] = find(node.func.id)
+        elif isinstance(node.func, ast.Attribute):
+            target = self.method(node.func, depth)
+        else:
+            raise self.refuse(node, "is not a call of a kernel")
+        try:
+            return target(*arguments, **keywords)
+        except TypeError as error:
+            raise TypeError(f"in {self.refuse(node, '').args[0].strip()}: {error}") from None
+
+    def method(self, node: ast.Attribute, depth: int) -> Callable[..., Any]:
+        if node.attr == "from_gamma" and isinstance(node.value, ast.Name):
+            return find(node.value.id).from_gamma  # type: ignore[attr-defined,no-any-return]
+        if node.attr not in _METHODS:
+            near = difflib.get_close_matches(node.attr, _METHODS, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(_METHODS)}"
+            raise ValueError(f"kernels have no building block {node.attr!r}{hint}")
+        owner = self.read(node.value, depth)
+        if not isinstance(owner, Kernel):
+            raise self.refuse(node, "is not a building block of a kernel")
+        return getattr(owner, node.attr)  # type: ignore[no-any-return]
+
+
+_RULES: dict[type, Callable[..., Any]] = {
+    ast.Constant: _Reader.constant,
+    ast.List: _Reader.sequence,
+    ast.Tuple: _Reader.sequence,
+    ast.Name: _Reader.name,
+    ast.UnaryOp: _Reader.unary,
+    ast.BinOp: _Reader.binary,
+    ast.Call: _Reader.call,
+}
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.Pow: lambda a, b: a**b,
+}
+
+
+def find(name: str) -> type[Kernel]:
+    """The kernel class of that name, in any of its spellings (`gaussian`, `squared_distance`)."""
+    table = _table()
+    key = name.lower()
+    if key not in table:
+        raise unknown_name(name)
+    return table[key]
+
+
+def unknown_name(name: str) -> ValueError:
+    known = sorted({_snake(cls.__name__) for cls in _table().values()})
+    near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.5)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
+    return ValueError(f"there is no kernel named {_shorten(name)!r}. {hint}")
+
+
+def _table() -> dict[str, type[Kernel]]:
+    import mercer.kernels as kernels
+
+    table = {}
+    for cls in kernels.leaves():
+        table[cls.__name__.lower()] = cls
+        table[_snake(cls.__name__)] = cls
+    return table
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

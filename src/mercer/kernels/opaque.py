@@ -1,0 +1,260 @@
+"""Kernels that are not formulas: they prepare a set of examples once and then give blocks.
+
+They compose with everything else: a block is one more statistic of the pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import nodes
+from mercer.formula.inputs import Warped, is_sparse, numeric
+from mercer.formula.nodes import Formula, Input, dot
+from mercer.kernels.claims import Claim
+from mercer.kernels.core import Kernel
+from mercer.kernels.registry import check_function, name_of, resolve
+
+
+class OpaqueKernel(Kernel):
+    """What a kernel on strings, graphs, images or a black box has to say: four short methods."""
+
+    @property
+    def is_opaque(self) -> bool:
+        return True
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return nodes.opaque(self, rows)
+
+    def prepare(self, X: Any) -> Any:
+        """Whatever makes blocks cheap (counts, histograms); by default the examples themselves."""
+        return X
+
+    def prepare_pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        """The states of both sides; Z is None where it is X again."""
+        state = self.prepare(X)
+        return state, state if Z is None else self.prepare(Z)
+
+    def select(self, state: Any, index: Any) -> Any:
+        """The state of some of the examples (a slice or an array of positions)."""
+        if hasattr(state, "iloc"):
+            return state.iloc[index]
+        if hasattr(state, "shape") or isinstance(index, slice):
+            return state[index]
+        return [state[i] for i in index]
+
+    def block(self, state_x: Any, state_z: Any) -> np.ndarray:
+        """k for all pairs, as a matrix."""
+        raise NotImplementedError
+
+    def diag_of(self, state: Any) -> np.ndarray:
+        """k(x, x) for every example."""
+        raise NotImplementedError
+
+    def count(self, state: Any) -> int:
+        return int(state.shape[0]) if hasattr(state, "shape") else len(state)
+
+    def bytes_per_pair(self) -> int:
+        """Memory a block needs for each pair beyond its result."""
+        return 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Similarity(OpaqueKernel):
+    """Any function of two examples; with ``blocks=True`` of two sets of them, giving a matrix.
+
+    >>> from mercer import Similarity
+    >>> k = Similarity(lambda a, b: float(len(set(a) & set(b))))
+    >>> k(["cat", "car"])
+    array([[3., 2.],
+           [2., 3.]])
+    """
+
+    function: Any
+    blocks: bool = False
+    symmetric = False
+
+    def __post_init__(self) -> None:
+        check_function(self.function, "Similarity")
+
+    def prepare(self, X: Any) -> Any:
+        if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+            return numeric(X)
+        if isinstance(X, (str, bytes)):
+            raise TypeError("a set of examples was expected, got one string; wrap it in a list")
+        if self.blocks or is_sparse(X) or hasattr(X, "iloc"):
+            return X
+        if isinstance(X, Sequence) and len(X) and isinstance(X[0], (list, tuple, np.ndarray)):
+            # Rows of numbers reach the function as vectors, as they do from an array.
+            try:
+                array = np.asarray(X, dtype=float)
+            except (TypeError, ValueError):
+                return list(X)
+            return array if array.ndim == 2 else list(X)
+        return X if hasattr(X, "shape") else list(X)
+
+    def block(self, state_x: Any, state_z: Any) -> np.ndarray:
+        f = resolve(self.function)
+        if self.blocks:
+            shape = (self.count(state_x), self.count(state_z))
+            result = np.asarray(f(state_x, state_z), dtype=float)
+            if result.shape != shape:
+                raise ValueError(
+                    f"Similarity(blocks=True): the function gave shape {result.shape} for "
+                    f"{shape[0]} and {shape[1]} examples; expected {shape}"
+                )
+            return result
+        left, right = _examples(state_x), _examples(state_z)
+        values = np.empty((len(left), len(right)))
+        for i, x in enumerate(left):
+            for j, z in enumerate(right):
+                values[i, j] = f(x, z)
+        return values
+
+    def diag_of(self, state: Any) -> np.ndarray:
+        f = resolve(self.function)
+        if self.blocks:
+            one = [slice(i, i + 1) for i in range(self.count(state))]
+            parts = [self.select(state, s) for s in one]
+            return np.asarray([np.asarray(f(p, p)).ravel()[0] for p in parts], dtype=float)
+        return np.asarray([f(x, x) for x in _examples(state)], dtype=float)
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(None, "black box", self, "a function can only be tried, not proved")
+
+    def __repr__(self) -> str:
+        blocks = ", blocks=True" if self.blocks else ""
+        return f"Similarity({name_of(self.function)}{blocks})"
+
+
+def _examples(state: Any) -> Sequence[Any]:
+    if hasattr(state, "iloc"):
+        return [row for _, row in state.iterrows()] if state.ndim == 2 else list(state)
+    if is_sparse(state):
+        return [state[i] for i in range(state.shape[0])]
+    return state  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FromFeatures(Kernel):
+    """k(x, z) = φ(x)·φ(z) for a map φ of sets of rows: valid by construction.
+
+    >>> import numpy as np
+    >>> from mercer import FromFeatures
+    >>> k = FromFeatures(lambda X: np.hstack([X, np.square(X)]))
+    >>> k(np.array([[1.0], [-1.0]]))
+    array([[2., 0.],
+           [0., 2.]])
+    """
+
+    phi: Any
+
+    def __post_init__(self) -> None:
+        check_function(self.phi, "FromFeatures")
+
+    @property
+    def _step(self) -> Warped:
+        return Warped(resolve(self.phi), name_of(self.phi))
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return dot(rows.then(self._step))
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "inner product of features", self, "φ is given")
+
+    def features(self, X: Any) -> np.ndarray:
+        rows = numeric(self._step(X))
+        return rows.toarray() if is_sparse(rows) else rows
+
+    def n_dims(self, n_features: int) -> int | float:
+        return int(self._step(np.zeros((1, n_features))).shape[1])
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\varphi({x}) \cdot \varphi({z})"
+
+    def __repr__(self) -> str:
+        return f"FromFeatures({name_of(self.phi)})"
+
+
+@dataclass(frozen=True)
+class _GivenRows:
+    """Rows of a given matrix, each with its own place in it (None: new rows)."""
+
+    values: np.ndarray
+    places: np.ndarray | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+    def __getitem__(self, index: Any) -> _GivenRows:
+        places = None if self.places is None else self.places[index]
+        return _GivenRows(self.values[index], places)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Precomputed(OpaqueKernel):
+    """The data is the matrix: X holds rows of K, Z the positions of the columns that are used.
+
+    >>> import numpy as np
+    >>> from mercer import Precomputed
+    >>> K = np.array([[2.0, 1.0], [1.0, 3.0]])
+    >>> Precomputed()(K)
+    array([[2., 1.],
+           [1., 3.]])
+    >>> Precomputed()(K, [1])
+    array([[1.],
+           [3.]])
+    """
+
+    symmetric = False
+
+    def prepare_pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        K = numeric(X)
+        if is_sparse(K):
+            K = K.toarray()
+        square = K.shape[0] == K.shape[1]
+        rows = _GivenRows(K, np.arange(len(K)) if square else None)
+        if Z is None:
+            if not square:
+                raise ValueError(
+                    f"a precomputed kernel matrix must be square, got shape {K.shape}; "
+                    "for new rows give the positions of the columns as Z"
+                )
+            return rows, np.arange(len(K))
+        places = np.asarray(Z)
+        if places.ndim != 1 or places.dtype.kind not in "iu":
+            raise TypeError(
+                "for a precomputed kernel, Z is a list of column positions, "
+                f"not an array of shape {places.shape} and dtype {places.dtype}"
+            )
+        if places.size and (places.min() < 0 or places.max() >= K.shape[1]):
+            raise ValueError(
+                f"the model uses column {places.max()}, but the precomputed matrix has "
+                f"{K.shape[1]} columns: one for each training example is needed"
+            )
+        return rows, places
+
+    def prepare(self, X: Any) -> Any:
+        return self.prepare_pair(X, None)[0]
+
+    def block(self, state_x: Any, state_z: Any) -> np.ndarray:
+        if isinstance(state_z, _GivenRows):
+            state_z = state_z.places
+        if not isinstance(state_x, _GivenRows):
+            raise TypeError("a precomputed kernel has given rows on its left side only")
+        return np.ascontiguousarray(state_x.values[:, state_z])
+
+    def diag_of(self, state: Any) -> np.ndarray:
+        if not isinstance(state, _GivenRows) or state.places is None:
+            raise ValueError("k(x, x) of new rows is not in a precomputed kernel matrix")
+        return state.values[np.arange(len(state.values)), state.places]
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(None, "given matrix", self, "only its eigenvalues can tell")
+
+
+__all__ = ["FromFeatures", "OpaqueKernel", "Precomputed", "Similarity"]

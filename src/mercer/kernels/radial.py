@@ -1,0 +1,274 @@
+"""Kernels of the distance between x and z: Gaussian and its relatives, and the compact ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.formula.inputs import FrozenArray, Scale
+from mercer.formula.nodes import Formula, Input, const, l1, linf, sqdist
+from mercer.kernels.claims import Claim, within
+from mercer.kernels.core import Kernel, _is_number
+
+_FOURIER = "its Fourier transform is non-negative (Bochner)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gaussian(Kernel):
+    """k(x, z) = exp(−‖x − z‖² / (2σ²)), σ a number or one per column.
+
+    Lecture 004 takes σ = 1; lecture 003's exp(−‖x−z‖²) is σ = 1/√2; others write γ = 1/(2σ²):
+
+    >>> from mercer import Gaussian
+    >>> Gaussian.from_gamma(0.5)
+    Gaussian()
+    >>> Gaussian(sigma=2.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.6065]])
+    """
+
+    sigma: Any = 1.0
+
+    def __post_init__(self) -> None:
+        if _is_number(self.sigma):
+            self._make_positive("sigma")
+            return
+        try:
+            sigma = np.array(self.sigma, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"Gaussian: sigma must be a number or one per column, got {self.sigma!r}"
+            ) from None
+        if sigma.ndim != 1 or not sigma.size:
+            raise ValueError(f"Gaussian: one sigma per column is a 1-D list, got {sigma.shape}")
+        if not np.isfinite(sigma).all() or (sigma <= 0).any():
+            raise ValueError(f"Gaussian: sigma must be positive, got {sigma.tolist()}")
+        sigma.setflags(write=False)
+        self._set("sigma", sigma)
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Gaussian:
+        """exp(−γ‖x − z‖²)."""
+        if not gamma > 0:
+            raise ValueError(f"gamma must be positive, got {gamma!r}")
+        sigma = math.sqrt(0.5 / gamma)
+        return cls(sigma)
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        if isinstance(self.sigma, np.ndarray):
+            return (-0.5 * sqdist(rows.then(Scale(FrozenArray.of(self.sigma))))).exp()
+        return (sqdist(rows) * const(-0.5).over(self._named(path, "sigma") ** 2)).exp()
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "Gaussian", self, _FOURIER)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        if isinstance(self.sigma, np.ndarray):
+            terms = rf"\sum_j ({x}_j - {z}_j)^2 / (2\sigma_j^2)"
+            return rf"\exp\left(-{terms}\right)"
+        width = f"{2 * self.sigma**2:g}"
+        return rf"\exp\left(-\|{x} - {z}\|^2 / {width}\right)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Laplacian(Kernel):
+    """k(x, z) = exp(−rate ‖x − z‖) in the norm 1, 2 or ∞ (the last up to two dimensions)."""
+
+    rate: float = 1.0
+    norm: Any = 2
+
+    def __post_init__(self) -> None:
+        self._make_positive("rate")
+        norm = math.inf if self.norm in ("inf", "∞") else self.norm
+        if norm not in (1, 2, math.inf):
+            raise ValueError(f"Laplacian: norm must be 1, 2 or inf, got {self.norm!r}")
+        self._set("norm", "inf" if norm == math.inf else int(norm))
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        distance = {1: l1, 2: lambda r: sqdist(r).sqrt(), "inf": linf}[self.norm](rows)
+        return (-(self._named(path, "rate") * distance)).exp()
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        if self.norm != "inf":
+            return Claim(True, f"Laplacian, norm {self.norm}", self, _FOURIER)
+        because = "in the plane the maximum norm is the 1-norm, turned by 45°"
+        return within(
+            Claim(True, "Laplacian, norm ∞", self, because, max_dims=2),
+            n_features,
+        )
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        index = {1: "_1", 2: "", "inf": r"_\infty"}[self.norm]
+        return rf"\exp\left(-{self.rate:g} \|{x} - {z}\|{index}\right)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Matern(Kernel):
+    """Matérn: ν = 1/2: e^(−r); 3/2: (1 + a)e^(−a), a = √3 r; 5/2: (1 + a + a²/3)e^(−a), a = √5 r.
+
+    r = ‖x − z‖ / length.
+    """
+
+    nu: float = 1.5
+    length: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._make_float("nu")
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"Matern: nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
+        self._make_positive("length")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        a = (math.sqrt(2 * self.nu) * sqdist(rows).sqrt()).over(self._named(path, "length"))
+        decay = (-a).exp()
+        if self.nu == 0.5:
+            return decay
+        if self.nu == 1.5:
+            return (1.0 + a) * decay
+        return (1.0 + a + (1.0 / 3.0) * a * a) * decay
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, f"Matérn ν = {self.nu:g}", self, _FOURIER)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\mathrm{{Mat\acute{{e}}rn}}_{{{self.nu:g}}}(\|{x} - {z}\| / {self.length:g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RationalQuadratic(Kernel):
+    """k(x, z) = (1 + ‖x − z‖² / (2 α length²))^(−α): a mixture of Gaussians of all widths."""
+
+    alpha: float = 1.0
+    length: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._make_positive("alpha", "length")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        alpha, length = self._named(path, "alpha"), self._named(path, "length")
+        inside = 1.0 + sqdist(rows).over(2.0 * alpha * length**2)
+        return (-alpha * inside.log()).exp()
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "rational quadratic", self, "a mixture of Gaussians, weights ≥ 0")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        scale = f"{2 * self.alpha * self.length**2:g}"
+        return rf"\left(1 + \|{x} - {z}\|^2 / {scale}\right)^{{-{self.alpha:g}}}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SquaredDistance(Kernel):
+    """k(x, z) = ‖x − z‖²: a dissimilarity, not a kernel (its diagonal is zero)."""
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return sqdist(rows)
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        because = "k(x, x) = 0 while k(x, z) ≠ 0"
+        return Claim(False, "zero diagonal", self, because)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\|{x} - {z}\|^2"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NegativeSquaredDistance(SquaredDistance):
+    """k(x, z) = −‖x − z‖²: a similarity, positive only on vectors that sum to zero."""
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return -sqdist(rows)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"-\|{x} - {z}\|^2"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Compact(Kernel):
+    """Zero where ‖x − z‖ > width."""
+
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._make_positive("width")
+
+    def _squared(self, rows: Input, path: str) -> Formula:
+        """u² = ‖x − z‖² / width²."""
+        return sqdist(rows).over(self._named(path, "width") ** 2)
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        name = type(self).__name__
+        return Claim(False, name, self, "its Fourier transform dips below zero")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        u = rf"\tfrac{{\|{x} - {z}\|}}{{{self.width:g}}}"
+        return self._profile_latex.replace("u", u)
+
+    _profile_latex = "u"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Epanechnikov(_Compact):
+    """k(x, z) = (1 − u²)₊, u = ‖x − z‖ / width: a weight for smoothing, not a kernel."""
+
+    _profile_latex = r"\left(1 - u^2\right)_+"
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return (1.0 - self._squared(rows, path)).plus()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tricube(_Compact):
+    """k(x, z) = (1 − u³)³₊, u = ‖x − z‖ / width: a weight for smoothing, not a kernel."""
+
+    _profile_latex = r"\left(1 - u^3\right)_+^3"
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        u2 = self._squared(rows, path)
+        return (1.0 - u2 * u2.sqrt()).plus() ** 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Uniform(_Compact):
+    """k(x, z) = 1 where ‖x − z‖ ≤ width, else 0: lecture 002's indicator, not a kernel."""
+
+    _profile_latex = r"\mathbb{1}\left[u \leq 1\right]"
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return (1.0 - self._squared(rows, path)).apply("step")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Wendland(Kernel):
+    """k(x, z) = φ₃ₙ(‖x − z‖ / width): zero beyond width, valid in up to three dimensions.
+
+    φ₃₀ = (1−r)²₊, φ₃₁ = (1−r)⁴₊(4r + 1), φ₃₂ = (1−r)⁶₊(35r² + 18r + 3)/3,
+    φ₃₃ = (1−r)⁸₊(32r³ + 25r² + 8r + 1).
+    """
+
+    smoothness: int = 1
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._make_integer("smoothness", 0, 3)
+        self._make_positive("width")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        r = sqdist(rows).sqrt().over(self._named(path, "width"))
+        tail = (1.0 - r).plus() ** (2 * self.smoothness + 2)
+        shape = {
+            0: const(1.0),
+            1: 4.0 * r + 1.0,
+            2: (35.0 / 3.0) * r * r + 6.0 * r + 1.0,
+            3: 32.0 * r**3 + 25.0 * r * r + 8.0 * r + 1.0,
+        }[self.smoothness]
+        return tail * shape
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        claim = Claim(True, "Wendland function", self, _FOURIER, max_dims=3)
+        return within(claim, n_features)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\phi_{{3{self.smoothness}}}(\|{x} - {z}\| / {self.width:g})"
