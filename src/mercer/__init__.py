@@ -59,7 +59,17 @@ _WHERE = {
     "mercer.expansion": ["KernelExpansion"],
     "mercer.learners": ["KernelPerceptron", "Perceptron"],
 }
-_MODULES = ["formula", "gram", "kernels", "learners", "maps", "proof", "solvers", "testing", "theory"]
+_MODULES = [
+    "formula",
+    "gram",
+    "kernels",
+    "learners",
+    "maps",
+    "proof",
+    "solvers",
+    "testing",
+    "theory",
+]
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])

@@ -42,7 +42,7 @@ def get_config() -> Settings:
     return _local.get() or _global
 
 
-class config:  # noqa: N801 - reads like a function, works as a context manager
+class config:
     """Change settings; inside ``with`` they are put back at the end, and other threads keep theirs.
 
     >>> import mercer

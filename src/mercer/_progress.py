@@ -14,7 +14,7 @@ from mercer._config import get_config
 PATIENCE = 1.5
 
 
-class progress:  # noqa: N801 - used as a context manager, reads like a function
+class progress:
     """``with progress("fit", total) as bar: bar.advance()``; quiet when nobody watches."""
 
     def __init__(self, what: str, total: float | None) -> None:

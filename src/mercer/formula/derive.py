@@ -73,8 +73,9 @@ def derive(formula: Formula, wrt: Formula) -> Formula:
 
     >>> from mercer.formula.nodes import ROOT, param, sqdist
     >>> g = param("gamma", 2.0)
-    >>> derive((-g * sqdist(ROOT)).exp(), g)
-    (exp(((-1 * gamma[2]) * sqdist)) * ((-1 * sqdist)))
+    >>> from mercer.formula import simplify
+    >>> simplify(derive((-g * sqdist(ROOT)).exp(), g))
+    (-1 * exp2((-2.88539 * sqdist)) * sqdist)
     """
     slope: dict[int, Formula | None] = {}
     for node in formula.walk(bodies=False):

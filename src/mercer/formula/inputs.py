@@ -273,9 +273,7 @@ def numeric(rows: Any) -> Any:
     if array.dtype.kind in "OSU":
         array = _from_objects(array)
     if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"a kernel on vectors needs real numbers; the data has dtype {array.dtype}"
-        )
+        raise TypeError(f"a kernel on vectors needs real numbers; the data has dtype {array.dtype}")
     if array.ndim != 2:
         raise ValueError(
             f"expected a 2-D array of shape (rows, columns), got shape {array.shape}. "

@@ -207,9 +207,7 @@ def reduce_columns(how: str, body: Formula, rows: Input) -> Formula:
 
 
 PAIR_STATISTICS = frozenset({"dot", "sqdist", "l1", "linf", "opaque"})
-ROW_STATISTICS = frozenset(
-    {"sqnorm", "rowfn", "opaque_diag", "prepared_norm", "prepared_shift"}
-)
+ROW_STATISTICS = frozenset({"sqnorm", "rowfn", "opaque_diag", "prepared_norm", "prepared_shift"})
 
 
 def side_of(node: Formula) -> str:

@@ -11,16 +11,14 @@ import numpy as np
 from mercer.formula import Formula, evaluate
 from mercer.formula.inputs import is_sparse
 from mercer.gram.accuracy import NEAR
-from mercer.gram.program import Program, Source
-from mercer.gram.sides import REDUCE, Side
+from mercer.gram.program import Program
+from mercer.gram.sides import REDUCE, Side, squared_norms
 from mercer.gram.tiles import Scratch
 
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
 #: Wider sparse rows are multiplied as sparse matrices, narrower ones as dense tiles.
 SPARSE_COLUMNS = 4096
-
-Epilogue = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -35,17 +33,28 @@ class NumpyEngine:
 
     def fill(self, rows: slice, columns: slice, out: np.ndarray, scratch: Scratch) -> None:
         """k for these rows and columns, into `out`."""
-        tiles: list[np.ndarray | None] = []
+        tiles: list[np.ndarray | None] = [None] * len(self.program.sources)
+        room: np.ndarray | None = out
         for i, source in enumerate(self.program.sources):
-            if self.compiled is not None and source.kind == "direct":
-                tiles.append(None)
-                continue
-            # The first matrix is made in place of the result; the others need room of their own.
-            room = out if not any(t is not None for t in tiles) else None
-            if room is None:
-                room = scratch.get(("tile", i), out.shape, self.x.dtype)
-            self._source(source, rows, columns, room, scratch)
-            tiles.append(room)
+            if self.compiled is None or source.kind != "direct":
+                # The first matrix is made in place of the result; others get their own room.
+                tiles[i] = (
+                    scratch.get(("tile", i), out.shape, self.x.dtype) if room is None else out
+                )
+                room = None
+        products = {}
+        for i, source in enumerate(self.program.sources):
+            if source.kind == "product":
+                products[source.rows] = tiles[i]
+                self._product(source.rows, rows, columns, tiles[i])
+        for i, source in enumerate(self.program.sources):
+            if source.kind == "repaired":
+                self._repaired(source.node, rows, columns, tiles[i], products.get(source.rows))
+            elif source.kind == "opaque":
+                self._opaque(source.node, rows, columns, tiles[i])
+            elif source.kind == "direct" and self.compiled is None:
+                x, z = self.x.dense(source.rows, rows), self.z.dense(source.rows, columns)
+                direct(source.node, x, z, tiles[i])
         if self.compiled is not None:
             self.compiled.fill(self.x, self.z, rows, columns, tiles, out)
         else:
@@ -72,36 +81,34 @@ class NumpyEngine:
                     known[node] = v
             out[part] = evaluate(formula, known)
 
-    def _source(
-        self, source: Source, rows: slice, columns: slice, out: np.ndarray, scratch: Scratch
-    ) -> None:
-        node = source.node
-        if source.kind == "opaque":
-            leaf = node.value[0]
-            left = leaf.select(self.x.states[node], rows)
-            right = leaf.select(self.z.states[node], columns)
-            out[...] = leaf.block(right, left).T if self.swapped else leaf.block(left, right)
-        elif source.kind == "product":
-            self._product(node.value, rows, columns, out)
-        elif source.kind == "repaired":
-            self._repaired(node, rows, columns, out)
-        else:
-            x = self.x.dense(source.rows, rows)
-            z = self.z.dense(source.rows, columns)
-            direct(node, x, z, out)
+    def _opaque(self, node: Formula, rows: slice, columns: slice, out: Any) -> None:
+        leaf = node.value[0]
+        left = leaf.select(self.x.states[node], rows)
+        right = leaf.select(self.z.states[node], columns)
+        out[...] = leaf.block(right, left).T if self.swapped else leaf.block(left, right)
 
-    def _product(self, inputs: Any, rows: slice, columns: slice, out: np.ndarray) -> None:
+    def _product(self, inputs: Any, rows: slice, columns: slice, out: Any) -> None:
         x, z = self.x.matrices[inputs], self.z.matrices[inputs]
         if is_sparse(x) and is_sparse(z) and x.shape[1] > SPARSE_COLUMNS:
             out[...] = (x[rows] @ z[columns].T).toarray()
             return
         np.matmul(self.x.panel(inputs, rows), self.z.panel(inputs, columns).T, out=out)
 
-    def _repaired(self, node: Formula, rows: slice, columns: slice, out: np.ndarray) -> None:
+    def _repaired(self, node: Formula, rows: slice, columns: slice, out: Any, product: Any) -> None:
+        """‖x − z‖², from the product where it has enough digits, and from x − z elsewhere."""
         inputs = node.value
-        self._product(inputs, rows, columns, out)
-        nx = _norms(self.x, inputs, rows)
-        nz = _norms(self.z, inputs, columns)
+        if product is None:
+            self._product(inputs, rows, columns, out)
+        else:
+            out[...] = product
+        x, z = self.x.matrices[inputs][rows], self.z.matrices[inputs][columns]
+        center = self.x.centers.get(inputs)
+        nx, nz = squared_norms(x, center), squared_norms(z, center)
+        if self.compiled is not None and not is_sparse(x):
+            from mercer.gram.loops import distances_from_product
+
+            distances_from_product(out, x, z, nx, nz, out.dtype.type(NEAR))
+            return
         step = max(1, CACHE_ELEMENTS // max(1, out.shape[1]))
         for start in range(0, out.shape[0], step):
             part = slice(start, start + step)
@@ -112,15 +119,7 @@ class NumpyEngine:
             sums *= sums.dtype.type(NEAR)
             i, j = np.nonzero(block < sums)
             if len(i):
-                x = self.x.matrices[inputs][rows][part]
-                z = self.z.matrices[inputs][columns]
-                block[i, j] = _differences(x, z, i, j)
-
-
-def _norms(side: Side, inputs: Any, index: slice) -> np.ndarray:
-    from mercer.gram.sides import squared_norms
-
-    return squared_norms(side.matrices[inputs][index], side.centers.get(inputs))
+                block[i, j] = _differences(x[part], z, i, j)
 
 
 def _differences(x: Any, z: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -137,7 +136,7 @@ def _differences(x: Any, z: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return values
 
 
-def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
+def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
     """A statistic from the coordinates themselves: a loop over columns where they are few."""
     if node.op == "reduce":
         how = node.value[0]
@@ -161,7 +160,7 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: np.ndarray) -> None
             out[start : start + step] = REDUCE[how](value, axis=2)
         return
     step = max(1, CACHE_ELEMENTS // len(z))
-    combine = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum}[how]
+    combine: Any = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum}[how]
     for start in range(0, len(x), step):
         block = out[start : start + step]
         for j in range(columns):

@@ -60,7 +60,7 @@ class Gram:
     # --- views -----------------------------------------------------------------------------
 
     @property
-    def T(self) -> Gram:  # noqa: N802 - the name NumPy uses
+    def T(self) -> Gram:
         """k(z, x): the transpose."""
         if self._square and self._symmetric:
             return self
@@ -155,16 +155,14 @@ class Gram:
         self, plan: Plan, engine: NumpyEngine, V: np.ndarray, result: np.ndarray
     ) -> None:
         transposed = np.ascontiguousarray(V.T)
-        diagonal = self._exact_diagonal()
 
         def body(rows: slice, columns: slice, scratch: Scratch) -> None:
             engine.compiled.multiply(self._x, self._z, rows, transposed, result[rows])
 
         height = max(64, min(2048, -(-self.shape[0] // (4 * plan.threads))))
-        sweep(Tiling(self.shape, (height, self.shape[1]), plan.threads), body, "kernel times matrix")
-        if diagonal is not None:
-            # Differences are exact on the diagonal; only kernels that jump there need a look.
-            pass
+        sweep(
+            Tiling(self.shape, (height, self.shape[1]), plan.threads), body, "kernel times matrix"
+        )
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
         """A dense block, by slices or positions."""
@@ -183,7 +181,7 @@ class Gram:
         if not self._square:
             raise ValueError(f"K has shape {self.shape}: only K(X, X) has a diagonal k(x, x)")
         formula = simplify(at_diagonal(self.formula))
-        return row_value(formula, self._x, self._raw_x(), "X").astype(self.dtype)
+        return row_value(formula, self._x, self._x.raw, "X").astype(self.dtype)
 
     def diagonal(self) -> np.ndarray:
         """k(x, x) for every row."""
@@ -206,9 +204,6 @@ class Gram:
         return f"Gram({self.kernel!r}, shape={self.shape}, dtype={self.dtype.name})"
 
     # --- the machinery ---------------------------------------------------------------------
-
-    def _raw_x(self) -> Any:
-        return self._x.raw
 
     @functools.cached_property
     def _symmetric(self) -> bool:
@@ -242,7 +237,11 @@ class Gram:
         if plan.compiled:
             from mercer.gram.compiled import compile_epilogue
 
-            compiled = compile_epilogue(self.program, self.dtype)
+            widths = self._widths()
+            direct = [s.rows for s in self.program.sources if s.kind == "direct"]
+            compiled = compile_epilogue(self.program, self.dtype, [widths[r] for r in direct])
+            for rows in direct:
+                self._z.packed(rows)  # now, before several threads ask for it at once
         return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped)
 
 
@@ -274,10 +273,14 @@ def _set_diagonal(
 
 
 def _mirror(out: np.ndarray, rows: slice, columns: slice) -> None:
-    """Copy a tile above the diagonal below it, in squares that fit the cache."""
+    """Copy what is above the diagonal below it, in squares that fit the cache."""
     for start in range(max(rows.start, columns.start), columns.stop, 256):
         part = slice(start, min(start + 256, columns.stop))
-        out[part, rows] = out[rows, part].T
+        above = slice(rows.start, min(rows.stop, start))
+        out[part, above] = out[above, part].T
+        if start < rows.stop:
+            square = out[part.start : min(part.stop, rows.stop), part]
+            square[...] = np.triu(square) + np.triu(square, 1).T
 
 
 def _prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:

@@ -1,4 +1,4 @@
-"""The planner: tile shapes from the memory limit, the caches, the threads and the kernel's needs."""
+"""The planner: tile shapes from the memory limit, the caches, the threads and the kernel."""
 
 from __future__ import annotations
 

@@ -159,4 +159,4 @@ def _reduce_rows(node: Formula, side: Side) -> np.ndarray:
     return result
 
 
-REDUCE = {"sum": np.sum, "prod": np.prod, "max": np.max, "mean": np.mean}
+REDUCE: dict[str, Any] = {"sum": np.sum, "prod": np.prod, "max": np.max, "mean": np.mean}

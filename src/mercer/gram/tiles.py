@@ -15,7 +15,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,13 +94,12 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
         if threads == 1:
             run(0)
             return
-        with single_threaded_blas() if threads > 1 else nullcontext():
-            with ThreadPoolExecutor(threads) as pool:
-                jobs = [pool.submit(run, t) for t in range(threads)]
-                try:
-                    for job in jobs:
-                        job.result()
-                except BaseException:
-                    # An error or Ctrl-C: let the other threads finish their tile and leave.
-                    stop.set()
-                    raise
+        with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
+            jobs = [pool.submit(run, t) for t in range(threads)]
+            try:
+                for job in jobs:
+                    job.result()
+            except BaseException:
+                # An error or Ctrl-C: let the other threads finish their tile and leave.
+                stop.set()
+                raise

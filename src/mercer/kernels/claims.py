@@ -48,12 +48,8 @@ def closed_under(kernel: Kernel, rule: str, parts: Sequence[Claim], because: str
 
 def within(claim: Claim, n_features: int | None) -> Claim:
     """The claim for data of that many columns: beyond `max_dims` the rule says nothing."""
-    if claim.holds and claim.max_dims is not None and n_features is not None:
-        if n_features > claim.max_dims:
-            return Claim(
-                None,
-                claim.rule,
-                claim.kernel,
-                f"the rule holds in up to {claim.max_dims} dimensions; the data has {n_features}",
-            )
-    return claim
+    limit = claim.max_dims
+    if not claim.holds or limit is None or n_features is None or n_features <= limit:
+        return claim
+    because = f"the rule holds in up to {limit} dimensions; the data has {n_features}"
+    return Claim(None, claim.rule, claim.kernel, because)

@@ -182,7 +182,7 @@ class Kernel:
         """q(k) = c₀ + c₁k + c₂k² + …"""
         from mercer.kernels.algebra import PolynomialOf
 
-        return PolynomialOf(self, coefficients)
+        return PolynomialOf(self, coefficients)  # type: ignore[arg-type]
 
     def exp(self) -> Kernel:
         """exp(k)."""

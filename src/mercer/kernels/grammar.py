@@ -34,7 +34,9 @@ def parse(text: str) -> Kernel:
     if not isinstance(text, str):
         raise TypeError(f"an expression is a string, got {type(text).__name__}")
     if len(text) > MAX_LENGTH:
-        raise ValueError(f"the expression has {len(text)} characters; at most {MAX_LENGTH} are read")
+        raise ValueError(
+            f"the expression has {len(text)} characters; at most {MAX_LENGTH} are read"
+        )
     if _nesting(text) > MAX_DEPTH:
         raise ValueError(f"the expression is nested more than {MAX_DEPTH} deep")
     try:
@@ -81,7 +83,7 @@ class _Reader:
 
     def constant(self, node: ast.Constant, depth: int) -> Any:
         value = node.value
-        if isinstance(value, bool) or isinstance(value, str):
+        if isinstance(value, (bool, str)):
             return value
         if isinstance(value, (int, float)):
             if abs(value) > MAX_NUMBER:

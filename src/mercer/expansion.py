@@ -1,0 +1,111 @@
+"""KernelExpansion: f(x) = Σᵢ αᵢ k(xᵢ, x) + b, the value every global model comes down to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.gram.operator import Gram
+from mercer.gram.rows import count
+from mercer.kernels import Kernel, Precomputed, as_kernel
+
+
+@dataclass(frozen=True, eq=False)
+class KernelExpansion:
+    """f(x) = Σᵢ αᵢ k(xᵢ, x) + b; `coef` has one column an output.
+
+    >>> import numpy as np
+    >>> from mercer import KernelExpansion, Polynomial
+    >>> f = KernelExpansion(Polynomial(2), np.array([[1.0, 1.0]]), np.array([1.0]))
+    >>> f(np.array([[2.0, 3.0]]))
+    array([25.])
+    """
+
+    kernel: Kernel
+    points: Any
+    coef: Any
+    intercept: Any = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        coef = np.asarray(self.coef)
+        if coef.dtype.kind not in "fiu" or coef.ndim not in (1, 2):
+            raise ValueError(f"coef must be real, 1-D or 2-D; got {coef.dtype} {coef.shape}")
+        coef = coef.astype(np.float64) if coef.dtype.kind != "f" else coef
+        if len(coef) != count(self.points):
+            raise ValueError(f"{count(self.points)} points need as many coef, got {len(coef)}")
+        if not np.isfinite(coef).all():
+            raise ValueError("coef has NaN or infinite entries")
+        intercept = np.asarray(self.intercept, dtype=np.float64)
+        if intercept.ndim > 1 or (intercept.ndim == 1 and intercept.shape != coef.shape[1:]):
+            raise ValueError(
+                f"one intercept an output is needed ({coef.shape[1:]}), got {intercept.shape}"
+            )
+        object.__setattr__(self, "coef", coef)
+        object.__setattr__(self, "intercept", intercept if intercept.ndim else float(intercept))
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """f(x) for every row of X."""
+        if not len(self.coef):
+            shape = (count(X), *self.coef.shape[1:])
+            return np.zeros(shape, dtype=self.coef.dtype) + self.intercept
+        values = Gram(self.kernel, X, self.points) @ self.coef
+        return values + np.asarray(self.intercept, dtype=values.dtype)
+
+    def pruned(self, tolerance: float = 0.0) -> KernelExpansion:
+        """Without the points whose coefficients are all zero (or at most `tolerance`)."""
+        size = np.abs(self.coef) if self.coef.ndim == 1 else np.abs(self.coef).max(axis=1)
+        keep = np.flatnonzero(size > tolerance)
+        return KernelExpansion(
+            self.kernel, _take(self.points, keep), self.coef[keep], self.intercept
+        )
+
+    @cached_property
+    def squared_norm(self) -> Any:
+        """‖w‖² = αᵀ K α, one number an output."""
+        if not len(self.coef):
+            return np.zeros(self.coef.shape[1:])[()]
+        if isinstance(self.kernel, Precomputed):
+            raise TypeError("‖w‖² needs K between the points; a precomputed kernel keeps no points")
+        image = Gram(self.kernel, self.points) @ self.coef
+        return np.einsum("i...,i...->...", self.coef, image)[()]
+
+    def margins(self, X: Any, y: Any) -> np.ndarray:
+        """y f(x) / ‖w‖ for labels ±1: the signed distance to the separating surface."""
+        if self.coef.ndim != 1:
+            raise ValueError("margins are defined for one output; take one column of coef")
+        y = np.asarray(y)
+        if not np.isin(y, (-1, 1)).all():
+            raise ValueError("margins need labels -1 and 1")
+        norm = float(np.sqrt(max(float(self.squared_norm), 0.0)))
+        if norm == 0:
+            raise ValueError("margins need w ≠ 0: the expansion is the zero function")
+        return y * self(X) / norm
+
+    def primal(self) -> np.ndarray:
+        """w = Σᵢ αᵢ φ(xᵢ), where φ is finite."""
+        phi = self.kernel.features(self.points)
+        return phi.T @ self.coef
+
+    def contributions(self, x: Any) -> np.ndarray:
+        """αᵢ k(xᵢ, x) for each point: what one prediction is made of (b comes on top)."""
+        if count(x) != 1:
+            raise ValueError(f"contributions explain one example, got {count(x)}")
+        values = Gram(self.kernel, x, self.points).dense()[0]
+        return self.coef * (values if self.coef.ndim == 1 else values[:, None])
+
+    def __len__(self) -> int:
+        return len(self.coef)
+
+    def __repr__(self) -> str:
+        outputs = 1 if self.coef.ndim == 1 else self.coef.shape[1]
+        return f"KernelExpansion({self.kernel!r}, {len(self)} points, {outputs} output(s))"
+
+
+def _take(points: Any, index: np.ndarray) -> Any:
+    if hasattr(points, "iloc"):
+        return points.iloc[index]
+    return points[index] if hasattr(points, "shape") else [points[i] for i in index]

@@ -1,0 +1,83 @@
+"""`kernel.explain(X)`: what will be computed, how, and at what cost, before it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mercer._config import show_bytes
+from mercer.gram.operator import Gram
+from mercer.gram.plan import Plan
+from mercer.kernels.core import Kernel
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Printable; its parts are attributes."""
+
+    tree: str
+    formula: str
+    sources: tuple[str, ...]
+    row_values: tuple[str, ...]
+    epilogue: str
+    plan: Plan
+    flops: float
+    bytes: float
+    source: str
+
+    def __str__(self) -> str:
+        lines = ["kernel", *("  " + line for line in self.tree.splitlines())]
+        lines += ["formula", f"  {self.formula}", "for each pair"]
+        lines += [f"  tile{i} = {s}" for i, s in enumerate(self.sources)]
+        if self.row_values:
+            lines += ["once for each row", *(f"  {v}" for v in self.row_values)]
+        lines += ["epilogue", f"  {self.epilogue}", "plan", f"  {self.plan}"]
+        lines.append(f"  {self.flops:.3g} flops, {show_bytes(self.bytes)} if all of K is kept")
+        if self.source:
+            lines += ["generated source", *("  " + s for s in self.source.splitlines())]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
+    """The tree, the formula, its sources, the plan and the generated source of k on this data."""
+    gram = Gram(kernel, X, Z)
+    plan = gram._plan()
+    program = gram.program
+    engine = gram._engine(plan)
+    rows = [f"rowx{i} = {f!r}" for i, f in enumerate(program.row_x)]
+    rows += [f"rowz{i} = {f!r}" for i, f in enumerate(program.row_z)]
+    sources = []
+    for source in program.sources:
+        method = program.methods.get(source.rows) if source.kind != "opaque" else None
+        note = f"  ({'centred ' if method.center else ''}{method.reason})" if method else ""
+        kind = {
+            "product": "matrix product",
+            "repaired": "matrix product, near pairs by direct differences",
+            "direct": "direct differences",
+            "opaque": "blocks of an opaque kernel",
+        }[source.kind]
+        sources.append(f"{source.node!r}: {kind}{note}")
+    return Explanation(
+        _tree(kernel),
+        repr(gram.formula),
+        tuple(sources),
+        tuple(rows),
+        repr(program.epilogue),
+        plan,
+        plan.cost.flops,
+        float(gram.shape[0] * gram.shape[1] * gram.dtype.itemsize),
+        engine.compiled.source if engine.compiled is not None else "",
+    )
+
+
+def _tree(kernel: Kernel, indent: str = "") -> str:
+    children = kernel.children()
+    if not children:
+        return f"{indent}{kernel!r}"
+    own = {k: v for k, v in kernel.get_params(deep=False).items() if not isinstance(v, Kernel)}
+    shown = ", ".join(f"{k}={v!r}" for k, v in own.items())
+    lines = [f"{indent}{type(kernel).__name__}({shown})"]
+    lines += [_tree(child, indent + "  ") for _, child in children]
+    return "\n".join(lines)
