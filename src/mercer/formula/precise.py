@@ -19,8 +19,9 @@ def pairwise_mp(formula: Formula, x: Sequence[float], z: Sequence[float], dps: i
     """k(x, z) with `dps` digits, every float taken as the exact number it is.
 
     >>> from mercer import Gaussian
-    >>> str(pairwise_mp(Gaussian().formula(), [0.0], [2.0], dps=20))
-    '0.1353352832366126919'
+    >>> import mpmath
+    >>> mpmath.nstr(pairwise_mp(Gaussian().formula(), [0.0], [2.0]), 20)
+    '0.13533528323661269189'
     """
     import mpmath
 

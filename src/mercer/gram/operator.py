@@ -16,7 +16,7 @@ from mercer.gram.numpy_engine import NumpyEngine
 from mercer.gram.plan import Plan, make_plan
 from mercer.gram.program import Program, compile_program
 from mercer.gram.rows import check_not_empty, common_dtype, count, matrix, numeric_inputs
-from mercer.gram.sides import Side, row_value, squared_norms
+from mercer.gram.sides import GrowingSide, Side, row_value, squared_norms
 from mercer.gram.tiles import Scratch, Tiling, sweep
 from mercer.kernels.core import Kernel
 
@@ -176,6 +176,29 @@ class Gram:
                 values[same] = self.diagonal()[i[np.nonzero(same)[0]]]
         return values
 
+    def tile(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
+        """One tile, here and now: no threads of ours, no planning; for loops that walk K.
+
+        The diagonal is not set exactly; `block` does that.
+        """
+        if out is None:
+            shape = (rows.stop - rows.start, columns.stop - columns.start)
+            out = np.empty(shape, dtype=self.dtype)
+        self._walker.fill(rows, columns, out, self._scratch)
+        return out
+
+    @functools.cached_property
+    def _walker(self) -> NumpyEngine:
+        return self._engine(self._plan())
+
+    @functools.cached_property
+    def _scratch(self) -> Scratch:
+        return Scratch(0)
+
+    def growing(self) -> GrowingColumns:
+        """K with an empty list of columns, to which columns of this one are appended."""
+        return GrowingColumns(self)
+
     @functools.cached_property
     def _diagonal(self) -> np.ndarray:
         if not self._square:
@@ -243,6 +266,42 @@ class Gram:
             for rows in direct:
                 self._z.packed(rows)  # now, before several threads ask for it at once
         return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped)
+
+
+class GrowingColumns:
+    """k(x, z) for all rows x and a list of z that grows: the log of an online learner.
+
+    The chosen rows are copied side by side, so that any stretch of the list is one matrix product.
+    """
+
+    def __init__(self, gram: Gram) -> None:
+        self._gram = gram
+        self._log = GrowingSide(gram._z)
+        self._compiled = gram._walker.compiled
+        self._scratch = Scratch(0)
+
+    def __len__(self) -> int:
+        return self._log.n
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Which columns of the full matrix the list holds, in order."""
+        return self._log.positions
+
+    def append(self, positions: Any) -> None:
+        self._log.append(np.atleast_1d(positions))
+
+    def tile(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
+        """k between some rows and a stretch of the list."""
+        if out is None:
+            shape = (rows.stop - rows.start, columns.stop - columns.start)
+            out = np.empty(shape, dtype=self._gram.dtype)
+        part = self._log.view(columns)
+        engine = NumpyEngine(
+            self._gram.program, self._gram._x, part, self._compiled, self._gram._swapped
+        )
+        engine.fill(rows, slice(0, part.n), out, self._scratch)
+        return out
 
 
 def _index(index: Any, n: int, what: str) -> Any:

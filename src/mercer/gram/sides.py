@@ -74,6 +74,53 @@ class Side:
         return sum(v.nbytes for v in self.values) + sum(p.nbytes for p in self._packed.values())
 
 
+class GrowingSide:
+    """Chosen rows of a side, copied side by side as they are appended."""
+
+    def __init__(self, source: Side) -> None:
+        self._source = source
+        self.n = 0
+        self._positions = np.empty(64, dtype=np.intp)
+        self._matrices = {k: None if is_sparse(m) else m[:0] for k, m in source.matrices.items()}
+        self._values = [v[:0] for v in source.values]
+
+    @property
+    def positions(self) -> np.ndarray:
+        return self._positions[: self.n]
+
+    def append(self, positions: np.ndarray) -> None:
+        start, self.n = self.n, self.n + len(positions)
+        self._positions = _grown(self._positions, self.n)
+        self._positions[start : self.n] = positions
+        for key, kept in self._matrices.items():
+            if kept is not None:
+                self._matrices[key] = kept = _grown(kept, self.n)
+                kept[start : self.n] = self._source.matrices[key][positions]
+        for i, values in enumerate(self._values):
+            self._values[i] = _grown(values, self.n)
+            self._values[i][start : self.n] = self._source.values[i][positions]
+
+    def view(self, stretch: slice) -> Side:
+        """A stretch of the list as a side; dense rows are not copied."""
+        source, chosen = self._source, self._positions[stretch]
+        matrices = {
+            key: source.matrices[key][chosen] if kept is None else kept[stretch]
+            for key, kept in self._matrices.items()
+        }
+        states = {node: node.value[0].select(s, chosen) for node, s in source.states.items()}
+        values = tuple(v[stretch] for v in self._values)
+        return Side(len(chosen), source.dtype, matrices, source.centers, values, states)
+
+
+def _grown(array: np.ndarray, n: int) -> np.ndarray:
+    """The array with room for n rows: twice the room when it runs out."""
+    if len(array) >= n:
+        return array
+    larger = np.empty((max(n, 2 * len(array), 64), *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
 def _select(raw: Any, index: Any) -> Any:
     if hasattr(raw, "iloc"):
         return raw.iloc[index]

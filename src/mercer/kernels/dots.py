@@ -91,7 +91,7 @@ class Polynomial(Kernel):
     array([[4., 0.],
            [0., 4.]])
     >>> Polynomial(4, offset=1.0).n_dims(784)
-    15927183910
+    15943435565
     """
 
     degree: int
