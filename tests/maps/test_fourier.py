@@ -54,6 +54,17 @@ def test_the_mean_is_the_kernel(rng, kernel, n_components):
     assert np.abs(phi.transform(X) @ phi.transform(Z).T - K).max() < 5 * mass / np.sqrt(20_000)
 
 
+@pytest.mark.parametrize("n_components", [1, 3])
+def test_an_odd_feature_is_unbiased_too(rng, n_components):
+    X = rng.normal(size=(4, 2))
+    draws = []
+    for seed in range(2000):
+        F = RandomFourierMap("gaussian(1)", n_components, random_state=seed).fit_transform(X)
+        draws.append(F @ F.T)
+    error = np.abs(np.mean(draws, axis=0) - Gaussian(1.0)(X))
+    assert (error < 4.5 * np.std(draws, axis=0) / np.sqrt(2000) + 1e-12).all()
+
+
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 def test_orthogonal_directions_keep_the_mean(rng, kernel):
     X = rng.normal(size=(12, 3))

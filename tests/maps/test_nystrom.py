@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -112,10 +114,18 @@ def test_float32_stays_and_is_accurate(rng, relative_error):
         F = NystromMap(kernel, None).fit_transform(X)
         assert F.dtype == np.float32
         assert relative_error(F @ F.T, kernel(X.astype(float))) < 1e-5
-    wide = NystromMap(Gaussian(1.0), None).fit(X.astype(float))
+    # Fitted in double precision, with eigenvalues down to 1e-13, and used on single.
+    wide = NystromMap(Gaussian(3.0), None).fit(X.astype(float))
     F = wide.transform(X)
     assert F.dtype == np.float32
-    assert relative_error(F @ F.T, Gaussian(1.0)(X.astype(float))) < 1e-5
+    assert relative_error(F @ F.T, Gaussian(3.0)(X.astype(float))) < 1e-5
+
+
+def test_float32_rounding_is_neither_rank_nor_indefiniteness(rng):
+    X = rng.normal(size=(800, 400)).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert NystromMap(Linear(), None).fit(X).eigenvalues_.shape == (400,)
 
 
 def test_an_indefinite_kernel_warns_and_is_clipped(rng):

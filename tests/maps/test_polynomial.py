@@ -84,10 +84,11 @@ def test_sparse_rows_give_the_same_features(rng, kind, degree, offset):
 
 def test_sparse_rows_with_unsorted_and_repeated_entries():
     X = sparse.csr_array((np.array([2.0, 1.0, 3.0, 0.0]), [2, 0, 2, 1], [0, 4]), shape=(1, 3))
-    np.testing.assert_allclose(
-        PolynomialMap(2).fit_transform(X).toarray(),
-        PolynomialMap(2).fit_transform([[1.0, 0.0, 5.0]]),
-    )
+    F = PolynomialMap(2).fit_transform(X)
+    np.testing.assert_allclose(F.toarray(), PolynomialMap(2).fit_transform([[1.0, 0.0, 5.0]]))
+    assert F.nnz == 3
+    np.testing.assert_array_equal(X.indices, [2, 0, 2, 1])
+    np.testing.assert_array_equal(X.data, [2.0, 1.0, 3.0, 0.0])
 
 
 def test_sparse_rows_reach_where_dense_ones_cannot():

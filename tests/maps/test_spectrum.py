@@ -69,9 +69,12 @@ def test_shift_leaves_new_rows_alone(rng, indefinite):
     new = rng.normal(size=(3, 12))
     fix = SpectrumRepair("shift").fit(indefinite)
     np.testing.assert_array_equal(fix.transform(new), new)
-    mixed = fix.transform(np.vstack([new, indefinite[4]]))
+    close = indefinite[4].copy()
+    close[-1] = np.nextafter(close[-1], np.inf)
+    mixed = fix.transform(np.vstack([new, close, indefinite[4]]))
     np.testing.assert_array_equal(mixed[:3], new)
-    assert mixed[3, 4] == pytest.approx(indefinite[4, 4] + fix.shift_)
+    np.testing.assert_array_equal(mixed[3], close)
+    assert mixed[4, 4] == pytest.approx(indefinite[4, 4] + fix.shift_)
 
 
 def test_shift_with_equal_training_points():

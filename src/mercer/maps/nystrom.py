@@ -90,7 +90,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         else:
             self.components_ = _select(X, chosen)
             # In double precision, so that eigenvalues which are 0 do not come out as noise.
-            K = self.kernel_(_in_precision(self.components_, np.float64))
+            K = self.kernel_(_in_double(self.components_))
         self._decompose(np.asarray(K, dtype=np.float64))
 
     def _decompose(self, K: NDArray[np.float64]) -> None:
@@ -125,8 +125,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         out = dtype_of(X)
         n, width = n_rows(X), self._n_features_out
         fits(n, width, n * width * out.itemsize, "Take fewer rows or a smaller n_components.")
-        # What was cut off as rounding depends on the precision of fit, so that is used here too.
-        X = _in_precision(X, self._dtype)
+        # The precision of fit decided what is rounding; a Gram takes the wider of its two sides.
         coefficients = (self.eigenvectors_ / divisor).astype(self._dtype)
         if self._precomputed:
             product = X[:, self.component_indices_] @ coefficients
@@ -150,8 +149,5 @@ def _select(X: Any, chosen: NDArray[Any]) -> Any:
     return X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
 
 
-def _in_precision(X: Any, dtype: Any) -> Any:
-    """Rows of floating-point numbers in this precision; other examples as they are."""
-    return (
-        X.astype(dtype, copy=False) if getattr(X, "dtype", None) in (np.float32, np.float64) else X
-    )
+def _in_double(X: Any) -> Any:
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
