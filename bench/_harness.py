@@ -10,6 +10,7 @@ has already grown hides the next growth.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -198,6 +199,7 @@ def in_new_process(script: str, function: str, *arguments: Any) -> Any:
 def peak_growth(function: Callable[[], Any]) -> float:
     """Bytes by which resident memory rose above its level before the call, at its highest."""
     gc.collect()
+    _give_back()
     before = _status("VmRSS")
     if before is not None and _reset_peak():
         result = function()
@@ -209,6 +211,12 @@ def peak_growth(function: Callable[[], Any]) -> float:
         result = function()
         del result
     return float(sampler.growth)
+
+
+def _give_back() -> None:
+    """Return freed memory to the system, so that a warm-up cannot hide the growth to come."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _status(field: str) -> int | None:

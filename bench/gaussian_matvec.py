@@ -22,9 +22,9 @@ def inputs(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def extra_memory() -> float:
-    """Growth over the inputs, after the compiler has run on a small problem."""
+    """Growth over the inputs, after a problem just large enough to be compiled for."""
     k = Gaussian(sigma=SIGMA)
-    X, Z, v = inputs(500)
+    X, Z, v = inputs(N // 2)
     k.gram(X, Z) @ v
     X, Z, v = inputs(N)
     return peak_growth(lambda: k.gram(X, Z) @ v)
