@@ -11,7 +11,7 @@ from mercer.kernels import Laplacian
 N, D, RATE = 4096, 32, 0.1
 
 
-def compare(dtype: type) -> Row:
+def compare(dtype: type[np.floating]) -> Row:
     rng = np.random.default_rng(0)
     X, Z = rng.random((N, D)).astype(dtype), rng.random((N, D)).astype(dtype)
     k = Laplacian(rate=RATE, norm=1)
