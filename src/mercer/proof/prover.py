@@ -1,0 +1,195 @@
+"""`prove`: first the rules, then the search; three possible answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import rules
+from .results import Counterexample, Proof, Undecided
+from .search import Search
+from .shapes import SCALES
+from .target import MatrixTarget, Target, as_points, count, is_numeric, take
+
+DIMENSIONS = (1, 2, 3, 5)
+
+
+def prove(
+    k: Any,
+    data: Any = None,
+    n_features: int | None = None,
+    *,
+    seconds: float = 3.0,
+    seed: int = 0,
+) -> Proof | Counterexample | Undecided:
+    """Is cᵀKc ≥ 0 for all points and all c? A proof, a counterexample, or neither.
+
+    The rules come first: each kernel knows an argument for itself, and the building blocks carry
+    it upwards. Where they say no or nothing, points are searched for on which k is no kernel.
+
+    Parameters
+    ----------
+    k : Kernel, str or callable
+        A kernel, an expression, or any function of two examples.
+    data : array, DataFrame or list, optional
+        Examples to search among first. A function of other things than numbers needs them.
+        For ``Precomputed()``, the matrix itself.
+    n_features : int, optional
+        The number of columns the answer is for. Without it, a proof says in which dimensions it
+        holds, and the search looks at 1, 2, 3 and 5.
+    seconds : float
+        The limit of the search.
+    seed : int
+        Of the random part of the search.
+
+    Returns
+    -------
+    Proof, Counterexample or Undecided
+        The truth value is True for a proof only; ``answer.holds`` is True, False or None.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> print(mercer.prove(lambda x, z: float(abs(x - z).max() <= 1)))  # doctest: +ELLIPSIS
+    ✗ not a kernel: ...
+    ├─ 3 points: 1, 2, 3
+    ├─ c = (1, -1, 1)
+    └─ cᵀKc = -1 < 0, in float64, beyond rounding
+    >>> bool(mercer.prove("gaussian() * polynomial(2, offset=1) + 3"))
+    True
+    """
+    kernel = as_kernel(k)
+    first = None
+    if data is not None:
+        if count(data) == 0:
+            raise ValueError("data is empty")
+        first = as_points(take(data, [0]))
+    n_features = _checked_width(n_features, first)
+    claim = kernel.claim(n_features)
+    proof = rules.from_claim(claim, n_features)
+    if proof is not None:
+        return proof
+
+    reason = rules.objection(claim, n_features)
+    # "no rule" is worth a line where nothing is known in the end, not below a counterexample
+    because = reason if claim.holds is False else ""
+    if _is_precomputed(kernel):
+        return _prove_matrix(kernel, data, reason, seconds, seed)
+    search = Search(Target(kernel), seconds, seed, scales=_scales(kernel), because=because)
+    if data is not None:
+        search.target.matrix(first)  # an error about the data is for the user to see
+        found = search.on_data(data)
+        if found is not None:
+            return found
+    movable = data is None or is_numeric(first)
+    dims, notes = _dimensions(search, n_features) if movable else ((), [])
+    for stage in (search.on_shapes, search.on_clouds, search.by_descent) if dims else ():
+        found = stage(dims)
+        if found is not None:
+            return found
+    if search.late:
+        notes.append(f"stopped after {seconds:g} s")
+    if not dims and data is None:
+        reason += "; data are needed to search for a counterexample"
+    return Undecided(kernel, reason, tuple(search.tried + notes))
+
+
+def as_kernel(k: Any) -> Any:
+    """A Kernel from a Kernel, an expression string, or a function of two examples."""
+    from mercer.kernels import as_kernel as convert
+
+    if isinstance(k, type):
+        raise TypeError(f"{k.__name__} is a class; give an instance of it, {k.__name__}(…)")
+    return convert(k)
+
+
+def _prove_matrix(
+    kernel: Any, data: Any, reason: str, seconds: float, seed: int
+) -> Counterexample | Undecided:
+    if data is None:
+        return Undecided(kernel, f"{reason}; the matrix itself is needed as data")
+    data = as_points(data)
+    if not is_numeric(data) or data.ndim != 2 or data.shape[0] != data.shape[1]:
+        raise ValueError("data for a precomputed kernel must be the square matrix itself")
+    search = Search(MatrixTarget(kernel, data), seconds, seed)
+    found = search.on_data(data)
+    return Undecided(kernel, reason, tuple(search.tried)) if found is None else found
+
+
+def _is_precomputed(kernel: Any) -> bool:
+    from mercer.kernels import Precomputed
+
+    return isinstance(kernel, Precomputed)
+
+
+def _checked_width(n_features: int | None, first: Any) -> int | None:
+    width = int(first.shape[1]) if getattr(first, "ndim", 0) == 2 else None
+    if n_features is None:
+        return width
+    if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer):
+        raise TypeError(f"n_features must be an integer, not {n_features!r}")
+    if n_features < 1:
+        raise ValueError(f"n_features must be at least 1, not {n_features}")
+    if width is not None and width != n_features:
+        raise ValueError(f"data has {width} columns, but n_features is {n_features}")
+    return int(n_features)
+
+
+def _dimensions(search: Search, n_features: int | None) -> tuple[tuple[int, ...], list[str]]:
+    """The numbers of columns k can be asked in, and what it said about the others."""
+    notes: list[str] = []
+    wanted = DIMENSIONS if n_features is None else (n_features,)
+    works = tuple(d for d in wanted if _accepts(search, d, notes))
+    if works or n_features is not None:
+        return works, notes
+    if search.target.function is not None:  # perhaps a function of two numbers
+        rows, search.target = search.target, Target(search.target.kernel, scalars=True)
+        if _accepts(search, 1, []):
+            return (1,), ["as a function of two numbers"]
+        search.target = rows
+    for d in _widths(search.target.kernel):
+        if _accepts(search, d, []):
+            return (d,), notes
+    return (), notes
+
+
+def _accepts(search: Search, d: int, notes: list[str]) -> bool:
+    points = np.arange(1.0, 3.0)[:, None] + np.zeros(d)
+    try:
+        K = search.target.matrix(points)
+    except Exception as error:  # a black box may raise anything
+        plural = "" if d == 1 else "s"
+        notes.append(f"{d} column{plural}: {type(error).__name__}: {error}"[:160])
+        return False
+    return bool(np.isfinite(K).all())
+
+
+def _numbers(kernel: Any) -> list[np.ndarray]:
+    """The numeric parameters of a kernel and of all its parts."""
+    arrays = []
+    for value in kernel.get_params().values():
+        if isinstance(value, int | float | np.ndarray | tuple) and not isinstance(value, bool):
+            try:
+                arrays.append(np.asarray(value, dtype=np.float64))
+            except (TypeError, ValueError):
+                continue  # a tuple of names
+    return arrays
+
+
+def _widths(kernel: Any) -> Iterator[int]:
+    """Numbers of columns a kernel may have been made for: those of its arrays, then a few more."""
+    yield from sorted({array.shape[-1] for array in _numbers(kernel) if array.ndim})
+    yield from range(4, 33)
+
+
+def _scales(kernel: Any) -> tuple[float, ...]:
+    """The fixed scales, and those that the kernel's own lengths and rates suggest."""
+    own: list[float] = []
+    for array in _numbers(kernel):
+        for value in np.unique(np.abs(array))[:2]:
+            if 0 < value < np.inf:
+                own.extend((value, 1 / value, value / 2))
+    new = [s for s in dict.fromkeys(own) if s not in SCALES and 1e-12 < s < 1e12]
+    return SCALES + tuple(new[:12])

@@ -1,0 +1,201 @@
+"""What `prove` can answer: a proof, a counterexample, or neither, each printed as a small tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+WIDTH = 72  # of the kernel's expression in a tree; the object itself keeps all of it
+
+
+def shorten(value: object, width: int = WIDTH) -> str:
+    """The expression of ``value`` on one line, cut with … where it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def branches(lines: Sequence[str | Sequence[str]]) -> list[str]:
+    """Hang blocks of lines below a heading, the last one with ``└─``."""
+    out: list[str] = []
+    for i, block in enumerate(lines):
+        first, rest = ("├─ ", "│  ") if i < len(lines) - 1 else ("└─ ", "   ")
+        block = [block] if isinstance(block, str) else list(block)
+        out.append(first + block[0])
+        out.extend(rest + line for line in block[1:])
+    return out
+
+
+@dataclass(frozen=True)
+class Proof:
+    """cᵀKc ≥ 0 for all points and all c: why k is positive semi-definite, rule by rule.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        What is proved to be a kernel.
+    rule : str
+        The rule used at this node: a closure rule, or a known argument for a leaf.
+    parts : tuple of Proof
+        The proofs this rule rests on.
+    because : str
+        The rule's argument in a few words.
+    domain : str
+        Where it holds, such as ``"x ≥ 0"``; empty if everywhere.
+    max_dims : int or None
+        The largest number of columns for which it holds; None if any.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> proof = mercer.prove("gaussian(sigma=2)")
+    >>> bool(proof), proof.max_dims
+    (True, None)
+    """
+
+    kernel: Any
+    rule: str
+    parts: tuple[Proof, ...] = ()
+    because: str = ""
+    domain: str = ""
+    max_dims: int | None = None
+
+    holds = True
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def limits(self) -> str:
+        """Where the proof holds, as words; empty if everywhere."""
+        words = [f"for {self.domain}"] if self.domain else []
+        if self.max_dims is not None:
+            plural = "" if self.max_dims == 1 else "s"
+            words.append(f"in at most {self.max_dims} dimension{plural}")
+        return ", ".join(words)
+
+    def _tree(self) -> list[str]:
+        head = f"{shorten(self.kernel)}: {self.rule}"
+        if self.because:
+            head += f" ({self.because})"
+        # a limit is shown where it arises, and not again on every node above it
+        inherited = {part.limits for part in self.parts}
+        if self.limits and self.limits not in inherited:
+            head += f" [{self.limits}]"
+        return [head, *branches([part._tree() for part in self.parts])]
+
+    def __str__(self) -> str:
+        where = f" {self.limits}" if self.limits else ""
+        return "\n".join([f"✓ a kernel{where}", *branches([self._tree()])])
+
+
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """cᵀKc < 0, or k(x, z) ≠ k(z, x): points that show that k is not a kernel.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        What is refuted.
+    points : array or list
+        The n points, n as small as the search could make it (two if asymmetric).
+    vector : ndarray or None
+        The vector c; None if ``kind`` is ``"asymmetric"``.
+    value : float
+        cᵀKc, or k(x, z) − k(z, x).
+    kind : {"indefinite", "asymmetric"}
+    exact : bool
+        True if confirmed in 50-digit arithmetic; else it lies below rounding in float64.
+    because : str
+        What the rules already said against k, if anything.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> no = mercer.prove("-gaussian()")
+    >>> bool(no), no.kind, len(no.points), no.value, no.check()
+    (False, 'indefinite', 1, -1.0, -1.0)
+    """
+
+    kernel: Any
+    points: Any
+    vector: np.ndarray | None
+    value: float
+    kind: str = "indefinite"
+    exact: bool = False
+    because: str = ""
+    target: Any = field(default=None, repr=False)
+
+    holds = False
+
+    def __bool__(self) -> bool:
+        return False
+
+    def matrix(self) -> np.ndarray:
+        """K on the points, each entry computed alone."""
+        return self.target.entries(self.points)
+
+    def check(self) -> float:
+        """Compute cᵀKc (or k(x, z) − k(z, x)) again, from the kernel and the points alone."""
+        from .confirm import recompute
+
+        return recompute(self.target, self.points, self.vector)
+
+    def __str__(self) -> str:
+        how = "in 50-digit arithmetic" if self.exact else "in float64, beyond rounding"
+        lines = [f"✗ not a kernel: {shorten(self.kernel)}"]
+        body: list[str] = []
+        if self.because:
+            body.append(self.because)
+        shown = (
+            self.target.show(self.points)
+            if self.target is not None
+            else [repr(p) for p in self.points]
+        )
+        if self.kind == "asymmetric":
+            body.append(f"x = {shown[0]}, z = {shown[1]}")
+            body.append(f"k(x, z) − k(z, x) = {self.value:.6g} ≠ 0, {how}")
+        else:
+            n = len(shown)
+            body.append(f"{n} point{'s' if n > 1 else ''}: {', '.join(shown)}")
+            vector = np.asarray(self.vector)
+            body.append(f"c = ({', '.join(f'{c:.6g}' for c in vector)})")
+            body.append(f"cᵀKc = {self.value:.6g} < 0, {how}")
+        return "\n".join(lines + branches(body))
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Neither proved nor refuted: no rule applies, and the search found no counterexample.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    reason : str
+        Why no rule applies, or what is missing.
+    tried : tuple of str
+        What the search looked at.
+
+    Examples
+    --------
+    >>> import mercer, numpy as np
+    >>> answer = mercer.prove(lambda x, z: np.exp(-abs(x - z).sum()), n_features=1)
+    >>> type(answer).__name__, answer.holds
+    ('Undecided', None)
+    """
+
+    kernel: Any
+    reason: str = ""
+    tried: tuple[str, ...] = ()
+
+    holds = None
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        body = [self.reason] if self.reason else []
+        body.extend(f"tried: {line}" for line in self.tried)
+        return "\n".join([f"? undecided: {shorten(self.kernel)}", *branches(body)])

@@ -1,0 +1,188 @@
+"""The one place where the search meets k: blocks, single entries, and 50-digit entries.
+
+A `Target` hides what kind of thing k is (a formula on vectors, a black box on rows, scalars or
+any other objects, a given matrix), so that the search and the confirmation are written once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .results import shorten
+
+
+def take(points: Any, index: Sequence[int] | np.ndarray) -> Any:
+    """The points with these numbers, in the container they came in."""
+    if hasattr(points, "iloc"):
+        return points.iloc[list(index)]
+    if hasattr(points, "shape"):
+        return points[np.asarray(index, dtype=int)]
+    return [points[i] for i in index]
+
+
+def count(points: Any) -> int:
+    """How many points there are."""
+    return int(points.shape[0]) if hasattr(points, "shape") else len(points)
+
+
+def as_points(data: Any) -> Any:
+    """Numbers as a float64 array, whatever they came in; anything else as it is."""
+    if hasattr(data, "iloc"):
+        return data
+    if hasattr(data, "toarray"):
+        data = data.toarray()
+    try:
+        array = np.asarray(data)
+    except ValueError:  # examples of different sizes: graphs, say
+        return list(data)
+    if array.dtype.kind not in "fiub":
+        return data
+    if not np.isfinite(array).all():
+        raise ValueError("data contains NaN or infinity")
+    return array.astype(np.float64)
+
+
+def is_numeric(points: Any) -> bool:
+    """True for an array of numbers, the only points that can be moved, scaled and mirrored."""
+    return isinstance(points, np.ndarray) and points.dtype.kind == "f"
+
+
+def one_number(value: Any) -> float:
+    """The single real number a function gave; a clear error if it gave anything else."""
+    array = np.asarray(value)
+    if array.size != 1 or array.dtype.kind not in "fiub":
+        raise ValueError(f"the function must give one real number, not {shorten(value, 60)}")
+    return float(array.reshape(-1)[0])
+
+
+def function_of(kernel: Any) -> Any:
+    """The function of two examples a kernel consists of; None if it is anything else."""
+    from mercer.kernels import Similarity
+    from mercer.kernels.registry import resolve
+
+    if not isinstance(kernel, Similarity) or kernel.blocks:
+        return None
+    return resolve(kernel.function)
+
+
+class Target:
+    """k on points: rows of a float64 array, or any other examples the kernel understands."""
+
+    def __init__(self, kernel: Any, scalars: bool = False) -> None:
+        self.kernel = kernel
+        self.scalars = scalars  # the function takes numbers, and not rows of numbers
+        self.function = function_of(kernel)
+        self._formula: Any = None if kernel.is_opaque else kernel.formula()
+
+    @property
+    def slow(self) -> bool:
+        """True if each entry costs a call of a Python function."""
+        return self.function is not None
+
+    def select(self, data: Any, rows: np.ndarray) -> Any:
+        """Some rows of the data, as points."""
+        return as_points(take(data, rows))
+
+    def matrix(self, points: Any) -> np.ndarray:
+        """K on the points, the fast way, as float64: good enough to search with."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self.function is None:
+                return np.asarray(self.kernel(points), dtype=np.float64)
+            rows = self._rows(points)
+            K = np.empty((len(rows), len(rows)))
+            for i, x in enumerate(rows):
+                for j in range(i + 1):
+                    K[i, j] = K[j, i] = one_number(self.function(x, rows[j]))
+        return K
+
+    def both_triangles(self, points: Any) -> np.ndarray:
+        """K on the points without relying on its symmetry."""
+        if self.function is not None:
+            return self.entries(points)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            again = take(points, range(count(points)))
+            return np.asarray(self.kernel(points, again), dtype=np.float64)
+
+    def entries(self, points: Any) -> np.ndarray:
+        """K on the points, every entry (both triangles) computed from its own two points."""
+        n = count(points)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self.function is not None:
+                rows = self._rows(points)
+                entries = [one_number(self.function(x, z)) for x in rows for z in rows]
+            else:
+                rows = [take(points, [i]) for i in range(n)]
+                entries = [one_number(self.kernel(x, z)) for x in rows for z in rows]
+        return np.array(entries, dtype=np.float64).reshape(n, n)
+
+    def row(self, points: Any, z: Any) -> np.ndarray:
+        """k(x, z) for every point x and one z."""
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self.function is None:
+                return np.asarray(self.kernel(points, z), dtype=np.float64)[:, 0]
+            other = self._rows(z)[0]
+            return np.array([one_number(self.function(x, other)) for x in self._rows(points)])
+
+    def exact(self, points: Any) -> list[list[Any]] | None:
+        """K on the points in 50 digits, as mpmath numbers; None if k is no plain formula."""
+        if self._formula is None:
+            return None
+        from mercer.formula import NotRenderable, pairwise_mp
+
+        if not isinstance(points, np.ndarray):
+            return None
+        try:
+            K = [[pairwise_mp(self._formula, x, z, dps=50) for z in points] for x in points]
+        except NotRenderable:
+            self._formula = None
+            return None
+        # a root of a negative number: k is not defined at these points
+        return None if any(hasattr(value, "_mpc_") for row in K for value in row) else K
+
+    def show(self, points: Any) -> list[str]:
+        """The points as short texts."""
+        out = []
+        for row in self._rows(points):
+            if isinstance(row, np.ndarray):
+                numbers = [f"{value:.6g}" for value in row[:8]] + ["…"] * (len(row) > 8)
+                out.append(numbers[0] if len(row) == 1 else f"({', '.join(numbers)})")
+            else:
+                out.append(f"{row:.6g}" if isinstance(row, float) else shorten(row, 40))
+        return out
+
+    def _rows(self, points: Any) -> list[Any]:
+        if self.scalars:
+            return [float(value) for value in np.ravel(points)]
+        if hasattr(points, "iloc"):
+            return [points.iloc[i] for i in range(len(points))]
+        if hasattr(points, "tocsr"):
+            return [points[i] for i in range(points.shape[0])]
+        return list(points)
+
+
+class MatrixTarget(Target):
+    """k given as a matrix: the points are the numbers of its rows."""
+
+    def __init__(self, kernel: Any, K: np.ndarray) -> None:
+        super().__init__(kernel)
+        self.K = K
+
+    def select(self, data: Any, rows: np.ndarray) -> Any:
+        return rows
+
+    def matrix(self, points: Any) -> np.ndarray:
+        index = np.asarray(points, dtype=int)
+        return self.K[np.ix_(index, index)]
+
+    entries = both_triangles = matrix
+
+    def show(self, points: Any) -> list[str]:
+        return [f"row {i}" for i in points]
