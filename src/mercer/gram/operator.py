@@ -17,8 +17,11 @@ from mercer.gram.plan import Plan, make_plan
 from mercer.gram.program import Program, compile_program
 from mercer.gram.rows import check_not_empty, common_dtype, count, matrix, numeric_inputs
 from mercer.gram.sides import GrowingSide, Side, row_value, squared_norms
-from mercer.gram.tiles import Scratch, Tiling, sweep
+from mercer.gram.tiles import Scratch, Tiling, cut, sweep
 from mercer.kernels.core import Kernel
+
+#: Edge of the squares that are mirrored at a time.
+MIRROR = 256
 
 
 class Gram:
@@ -333,13 +336,15 @@ def _set_diagonal(
 
 def _mirror(out: np.ndarray, rows: slice, columns: slice) -> None:
     """Copy what is above the diagonal below it, in squares that fit the cache."""
-    for start in range(max(rows.start, columns.start), columns.stop, 256):
-        part = slice(start, min(start + 256, columns.stop))
-        above = slice(rows.start, min(rows.stop, start))
+    first = max(rows.start, columns.start)
+    # The end of the panel is an edge: before it lie squares on the diagonal, behind it none.
+    for part in cut(first, min(rows.stop, columns.stop), MIRROR):
+        above = slice(rows.start, part.start)
         out[part, above] = out[above, part].T
-        if start < rows.stop:
-            square = out[part.start : min(part.stop, rows.stop), part]
-            square[...] = np.triu(square) + np.triu(square, 1).T
+        square = out[part, part]
+        square[...] = np.triu(square) + np.triu(square, 1).T
+    for part in cut(max(first, rows.stop), columns.stop, MIRROR):
+        out[part, rows] = out[rows, part].T
 
 
 def _prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:

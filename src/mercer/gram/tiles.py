@@ -56,13 +56,14 @@ class Tiling:
     fixed: bool = False
 
     def panels(self) -> list[slice]:
-        return list(_cut(0, self.shape[0], self.tile[0]))
+        return list(cut(0, self.shape[0], self.tile[0]))
 
     def columns(self, panel: slice) -> Iterator[slice]:
-        return _cut(panel.start if self.triangle else 0, self.shape[1], self.tile[1])
+        return cut(panel.start if self.triangle else 0, self.shape[1], self.tile[1])
 
 
-def _cut(start: int, stop: int, step: int) -> Iterator[slice]:
+def cut(start: int, stop: int, step: int) -> Iterator[slice]:
+    """Slices of `step`, the last one shorter, from start to stop."""
     for at in range(start, stop, step):
         yield slice(at, min(at + step, stop))
 
