@@ -1,0 +1,28 @@
+"""Learners: scikit-learn estimators over `mercer.solvers`; each one loads on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mercer.learners.perceptron import KernelPerceptron, Perceptron
+
+_WHERE = {
+    "KernelPerceptron": "perceptron",
+    "Perceptron": "perceptron",
+}
+
+__all__ = ["KernelPerceptron", "Perceptron"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
