@@ -426,7 +426,8 @@ class On(Kernel):
         if not listed:
             raise ValueError("on([]) selects no column")
         for name in listed:
-            if not isinstance(name, str) and not (_is_number(name) and name == int(name)):
+            whole = _is_number(name) and math.isfinite(name) and name == int(name)
+            if not isinstance(name, str) and not whole:
                 raise TypeError(f"a column is an index or a name, got {name!r}")
         listed = [name if isinstance(name, str) else int(name) for name in listed]
         self._set("columns", listed[0] if single else tuple(listed))

@@ -171,7 +171,11 @@ class Kernel:
         return other + (-self)
 
     def __truediv__(self, other: float) -> Kernel:
-        return self * (1.0 / other) if _is_number(other) else NotImplemented
+        if not _is_number(other):
+            return NotImplemented
+        if other == 0:
+            raise ValueError(f"{self!r} cannot be divided by 0")
+        return self * (1.0 / other)
 
     def __pow__(self, degree: int) -> Kernel:
         from mercer.kernels.algebra import Power
@@ -232,6 +236,10 @@ class Kernel:
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that arrays come back read-only.
+        return type(self), tuple(value for _, value in self._fields())
 
     def __sklearn_clone__(self) -> Self:
         return self
@@ -312,14 +320,16 @@ class Kernel:
             raise TypeError(
                 f"{type(self).__name__}: {name} must be an integer, got {type(value).__name__}"
             )
-        if value != int(value) or value < least or (most is not None and value > most):
+        whole = math.isfinite(value) and value == int(value)
+        if not whole or value < least or (most is not None and value > most):
             span = f"an integer ≥ {least}" if most is None else f"one of {least}, …, {most}"
             raise ValueError(f"{type(self).__name__}: {name} must be {span}, got {value!r}")
         self._set(name, int(value))
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (numbers.Real, np.number)) and not isinstance(value, (bool, np.bool_))
+    # NumPy registers its real scalars as Real, and its complex ones not.
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -165,7 +165,10 @@ class Bilinear(Kernel):
     A: Any
 
     def __post_init__(self) -> None:
-        A = np.array(self.A, dtype=float)
+        A = np.array(self.A)
+        if A.dtype.kind not in "biuf":
+            raise TypeError(f"Bilinear needs a matrix of real numbers, got dtype {A.dtype}")
+        A = A.astype(float)
         if A.ndim != 2 or A.shape[0] != A.shape[1] or not A.size:
             raise ValueError(f"Bilinear needs a square matrix, got shape {A.shape}")
         if not np.isfinite(A).all():

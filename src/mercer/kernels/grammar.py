@@ -145,7 +145,10 @@ class _Reader:
 
     def method(self, node: ast.Attribute, depth: int) -> Callable[..., Any]:
         if node.attr == "from_gamma" and isinstance(node.value, ast.Name):
-            return find(node.value.id).from_gamma  # type: ignore[attr-defined,no-any-return]
+            family = find(node.value.id)
+            if not hasattr(family, "from_gamma"):
+                raise self.refuse(node, "does not exist; there is gaussian.from_gamma")
+            return family.from_gamma  # type: ignore[no-any-return]
         if node.attr not in _METHODS:
             near = difflib.get_close_matches(node.attr, _METHODS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(_METHODS)}"

@@ -36,7 +36,8 @@ class Gaussian(Kernel):
             self._make_positive("sigma")
             return
         try:
-            sigma = np.array(self.sigma, dtype=float)
+            sigma = np.array(self.sigma)
+            sigma = sigma.astype(float, casting="same_kind")  # text and complex numbers raise
         except (TypeError, ValueError):
             raise TypeError(
                 f"Gaussian: sigma must be a number or one per column, got {self.sigma!r}"
@@ -51,8 +52,10 @@ class Gaussian(Kernel):
     @classmethod
     def from_gamma(cls, gamma: float) -> Gaussian:
         """exp(−γ‖x − z‖²)."""
-        if not gamma > 0:
-            raise ValueError(f"gamma must be positive, got {gamma!r}")
+        if not _is_number(gamma):
+            raise TypeError(f"gamma must be a number, got {type(gamma).__name__}")
+        if not 0 < gamma < math.inf:
+            raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
         sigma = math.sqrt(0.5 / gamma)
         return cls(sigma)
 
