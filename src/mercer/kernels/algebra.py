@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from mercer.formula import nodes
 from mercer.formula.inputs import Columns, Warped
 from mercer.formula.nodes import Formula, Input, at_diagonal
-from mercer.kernels.claims import Claim, closed_under
+from mercer.kernels.claims import ZERO, Claim, closed_under, zero_function
 from mercer.kernels.core import (
     ATOM,
     POWER,
@@ -54,8 +54,9 @@ class Sum(Kernel):
 
     def claim(self, n_features: int | None = None) -> Claim:
         parts = [self.left.claim(n_features), self.right.claim(n_features)]
-        if all(p.holds is False for p in parts):
-            return Claim(False, "sum", self, "both terms are negative", tuple(parts))
+        if all(p.negative for p in parts):
+            because = "both terms are negative"
+            return Claim(False, "sum", self, because, tuple(parts), negative=True)
         return closed_under(self, "sum of kernels", parts, "features side by side")
 
     def features(self, X: Any) -> np.ndarray:
@@ -142,10 +143,14 @@ class Scaled(Kernel):
 
     def claim(self, n_features: int | None = None) -> Claim:
         part = self.kernel.claim(n_features)
-        if self.factor >= 0:
+        if self.factor == 0 or part.rule == ZERO:
+            return zero_function(self)
+        if self.factor > 0:
             return closed_under(self, f"multiple {self.factor:g} ≥ 0 of a kernel", [part])
-        holds = False if part.holds else None
-        return Claim(holds, "negative multiple of a kernel", self, "−k has a negative diagonal")
+        if not part.holds:
+            return Claim(None, "negative multiple", self, "the rule needs a kernel", (part,))
+        because = "−k has a negative diagonal"
+        return Claim(False, "negative multiple of a kernel", self, because, (part,), negative=True)
 
     def features(self, X: Any) -> np.ndarray:
         if self.factor < 0:
@@ -442,7 +447,9 @@ class On(Kernel):
 
     def claim(self, n_features: int | None = None) -> Claim:
         part = self.kernel.claim(len(self._step.names))
-        return closed_under(self, "kernel on some columns", [part], "a projection of the input")
+        claim = closed_under(self, "kernel on some columns", [part], "a projection of the input")
+        # The columns are counted: data of any width will do.
+        return replace(claim, max_dims=None)
 
     def features(self, X: Any) -> np.ndarray:
         return self.kernel.features(self._step(X))

@@ -10,11 +10,16 @@ if TYPE_CHECKING:
     from mercer.kernels.core import Kernel
 
 
+#: The rule of a kernel that is 0 everywhere: the one whose negative is a kernel as well.
+ZERO = "zero function"
+
+
 @dataclass(frozen=True)
 class Claim:
     """`holds`: True, positive semi-definite by `rule`; False, refuted by it; None, no rule says.
 
-    `domain` names where it holds ("x ≥ 0"), `max_dims` up to how many columns.
+    `domain` names where it holds ("x ≥ 0"), `max_dims` up to how many columns. `negative`: −k is
+    positive semi-definite and k is not zero, so that no sum of such functions is a kernel.
     """
 
     holds: bool | None
@@ -24,6 +29,11 @@ class Claim:
     parts: tuple[Claim, ...] = ()
     domain: str = ""
     max_dims: int | None = None
+    negative: bool = False
+
+
+def zero_function(kernel: Kernel) -> Claim:
+    return Claim(True, ZERO, kernel, "φ(x) = 0")
 
 
 def closed_under(kernel: Kernel, rule: str, parts: Sequence[Claim], because: str = "") -> Claim:

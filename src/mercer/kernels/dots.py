@@ -12,7 +12,7 @@ import numpy as np
 from mercer.formula import nodes
 from mercer.formula.inputs import FrozenArray, Matrix, Unit, is_sparse, numeric
 from mercer.formula.nodes import Formula, Input, dot, sqdist, sqnorm
-from mercer.kernels.claims import Claim
+from mercer.kernels.claims import Claim, zero_function
 from mercer.kernels.core import Kernel
 
 
@@ -63,7 +63,9 @@ class Constant(Kernel):
 
     def claim(self, n_features: int | None = None) -> Claim:
         if self.value < 0:
-            return Claim(False, "negative constant", self, "k(x, x) < 0")
+            return Claim(False, "negative constant", self, "k(x, x) < 0", negative=True)
+        if self.value == 0:
+            return zero_function(self)
         return Claim(True, "constant ≥ 0", self, "φ(x) = √c")
 
     def features(self, X: Any) -> np.ndarray:
@@ -273,7 +275,7 @@ class ArcCosine(Kernel):
         norms = [sqnorm(side, rows) for side in "xz"]
         if self.order == 0:
             # A zero vector has no angle; π/2 is what the expectation over random ramps gives.
-            both = (norms[0] * norms[1]).apply("sign")
+            both = norms[0].apply("sign") * norms[1].apply("sign")
             return 1.0 - (both * angle + (1.0 - both) * (math.pi / 2)) * (1.0 / math.pi)
         rest, sin, cos = math.pi - angle, angle.apply("sin"), angle.apply("cos")
         if self.order == 1:
