@@ -14,6 +14,10 @@ from typing import Any
 import numpy as np
 
 
+#: Integers up to here are different numbers as float64, too.
+EXACT_INTEGERS = 2**53
+
+
 class Step:
     """One map of rows to rows."""
 
@@ -56,21 +60,25 @@ class Columns(Step):
             rows = [rows]
         if isinstance(rows, list) and rows and isinstance(rows[0], dict):
             return self._of_records(rows)
-        if not hasattr(rows, "shape"):
-            rows = np.asarray(rows)
+        rows = _table(rows)
         if rows.ndim != 2:
             raise ValueError(
                 f"on({self._shown}) selects columns of a 2-D array; the data has shape {rows.shape}"
             )
         index = [self._position(name, rows.shape[1]) for name in self.names]
         taken = rows[:, index]
-        return taken[:, 0] if self.single and taken.dtype == object else taken
+        if not self.single or taken.dtype != object:
+            return taken
+        return _one_column(list(taken[:, 0]))
 
     def _of_frame(self, frame: Any) -> Any:
         picked = []
         for name in self.names:
             if name in frame.columns:
-                picked.append(frame.columns.get_loc(name))
+                place = frame.columns.get_loc(name)
+                if not isinstance(place, int):
+                    raise ValueError(f"there is more than one column {name!r}; choose by index")
+                picked.append(place)
             elif isinstance(name, str):
                 raise ValueError(
                     f"there is no column {name!r}; the columns are {list(frame.columns)[:20]}"
@@ -86,11 +94,8 @@ class Columns(Step):
             if name not in records[0]:
                 raise ValueError(f"there is no field {name!r}; the fields are {list(records[0])}")
         if self.single:
-            values = [record[self.names[0]] for record in records]
-            if all(isinstance(v, (int, float, np.number)) for v in values):
-                return np.asarray(values, dtype=float)[:, None]
-            return values
-        return np.asarray([[record[name] for name in self.names] for record in records])
+            return _one_column([record[self.names[0]] for record in records])
+        return _table([[record[name] for name in self.names] for record in records])
 
     def _position(self, name: int | str, width: int) -> int:
         if isinstance(name, str):
@@ -108,6 +113,23 @@ class Columns(Step):
 
     def __str__(self) -> str:
         return f"columns {self._shown}"
+
+
+def _table(rows: Any) -> Any:
+    """Something with columns to choose from; a list that mixes numbers and text keeps both."""
+    if is_sparse(rows):
+        return rows.tocsr()
+    if hasattr(rows, "shape"):
+        return rows
+    array = np.asarray(rows)
+    return np.asarray(rows, dtype=object) if array.dtype.kind in "US" else array
+
+
+def _one_column(values: list[Any]) -> Any:
+    """Numbers as a matrix of one column, anything else as the list of objects it is."""
+    if all(isinstance(v, (int, float, np.number)) for v in values):
+        return np.asarray(values, dtype=float)[:, None]
+    return values
 
 
 def _is_numeric(series: Any) -> bool:
@@ -209,7 +231,7 @@ class Categories(Step):
         if hasattr(rows, "to_numpy"):
             rows = rows.to_numpy()
         rows = np.asarray(rows)
-        if rows.dtype.kind in "biuf":
+        if rows.dtype.kind in "bf" or (rows.dtype.kind in "iu" and not _too_large(rows)):
             return rows
         flat = [_digest(value) for value in rows.ravel()]
         return np.asarray(flat, dtype=float).reshape(rows.shape if rows.ndim > 1 else (-1, 1))
@@ -218,13 +240,29 @@ class Categories(Step):
         return "categories"
 
 
+def _too_large(rows: np.ndarray) -> bool:
+    """Whether some integers would meet their neighbours when written as float64."""
+    return bool(rows.size) and max(abs(int(rows.min())), abs(int(rows.max()))) > EXACT_INTEGERS
+
+
 def _digest(value: Any) -> float:
-    if value is None or value != value:
+    if _is_missing(value):
         raise ValueError("a category is missing (None or NaN); fill it in or drop the row")
-    if isinstance(value, (bool, int, float, np.number)):
+    if isinstance(value, (bool, float, np.floating, np.bool_)):
         return float(value)
+    if isinstance(value, (int, np.integer)):
+        value = int(value)
+        if abs(value) <= EXACT_INTEGERS:
+            return float(value)
     text = repr(value if not isinstance(value, str) else str(value)).encode()
     return float(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 12)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA does not even answer
+        return True
 
 
 @dataclass(frozen=True)
@@ -259,6 +297,8 @@ def numeric(rows: Any) -> Any:
     """A 2-D floating array or CSR matrix, float32 kept; a clear error for anything else."""
     if is_sparse(rows):
         rows = rows.tocsr()
+        if rows.dtype.kind not in "biuf":
+            raise _not_real(rows.dtype)
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
     if hasattr(rows, "to_numpy"):
         rows = rows.to_numpy()
@@ -273,17 +313,20 @@ def numeric(rows: Any) -> Any:
     if array.dtype.kind in "OSU":
         array = _from_objects(array)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"a kernel on vectors needs real numbers; the data has dtype {array.dtype}")
+        raise _not_real(array.dtype)
     if array.ndim != 2:
         raise ValueError(
             f"expected a 2-D array of shape (rows, columns), got shape {array.shape}. "
             "Use X.reshape(-1, 1) for one column, or X.reshape(1, -1) for one row."
         )
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype == np.float16:
         return array.astype(np.float32)
-    if array.dtype not in (np.float32, np.float64):
-        return array.astype(np.float64)
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array.astype(np.float64) if array.dtype not in (np.float32, np.float64) else array
+
+
+def _not_real(dtype: Any) -> TypeError:
+    return TypeError(f"a kernel on vectors needs real numbers; the data has dtype {dtype}")
 
 
 def _from_objects(array: np.ndarray) -> np.ndarray:
@@ -294,10 +337,33 @@ def _from_objects(array: np.ndarray) -> np.ndarray:
             "or select the numeric columns with on([...])"
         )
     try:
-        return array.astype(np.float64)
+        # NumPy would read "1.5" as a number; a column of text is a mistake to be told about.
+        if not any(isinstance(v, (str, bytes)) for v in array.ravel()):
+            return array.astype(np.float64)
     except (TypeError, ValueError):
-        bad = next((v for v in array.ravel() if not isinstance(v, (int, float, np.number))), None)
-        raise TypeError(
-            "a kernel on vectors needs numbers; the data has dtype object and holds "
-            f"{type(bad).__name__} {bad!r:.60}"
-        ) from None
+        pass
+    bad = next((v for v in array.ravel() if not isinstance(v, (int, float, np.number))), None)
+    raise TypeError(
+        "a kernel on vectors needs numbers; the data has dtype object and holds "
+        f"{type(bad).__name__} {bad!r:.60}"
+    )
+
+
+def check_finite(values: Any, name: str) -> None:
+    """An error that says where the first NaN or infinite value is."""
+    data = values.data if is_sparse(values) else values
+    # A finite sum proves that all entries are; only a suspicious sum pays for a closer look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(data.sum(dtype=np.float64))
+    if suspicious and not np.isfinite(data).all():
+        what = "NaN" if np.isnan(data).any() else "infinite values"
+        where = "" if is_sparse(values) else _first_bad(values)
+        raise ValueError(
+            f"{name} contains {what}{where}. Drop those rows, or fill them in "
+            "(sklearn.impute.SimpleImputer)."
+        )
+
+
+def _first_bad(values: np.ndarray) -> str:
+    row, column = np.argwhere(~np.isfinite(values))[0]
+    return f" (first at row {row}, column {column})"

@@ -15,7 +15,14 @@ from mercer.gram import accuracy
 from mercer.gram.numpy_engine import NumpyEngine
 from mercer.gram.plan import Plan, make_plan
 from mercer.gram.program import Program, compile_program
-from mercer.gram.rows import check_not_empty, common_dtype, count, matrix, numeric_inputs
+from mercer.gram.rows import (
+    as_rows,
+    check_not_empty,
+    common_dtype,
+    count,
+    matrix,
+    numeric_inputs,
+)
 from mercer.gram.sides import GrowingSide, Side, row_value, squared_norms
 from mercer.gram.tiles import Scratch, Tiling, cut, sweep
 from mercer.kernels.core import Kernel
@@ -43,6 +50,7 @@ class Gram:
         self.kernel = kernel
         formula = kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel
         self.formula = simplify(formula)
+        X, Z = as_rows(X), as_rows(Z)
         check_not_empty(X, "X")
         if Z is not None:
             check_not_empty(Z, "Z")
@@ -357,7 +365,7 @@ def _prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
                 f"X has {left[key].shape[1]} columns and Z has {right[key].shape[1]}: "
                 "they must agree"
             )
-    dtype = common_dtype([*left.values(), *right.values()]) if inputs else np.dtype(np.float64)
+    dtype = common_dtype([*left.values(), *right.values()] if inputs else [X, Z])
     for side in (left, right):
         for key in inputs:
             side[key] = side[key].astype(dtype, copy=False)
@@ -435,10 +443,11 @@ def _largest_norms(X: Any, Z: Any, center: np.ndarray | None) -> tuple[float, fl
 
 def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
     """k(x, x) for every row of X."""
+    X = as_rows(X)
     check_not_empty(X, "X")
     formula = simplify(at_diagonal(kernel.lower(ROOT)))
     matrices = {key: matrix(X, key, "X") for key in numeric_inputs(kernel.lower(ROOT))}
-    dtype = common_dtype(matrices.values()) if matrices else np.dtype(np.float64)
+    dtype = common_dtype(matrices.values() if matrices else [X])
     side = Side(count(X), dtype, matrices, {}, raw=X)
     return row_value(formula, side, X, "X").astype(dtype)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.inputs import is_sparse, numeric
+from mercer.formula.inputs import check_finite, is_sparse, numeric
 from mercer.formula.nodes import Formula, Input, statistics
 
 #: Statistics whose input is read as numbers.
@@ -30,6 +30,19 @@ def count(rows: Any) -> int:
         ) from None
 
 
+def as_rows(raw: Any) -> Any:
+    """Examples that can be mapped and selected: CSR for any sparse format, an array for lists."""
+    if is_sparse(raw):
+        return raw.tocsr()
+    if isinstance(raw, (list, tuple)) and raw and isinstance(raw[0], (list, tuple, np.ndarray)):
+        try:
+            array = np.asarray(raw)
+        except ValueError:  # rows of different lengths: perhaps a kernel on lists
+            return raw
+        return array if array.ndim == 2 and array.dtype.kind in "biuf" else raw
+    return raw
+
+
 def check_not_empty(rows: Any, name: str) -> None:
     if count(rows) == 0:
         raise ValueError(f"{name} is empty: at least one example is needed")
@@ -43,29 +56,10 @@ def matrix(raw: Any, rows: Input, name: str) -> Any:
     values = numeric(values)
     if values.shape[1] == 0:
         raise ValueError(f"{name} has no columns: shape {values.shape}")
-    _check_finite(values, name)
+    check_finite(values, name)
     if is_sparse(values):
         return values
     return np.ascontiguousarray(values)
-
-
-def _check_finite(values: Any, name: str) -> None:
-    data = values.data if is_sparse(values) else values
-    # A finite sum proves that all entries are; only a suspicious sum pays for a closer look.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(data.sum(dtype=np.float64))
-    if suspicious and not np.isfinite(data).all():
-        what = "NaN" if np.isnan(data).any() else "infinite values"
-        where = "" if is_sparse(values) else _first_bad(values)
-        raise ValueError(
-            f"{name} contains {what}{where}. Drop those rows, or fill them in "
-            "(sklearn.impute.SimpleImputer)."
-        )
-
-
-def _first_bad(values: np.ndarray) -> str:
-    row, column = np.argwhere(~np.isfinite(values))[0]
-    return f" (first at row {row}, column {column})"
 
 
 def numeric_inputs(formula: Formula) -> list[Input]:
@@ -94,6 +88,7 @@ def row_weights(function: Any, values: Any, name: str) -> np.ndarray:
 
 
 def common_dtype(matrices: Iterable[Any]) -> np.dtype:
-    """float32 where everything is float32; float64 otherwise."""
-    kinds = {m.dtype for m in matrices}
+    """float32 where all floating numbers are float32; float64 otherwise."""
+    dtypes = (getattr(m, "dtype", None) for m in matrices)
+    kinds = {d.newbyteorder("=") for d in dtypes if getattr(d, "kind", "") == "f"}
     return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer.formula import nodes
-from mercer.formula.inputs import Warped, is_sparse, numeric
+from mercer.formula.inputs import Warped, check_finite, is_sparse, numeric
 from mercer.formula.nodes import Formula, Input, dot
 from mercer.kernels.claims import Claim
 from mercer.kernels.core import Kernel
@@ -106,12 +106,20 @@ class Similarity(OpaqueKernel):
                     f"Similarity(blocks=True): the function gave shape {result.shape} for "
                     f"{shape[0]} and {shape[1]} examples; expected {shape}"
                 )
-            return result
+            return self._checked(result)
         left, right = _examples(state_x), _examples(state_z)
         values = np.empty((len(left), len(right)))
         for i, x in enumerate(left):
             for j, z in enumerate(right):
                 values[i, j] = f(x, z)
+        return self._checked(values)
+
+    def _checked(self, values: np.ndarray) -> np.ndarray:
+        if not np.isfinite(values).all():
+            i, j = np.argwhere(~np.isfinite(values))[0]
+            raise ValueError(
+                f"{self!r} gave {values[i, j]} for a pair of examples; it must give a finite number"
+            )
         return values
 
     def diag_of(self, state: Any) -> np.ndarray:
@@ -216,6 +224,7 @@ class Precomputed(OpaqueKernel):
         K = numeric(X)
         if is_sparse(K):
             K = K.toarray()
+        check_finite(K, "the precomputed matrix")
         square = K.shape[0] == K.shape[1]
         rows = _GivenRows(K, np.arange(len(K)) if square else None)
         if Z is None:
@@ -224,7 +233,7 @@ class Precomputed(OpaqueKernel):
                     f"a precomputed kernel matrix must be square, got shape {K.shape}; "
                     "for new rows give the positions of the columns as Z"
                 )
-            return rows, np.arange(len(K))
+            return rows, rows
         places = np.asarray(Z)
         if places.ndim != 1 or places.dtype.kind not in "iu":
             raise TypeError(
