@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-
 #: Integers up to here are different numbers as float64, too.
 EXACT_INTEGERS = 2**53
 

@@ -197,6 +197,8 @@ def opaque_diagonal(side: str, leaf: Any, rows: Input) -> Formula:
 
 X_J = Formula("coord", value="x")
 Z_J = Formula("coord", value="z")
+#: xⱼ − zⱼ: zero on the diagonal, and the only way a translation-invariant body speaks of both.
+DIFFERENCE = X_J - Z_J
 
 
 def reduce_columns(how: str, body: Formula, rows: Input) -> Formula:
@@ -227,6 +229,8 @@ def dependence(formula: Formula) -> dict[int, str]:
     for node in formula.walk():
         sides = {known[id(a)] for a in node.args} | {side_of(node)}
         sides.discard("")
+        if node.op == "reduce" and not sides:
+            sides.add("x")  # a number, but one that only the data's width can tell
         known[id(node)] = sides.pop() if len(sides) == 1 else ("pair" if sides else "")
     return known
 
@@ -254,11 +258,14 @@ def at_diagonal(formula: Formula, side: str = "x") -> Formula:
         if node.op == "opaque_diag":
             return opaque_diagonal(side, *node.value[1:])
         if node.op == "reduce":
-            coordinate = X_J if side == "x" else Z_J
-            body = args[0].rebuild(
-                lambda n, a: coordinate if n.op == "coord" else Formula(n.op, a, n.value)
-            )
-            return Formula("reduce", (body,), node.value)
+            return Formula("reduce", (args[0].rebuild(coordinate),), node.value)
+        return Formula(node.op, args, node.value)
+
+    def coordinate(node: Formula, args: tuple[Formula, ...]) -> Formula:
+        if node is DIFFERENCE:
+            return const(0.0)
+        if node.op == "coord":
+            return X_J if side == "x" else Z_J
         return Formula(node.op, args, node.value)
 
     return formula.rebuild(table)

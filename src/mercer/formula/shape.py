@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from mercer.formula.inputs import Columns, Matrix, Scale
-from mercer.formula.nodes import X_J, Z_J, Formula, Input, statistics
+from mercer.formula.nodes import DIFFERENCE, Formula, Input, statistics
 
 _LINEAR = (Columns, Scale, Matrix)
-#: xⱼ − zⱼ, the only way a translation-invariant body may speak of its coordinates.
-DIFFERENCE = X_J - Z_J
 
 
 def is_stationary(formula: Formula) -> bool:

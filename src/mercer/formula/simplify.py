@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from mercer.formula.evaluate import SCALAR
 from mercer.formula.nodes import Formula, const
 
@@ -41,10 +43,8 @@ def _fold(node: Formula) -> Formula:
     values = [a.value for a in node.args]
     if node.op == "pow":
         values.append(node.value)
-    try:
+    with np.errstate(all="ignore"):
         return const(SCALAR[node.op](*values))
-    except OverflowError:
-        return const(math.inf)
 
 
 def _add(node: Formula) -> Formula:

@@ -50,6 +50,10 @@ def choose(
     itemsize = X.dtype.itemsize
     unit = np.finfo(X.dtype).eps / 2
     raw, centred = norms
+    if not math.isfinite(raw):
+        if is_sparse(X):
+            raise ValueError(f"‖x‖² overflows {X.dtype.name} on this data: scale the data")
+        return Method("direct", reason="squared norms overflow")
     slope = sensitivity(formula, node, _round_up(centred if centred is not None else raw))
     if 4 * unit * raw * slope <= TOLERANCE[itemsize]:
         return Method("product", reason=f"error ≤ {4 * unit * raw * slope:.1e}")
@@ -61,7 +65,7 @@ def choose(
 
 def _round_up(value: float) -> float:
     """To a power of two, so that the cached sensitivity serves neighbouring data sets."""
-    return 2.0 ** math.ceil(math.log2(value)) if value > 0 else 1.0
+    return 2.0 ** math.ceil(math.log2(value)) if 0 < value < math.inf else 1.0
 
 
 @lru_cache(maxsize=4096)

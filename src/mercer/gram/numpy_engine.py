@@ -54,7 +54,8 @@ class NumpyEngine:
                 self._opaque(source.node, rows, columns, tiles[i])
             elif source.kind == "direct" and self.compiled is None:
                 x, z = self.x.dense(source.rows, rows), self.z.dense(source.rows, columns)
-                direct(source.node, x, z, tiles[i])
+                with np.errstate(over="ignore"):  # infinitely far is an answer
+                    direct(source.node, x, z, tiles[i])
         if self.compiled is not None:
             self.compiled.fill(self.x, self.z, rows, columns, tiles, out)
         else:

@@ -104,6 +104,11 @@ class Gram:
         plan = self._plan(dense=True, fixed=need)
         if out is None:
             out = np.empty(self.shape, dtype=self.dtype)
+        elif out.shape != self.shape or out.dtype != self.dtype:
+            raise ValueError(
+                f"out must have shape {self.shape} and dtype {self.dtype.name}, "
+                f"got {out.shape} and {out.dtype}"
+            )
         engine = self._engine(plan)
         triangle = self._square and self._symmetric and plan.threads * plan.tile[0] < 2 * n
         diagonal = self._exact_diagonal()
@@ -192,6 +197,7 @@ class Gram:
 
         The diagonal is not set exactly; `block` does that.
         """
+        rows, columns = _stretch(rows, self.shape[0]), _stretch(columns, self.shape[1])
         if out is None:
             shape = (rows.stop - rows.start, columns.stop - columns.start)
             out = np.empty(shape, dtype=self.dtype)
@@ -215,7 +221,7 @@ class Gram:
         if not self._square:
             raise ValueError(f"K has shape {self.shape}: only K(X, X) has a diagonal k(x, x)")
         formula = simplify(at_diagonal(self.formula))
-        return row_value(formula, self._x, self._x.raw, "X").astype(self.dtype)
+        return row_value(formula, self._x, self._x.raw, "X")
 
     def diagonal(self) -> np.ndarray:
         """k(x, x) for every row."""
@@ -304,6 +310,7 @@ class GrowingColumns:
 
     def tile(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
         """k between some rows and a stretch of the list."""
+        rows, columns = _stretch(rows, self._gram.shape[0]), _stretch(columns, len(self))
         if out is None:
             shape = (rows.stop - rows.start, columns.stop - columns.start)
             out = np.empty(shape, dtype=self._gram.dtype)
@@ -313,6 +320,14 @@ class GrowingColumns:
         )
         engine.fill(rows, slice(0, part.n), out, self._scratch)
         return out
+
+
+def _stretch(index: slice, n: int) -> slice:
+    """A slice with both its ends, as loops over tiles want it."""
+    start, stop, step = index.indices(n)
+    if step != 1:
+        raise IndexError(f"a tile is a stretch of rows and columns, not {index}")
+    return slice(start, max(start, stop))
 
 
 def _index(index: Any, n: int, what: str) -> Any:
@@ -327,7 +342,8 @@ def _index(index: Any, n: int, what: str) -> Any:
         raise IndexError(f"{what}s are chosen by a slice or a list of positions, got {index!r:.80}")
     positions = positions.astype(np.intp)
     if positions.size and (positions.min() < -n or positions.max() >= n):
-        raise IndexError(f"{what} {positions.max()} does not exist; there are {n}")
+        missing = positions.max() if positions.max() >= n else positions.min()
+        raise IndexError(f"{what} {missing} does not exist; there are {n}")
     return np.where(positions < 0, positions + n, positions)
 
 
@@ -374,18 +390,19 @@ def _prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
     x = Side(count(X), dtype, left, centers, raw=X)
     z = x if Z is None else Side(count(Z), dtype, right, centers, raw=Z)
     x, z = _with_states(program, x, z, X, Z)
-    x_values = _values(program.row_x, x, X, "X", dtype)
+    x_values = _values(program.row_x, x, X, "X")
     if Z is None:
-        z = Side(x.n, dtype, x.matrices, centers, (), z.states, raw=X)
+        z = Side(x.n, dtype, x.matrices, centers, (), z.states, X, x.functions)
     x.values = x_values
-    z.values = _values(program.row_z, z, X if Z is None else Z, "X" if Z is None else "Z", dtype)
+    z.values = _values(program.row_z, z, X if Z is None else Z, "X" if Z is None else "Z")
+    check_range(formula, x, z, dtype)
     return x, z, program
 
 
 def _values(
-    formulas: tuple[Formula, ...], side: Side, raw: Any, name: str, dtype: np.dtype
+    formulas: tuple[Formula, ...], side: Side, raw: Any, name: str
 ) -> tuple[np.ndarray, ...]:
-    return tuple(row_value(f, side, raw, name).astype(dtype) for f in formulas)
+    return tuple(row_value(f, side, raw, name) for f in formulas)
 
 
 def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Side, Side]:
@@ -406,7 +423,7 @@ def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Si
 
 def _swap_values(gram: Gram, x: Side, z: Side) -> tuple[Side, Side]:
     def side(old: Side, formulas: tuple[Formula, ...], name: str) -> Side:
-        values = _values(formulas, old, old.raw, name, gram.dtype)
+        values = _values(formulas, old, old.raw, name)
         return Side(old.n, old.dtype, old.matrices, old.centers, values, old.states, raw=old.raw)
 
     return side(x, gram.program.row_x, "Z"), side(z, gram.program.row_z, "X")
@@ -449,7 +466,7 @@ def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
     matrices = {key: matrix(X, key, "X") for key in numeric_inputs(kernel.lower(ROOT))}
     dtype = common_dtype(matrices.values() if matrices else [X])
     side = Side(count(X), dtype, matrices, {}, raw=X)
-    return row_value(formula, side, X, "X").astype(dtype)
+    return row_value(formula, side, X, "X")
 
 
 def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:

@@ -88,7 +88,7 @@ def make_plan(
     extra = sum(s.node.value[0].bytes_per_pair() for s in program.sources if s.kind == "opaque")
     per_pair = buffers * itemsize + extra + (0 if compiled else 0.05 * itemsize)
     height, width = LOOP_TILE if loop_only else (PRODUCT_ROWS, m)
-    height = min(height, max(64, -(-n // threads)), n)
+    height = max(1, min(height, max(64, -(-n // threads)), n))
     # Panels of X are copied where they are centred or sparse.
     per_row = sum(widths.values()) * itemsize if not loop_only else 0
     available = settings.memory_bytes - fixed_bytes

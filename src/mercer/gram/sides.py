@@ -31,6 +31,7 @@ class Side:
     values: tuple[np.ndarray, ...] = ()
     states: dict[Formula, Any] = field(default_factory=dict)
     raw: Any = None
+    functions: dict[Any, np.ndarray] = field(default_factory=dict)
     _packed: dict[Input, np.ndarray] = field(default_factory=dict)
 
     def take(self, index: Any) -> Side:
@@ -143,16 +144,17 @@ def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:
 
 
 def row_value(formula: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
-    """A formula in statistics of one row, for every row; evaluated in float64."""
+    """A formula in statistics of one row, for every row; evaluated in float64, then narrowed."""
     known: dict[Formula, Any] = {}
     for node in statistics(formula):
-        known[node] = _statistic(node, side, raw, name)
+        known[node] = statistic(node, side, raw, name)
     # Row statistics of the program are leaves, too, though no kernel ever writes them.
     for node in formula.walk(bodies=False):
         if node.op in ("prepared_norm", "prepared_shift"):
-            known[node] = _statistic(node, side, raw, name)
+            known[node] = statistic(node, side, raw, name)
     with np.errstate(all="ignore"):
         value = np.broadcast_to(np.asarray(evaluate(formula, known)), (side.n,))
+        value = value.astype(side.dtype)
     if not np.isfinite(value).all():
         bad = int(np.argmin(np.isfinite(value)))
         raise ValueError(
@@ -162,7 +164,8 @@ def row_value(formula: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
     return value
 
 
-def _statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+def statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    """One statistic of one row, for every row."""
     if node.op == "sqnorm":
         return squared_norms(side.matrices[node.value[1]]).astype(np.float64)
     if node.op == "prepared_norm":
@@ -176,11 +179,14 @@ def _statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
         c = center.astype(np.float64)
         return np.asarray(side.matrices[rows] @ c) - 0.5 * float(c @ c)
     if node.op == "rowfn":
-        _, function, rows = node.value
-        values = raw
-        for step in rows.steps:
-            values = step(values)
-        return row_weights(function, values, name)
+        key = node.value[1:]
+        if key not in side.functions:  # a user's function is called once on each set of rows
+            function, rows = key
+            values = raw
+            for step in rows.steps:
+                values = step(values)
+            side.functions[key] = row_weights(function, values, name)
+        return side.functions[key]
     if node.op == "opaque_diag":
         _, leaf, rows = node.value
         for opaque, state in side.states.items():

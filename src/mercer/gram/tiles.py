@@ -71,6 +71,8 @@ def cut(start: int, stop: int, step: int) -> Iterator[slice]:
 def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
     """Call ``body(rows, columns, scratch)`` for every tile."""
     panels = tiling.panels()
+    if not panels:
+        return
     threads = min(tiling.threads, len(panels))
     lock = threading.Lock()
     stop = threading.Event()

@@ -6,11 +6,17 @@ import math
 from dataclasses import dataclass
 
 from mercer.formula.inputs import Categories, NonNegative
-from mercer.formula.nodes import X_J, Z_J, Formula, Input, const, reduce_columns
+from mercer.formula.nodes import (
+    DIFFERENCE,
+    X_J,
+    Z_J,
+    Formula,
+    Input,
+    const,
+    reduce_columns,
+)
 from mercer.kernels.claims import Claim
 from mercer.kernels.core import Kernel
-
-_DIFFERENCE = X_J - Z_J
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,7 +41,7 @@ class BSpline(Kernel):
     def lower(self, rows: Input, path: str = "") -> Formula:
         n = self.degree
         # Measured from the right edge of the support, so that few terms cancel.
-        edge = (n + 1) / 2 - _DIFFERENCE.apply("abs").over(self._named(path, "width"))
+        edge = (n + 1) / 2 - DIFFERENCE.apply("abs").over(self._named(path, "width"))
         if n == 0:
             return reduce_columns("prod", edge.apply("step"), rows)
         value = const(0.0)
@@ -66,7 +72,7 @@ class Periodic(Kernel):
         self._make_positive("period", "length")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
-        phase = (math.pi * _DIFFERENCE).over(self._named(path, "period"))
+        phase = (math.pi * DIFFERENCE).over(self._named(path, "period"))
         total = reduce_columns("sum", phase.apply("sin") ** 2, rows)
         return (-2.0 * total.over(self._named(path, "length") ** 2)).exp()
 
@@ -88,7 +94,7 @@ class ChiSquared(Kernel):
         self._make_positive("gamma")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
-        body = (_DIFFERENCE**2).over(X_J + Z_J)
+        body = (DIFFERENCE**2).over(X_J + Z_J)
         total = reduce_columns("sum", body, rows.then(NonNegative("ChiSquared")))
         return (-(self._named(path, "gamma") * total)).exp()
 
@@ -162,7 +168,7 @@ class Anova(Kernel):
     def lower(self, rows: Input, path: str = "") -> Formula:
         rate = const(-0.5).over(self._named(path, "sigma") ** 2)
         sums = [
-            reduce_columns("sum", (float(s) * rate * _DIFFERENCE**2).exp(), rows)
+            reduce_columns("sum", (float(s) * rate * DIFFERENCE**2).exp(), rows)
             for s in range(1, self.degree + 1)
         ]
         symmetric = [const(1.0)]
