@@ -14,6 +14,7 @@ from mercer.formula.nodes import ROOT, Input, statistics
 from mercer.gram import accuracy
 from mercer.gram.numpy_engine import NumpyEngine
 from mercer.gram.plan import Plan, make_plan
+from mercer.gram.overflow import check_range
 from mercer.gram.program import Program, compile_program
 from mercer.gram.rows import (
     as_rows,
