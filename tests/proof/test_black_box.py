@@ -28,7 +28,7 @@ def _data(n_features):
 
 def test_a_valid_leaf_as_a_black_box_is_undecided(valid):
     leaf, _, _, n_features = valid
-    answer = prove(_blocks(leaf), n_features=n_features, seconds=0.4)
+    answer = prove(_blocks(leaf), n_features=n_features, seconds=0.3)
     assert isinstance(answer, Undecided), str(answer)
     answer = prove(_one_pair(leaf), n_features=n_features, seconds=0.1)
     assert isinstance(answer, Undecided), str(answer)
@@ -39,7 +39,7 @@ def test_also_on_near_duplicates_and_large_offsets(valid):
     for data in _data(n_features):
         answer = Search(Target(_blocks(leaf))).on_data(data)
         assert answer is None, str(answer)
-    assert isinstance(prove(_one_pair(leaf), data=data, seconds=0.1), Undecided)
+    assert isinstance(prove(_one_pair(leaf), data=data, seconds=0.05), Undecided)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Counterexamples: found fast, with few points, and confirmed."""
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import mercer.kernels as mk
+from mercer.formula.nodes import sqnorm
 from mercer.proof import Counterexample, Undecided, prove
 
 
@@ -48,6 +50,21 @@ def test_asymmetric_functions():
         assert "k(x, z) − k(z, x) =" in str(answer)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Lopsided(mk.Kernel):
+    """k(x, z) = ‖x‖²: a formula that nobody should write."""
+
+    def lower(self, rows, path=""):
+        return sqnorm("x", rows)
+
+
+def test_an_asymmetric_formula():
+    answer = prove(Lopsided(), n_features=2)
+    assert answer.kind == "asymmetric"
+    assert answer.exact
+    assert answer.check() == answer.value == -3.0
+
+
 def test_only_points_in_the_domain_are_used():
     answer = prove(mk.Intersection() - 2 * mk.ChiSquared())
     assert isinstance(answer, Counterexample)
@@ -85,6 +102,20 @@ def test_a_data_frame_with_names():
     assert isinstance(answer, Counterexample)
     assert answer.check() == answer.value < 0
     assert not answer.exact
+    by_row = prove(lambda a, b: -float(a["age"] * b["age"]), data=frame)
+    assert by_row.value == -100.0
+    no_frame = prove(-mk.Gaussian().on(["age", "height"]))
+    assert isinstance(no_frame, Undecided)
+    assert "data are needed" in no_frame.reason
+
+
+def test_examples_of_different_lengths():
+    def common(a, b):
+        return float(len(np.intersect1d(a, b)) - 2)
+
+    answer = prove(common, data=[np.arange(5), np.arange(3), np.arange(1)])
+    assert isinstance(answer, Counterexample)
+    assert [len(x) for x in answer.points] == [1]
 
 
 def test_functions_of_other_things_need_data():

@@ -1,12 +1,15 @@
 """What the rules prove: every valid leaf, every composite of them, and nothing else."""
 
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import mercer.kernels as mk
 from mercer.proof import Proof, prove
+from mercer.proof.rules import from_claim, objection
 
 
 def test_every_valid_leaf_is_proved_with_its_limits(valid):
@@ -97,6 +100,14 @@ def test_the_limit_in_dimensions():
     assert not isinstance(prove(k.warp(_shift), n_features=2, seconds=0.0), Proof)
 
 
+def test_a_claim_is_held_to_its_own_limit():
+    claim = mk.Claim(True, "a rule", mk.Gaussian(), max_dims=2)
+    assert from_claim(claim, 2).max_dims == 2
+    assert from_claim(claim, None)
+    assert from_claim(claim, 3) is None
+    assert "at most 2 dimensions, not in 3" in objection(claim, 3)
+
+
 def test_the_domain_is_carried_upwards():
     proof = prove(mk.Gaussian() * mk.Intersection() + 1.0)
     assert proof.domain == "x ≥ 0"
@@ -133,3 +144,11 @@ def test_a_proof_prints_as_a_tree():
     assert lines[3].startswith("   │  ├─ Gaussian()")
     assert lines[5].endswith("[in at most 2 dimensions]")
     assert "dimensions" not in lines[1]  # said where it arises, not on the way up
+
+
+def test_proofs_need_numpy_only():
+    code = "import sys, mercer; mercer.prove('gaussian()'); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert not {"scipy", "mpmath", "sklearn"} & set(loaded.stdout.split())

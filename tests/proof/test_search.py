@@ -70,11 +70,22 @@ def test_descent_moves_points_to_where_k_is_indefinite():
 
 
 def test_fewer_points_by_descent():
-    target = Target(mk.Gaussian() - 0.1 * mk.Gaussian(0.5))
-    search = Search(target)
-    many = search._reduced(np.arange(5.0)[:, None] / 4, target.matrix(np.arange(5.0)[:, None] / 4))
-    search.deadline += 10
+    """Seven equispaced points are needed; three suffice at another distance."""
+    search = Search(Target(mk.Gaussian() - 0.1 * mk.Gaussian(0.5)), seconds=60)
+    many = search.refute(np.arange(8.0)[:, None])
+    assert len(many.points) > 3
     assert len(search.with_fewer(many).points) == 3
+
+
+def test_points_are_mirrored_into_the_domain():
+    search = Search(Target(mk.Intersection()))
+    points, K, _ = search.folded(np.array([[1.0], [-3.0], [3.0]]))
+    assert points.ravel().tolist() == [1.0, 3.0]
+    assert K.shape == (2, 2)
+    assert search.fold
+    everywhere = Search(Target(mk.Linear()))
+    assert len(everywhere.folded(np.array([[1.0], [-1.0]]))[0]) == 2
+    assert not everywhere.fold
 
 
 def test_scales_come_from_the_kernel_too():

@@ -163,8 +163,6 @@ class Target:
             return [float(value) for value in np.ravel(points)]
         if hasattr(points, "iloc"):
             return [points.iloc[i] for i in range(len(points))]
-        if hasattr(points, "tocsr"):
-            return [points[i] for i in range(points.shape[0])]
         return list(points)
 
 
