@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+import weakref
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -30,16 +32,38 @@ class Settings:
 
     @property
     def n_threads(self) -> int:
-        return self.threads if self.threads is not None else len(os.sched_getaffinity(0))
+        return self.threads if self.threads is not None else _usable_cores()
 
 
 _global = Settings()
 _local: ContextVar[Settings | None] = ContextVar("mercer_settings", default=None)
+#: Calls of `config` that may still turn out to open a ``with`` block: (thread, object, changes).
+_pending: list[tuple[int, weakref.ref[config], dict[str, Any]]] = []
+_lock = threading.Lock()
 
 
 def get_config() -> Settings:
     """The settings in force here."""
-    return _local.get() or _global
+    local = _local.get()
+    if local is not None:
+        return local
+    if _pending:
+        _settle()
+    return _global
+
+
+def _settle() -> None:
+    """Make global what was called plainly: its thread went on without entering the block.
+
+    Until then nobody else may see it, or a block in one thread would leak into all others.
+    """
+    global _global
+    me = threading.get_ident()
+    with _lock:
+        plain = [p for p in _pending if p[0] == me or p[1]() is None]
+        for entry in plain:
+            _global = replace(_global, **entry[2])
+            _pending.remove(entry)
 
 
 class config:
@@ -63,7 +87,7 @@ class config:
         if memory is not None:
             changes["memory"] = parse_bytes(memory)
         if threads is not None:
-            if not isinstance(threads, int) or threads < 1:
+            if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
                 raise ValueError(f"threads must be a whole number ≥ 1, got {threads!r}")
             changes["threads"] = threads
         if device is not None:
@@ -76,25 +100,24 @@ class config:
             changes["precision"] = precision
         if progress is not None:
             changes["progress"] = bool(progress)
-        global _global
-        self._before_global = _global
-        self._before_local = _local.get()
         self._changes = changes
         self._token: Token[Settings | None] | None = None
-        # Called plainly it is the global setting; entered, it becomes this block's own.
-        if self._before_local is None:
-            _global = replace(_global, **changes)
+        self._outer = _local.get()
+        # Called plainly it is the global setting, or that of the block around it; entered, it
+        # becomes a block of its own.
+        if self._outer is None:
+            _settle()
+            _pending.append((threading.get_ident(), weakref.ref(self), changes))
         else:
-            _local.set(replace(self._before_local, **changes))
+            _local.set(replace(self._outer, **changes))
 
     def __enter__(self) -> Self:
-        global _global
-        if self._before_local is None:
-            _global = self._before_global
-        else:
-            _local.set(self._before_local)
-        base = self._before_local or self._before_global
-        self._token = _local.set(replace(base, **self._changes))
+        with _lock:
+            _pending[:] = [p for p in _pending if p[1]() is not self]
+        if self._outer is not None:
+            _local.set(self._outer)
+            self._outer = None
+        self._token = _local.set(replace(get_config(), **self._changes))
         return self
 
     def __exit__(
@@ -122,8 +145,8 @@ def parse_bytes(size: str | int) -> int:
         if not match or unit not in _UNITS or match[1].count(".") > 1:
             raise ValueError(f"a memory size looks like '4GB' or '512MiB', got {size!r}")
         value = float(match[1]) * _UNITS[unit]
-    if not value >= 1:
-        raise ValueError(f"the memory limit must be positive, got {size!r}")
+    if not 1 <= value < float("inf"):
+        raise ValueError(f"the memory limit must be positive and finite, got {size!r}")
     return int(value)
 
 
@@ -133,6 +156,12 @@ def show_bytes(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} TB"
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _free_memory() -> int:
