@@ -32,10 +32,10 @@ class progress:
         return self
 
     def advance(self, amount: float = 1.0, note: str = "") -> None:
-        self.done += amount
-        if not self._watched or time.monotonic() - self._begin < PATIENCE:
-            return
-        with self._lock:
+        with self._lock:  # panels finish in several threads
+            self.done += amount
+            if not self._watched or time.monotonic() - self._begin < PATIENCE:
+                return
             if self._bar is None:
                 self._open()
             text = f"{self.what} {note}".strip()

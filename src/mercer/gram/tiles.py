@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,7 +81,7 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
 
     with progress(what, len(panels)) as bar:
 
-        def run(thread: int) -> None:
+        def walk(thread: int) -> None:
             scratch = Scratch(thread)
             mine = iter(panels[thread::threads]) if tiling.fixed else queue
             while not stop.is_set():
@@ -94,15 +95,22 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
                     body(panel, columns, scratch)
                 bar.advance()
 
+        def run(thread: int) -> None:
+            try:
+                walk(thread)
+            except BaseException:
+                stop.set()  # the other threads finish their tile and leave
+                raise
+
         if threads == 1:
             run(0)
             return
         with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
-            jobs = [pool.submit(run, t) for t in range(threads)]
+            # Each thread has the settings of the caller: a black box may ask for them.
+            jobs = [pool.submit(copy_context().run, run, t) for t in range(threads)]
             try:
                 for job in jobs:
                     job.result()
             except BaseException:
-                # An error or Ctrl-C: let the other threads finish their tile and leave.
-                stop.set()
+                stop.set()  # Ctrl-C arrives here, in the caller's thread
                 raise
