@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+#: Scaled rows up to here keep enough digits in float32.
+NARROW = 8.0
 #: Integers up to here are different numbers as float64, too.
 EXACT_INTEGERS = 2**53
 
@@ -22,6 +24,8 @@ class Step:
 
     #: False where a Python function acts: there is no high-precision or generated version of it.
     renderable = True
+    #: True where float32 rows may become float64 ones, so that their differences stay right.
+    widens = False
 
     def __call__(self, rows: Any) -> Any:
         raise NotImplementedError
@@ -140,6 +144,7 @@ class Scale(Step):
     """x ↦ x / lengths, column by column."""
 
     lengths: FrozenArray
+    widens = True
 
     def __call__(self, rows: Any) -> Any:
         lengths = self.lengths.array
@@ -149,8 +154,11 @@ class Scale(Step):
                 f"one length per column was given ({len(lengths)} of them), "
                 f"but the data has {rows.shape[1]} columns"
             )
-        factors = (1.0 / lengths).astype(rows.dtype, copy=False)
-        return rows.multiply(factors).tocsr() if is_sparse(rows) else rows * factors
+        scaled = rows.multiply(1.0 / lengths).tocsr() if is_sparse(rows) else rows / lengths
+        # Far from the origin the rounding of x / length would show in the difference of two rows.
+        values = scaled.data if is_sparse(scaled) else scaled
+        near = np.abs(values).max(initial=0.0) <= NARROW
+        return scaled.astype(rows.dtype, copy=False) if near else scaled
 
     def __str__(self) -> str:
         return "scaled columns"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mercer.formula.evaluate import SCALAR
-from mercer.formula.nodes import Formula, const
+from mercer.formula.nodes import DIFFERENCE, Formula, const
 
 LOG2E = 1.0 / math.log(2.0)
 
@@ -58,12 +58,17 @@ def _mul(node: Formula) -> Formula:
     factors, scale = _flatten(node, "mul", 1.0, lambda a, b: a * b)
     if scale == 0.0:
         return const(0.0)
-    if len(factors) == 1 and factors[0].op == "add" and scale != 1.0:
+    if len(factors) == 1 and factors[0].op == "add" and scale != 1.0 and not _exact(factors[0]):
         # A number is pushed into a sum so that it can meet the constants there.
         return simplify(Formula("add", [const(scale) * t for t in factors[0].args]))
     if scale != 1.0:
         factors.insert(0, const(scale))
     return _join("mul", factors, 1.0)
+
+
+def _exact(node: Formula) -> bool:
+    """xⱼ − zⱼ: subtracting close numbers rounds nothing, subtracting multiples of them does."""
+    return node is DIFFERENCE
 
 
 def _flatten(

@@ -39,25 +39,33 @@ class Method:
 
 
 def choose(
-    formula: Formula, node: Formula, X: Any, Z: Any, norms: tuple[float, float | None]
+    formula: Formula,
+    node: Formula,
+    X: Any,
+    Z: Any,
+    norms: tuple[float, float | None],
+    dtype: np.dtype,
 ) -> Method:
-    """`norms`: the largest ‖x‖² of the raw rows and of the centred ones (None: cannot centre)."""
+    """`norms`: the largest ‖x‖² of the raw rows and of the centred ones (None: cannot centre).
+
+    `dtype` is that of the products; the rows themselves may be wider.
+    """
     columns = X.shape[1]
     if X.shape[0] * Z.shape[0] * columns <= SMALL_WORK and not is_sparse(X):
         return Method("direct", reason="a small block")
     if columns <= DIRECT_COLUMNS and not is_sparse(X):
         return Method("direct", reason=f"{columns} columns: differences are as fast")
-    itemsize = X.dtype.itemsize
-    unit = np.finfo(X.dtype).eps / 2
+    unit = np.finfo(dtype).eps / 2
+    tolerance = TOLERANCE[dtype.itemsize]
     raw, centred = norms
     if not math.isfinite(raw):
         if is_sparse(X):
-            raise ValueError(f"‖x‖² overflows {X.dtype.name} on this data: scale the data")
+            raise ValueError(f"‖x‖² overflows {dtype.name} on this data: scale the data")
         return Method("direct", reason="squared norms overflow")
     slope = sensitivity(formula, node, _round_up(centred if centred is not None else raw))
-    if 4 * unit * raw * slope <= TOLERANCE[itemsize]:
+    if 4 * unit * raw * slope <= tolerance:
         return Method("product", reason=f"error ≤ {4 * unit * raw * slope:.1e}")
-    if centred is not None and 4 * unit * centred * slope <= TOLERANCE[itemsize]:
+    if centred is not None and 4 * unit * centred * slope <= tolerance:
         return Method("product", True, f"centred: error ≤ {4 * unit * centred * slope:.1e}")
     center = centred is not None and centred < 0.9 * raw
     return Method("repaired", center, "near pairs from their differences: the product cancels")

@@ -142,6 +142,9 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
     if node.op == "reduce":
         how = node.value[0]
         body, atoms = node.args[0], [n for n in node.args[0].walk() if n.op == "coord"]
+        if any(n.op in ("sin", "cos") for n in body.walk()):
+            # Many periods apart, float32 has no digits left for the phase.
+            x, z = x.astype(np.float64), z.astype(np.float64)
     else:
         how, body, atoms = _DIRECT[node.op], None, []
 

@@ -13,15 +13,16 @@ from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import ROOT, Input, statistics
 from mercer.gram import accuracy
 from mercer.gram.numpy_engine import NumpyEngine
-from mercer.gram.plan import Plan, make_plan
 from mercer.gram.overflow import check_range
 from mercer.gram.program import Program, compile_program
+from mercer.gram.plan import Plan, make_plan
 from mercer.gram.rows import (
     as_rows,
     check_not_empty,
     common_dtype,
     count,
     matrix,
+    dtype_of,
     numeric_inputs,
 )
 from mercer.gram.sides import GrowingSide, Side, row_value, squared_norms
@@ -382,11 +383,12 @@ def _prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
                 f"X has {left[key].shape[1]} columns and Z has {right[key].shape[1]}: "
                 "they must agree"
             )
-    dtype = common_dtype([*left.values(), *right.values()] if inputs else [X, Z])
+    dtype = _dtype([(X, left), (X if Z is None else Z, right)])
     for side in (left, right):
         for key in inputs:
-            side[key] = side[key].astype(dtype, copy=False)
-    methods, centers = _methods(formula, left, right)
+            if dtype == np.float64:  # rows that were widened for float32 stay so
+                side[key] = side[key].astype(dtype, copy=False)
+    methods, centers = _methods(formula, left, right, dtype)
     program = compile_program(formula, methods)
     x = Side(count(X), dtype, left, centers, raw=X)
     z = x if Z is None else Side(count(Z), dtype, right, centers, raw=Z)
@@ -408,6 +410,14 @@ def _values(
 
 def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Side, Side]:
     for source in program.sources:
+def _dtype(sides: list[tuple[Any, dict[Input, Any]]]) -> np.dtype:
+    """That of the numbers k reads, or of the data itself where it reads none."""
+    read: list[Any] = [
+        dtype_of(raw, key, values) for raw, side in sides for key, values in side.items()
+    ]
+    return common_dtype(read or [getattr(raw, "dtype", None) for raw, _ in sides])
+
+
         if source.kind != "opaque":
             continue
         leaf, rows = source.node.value
@@ -431,7 +441,7 @@ def _swap_values(gram: Gram, x: Side, z: Side) -> tuple[Side, Side]:
 
 
 def _methods(
-    formula: Formula, left: dict[Input, Any], right: dict[Input, Any]
+    formula: Formula, left: dict[Input, Any], right: dict[Input, Any], dtype: np.dtype
 ) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None]]:
     methods: dict[Input, accuracy.Method] = {}
     centers: dict[Input, np.ndarray | None] = {}
@@ -441,8 +451,9 @@ def _methods(
         key = node.value
         X, Z = left[key], right[key]
         center = None if is_sparse(X) or is_sparse(Z) else Z.mean(axis=0, dtype=np.float64)
-        center = None if center is None else center.astype(X.dtype)
-        methods[key] = accuracy.choose(formula, node, X, Z, _largest_norms(X, Z, center))
+        center = None if center is None else center.astype(np.result_type(X, Z))
+        norms = _largest_norms(X, Z, center)
+        methods[key] = accuracy.choose(formula, node, X, Z, norms, dtype)
         centers[key] = center if methods[key].center else None
     return methods, centers
 
@@ -465,7 +476,7 @@ def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
     check_not_empty(X, "X")
     formula = simplify(at_diagonal(kernel.lower(ROOT)))
     matrices = {key: matrix(X, key, "X") for key in numeric_inputs(kernel.lower(ROOT))}
-    dtype = common_dtype(matrices.values() if matrices else [X])
+    dtype = _dtype([(X, matrices)])
     side = Side(count(X), dtype, matrices, {}, raw=X)
     return row_value(formula, side, X, "X")
 

@@ -87,8 +87,16 @@ def row_weights(function: Any, values: Any, name: str) -> np.ndarray:
     return weights
 
 
-def common_dtype(matrices: Iterable[Any]) -> np.dtype:
+def dtype_of(raw: Any, rows: Input, values: Any) -> np.dtype:
+    """The dtype k takes from these rows: that of the data, also where a step widened them."""
+    if values.dtype == np.float32 or not rows.steps or not rows.steps[-1].widens:
+        return values.dtype  # type: ignore[no-any-return]
+    for step in rows.steps[:-1]:
+        raw = step(raw)
+    return numeric(raw).dtype  # type: ignore[no-any-return]
+
+
+def common_dtype(dtypes: Iterable[Any]) -> np.dtype:
     """float32 where all floating numbers are float32; float64 otherwise."""
-    dtypes = (getattr(m, "dtype", None) for m in matrices)
     kinds = {d.newbyteorder("=") for d in dtypes if getattr(d, "kind", "") == "f"}
     return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)

@@ -62,8 +62,8 @@ class Side:
         """All rows as (chunks, columns, CHUNK): what a loop over pairs reads without a stride."""
         if rows not in self._packed:
             chunks = -(-self.n // CHUNK)
-            columns = self.matrices[rows].shape[1]
-            packed = np.zeros((chunks, columns, CHUNK), dtype=self.dtype)
+            matrix = self.matrices[rows]
+            packed = np.zeros((chunks, matrix.shape[1], CHUNK), dtype=matrix.dtype)
             for i in range(chunks):
                 block = self.dense(rows, slice(i * CHUNK, min((i + 1) * CHUNK, self.n)))
                 packed[i, :, : len(block)] = block.T
