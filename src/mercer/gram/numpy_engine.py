@@ -13,7 +13,7 @@ from mercer.formula.inputs import is_sparse
 from mercer.gram.accuracy import NEAR
 from mercer.gram.program import Program
 from mercer.gram.sides import REDUCE, Side, squared_norms
-from mercer.gram.tiles import Scratch
+from mercer.gram.tiles import Scratch, cut
 
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
@@ -156,12 +156,15 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
 
     columns = x.shape[1]
     if columns > 32:
-        # Many columns: whole differences of a few rows at a time.
-        step = max(1, 4 * CACHE_ELEMENTS // (len(z) * columns))
-        for start in range(0, len(x), step):
-            part = x[start : start + step, None, :]
-            value = np.broadcast_to(term(part, z[None]), (len(part), len(z), columns))
-            out[start : start + step] = REDUCE[how](value, axis=2)
+        # Many columns: whole differences of a few rows of each side at a time.
+        for other in cut(0, len(z), max(1, 4 * CACHE_ELEMENTS // columns)):
+            right = z[None, other]
+            step = max(1, 4 * CACHE_ELEMENTS // right.size)
+            for rows in cut(0, len(x), step):
+                left = x[rows, None]
+                shape = (left.shape[0], right.shape[1], columns)
+                value = np.broadcast_to(term(left, right), shape)
+                out[rows, other] = REDUCE[how](value, axis=2)
         return
     step = max(1, CACHE_ELEMENTS // len(z))
     combine: Any = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum}[how]

@@ -14,16 +14,16 @@ from mercer.formula.nodes import ROOT, Input, statistics
 from mercer.gram import accuracy
 from mercer.gram.numpy_engine import NumpyEngine
 from mercer.gram.overflow import check_range
-from mercer.gram.program import Program, compile_program
 from mercer.gram.plan import Plan, make_plan
 from mercer.gram.rows import (
+from mercer.gram.program import Program, compile_program
     as_rows,
     check_not_empty,
     common_dtype,
     count,
-    matrix,
     dtype_of,
     numeric_inputs,
+    matrix,
 )
 from mercer.gram.sides import GrowingSide, Side, row_value, squared_norms
 from mercer.gram.tiles import Scratch, Tiling, cut, sweep
@@ -137,7 +137,9 @@ class Gram:
             raise TypeError(f"V must hold real numbers, it has dtype {V.dtype}")
         columns = np.ascontiguousarray(V.reshape(len(V), -1), dtype=self.dtype)
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
-        plan = self._plan(fixed=columns.nbytes + result.nbytes)
+        # One triangle sums the columns of its tiles in each thread.
+        sums = get_config().n_threads if self._square and self._symmetric else 0
+        plan = self._plan(fixed=columns.nbytes + (1 + sums) * result.nbytes)
         engine = self._engine(plan)
         if plan.compiled and self.program.fused and columns.shape[1] <= 16:
             self._fused_product(plan, engine, columns, result)
@@ -280,6 +282,7 @@ class Gram:
             from mercer.gram.compiled import compile_epilogue
 
             widths = self._widths()
+            self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
             direct = [s.rows for s in self.program.sources if s.kind == "direct"]
             compiled = compile_epilogue(self.program, self.dtype, [widths[r] for r in direct])
             for rows in direct:
@@ -402,14 +405,6 @@ def _prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
     return x, z, program
 
 
-def _values(
-    formulas: tuple[Formula, ...], side: Side, raw: Any, name: str
-) -> tuple[np.ndarray, ...]:
-    return tuple(row_value(f, side, raw, name) for f in formulas)
-
-
-def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Side, Side]:
-    for source in program.sources:
 def _dtype(sides: list[tuple[Any, dict[Input, Any]]]) -> np.dtype:
     """That of the numbers k reads, or of the data itself where it reads none."""
     read: list[Any] = [
@@ -426,6 +421,14 @@ def _dtype(sides: list[tuple[Any, dict[Input, Any]]]) -> np.dtype:
             left = step(left)
             right = None if right is None else step(right)
         state_x, state_z = leaf.prepare_pair(left, right)
+def _values(
+    formulas: tuple[Formula, ...], side: Side, raw: Any, name: str
+) -> tuple[np.ndarray, ...]:
+    return tuple(row_value(f, side, raw, name) for f in formulas)
+
+
+def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Side, Side]:
+    for source in program.sources:
         if z is x:
             z = Side(leaf.count(state_z), x.dtype, x.matrices, x.centers, raw=X)
         x.states[source.node], z.states[source.node] = state_x, state_z
@@ -501,6 +504,8 @@ def _widened(X: Any) -> Any:
 
 
 def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
+    if hasattr(X, "dtypes"):  # a DataFrame
+        return all(dtype == np.float32 for dtype in np.atleast_1d(X.dtypes))
     """‖φ(x) − φ̄‖ = √(k(x,x) − (2/N) Σᵢ k(x, xᵢ) + (1/N²) Σᵢⱼ k(xᵢ, xⱼ)), φ̄ the mean of the sample.
 
     >>> from mercer import Linear, distance_to_mean
@@ -509,10 +514,14 @@ def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
     """
     n = count(sample)
     ones = np.full(n, 1.0 / n)
-    own = diagonal(kernel, X).astype(np.float64)
-    cross = (Gram(kernel, X, sample) @ ones).astype(np.float64)
+    # In float64, as in `distance`: the three terms cancel where x is close to the mean.
+    single = _is_single(X) and _is_single(sample)
+    X, sample = _widened(X), _widened(sample)
+    own = diagonal(kernel, X)
+    cross = Gram(kernel, X, sample) @ ones
     spread = float(ones @ (Gram(kernel, sample) @ ones))
-    return np.sqrt(np.maximum(own - 2.0 * cross + spread, 0.0))
+    values = np.sqrt(np.maximum(own - 2.0 * cross + spread, 0.0))
+    return values.astype(np.float32) if single else values
 
 
 def gradient(kernel: Kernel, X: Any, Z: Any = None) -> dict[str, np.ndarray]:

@@ -75,13 +75,19 @@ def make_plan(
     may_compile: bool,
     fixed_bytes: int = 0,
     dense: bool = False,
+    packed_bytes: int = 0,
 ) -> Plan:
-    """`dense`: the result is the matrix itself, and the first source is made in it."""
+    """`dense`: the result is the matrix itself, and the first source is made in it.
+
+    `fixed_bytes` are needed whatever the plan is, `packed_bytes` by compiled loops only.
+    """
     settings = get_config()
     n, m = shape
     work = cost(program, shape, widths)
     threads = settings.n_threads if work.flops >= THREAD_WORK else 1
-    compiled = may_compile and work.pair_operations >= COMPILE_WORK
+    fits = packed_bytes <= (settings.memory_bytes - fixed_bytes) / 2
+    compiled = may_compile and fits and work.pair_operations >= COMPILE_WORK
+    fixed_bytes += packed_bytes if compiled else 0
     loop_only = program.fused
     buffers = max(0, sum(s.kind != "direct" or not compiled for s in program.sources) - dense)
     buffers = max(buffers, 0 if dense else 1)

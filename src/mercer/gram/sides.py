@@ -70,6 +70,12 @@ class Side:
             self._packed[rows] = packed
         return self._packed[rows]
 
+    def packed_bytes(self, inputs: list[Input]) -> int:
+        """Memory that `packed` takes for these inputs, beyond what it took already."""
+        chunks = -(-self.n // CHUNK) * CHUNK
+        new = [self.matrices[rows] for rows in set(inputs) - set(self._packed)]
+        return sum(chunks * m.shape[1] * m.dtype.itemsize for m in new)
+
     def nbytes(self) -> int:
         """Memory held beyond the caller's own arrays."""
         return sum(v.nbytes for v in self.values) + sum(p.nbytes for p in self._packed.values())
@@ -177,7 +183,10 @@ def statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
         center = side.centers[rows]
         assert center is not None
         c = center.astype(np.float64)
-        return np.asarray(side.matrices[rows] @ c) - 0.5 * float(c @ c)
+        matrix = side.matrices[rows]
+        # In panels: the product with a float64 vector makes a float64 copy of its rows.
+        parts = [matrix[i : i + PANEL] @ c for i in range(0, side.n, PANEL)]
+        return np.concatenate(parts) - 0.5 * float(c @ c)
     if node.op == "rowfn":
         key = node.value[1:]
         if key not in side.functions:  # a user's function is called once on each set of rows

@@ -58,8 +58,8 @@ class OpaqueKernel(Kernel):
         return int(state.shape[0]) if hasattr(state, "shape") else len(state)
 
     def bytes_per_pair(self) -> int:
-        """Memory a block needs for each pair beyond its result."""
-        return 0
+        """Memory a block needs for each pair: its result, before it is put in place."""
+        return 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
