@@ -29,6 +29,7 @@ from mercer.kernels.columnwise import (
     Periodic,
 )
 from mercer.kernels.core import Kernel
+from mercer.kernels.densities import ConditionalExpectation, Fisher
 from mercer.kernels.dots import (
     ArcCosine,
     Bilinear,
@@ -54,6 +55,14 @@ from mercer.kernels.radial import (
     Wendland,
 )
 from mercer.kernels.registry import register
+from mercer.kernels.strings import (
+    BagOfWords,
+    LocalAlignment,
+    Mismatch,
+    Spectrum,
+    Subsequence,
+    WeightedDegree,
+)
 
 LEAVES: tuple[type[Kernel], ...] = (
     Linear,
@@ -81,6 +90,14 @@ LEAVES: tuple[type[Kernel], ...] = (
     Tricube,
     Uniform,
     Wendland,
+    ConditionalExpectation,
+    Fisher,
+    Spectrum,
+    Mismatch,
+    Subsequence,
+    WeightedDegree,
+    LocalAlignment,
+    BagOfWords,
     FromFeatures,
     Similarity,
     Precomputed,
@@ -115,14 +132,17 @@ __all__ = [
     "Anova",
     "ArcCosine",
     "BSpline",
+    "BagOfWords",
     "Bilinear",
     "ChiSquared",
     "Claim",
+    "ConditionalExpectation",
     "Constant",
     "Cosine",
     "Delta",
     "Epanechnikov",
     "Exp",
+    "Fisher",
     "FromFeatures",
     "Gaussian",
     "Hamming",
@@ -130,7 +150,9 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "LocalAlignment",
     "Matern",
+    "Mismatch",
     "NegativeSquaredDistance",
     "Normalized",
     "On",
@@ -146,12 +168,15 @@ __all__ = [
     "Scaled",
     "Sigmoid",
     "Similarity",
+    "Spectrum",
     "SquaredDistance",
+    "Subsequence",
     "Sum",
     "Tanimoto",
     "Tricube",
     "Uniform",
     "Warp",
+    "WeightedDegree",
     "Wendland",
     "as_kernel",
     "leaves",

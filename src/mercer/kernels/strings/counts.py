@@ -1,0 +1,154 @@
+"""Sparse counts of grams, exact for any alphabet, and their products.
+
+A gram is packed into one integer (letters as digits); where that would overflow, what has been
+packed so far is numbered first. A gram's number is found through a table that keeps the grams
+themselves, shared by X and Z, so no two grams are ever confused and none has to be known before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels.strings.sequences import Sequences
+from mercer.kernels.strings.sharing import over_pairs
+
+#: Packed grams stay below this.
+MAX_KEY = 1 << 62
+#: Share of non-zero counts above which dense products are faster.
+DENSE = 0.04
+#: Numbers in a dense panel of counts.
+PANEL = 1 << 20
+
+_SALT = np.uint64(int.from_bytes(os.urandom(8), "little"))
+
+
+@dataclass(frozen=True)
+class Gapped:
+    """Grams of the letters at `offsets` within each window of `length` letters, and their weight.
+
+    ``Gapped((0, 1, 2), 3)`` is the plain 3-gram, ``Gapped((0, 2), 3)`` ignores the middle letter.
+    """
+
+    offsets: tuple[int, ...]
+    length: int
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often each gram occurs in each string (CSR), and the weight of each gram in k."""
+
+    matrix: Any
+    weights: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.matrix.shape)
+
+    def __getitem__(self, index: Any) -> Counts:
+        return Counts(self.matrix[index], self.weights)
+
+    def same_as(self, other: Counts) -> bool:
+        a, b = self.matrix, other.matrix
+        return a.shape == b.shape and all(
+            np.array_equal(u, v)
+            for u, v in ((a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data))
+        )
+
+
+def number(keys: np.ndarray) -> tuple[np.ndarray, int]:
+    """Distinct integers to 0, 1, 2, …, in linear time."""
+    from mercer.kernels.strings.loops import number_keys
+
+    ids, known = number_keys(np.ascontiguousarray(keys, dtype=np.int64), _SALT)
+    return ids, int(known)
+
+
+def count_letters(strings: Sequences) -> int:
+    """The size of the alphabet that the strings use."""
+    return number(strings.codes)[1]
+
+
+def count_grams(strings: Sequences, kinds: Iterable[Gapped]) -> Counts:
+    """The counts of all kinds of grams side by side."""
+    from scipy import sparse
+
+    letters, base = number(strings.codes)
+    blocks, weights = [], []
+    for kind in kinds:
+        windows = np.maximum(strings.lengths - kind.length + 1, 0)
+        pointers = np.concatenate([[0], np.cumsum(windows)])
+        # Where each window begins: its place among all windows, plus the letters skipped so far.
+        skipped = np.repeat(strings.starts - pointers[:-1], windows)
+        ids, known = _numbers(letters, skipped + np.arange(pointers[-1]), kind.offsets, base)
+        ones = np.ones(len(ids))
+        block = sparse.csr_array((ones, ids, pointers), shape=(len(windows), max(known, 1)))
+        block.sum_duplicates()
+        blocks.append(block)
+        weights.append(np.full(block.shape[1], kind.weight))
+    matrix = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
+    matrix.sort_indices()
+    return Counts(matrix, np.concatenate(weights))
+
+
+def _numbers(
+    letters: np.ndarray, begins: np.ndarray, offsets: Sequence[int], base: int
+) -> tuple[np.ndarray, int]:
+    keys = np.zeros(len(begins), dtype=np.int64)
+    span = 1
+    for offset in offsets:
+        if span * base >= MAX_KEY:
+            keys, span = number(keys)
+        keys = keys * base + letters[begins + offset]
+        span *= base
+    return number(keys)
+
+
+def split(counts: Counts, n: int) -> tuple[Counts, Counts]:
+    """The first n strings, and the others."""
+    return counts[:n], counts[n:]
+
+
+def products(x: Counts, z: Counts) -> np.ndarray:
+    """Σ over grams of weight · count in x · count in z, for all pairs."""
+    n, m, features = x.shape[0], z.shape[0], x.shape[1]
+    total = max(1, (n + m) * features)
+    if (x.matrix.nnz + z.matrix.nnz) / total > DENSE:
+        return _dense_products(x, z)
+    from mercer.kernels.strings.loops import scatter_products
+
+    weighted = z.matrix.multiply(z.weights[None, :]) if _weighted(z) else z.matrix
+
+    def body(rows: slice, columns: slice, out: np.ndarray) -> None:
+        left, right = x.matrix[rows], weighted[columns].tocsc()
+        scatter_products(
+            left.indptr, left.indices, left.data, right.indptr, right.indices, right.data, out
+        )
+
+    work = x.matrix.nnz / max(n, 1)
+    return over_pairs((n, m), body, work, n == m and x.same_as(z))
+
+
+def _weighted(counts: Counts) -> bool:
+    return bool((counts.weights != 1.0).any())
+
+
+def _dense_products(x: Counts, z: Counts) -> np.ndarray:
+    out = np.empty((x.shape[0], z.shape[0]))
+    step = max(16, PANEL // x.shape[1])
+    for i in range(0, len(out), step):
+        left = x.matrix[i : i + step].toarray() * x.weights
+        for j in range(0, out.shape[1], step):
+            right = z.matrix[j : j + step].toarray()
+            np.matmul(left, right.T, out=out[i : i + step, j : j + step])
+    return out
+
+
+def squares(x: Counts) -> np.ndarray:
+    """Σ over grams of weight · count², for every string."""
+    return np.asarray(x.matrix.multiply(x.matrix) @ x.weights)

@@ -1,0 +1,245 @@
+"""Kernels that count what strings have in common: k is an inner product of sparse counts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels.claims import Claim
+from mercer.kernels.opaque import OpaqueKernel
+from mercer.kernels.strings.counts import (
+    Counts,
+    Gapped,
+    count_grams,
+    count_letters,
+    products,
+    split,
+    squares,
+)
+from mercer.kernels.strings.lengths import checked_weights
+from mercer.kernels.strings.sequences import Sequences, encode, read_pair, rows_of
+
+
+class CountingKernel(OpaqueKernel):
+    """k(x, z) = Σ over grams of weight · count in x · count in z; the counts are the state."""
+
+    def _kinds(self) -> list[Gapped]:
+        raise NotImplementedError
+
+    def _read(self, X: Any, Z: Any) -> tuple[Sequences, Sequences]:
+        return read_pair(X, Z)
+
+    def _check(self, strings: Sequences) -> None:
+        """A look at all letters of both sides."""
+
+    def prepare_pair(self, X: Any, Z: Any) -> tuple[Counts, Counts]:
+        x, z = self._read(X, Z)
+        if Z is None:
+            self._check(x)
+            counts = count_grams(x, self._kinds())
+            return counts, counts
+        both = Sequences(
+            x.codes, np.concatenate([x.starts, z.starts]), np.concatenate([x.lengths, z.lengths])
+        )
+        self._check(both)
+        return split(count_grams(both, self._kinds()), x.shape[0])
+
+    def prepare(self, X: Any) -> Counts:
+        return self.prepare_pair(X, None)[0]
+
+    def block(self, state_x: Counts, state_z: Counts) -> np.ndarray:
+        return products(state_x, state_z)
+
+    def diag_of(self, state: Counts) -> np.ndarray:
+        return squares(state)
+
+    def bytes_per_pair(self) -> int:
+        return 8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spectrum(CountingKernel):
+    """k(x, z) = Σᵤ |x|ᵤ |z|ᵤ over all strings u of p letters, |x|ᵤ the times u occurs in x.
+
+    ``blended=True`` takes all lengths 1, …, p; ``weights=(w₁, …, wₚ)`` weighs each of them. Strings
+    are str, bytes or lists of tokens, of any alphabet; the time is linear in their length.
+
+    >>> from mercer import Spectrum
+    >>> Spectrum(2)(["banana", "bandana"])
+    array([[9., 7.],
+           [7., 8.]])
+    >>> Spectrum(2, blended=True)(["banana"], ["bandana"])
+    array([[21.]])
+    >>> Spectrum(1)([["to", "be"]], [["to", "see", "to", "believe"]])
+    array([[2.]])
+    """
+
+    p: int
+    blended: bool = False
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        self._make_integer("p", 1)
+        self._set("blended", bool(self.blended))
+        if self.weights is None:
+            return
+        if self.blended:
+            raise ValueError("Spectrum: give blended=True (all weights 1) or weights, not both")
+        self._set("weights", checked_weights(self.weights, self.p, "Spectrum"))
+
+    def _lengths(self) -> Iterator[tuple[int, float]]:
+        if self.weights is not None:
+            return ((i + 1, w) for i, w in enumerate(self.weights) if w)
+        return ((length, 1.0) for length in range(1 if self.blended else self.p, self.p + 1))
+
+    def _kinds(self) -> list[Gapped]:
+        kinds = [Gapped(tuple(range(n)), n, weight) for n, weight in self._lengths()]
+        return kinds or [Gapped((0,), 1, 0.0)]
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        if self.weights is not None and min(self.weights) < 0:
+            return Claim(None, "spectrum", self, "the rule needs weights ≥ 0")
+        return Claim(True, "inner product of features", self, "φ(x) = the counts of all grams")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        if self.weights is None and not self.blended:
+            return rf"\sum_{{u \in \Sigma^{{{self.p}}}}} |{x}|_u \, |{z}|_u"
+        weight = "" if self.weights is None else "w_{|u|} \\, "
+        return rf"\sum_{{1 \le |u| \le {self.p}}} {weight}|{x}|_u \, |{z}|_u"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mismatch(CountingKernel):
+    """k(x, z) = Σᵤ φᵤ(x) φᵤ(z), φᵤ(x) the number of p-grams of x that differ from u in at most m
+    letters, u over all strings of p letters of an alphabet of that size.
+
+    The strings u are not listed: k is computed from gapped grams, exactly and for any alphabet.
+    The size of the alphabet is part of the definition (a u that is in neither string counts if it
+    is near to both), so it is a parameter and not taken from the data: 4 for DNA, 20 for proteins.
+
+    >>> from mercer import Mismatch
+    >>> Mismatch(3, 1)(["ACG", "TTT"], ["ACG", "ACT", "AGT"])
+    array([[10.,  4.,  2.],
+           [ 0.,  2.,  2.]])
+    """
+
+    p: int
+    m: int = 1
+    alphabet: int = 4
+
+    def __post_init__(self) -> None:
+        self._make_integer("p", 1)
+        self._make_integer("m", 0)
+        self._make_integer("alphabet", 1)
+        if self.m >= self.p:
+            raise ValueError(f"Mismatch: m = {self.m} must be less than p = {self.p}")
+
+    def _check(self, strings: Sequences) -> None:
+        found = count_letters(strings)
+        if found > self.alphabet:
+            raise ValueError(
+                f"the strings use {found} different letters, and {self!r} is defined for an "
+                f"alphabet of {self.alphabet}; give alphabet={found} or more"
+            )
+
+    def _common(self, distance: int) -> int:
+        """How many u are within m of both of two grams that differ in `distance` letters."""
+        p, m, others = self.p, self.m, self.alphabet - 2
+        total = 0
+        for first in range(distance + 1):  # differing places where u has the letter of the first
+            for second in range(distance - first + 1):
+                neither = distance - first - second
+                spread = math.comb(distance, first) * math.comb(distance - first, second)
+                if neither and others < 1:
+                    continue
+                spread *= others**neither
+                left = m - neither - max(first, second)
+                for changed in range(min(left, p - distance) + 1):
+                    total += spread * math.comb(p - distance, changed) * (others + 1) ** changed
+        return total
+
+    def _kinds(self) -> list[Gapped]:
+        # A pair of grams at distance d agrees on C(p−d, j−d) of the sets of p−j places. So sums
+        # over gapped grams, weighted to give each pair its number of common neighbours, are k.
+        most = min(2 * self.m, self.p)
+        weights: dict[int, int] = {}
+        for d in range(most, -1, -1):
+            later = (w * math.comb(self.p - d, j - d) for j, w in weights.items())
+            weights[d] = self._common(d) - sum(later)
+        return [
+            Gapped(places, self.p, float(weight))
+            for j, weight in weights.items()
+            if weight
+            for places in combinations(range(self.p), self.p - j)
+        ]
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        because = "φ(x) = the number of grams near each u"
+        return Claim(True, "inner product of features", self, because)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        near = [rf"|\{{v \in {s} : d(u, v) \le {self.m}\}}|" for s in (x, z)]
+        return rf"\sum_{{u \in \Sigma^{{{self.p}}}}} {near[0]} \cdot {near[1]}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BagOfWords(CountingKernel):
+    """k(x, z) = Σ over words w of count(w in x) · count(w in z).
+
+    Words are what `pattern` matches, in lower case unless told otherwise; a list of tokens is
+    taken as its words. ``binary=True`` counts each word of a text once.
+
+    >>> from mercer import BagOfWords
+    >>> BagOfWords()(["The cat, the mat."], ["the cat", "a dog"])
+    array([[3., 0.]])
+    """
+
+    lowercase: bool = True
+    binary: bool = False
+    pattern: str = r"\w+"
+
+    def __post_init__(self) -> None:
+        self._set("lowercase", bool(self.lowercase))
+        self._set("binary", bool(self.binary))
+        try:
+            re.compile(self.pattern)
+        except (re.error, TypeError) as error:
+            raise ValueError(f"BagOfWords: {self.pattern!r} is not a pattern: {error}") from None
+
+    def _read(self, X: Any, Z: Any) -> tuple[Sequences, Sequences]:
+        kind, rows = rows_of(X, "X")
+        words = self._words(kind, rows)
+        if Z is None:
+            one = encode("tokens", words)
+            return one, one
+        kind_z, rows_z = rows_of(Z, "Z")
+        if kind != kind_z:
+            read_pair(X, Z)  # says what is wrong
+        both = encode("tokens", words + self._words(kind_z, rows_z))
+        return both[: len(words)], both[len(words) :]
+
+    def _words(self, kind: str, rows: list[Any]) -> list[Any]:
+        find = re.compile(self.pattern)
+        if kind == "bytes":
+            rows = [bytes(row).decode("utf-8", "surrogateescape") for row in rows]
+        if kind != "tokens":
+            rows = [
+                [word.group() for word in find.finditer(row.lower() if self.lowercase else row)]
+                for row in rows
+            ]
+        return [list(dict.fromkeys(row)) for row in rows] if self.binary else rows
+
+    def _kinds(self) -> list[Gapped]:
+        return [Gapped((0,), 1)]
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        return Claim(True, "inner product of features", self, "φ(x) = the counts of all words")
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\sum_w |{x}|_w \, |{z}|_w"
