@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
-from mercer.kernels import FromFeatures, Linear
-
-if find_spec("mercer.learners") is None:  # remove this guard once the perceptrons exist
-    pytest.skip("mercer has no perceptrons yet", allow_module_level=True)
-
 from mercer import KernelPerceptron, Perceptron
+from mercer.kernels import FromFeatures, Linear
 
 SOLUTIONS = {
     "solution 1": lambda X: np.column_stack([X, (X**2).sum(axis=1)]),

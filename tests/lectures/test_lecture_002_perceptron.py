@@ -5,19 +5,13 @@ The convention is `tie="mistake"`: update when yᵢf(xᵢ) ≤ 0.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
-from mercer.kernels import Gaussian, Linear, Polynomial
-
-if find_spec("mercer.learners") is None:  # remove this guard once the perceptrons exist
-    pytest.skip("mercer has no perceptrons yet", allow_module_level=True)
-
 from mercer import KernelPerceptron, Perceptron
+from mercer.kernels import Gaussian, Linear, Polynomial
 
 BIAS = {"tie": "mistake", "fit_intercept": True, "shuffle": False}
 

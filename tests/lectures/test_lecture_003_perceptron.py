@@ -5,18 +5,12 @@ The convention is `tie="first"`: the arg max, lowest class first.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
 import mercer
-from mercer.kernels import Gaussian, Linear, Polynomial, Similarity
-
-if find_spec("mercer.learners") is None:  # remove this guard once the perceptrons exist
-    pytest.skip("mercer has no perceptrons yet", allow_module_level=True)
-
 from mercer import KernelPerceptron, Perceptron
+from mercer.kernels import Gaussian, Linear, Polynomial, Similarity
 
 OPTIONS = {"tie": "first", "shuffle": False}
 

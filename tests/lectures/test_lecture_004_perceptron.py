@@ -5,17 +5,11 @@ The convention is `tie="mistake"`, no bias: update when y⁽ⁱ⁾(θ·φ(x⁽�
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
-from mercer.kernels import Gaussian, Linear, Polynomial
-
-if find_spec("mercer.learners") is None:  # remove this guard once the perceptrons exist
-    pytest.skip("mercer has no perceptrons yet", allow_module_level=True)
-
 from mercer import KernelPerceptron, Perceptron
+from mercer.kernels import Gaussian, Linear, Polynomial
 
 PLAIN = {"tie": "mistake", "fit_intercept": False, "shuffle": False}
 
@@ -69,6 +63,6 @@ def test_alpha_may_start_at_some_values(rng):
     y = np.where(X[:, 0] > X[:, 1], 1, -1)
     start = rng.integers(0, 3, size=15).astype(float)
     counts = _textbook(kernel(X), y, T=3, start=start)
-    model = KernelPerceptron(kernel, epochs=3, **PLAIN).fit(X, y, alpha=start * y)
+    model = KernelPerceptron(kernel, epochs=3, **PLAIN).fit(X, y, alpha_init=start * y)
     np.testing.assert_array_equal(model.counts_, counts)
     assert not np.array_equal(counts, _textbook(kernel(X), y, T=3))

@@ -7,7 +7,6 @@ graphs, images, the columns of a DataFrame it picks by name) reaches the kernel 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from mercer._params import KernelParams
 from mercer.formula.inputs import is_sparse
 from mercer.gram.rows import count
 from mercer.kernels import Kernel, On, Precomputed, as_kernel
+from mercer.solvers.examples import joined, take
 
 
 class KernelLearner(KernelParams, BaseEstimator):
@@ -148,31 +148,13 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return np.searchsorted(classes, y).astype(np.int64)
 
 
-# --- sets of examples ------------------------------------------------------------------------
-
-
-def take(X: Any, index: Any) -> Any:
-    """Some of the examples, whatever holds them."""
-    if hasattr(X, "iloc"):
-        return X.iloc[index]
-    if hasattr(X, "shape") or isinstance(index, slice):
-        return X[index]
-    return [X[i] for i in index]
-
-
-def joined(parts: Sequence[Any]) -> Any:
-    """Several sets of examples as one."""
-    parts = [p for p in parts if count(p)] or list(parts[:1])
-    if len(parts) == 1:
-        return parts[0]
-    if hasattr(parts[0], "iloc"):
-        import pandas as pd
-
-        return pd.concat(parts, ignore_index=True)
-    if any(is_sparse(p) for p in parts):
-        import scipy.sparse as sp
-
-        return sp.vstack([sp.csr_array(p) for p in parts], format="csr")
-    if all(isinstance(p, np.ndarray) for p in parts):
-        return np.concatenate(parts)
-    return [example for part in parts for example in part]
+__all__ = [
+    "KernelLearner",
+    "classes_of",
+    "encode",
+    "goes_as_it_is",
+    "joined",
+    "take",
+    "targets",
+    "warn_if_refuted",
+]

@@ -1,0 +1,168 @@
+"""The perceptron on a budget: at most B points, so an example costs B kernel values, for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.gram.operator import Gram
+from mercer.gram.threads import single_threaded_blas
+from mercer.gram.walk import Walk
+from mercer.kernels import Kernel, Precomputed
+from mercer.solvers.budget import Store, merged
+from mercer.solvers.examples import joined, take
+from mercer.solvers.online import Journal, Tally
+from mercer.solvers.perceptron_rule import Rule, next_update
+
+#: Rows whose scores are computed together, before they are walked in sequence.
+BLOCK = 256
+
+
+class BudgetPerceptron:
+    """Walks the examples X in blocks; needs the examples, because its points outlive them.
+
+    `offset` is the number in the stream of the first example of X. The `journal` is of this call
+    only, so that an endless stream keeps no more than its `store`.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        labels: np.ndarray,
+        rule: Rule,
+        store: Store,
+        *,
+        random: Any,
+        offset: int = 0,
+        bias: np.ndarray | None = None,
+        bias_late: np.ndarray | None = None,
+        tally: Tally | None = None,
+        block: int = BLOCK,
+    ) -> None:
+        self.kernel, self.X, self.rule, self.store = kernel, X, rule, store
+        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        self.gram = Gram(kernel, X)
+        self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
+        self.bias_late = np.zeros(rule.outputs) if bias_late is None else np.array(bias_late)
+        self.tally = Tally() if tally is None else tally
+        self.journal = Journal(rule.outputs)
+        self._random, self._offset, self._block = random, offset, block
+        self._slots = {name: i for i, name in enumerate(store.names) if name >= 0}
+
+    def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
+        """Visit these examples in this order, and update on mistakes."""
+        positions = np.arange(order.stop) if isinstance(order, slice) else order
+        with single_threaded_blas():
+            for start in range(0, len(positions), self._block):
+                if self.tally.updates < allowed:
+                    self._visit(positions[start : start + self._block], allowed)
+
+    def _visit(self, rows: np.ndarray, allowed: float) -> None:
+        rule, store, tally = self.rule, self.store, self.tally
+        here = take(self.X, rows)
+        K = np.zeros((len(rows), store.budget + 1), dtype=self.gram.dtype)
+        n = len(store)
+        scores = np.zeros((len(rows), rule.outputs))
+        if n:
+            K[:, :n] = Gram(self.kernel, here, joined(store.points)).dense()
+            scores += K[:, :n] @ store.weights[:n].astype(K.dtype)
+        log = Walk(self.gram)
+        panel = log.rows(rows)
+        units, loss, at = np.zeros(rule.outputs), np.zeros(1), 0
+        labels = self.labels[rows]
+        while True:
+            loss[0] = 0.0
+            found = next_update(scores, labels, at, len(rows), self.bias, *rule.numbers,
+                                units, loss)  # fmt: skip
+            tally.loss += float(loss[0])
+            tally.visits += min(found + 1, len(rows)) - at
+            if found == len(rows):
+                return
+            rule.cut(units, int(min(allowed - tally.updates, rule.outputs)))
+            position, at = int(rows[found]), found + 1
+            self.journal.add(position, tally.visits, units)
+            tally.updates += int(rule.updates(units))
+            if rule.bias:
+                self.bias += rule.rate * units
+                self.bias_late += rule.rate * units * (tally.visits - 1)
+            later = slice(at, len(rows))
+
+            def column(later: slice = later, position: int = position) -> np.ndarray:
+                out = np.empty((later.stop - later.start, 1), dtype=K.dtype)
+                log.append(position)
+                return panel.column(later, len(log) - 1, out)[:, 0]
+
+            self._update(position, rule.rate * units, K, K[found], scores, later, column, here)
+            if tally.updates >= allowed:
+                return
+
+    def _update(
+        self, position: int, weights: np.ndarray, K: np.ndarray, own: np.ndarray,
+        scores: np.ndarray, later: slice, column: Any, here: Any,
+    ) -> None:  # fmt: skip
+        """Put an update into the store, and what it changes into the scores of later rows."""
+        store, time, n = self.store, self.tally.visits, len(self.store)
+        name = self._offset + position
+        slot = self._slots.get(name)
+        if slot is not None:
+            store.add(np.eye(1, n, slot)[0], weights, time)
+            scores[later] += np.multiply.outer(K[later, slot], weights)
+            return
+        if store.policy == "project":
+            k = own[:n].astype(np.float64)
+            coordinates = store.project(k, float(self.gram.diagonal()[position]))
+            if coordinates is not None:
+                store.add(coordinates, weights, time)
+                scores[later] += np.multiply.outer(K[later, :n] @ coordinates, weights)
+                return
+        k_new = column()
+        scores[later] += np.multiply.outer(k_new, weights)
+        if store.full and store.policy == "merge":
+            self._merge(position, weights, K, k_new, scores, later, here)
+            return
+        slot = n if not store.full else store.victim(self._random)
+        if slot < n:
+            scores[later] -= np.multiply.outer(K[later, slot], store.weights[slot])
+            self._slots.pop(store.names[slot], None)
+        K[later, slot] = k_new
+        store.put(slot, self._point(position), name, weights, time)
+        self._slots[name] = slot
+
+    def _point(self, position: int) -> Any:
+        if isinstance(self.kernel, Precomputed):
+            return np.array([position])
+        # A copy: a view would keep all of X alive for as long as the point.
+        return take(self.X, slice(position, position + 1)).copy()
+
+    def _merge(
+        self, position: int, weights: np.ndarray, K: np.ndarray, k_new: np.ndarray,
+        scores: np.ndarray, later: slice, here: Any,
+    ) -> None:  # fmt: skip
+        """Of the B + 1 points, the one with the least weight becomes one with its best partner."""
+        store, budget = self.store, self.store.budget
+        points = [*store.points, self._point(position)]
+        names = [*store.names, self._offset + position]
+        all_weights = np.vstack([store.weights, weights])
+        K[later, budget] = k_new
+        m = int(np.argmin(np.einsum("ij,ij->i", all_weights, all_weights)))
+        kappa = Gram(self.kernel, points[m], joined(points)).dense()[0].astype(np.float64)
+        n, h, z_weights = merged(all_weights, m, kappa)
+        z = (h * points[m] + (1 - h) * points[n]).astype(points[m].dtype)
+        for gone in (m, n):
+            scores[later] -= np.multiply.outer(K[later, gone], all_weights[gone])
+            self._slots.pop(names[gone], None)
+        if later.stop > later.start:
+            k_z = Gram(self.kernel, take(here, later), z).dense()[:, 0]
+            scores[later] += np.multiply.outer(k_z, z_weights)
+        else:
+            k_z = np.zeros(0, dtype=K.dtype)
+        # z takes a place below B; whoever held slot B (the new point), if it stays, the other.
+        slot, free = min(m, n), max(m, n)
+        store.put(slot, z, -1, z_weights, 1)
+        K[later, slot] = k_z
+        if free < budget:
+            store.put(free, points[budget], names[budget], weights, 1)
+            K[later, free] = k_new
+            self._slots[names[budget]] = free
