@@ -1,0 +1,250 @@
+"""What can be read off a formula's form: its sign, its logarithm, its order, its reach.
+
+Local methods use k as a weight or a closeness. They ask four things of a formula: can it be
+negative; what is log k, where k itself would underflow; by which statistic are points ordered
+(k is e^(−s) of a distance s: then s tells far points apart that k rounds to 0 alike); and beyond
+which distance is k nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from mercer.formula.evaluate import evaluate
+from mercer.formula.inputs import NonNegative
+from mercer.formula.nodes import Formula, Input, const, statistics
+from mercer.formula.shape import is_stationary
+from mercer.formula.simplify import LOG2E, simplify
+
+DISTANCES = ("sqdist", "l1", "linf")
+#: Where a function of one distance is looked at: 24 decades, 250 points each.
+_GRID = np.concatenate([[0.0], np.logspace(-12, 12, 6001)])
+
+
+# --- sign ------------------------------------------------------------------------------------
+
+
+def never_negative(formula: Formula, coordinates: bool = False) -> bool:
+    """Whether the value is ≥ 0 for every pair, by form alone; False means "not known".
+
+    `coordinates`: the data itself is known to be ≥ 0.
+    """
+    known: dict[int, bool] = {}
+    for node in formula.walk(bodies=False):
+        if node.op == "reduce":
+            inside = any(isinstance(step, NonNegative) for step in node.value[1].steps)
+            known[id(node)] = never_negative(node.args[0], inside)
+        else:
+            rule = _SIGN.get(node.op)
+            parts = [known[id(a)] for a in node.args]
+            known[id(node)] = bool(rule and rule(node, parts)) or (
+                node.op == "coord" and coordinates
+            )
+    return known[id(formula)]
+
+
+_Sign = Callable[[Formula, list[bool]], bool]
+_SIGN: dict[str, _Sign] = {
+    "const": lambda n, p: n.value >= 0,
+    "param": lambda n, p: n.value[1] >= 0,
+    "pow": lambda n, p: n.value % 2 == 0 or p[0],
+    "add": lambda n, p: all(p),
+    "mul": lambda n, p: all(p),
+    "div": lambda n, p: all(p),
+    "min": lambda n, p: all(p),
+    "max": lambda n, p: any(p),
+    "tanh": lambda n, p: p[0],
+    **{
+        op: lambda n, p: True
+        for op in (*DISTANCES, "sqnorm", "exp", "exp2", "sqrt", "rsqrt", "abs", "step", "eq")
+    },
+}
+
+
+# --- logarithm -------------------------------------------------------------------------------
+
+
+def log2_of(formula: Formula) -> Formula | None:
+    """log₂ k as a formula that does not underflow, or None where no exponential comes off.
+
+    >>> from mercer import Gaussian
+    >>> log2_of(simplify(Gaussian().formula()))
+    (-0.721348 * sqdist)
+    """
+    found: list[Formula] = []
+
+    def visit(node: Formula) -> Formula:
+        if node.op == "exp2":
+            found.append(node)
+            return node.args[0]
+        if node.op == "mul":
+            return Formula("add", [visit(a) for a in node.args])
+        if node.op == "pow":
+            return float(node.value) * visit(node.args[0])
+        if node.op == "sqrt":
+            return 0.5 * visit(node.args[0])
+        if node.op == "const" and node.value > 0:
+            return const(math.log2(node.value))
+        return LOG2E * node.log()
+
+    result = simplify(visit(simplify(formula)))
+    return result if found and never_negative(formula) else None
+
+
+# --- order -----------------------------------------------------------------------------------
+
+
+def ordering(formula: Formula) -> tuple[Formula, float]:
+    """A simpler formula u and a sign: k is an increasing function of sign · u.
+
+    Outer functions that rise or fall are taken off. Where k is flat (beyond the reach of a compact
+    kernel) u still orders, and nowhere does it contradict k.
+
+    >>> from mercer import Matern
+    >>> ordering(simplify(Matern(1.5).formula()))
+    (sqdist, -1.0)
+    """
+    node, sign = simplify(formula), 1.0
+    while True:
+        peeled = _peel(node)
+        if peeled is None:
+            break
+        node, sign = peeled[0], sign * peeled[1]
+    distance = _only_distance(node)
+    if distance is not None and distance is not node:
+        values = _profile(node, distance)
+        slack = 1e-13 * np.abs(values[np.isfinite(values)]).max(initial=0.0)
+        if np.isfinite(values).all():
+            steps = np.diff(values)
+            if (steps <= slack).all() and values[0] > values[-1]:
+                return distance, -sign
+            if (steps >= -slack).all() and values[0] < values[-1]:
+                return distance, sign
+    return node, sign
+
+
+def _peel(node: Formula) -> tuple[Formula, float] | None:
+    """One outer monotone function off, with the sign of its slope."""
+    if node.op in ("exp", "exp2", "log", "sqrt", "tanh", "step", "arcsin"):
+        return node.args[0], 1.0
+    if node.op == "arccos":
+        return node.args[0], -1.0
+    if node.op == "pow":
+        if node.value % 2 or never_negative(node.args[0]):
+            return node.args[0], 1.0 if node.value > 0 else -1.0
+        return None
+    if node.op not in ("add", "mul", "max", "min"):
+        return None
+    numbers = [a for a in node.args if a.op == "const"]
+    rest = [a for a in node.args if a.op != "const"]
+    if node.op == "mul":
+        sign = math.copysign(1.0, math.prod(a.value for a in numbers))
+        if len(rest) > 1 and all(a.op == "exp2" for a in rest):
+            return simplify(Formula("add", [a.args[0] for a in rest])), sign
+        return (rest[0], sign) if len(rest) == 1 and numbers else None
+    return (rest[0], 1.0) if len(rest) == 1 and numbers else None
+
+
+def _only_distance(formula: Formula) -> Formula | None:
+    """The one distance that the formula is a function of."""
+    found = statistics(formula)
+    return found[0] if len(found) == 1 and found[0].op in DISTANCES else None
+
+
+@lru_cache(maxsize=512)
+def _profile(formula: Formula, distance: Formula) -> np.ndarray:
+    return _values(formula, distance, _GRID)
+
+
+def _values(formula: Formula, distance: Formula, at: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(np.asarray(evaluate(formula, {distance: at}), float), at.shape)
+
+
+# --- reach -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reach:
+    """|k| is at most `floor` where ‖x − z‖ > radius, in that norm, over those rows."""
+
+    rows: Input
+    norm: float
+    radius: float
+    floor: float = 0.0
+
+
+def reach(formula: Formula, floor: float = 0.0) -> Reach | None:
+    """Beyond which distance k is nothing: 0 for `floor` 0, else at most floor · k(0).
+
+    >>> from mercer import Tricube
+    >>> round(reach(simplify(Tricube(width=3.0).formula())).radius, 9)
+    3.0
+    """
+    formula = simplify(formula)
+    found = _reach(formula, floor)
+    if found is None and floor == 0.0 and formula.op in ("mul", "pow"):
+        # A product is zero where one of its factors is.
+        parts = [r for a in formula.args if (r := reach(a)) is not None]
+        found = min(parts, key=lambda r: r.radius, default=None)
+    return found
+
+
+def _reach(formula: Formula, floor: float) -> Reach | None:
+    if formula.op == "reduce":
+        return _box(formula)
+    distance = _only_distance(formula)
+    if distance is None:
+        return None
+    radius = _last(lambda s: _values(formula, distance, s), floor)
+    if radius is None:
+        return None
+    rest = floor * float(_values(formula, distance, np.zeros(1))[0])
+    if distance.op == "sqdist":
+        return Reach(distance.value, 2.0, math.sqrt(radius), rest)
+    return Reach(distance.value, 1.0 if distance.op == "l1" else math.inf, radius, rest)
+
+
+def _box(node: Formula) -> Reach | None:
+    """A product over columns of a compact function of xⱼ − zⱼ: zero outside a box."""
+    how, rows = node.value
+    if how != "prod" or not is_stationary(node):
+        return None
+
+    def body(d: np.ndarray) -> np.ndarray:
+        known = {n: d if n.value == "x" else 0.0 for n in node.args[0].walk() if n.op == "coord"}
+        both = [evaluate(node.args[0], {n: s * v for n, v in known.items()}) for s in (1.0, -1.0)]
+        return np.maximum(*(np.abs(np.broadcast_to(b, d.shape)) for b in both))
+
+    radius = _last(body, 0.0)
+    return None if radius is None else Reach(rows, math.inf, radius)
+
+
+def _last(function: Callable[[np.ndarray], np.ndarray], floor: float) -> float | None:
+    """The end of the stretch where a function exceeds floor · f(0); None if it has no end.
+
+    Where rounding ends an exponential, e^(−745) = 0, k is not compact: for floor 0 the function
+    must still be of some size shortly before.
+    """
+    values = function(_GRID)
+    top = values[0]
+    if not (np.isfinite(values).all() and top > 0):
+        return None
+    above = np.flatnonzero(values > floor * top)
+    if above[-1] == len(_GRID) - 1:
+        return None
+    low, high = _GRID[above[-1]], _GRID[above[-1] + 1]
+    if floor == 0.0 and function(np.array([0.9 * low]))[0] < 1e-12 * top:
+        return None
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if function(np.array([middle]))[0] > floor * top:
+            low = middle
+        else:
+            high = middle
+    return float(high)

@@ -1,0 +1,118 @@
+"""Locally weighted regression: at each x a small least-squares fit of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer.formula.inputs import numeric
+from mercer.kernels import Precomputed, as_kernel
+from mercer.learners.smoothers import Estimate, SmoothingRegressor
+from mercer.solvers.local_polynomial import Basis, local_fits, polynomial_basis
+from mercer.solvers.weights import Weights, divide
+
+
+class LocalLinearRegressor(SmoothingRegressor):
+    """At x, w minimises Σₙ k(x/h, xₙ/h) (tₙ − wᵀφ(xₙ))², and the prediction is wᵀφ(x).
+
+    By default φ holds all monomials of xₙ − x up to `degree`: 0 is the weighted mean, 1 a line,
+    which follows slopes and does not sag at the boundary. There is no ridge. Where the weighted
+    examples do not determine the fit, the slopes are the smallest possible ones (one example in
+    reach: its value, slope 0); with a `feature_map`, w itself is.
+
+    Parameters
+    ----------
+    kernel, bandwidth, per_column : as in `NadarayaWatsonRegressor`
+    degree : 0, 1, 2 or 3
+    feature_map : None, function of rows or transformer
+        Any φ instead of monomials; put a column of ones in it if you want a constant.
+
+    Far from all data, where k rounds to 0, the prediction is the nearest neighbour's value, with
+    a warning.
+
+    >>> import numpy as np
+    >>> from mercer import LocalLinearRegressor
+    >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
+    >>> model = LocalLinearRegressor(bandwidth=1.0).fit(X, 5 + 2 * X[:, 0])
+    >>> model.predict([[3.0]]).round(6), model.gradient([[3.0]]).round(6)
+    (array([11.]), array([[2.]]))
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian()",
+        bandwidth: Any = "loo",
+        *,
+        degree: int = 1,
+        feature_map: Any = None,
+        per_column: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.degree = degree
+        self.feature_map = feature_map
+        self.per_column = per_column
+
+    def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
+        if self.degree not in (0, 1, 2, 3) or isinstance(self.degree, bool):
+            raise ValueError(f"degree must be 0, 1, 2 or 3, got {self.degree!r}")
+        if isinstance(as_kernel(self.kernel), Precomputed):
+            raise ValueError(
+                "LocalLinearRegressor needs the inputs themselves, for the slopes, and a "
+                "precomputed matrix does not hold them; NadarayaWatsonRegressor takes one"
+            )
+        X, y = super()._start(X, y, **checks)
+        self.feature_map_ = self.feature_map
+        if hasattr(self.feature_map, "transform"):
+            self.feature_map_ = clone(self.feature_map).fit(X)
+        elif self.feature_map is not None and not callable(self.feature_map):
+            raise TypeError(
+                "feature_map must be a function of rows or a transformer, got "
+                f"{type(self.feature_map).__name__}"
+            )
+        return X, y
+
+    def _examples(self, X: Any, *, reset: bool) -> Any:
+        if hasattr(X, "iloc"):
+            return super()._examples(X, reset=reset)
+        return validate_data(self, X, reset=reset, dtype=(np.float64, np.float32))
+
+    def _estimate(self, weights: Weights, queries: Any, spread: bool) -> Estimate:
+        fits = self._fits(weights, queries, spread)
+        return Estimate(fits.value, fits.variance, fits.leverage, fits.far)
+
+    def _fits(self, weights: Weights, queries: Any, spread: bool) -> Any:
+        if self.feature_map_ is None:
+            basis = polynomial_basis(weights.Z, self.degree)
+        else:
+            basis = Basis(at_x=self._features(queries), at_z=self._features(self.X_fit_))
+        return local_fits(weights, self.y_fit_, basis, self.sample_weight_, spread=spread)
+
+    def _features(self, X: Any) -> np.ndarray:
+        phi = self.feature_map_
+        rows = np.asarray(phi.transform(X) if hasattr(phi, "transform") else phi(X), dtype=float)
+        rows = rows[:, None] if rows.ndim == 1 else rows
+        if len(rows) != len(X):
+            raise ValueError(f"feature_map was given {len(X)} rows and gave back {len(rows)}")
+        return rows
+
+    def gradient(self, X: Any) -> np.ndarray:
+        """∂y/∂x at each row: the slopes of the local fit (rows × columns, or × outputs ×)."""
+        check_is_fitted(self, "X_fit_")
+        if self.feature_map_ is not None or self.degree == 0:
+            raise ValueError("gradients need monomials of degree ≥ 1, not a feature_map or degree 0")
+        X = self._examples(X, reset=False)
+        h = self.bandwidth_
+        weights = Weights(self._formula, divide(X, h), divide(self.X_fit_, h))
+        columns = numeric(X).shape[1]
+        slopes = self._fits(weights, X, False).coefficients[:, 1 : 1 + columns]
+        slopes = slopes / np.broadcast_to(h, columns)[:, None]
+        return np.asarray(slopes[:, :, 0] if self._one_output else slopes.transpose(0, 2, 1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags

@@ -1,0 +1,301 @@
+"""Smoothers: the prediction at x is made of the training examples near x, weighted by k(x/h, xₙ/h)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from mercer.gram.rows import count
+from mercer.kernels import Precomputed
+from mercer.learners._common import KernelLearner, classes_of, encode, take, targets
+from mercer.selection.bandwidth import leave_one_out_bandwidth, rule_of_thumb
+from mercer.solvers.smoothing import left_out_share, weighted_means
+from mercer.solvers.weights import Own, Weights, divide
+
+#: Leave-one-out makes its sums about this often.
+EVALUATIONS = 25
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """At each query: the value, the variance around it, the variance of the value per unit of
+    that, and which queries had nothing near them."""
+
+    value: np.ndarray
+    variance: np.ndarray | None
+    share: np.ndarray | None
+    far: np.ndarray
+
+
+class Smoother(KernelLearner):
+    """The base of smoothers: examples kept, a bandwidth chosen, weights made."""
+
+    _needs_psd = False
+    bandwidth: Any
+    per_column: bool
+
+    def _estimate(self, weights: Weights, queries: Any, spread: bool) -> Estimate:
+        """What is fitted at each query; `queries` are the examples before division by h."""
+        raise NotImplementedError
+
+    # --- fit -----------------------------------------------------------------------------
+
+    def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
+        if y is None:
+            targets(X, y, type(self).__name__)
+        return super()._start(X, y, **checks)
+
+    def _keep(self, X: Any, y: np.ndarray, sample_weight: Any) -> None:
+        """Keep the examples that have weight, and choose the bandwidth on them."""
+        n = count(X)
+        y = y if y.ndim == 2 else y[:, None]
+        places = np.arange(n)
+        self.sample_weight_ = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            places = np.flatnonzero(weight > 0)
+            if not len(places):
+                raise ValueError("sample_weight is zero for every example: nothing is left to fit")
+            self.sample_weight_ = weight[places].astype(np.float64)
+            y = y[places]
+            X = take(X, places) if len(places) < n else X
+        self.X_fit_ = places if isinstance(self.kernel_, Precomputed) else X
+        self.y_fit_ = np.asarray(y, dtype=np.float64)
+        self._choose(X)
+
+    def _choose(self, X: Any) -> None:
+        self.loo_error_ = np.nan
+        given = self.bandwidth
+        if not isinstance(given, str):
+            self.bandwidth_ = self._checked(given)
+            return
+        if given not in ("loo", "rule"):
+            raise ValueError(f"bandwidth must be 'loo', 'rule' or a number, got {given!r}")
+        if self.kernel_.is_opaque:
+            # x/h has no meaning for strings, graphs or a given matrix: k is used as it is.
+            self.bandwidth_ = 1.0
+            return
+        start = rule_of_thumb(
+            self.kernel_, X, per_column=self.per_column, sample_weight=self.sample_weight_
+        )
+        if given == "rule":
+            self.bandwidth_ = start
+            return
+        choice = leave_one_out_bandwidth(
+            lambda h, rows: self._left_out(X, h, rows), self.y_fit_, start, self.sample_weight_
+        )
+        self.bandwidth_, self.loo_error_ = choice.bandwidth, choice.error
+        self.bandwidths_tried_ = choice.tried
+
+    def _checked(self, given: Any) -> Any:
+        try:
+            h = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"bandwidth must be 'loo', 'rule', a number or one per column, got {given!r}"
+            ) from None
+        if h.ndim > 1 or not h.size or not np.isfinite(h).all() or (h <= 0).any():
+            raise ValueError(f"the bandwidth must be positive and finite, got {given!r}")
+        if self.kernel_.is_opaque and (h != 1).any():
+            raise ValueError(
+                f"{self.kernel_!r} is not a function of vectors, so x/h has no meaning: leave "
+                "bandwidth at 1 (or 'loo') and set the kernel's own parameters"
+            )
+        if h.ndim and h.size != self.n_features_in_:
+            raise ValueError(
+                f"one bandwidth per column was given ({h.size} of them), but X has "
+                f"{self.n_features_in_} columns"
+            )
+        return h if h.ndim else float(h)
+
+    def _left_out(self, X: Any, h: Any, rows: np.ndarray) -> np.ndarray:
+        """The prediction of some training examples, each from all the others."""
+        scaled = divide(X, h)
+        own = Own(rows, left_out_share(self.sample_weight_, len(self.y_fit_))[rows])
+        everyone = len(rows) == count(X)
+        queries = scaled if everyone else take(scaled, rows)
+        Z = self.X_fit_ if isinstance(self.kernel_, Precomputed) else scaled
+        weights = Weights(self._formula, queries, Z, own, EVALUATIONS)
+        return self._estimate(weights, take(X, rows), spread=False).value
+
+    def leave_one_out(self) -> np.ndarray:
+        """The prediction of every training example from all the others, at the bandwidth found."""
+        check_is_fitted(self, "X_fit_")
+        if isinstance(self.kernel_, Precomputed):
+            raise TypeError("leave-one-out needs the training examples; a given matrix is not kept")
+        everyone = np.arange(count(self.X_fit_))
+        return self._shaped(self._left_out(self.X_fit_, self.bandwidth_, everyone))
+
+    # --- predict ---------------------------------------------------------------------------
+
+    @property
+    def _formula(self) -> Any:
+        from mercer.formula import simplify
+        from mercer.formula.nodes import ROOT
+
+        return simplify(self.kernel_.lower(ROOT))
+
+    def _evaluate(self, X: Any, spread: bool = False) -> Estimate:
+        check_is_fitted(self, "X_fit_")
+        X = self._examples(X, reset=False)
+        if isinstance(self.kernel_, Precomputed):
+            weights = Weights(self._formula, X, self.X_fit_)
+        else:
+            points = divide(self.X_fit_, self.bandwidth_)
+            weights = Weights(self._formula, divide(X, self.bandwidth_), points)
+        found = self._estimate(weights, X, spread)
+        if found.far.any():
+            warnings.warn(
+                f"{int(found.far.sum())} of {len(found.far)} examples are so far from all training "
+                "examples that k is 0 there to machine precision; they get the value of their "
+                "nearest neighbour. A larger bandwidth, or a kernel with longer tails, reaches "
+                "farther.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return found
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+
+class SmoothingRegressor(RegressorMixin, Smoother):
+    """What smoothers of numbers share: predict with local spread, and bands."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the examples and choose the bandwidth."""
+        X, y = self._start(X, y, multi_output=True)
+        self._one_output = y.ndim == 1
+        self._keep(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The value at each row; with `return_std` also the local spread of the targets there."""
+        found = self._evaluate(X, spread=return_std)
+        if not return_std:
+            return self._shaped(found.value)
+        assert found.variance is not None
+        return self._shaped(found.value), self._shaped(np.sqrt(found.variance))
+
+    def confidence_band(self, X: Any, level: float = 0.95) -> tuple[Any, Any, Any]:
+        """The value at each row, and a lower and an upper end that hold the mean there.
+
+        Pointwise, normal: value ± z·s(x)·√share, s² the local variance with one degree of freedom
+        taken off for the fit, share the variance of the value for noise of variance 1. The bias of
+        the smoother is not in it. Where one example makes the value there is no variance to see,
+        and the band is infinite.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        from scipy.special import ndtri
+
+        found = self._evaluate(X, spread=True)
+        assert found.variance is not None
+        assert found.share is not None
+        share = found.share[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = np.sqrt(found.variance * share / (1.0 - share))
+        error = np.where(share < 1 - 1e-9, error, np.inf)
+        half = float(ndtri(0.5 + 0.5 * level)) * error
+        parts = (found.value, found.value - half, found.value + half)
+        return tuple(self._shaped(p) for p in parts)  # type: ignore[return-value]
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values[:, 0] if self._one_output else values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class NadarayaWatsonRegressor(SmoothingRegressor):
+    """y(x) = Σₙ k(x/h, xₙ/h) tₙ / Σₙ k(x/h, xₙ/h): the weighted average of nearby targets.
+
+    Parameters
+    ----------
+    kernel : Kernel, expression, callable or "precomputed"
+        Any k with k(x, z) ≥ 0; it need not be positive semi-definite.
+    bandwidth : "loo", "rule", number or one per column
+        h. "loo" minimises the exact leave-one-out error, "rule" is a rule of thumb. Kernels on
+        other things than vectors have no h.
+    per_column : bool
+        Whether "loo" and "rule" choose one h for each column.
+
+    Attributes
+    ----------
+    bandwidth_ : the bandwidth in use
+    loo_error_ : its mean squared leave-one-out error, where it was chosen by that
+    X_fit_, y_fit_ : the examples kept (those of positive weight)
+
+    Where k rounds to 0 for all training examples, weights are taken relative to the largest, from
+    log k, and in the limit the answer is the nearest neighbour's value; compact kernels, which
+    have no logarithm there, give the nearest neighbour's value at once. Both warn.
+
+    >>> import numpy as np
+    >>> from mercer import NadarayaWatsonRegressor
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 4.0])
+    >>> NadarayaWatsonRegressor("gaussian()", bandwidth=0.5).fit(X, y).predict([[1.0]]).round(4)
+    array([1.2131])
+    """
+
+    def __init__(
+        self, kernel: Any = "gaussian()", bandwidth: Any = "loo", *, per_column: bool = False
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.per_column = per_column
+
+    def _estimate(self, weights: Weights, queries: Any, spread: bool) -> Estimate:
+        found = weighted_means(weights, self.y_fit_, self.sample_weight_, spread=spread)
+        return Estimate(found.mean, found.variance, found.concentration, found.far)
+
+
+class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
+    """h(x) = argmax over classes c of Σₙ k(x/h, xₙ/h) [tₙ = c]: the weighted majority.
+
+    For labels ±1 this is sign Σₙ k(x, xₙ) tₙ; a tie goes to the first class. The shares of the
+    weights are the probabilities. Parameters as in `NadarayaWatsonRegressor`; "loo" minimises the
+    squared error of the leave-one-out probabilities.
+
+    >>> import numpy as np
+    >>> from mercer import NadarayaWatsonClassifier
+    >>> X, y = np.array([[0.0], [1.0], [5.0]]), np.array(["a", "a", "b"])
+    >>> model = NadarayaWatsonClassifier(bandwidth=1.0).fit(X, y)
+    >>> model.predict([[4.0]]), model.predict_proba([[2.5]]).round(3)
+    (array(['b'], dtype='<U1'), array([[0.893, 0.107]]))
+    """
+
+    def __init__(
+        self, kernel: Any = "gaussian()", bandwidth: Any = "loo", *, per_column: bool = False
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.per_column = per_column
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the examples and choose the bandwidth."""
+        X, y = self._start(X, y, labels=True)
+        self.classes_ = classes_of(y, type(self).__name__)
+        indicators = np.eye(len(self.classes_))[encode(y, self.classes_)]
+        self._keep(X, indicators, sample_weight)
+        return self
+
+    def _estimate(self, weights: Weights, queries: Any, spread: bool) -> Estimate:
+        found = weighted_means(weights, self.y_fit_, self.sample_weight_, spread=spread)
+        return Estimate(found.mean, found.variance, found.concentration, found.far)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The share of each class in the weights at each row."""
+        shares = np.clip(self._evaluate(X).value, 0.0, 1.0)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of the largest share."""
+        winner = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[winner])

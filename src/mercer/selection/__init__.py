@@ -1,0 +1,3 @@
+"""Choosing: bandwidths and what else is chosen from data."""
+
+from __future__ import annotations

@@ -1,0 +1,112 @@
+"""Σⱼ wᵢⱼ (zⱼ − xᵢ)ᵅ and Σⱼ wᵢⱼ (zⱼ − xᵢ)ᵅ tⱼ for all monomials α: one compiled pass over a tile.
+
+Differences are taken before they are multiplied, so nothing cancels however far the data lies from
+the origin. Each monomial is an earlier one times a coordinate, and the weight is carried along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numba
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Monomials:
+    """All monomials of the columns up to twice a degree; the first `size` go up to the degree.
+
+    `parent[a]` and `column[a]`: monomial a is monomial parent[a] times that column.
+    `pair[a, b]`: where the product of two of the first `size` monomials stands in the list.
+    """
+
+    degree: int
+    size: int
+    parent: np.ndarray
+    column: np.ndarray
+    pair: np.ndarray
+
+    @property
+    def total(self) -> int:
+        return len(self.parent)
+
+    def of(self, differences: np.ndarray) -> np.ndarray:
+        """The first `size` monomials of rows of differences."""
+        values = np.ones((len(differences), self.size))
+        for a in range(1, self.size):
+            values[:, a] = values[:, self.parent[a]] * differences[:, self.column[a]]
+        return values
+
+
+@lru_cache(maxsize=64)
+def monomials(columns: int, degree: int) -> Monomials:
+    """In order of degree, so that the constant comes first and the columns follow.
+
+    >>> monomials(2, 1).pair
+    array([[0, 1, 2],
+           [1, 3, 4],
+           [2, 4, 5]])
+    """
+    listed = [
+        powers
+        for total in range(2 * degree + 1)
+        for powers in combinations_with_replacement(range(columns), total)
+    ]
+    place = {powers: i for i, powers in enumerate(listed)}
+    size = sum(len(powers) <= degree for powers in listed)
+    parent = np.array([place[powers[:-1]] if powers else 0 for powers in listed], dtype=np.int64)
+    column = np.array([powers[-1] if powers else 0 for powers in listed], dtype=np.int64)
+    pair = np.array(
+        [[place[tuple(sorted(a + b))] for b in listed[:size]] for a in listed[:size]],
+        dtype=np.int64,
+    )
+    return Monomials(degree, size, parent, column, pair)
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+def add_moments(  # pragma: no cover - compiled
+    w: Any, x: Any, z: Any, t: Any, parent: Any, column: Any, size: Any, out: Any
+) -> None:
+    """Add the sums of a tile to `out`: all moments, then for each target those up to `size`.
+
+    `z` and `t` hold one coordinate, one target a row (their columns are those of the tile).
+    """
+    total = parent.shape[0]
+    width = 128
+    gap = np.empty((x.shape[1], width))
+    chain = np.empty((total, width))
+    for i in range(w.shape[0]):
+        for begin in range(0, w.shape[1], width):
+            n = min(width, w.shape[1] - begin)
+            weight = w[i, begin : begin + n]
+            first = chain[0, :n]
+            any_weight = 0.0
+            for j in range(n):
+                first[j] = weight[j]
+                any_weight += first[j]
+            if any_weight == 0.0:
+                continue
+            for d in range(x.shape[1]):
+                row, here, at = gap[d, :n], z[d, begin : begin + n], x[i, d]
+                for j in range(n):
+                    row[j] = here[j] - at
+            out[i, 0] += any_weight
+            for a in range(1, total):
+                this, before, by = chain[a, :n], chain[parent[a], :n], gap[column[a], :n]
+                part = 0.0
+                for j in range(n):
+                    value = before[j] * by[j]
+                    this[j] = value
+                    part += value
+                out[i, a] += part
+            for o in range(t.shape[0]):
+                target = t[o, begin : begin + n]
+                for a in range(size):
+                    this = chain[a, :n]
+                    part = 0.0
+                    for j in range(n):
+                        part += this[j] * target[j]
+                    out[i, total + o * size + a] += part

@@ -1,0 +1,197 @@
+"""Weighted means and exact leave-one-out: ŷ(x) = Σₙ w(x, xₙ) tₙ / Σₙ w(x, xₙ).
+
+`gather` makes any sums over the training examples for each query, by the way that suits kernel and
+data: all tiles, near tiles, or interpolation on the line; rows that would underflow are made again
+relative to their largest weight, and rows without any weight are reported. `weighted_means` is the
+smoother on top of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.formula import Formula, at_diagonal, evaluate, simplify
+from mercer.solvers.neighbours import nearest, ranking
+from mercer.solvers.chebyshev import Panels, gaussian_of
+from mercer.solvers.examples import take
+from mercer.solvers.weights import Weights
+
+#: Sums for each query of some weights, one row a query; the first is the sum of weights.
+Reduce = Callable[[Weights], np.ndarray]
+#: Of an interpolated sum at least this much must be left when a query's own weight is taken off.
+LEFT = 1e-3
+#: What was skipped must be this much smaller than what was summed.
+DIGITS = 1e-12
+
+
+def gather(
+    weights: Weights, reduce: Reduce, own_terms: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The sums for every query, and which queries are so far that k is 0 in the computer.
+
+    Where log k is known, the sums of a far query are made relative to its largest weight; where it
+    is not, they are 0. `own_terms`: what each query's own example adds to the sums, at full
+    weight: with them leave-one-out can be interpolated, too.
+    """
+    sums = _on_the_line(weights, reduce, own_terms)
+    if sums is None:
+        sums = reduce(weights)
+    least = weights.smallest
+    if weights.near is not None:
+        least = max(least, weights.near.missing / DIGITS)
+    far = np.zeros(len(sums), dtype=bool)
+    low = np.flatnonzero(~(sums[:, 0] > least))
+    if len(low):
+        careful = weights.careful(low)
+        if careful is None:
+            far[low] = ~(sums[low, 0] > 0)
+        else:
+            sums[low] = reduce(careful)
+            far[low] = ~(careful.largest > np.log2(weights.smallest))
+    return sums, far
+
+
+def _on_the_line(
+    weights: Weights, reduce: Reduce, own_terms: np.ndarray | None
+) -> np.ndarray | None:
+    """The sums by interpolation, where k is a Gaussian of one column and queries are many."""
+    line = gaussian_of(simplify(weights.formula))
+    if line is None or line.rows.steps or not isinstance(weights.X, np.ndarray):
+        return None
+    if weights.X.shape[1] != 1 or (weights.own is not None and own_terms is None):
+        return None
+    panels = Panels.over(weights.X[:, 0].astype(np.float64), line.sigma)
+    if panels is None:
+        return None
+    Z = np.asarray(weights.Z, dtype=np.float64)
+    at_nodes = reduce(Weights(weights.formula, panels.nodes[:, None], Z, repeats=weights.repeats))
+    sums, doubtful = panels.interpolate(at_nodes)
+    if own_terms is not None and weights.own is not None:
+        before = sums[:, 0].copy()
+        sums -= (1.0 - weights.own.factor)[:, None] * own_terms
+        doubtful |= ~(sums[:, 0] > LEFT * before)
+    again = np.flatnonzero(doubtful)
+    if len(again):
+        sums[again] = reduce(weights.at(again))
+    return sums
+
+
+@dataclass(frozen=True)
+class Means:
+    """For each query: the mean, the local variance, Σw² / (Σw)², and whether nothing was near."""
+
+    mean: np.ndarray
+    variance: np.ndarray | None
+    concentration: np.ndarray | None
+    far: np.ndarray
+
+
+def weighted_means(
+    weights: Weights,
+    targets: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    *,
+    spread: bool = False,
+) -> Means:
+    """Σ w t / Σ w for each query and each column of `targets`; with `spread`, what bands need.
+
+    >>> import numpy as np
+    >>> from mercer import Gaussian
+    >>> W = Weights(Gaussian().formula(), np.array([[0.5]]), np.array([[0.0], [1.0]]))
+    >>> weighted_means(W, np.array([[2.0], [4.0]])).mean
+    array([[3.]])
+    """
+    # Centred, so that a variance does not cancel against the square of a large mean.
+    v = unit_weights(sample_weight, len(targets))
+    centre = v @ targets / v.sum()
+    t = targets - centre
+    columns = [v[:, None], v[:, None] * t]
+    if spread:
+        columns.append(v[:, None] * t * t)
+    V = np.hstack(columns)
+    sums, far = gather(weights, lambda w: w.product(V), own_terms(weights, V))
+    outputs = targets.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = sums[:, 1 : 1 + outputs] / sums[:, :1]
+        variance = sums[:, 1 + outputs :] / sums[:, :1] - mean**2 if spread else None
+    if variance is not None:
+        np.maximum(variance, 0.0, out=variance)
+    concentration = _concentration(weights, v) if spread else None
+    alone = np.flatnonzero(~(sums[:, 0] > 0))
+    if len(alone):
+        mean[alone] = t[closest(weights, alone, v)]
+        if variance is not None and concentration is not None:
+            variance[alone], concentration[alone] = 0.0, 1.0
+    return Means(mean + centre, variance, concentration, far)
+
+
+def unit_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
+    """Sample weights with largest 1; all 1 where there are none."""
+    if sample_weight is None:
+        return np.ones(n)
+    return np.asarray(sample_weight, dtype=np.float64) / np.max(sample_weight)
+
+
+def own_terms(weights: Weights, V: np.ndarray) -> np.ndarray | None:
+    """k(x, x) V of each query's own example; None where k(x, x) is not one number."""
+    if weights.own is None:
+        return None
+    peak = peak_of(weights.formula)
+    return None if peak is None else peak * V[weights.own.column]
+
+
+def peak_of(formula: Formula) -> float | None:
+    """k(x, x) where it is the same for every x."""
+    value = simplify(at_diagonal(formula))
+    return float(evaluate(value, {})) if value.op == "const" else None
+
+
+def _concentration(weights: Weights, v: np.ndarray) -> np.ndarray:
+    """Σ w² / (Σ w)²: 1 / the number of examples that share the weight."""
+    squared = Weights(
+        simplify(weights.formula**2), weights.X, weights.Z, weights.own, weights.repeats
+    )
+    # Both from the same kind of rows: relative ones where either underflows.
+    one, two = weights.product(v[:, None])[:, 0], squared.product(v[:, None] ** 2)[:, 0]
+    low = np.flatnonzero(~(two > weights.smallest))
+    if len(low):
+        careful = weights.careful(low)
+        if careful is not None:
+            one[low] = careful.product(v[:, None])[:, 0]
+            relative = squared.careful(low)
+            assert relative is not None
+            two[low] = relative.product(v[:, None] ** 2)[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(one > 0, two / one**2, 1.0)
+
+
+def closest(weights: Weights, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The training example nearest to each of some queries; those of weight 0 do not count."""
+    counted = np.flatnonzero(v > 0)
+    Z = take(weights.Z, counted)
+    own = None
+    if weights.own is not None:
+        place = np.full(len(v), -1)
+        place[counted] = np.arange(len(counted))
+        own = np.where(weights.own.factor[rows] > 0, -1, place[weights.own.column[rows]])
+        if len(counted) == 1:
+            own = None
+    found = nearest(ranking(weights.formula, Z), take(weights.X, rows), Z, 1, own)
+    return counted[found.index[:, 0]]
+
+
+def left_out_share(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
+    """What stays of an example's weight on itself when it is left out.
+
+    Whole-number sample weights are counts, and one of the copies is left out; other weights are
+    importances, and the whole example is.
+    """
+    if sample_weight is None:
+        return np.zeros(n)
+    w = np.asarray(sample_weight, dtype=np.float64)
+    if not (w == np.round(w)).all():
+        return np.zeros(n)
+    return np.asarray(np.maximum(w - 1.0, 0.0) / np.maximum(w, 1.0))

@@ -1,0 +1,58 @@
+"""The k largest of each row, kept while tiles go by: one compiled pass over each tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"nnan", "contract", "nsz"})
+def keep_largest(  # pragma: no cover - compiled
+    tile: Any, start: Any, scale: Any, offset: Any, own: Any, values: Any, places: Any
+) -> None:
+    """Merge scale · tile[i, t] + offset[t] into the sorted lists values[i], places[i].
+
+    `start`: the column the tile begins at. `own[i]`: a column that does not count for row i.
+    A chunk is only looked at entry by entry where its maximum, which vectorises, is large enough.
+    """
+    k = values.shape[1]
+    for i in range(tile.shape[0]):
+        worst = values[i, k - 1]
+        for begin in range(0, tile.shape[1], 256):
+            width = min(256, tile.shape[1] - begin)
+            row = tile[i, begin : begin + width]
+            extra = offset[begin : begin + width]
+            largest = scale * row[0] + extra[0]
+            for t in range(width):
+                value = scale * row[t] + extra[t]
+                largest = value if value > largest else largest
+            if largest <= worst:
+                continue
+            for t in range(width):
+                value = scale * row[t] + extra[t]
+                column = start + begin + t
+                if value <= worst or column == own[i]:
+                    continue
+                at = k - 1
+                while at > 0 and values[i, at - 1] < value:
+                    values[i, at] = values[i, at - 1]
+                    places[i, at] = places[i, at - 1]
+                    at -= 1
+                values[i, at] = value
+                places[i, at] = column
+                worst = values[i, k - 1]
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+def squared_distances(x: Any, z: Any, places: Any, out: Any) -> None:  # pragma: no cover - compiled
+    """‖xᵢ − z_p‖² for the p listed for each i, in float64 from the differences."""
+    for i in range(places.shape[0]):
+        for j in range(places.shape[1]):
+            row, other = x[i], z[places[i, j]]
+            total = 0.0
+            for d in range(x.shape[1]):
+                gap = np.float64(row[d]) - np.float64(other[d])
+                total += gap * gap
+            out[i, j] = total
