@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import mercer
-from mercer.kernels import Polynomial, Sigmoid
+from mercer.kernels import Polynomial, Uniform
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
     table = Table("predictor", "mistakes made", "points kept", "test accuracy", "seconds")
     for averaging in ("last", "average", "vote"):
         start = time.perf_counter()
-        model = mercer.KernelPerceptron(kernel, epochs=5, averaging=averaging, random_state=0)
+        model = mercer.KernelPerceptron(kernel, epochs=20, averaging=averaging, random_state=0)
         model.fit(X_train, y_train)
         seconds = time.perf_counter() - start
         table.add_row(
@@ -47,11 +47,13 @@ def main() -> None:
     console.print("The first row includes the time to compile.\n")
 
     console.print(f"[bold]Is {kernel!r} a kernel?[/]")
-    console.print(str(mercer.prove(kernel)), highlight=False, markup=False)
+    console.print(str(mercer.prove(kernel)), highlight=False, markup=False, soft_wrap=True)
 
-    suspect = Sigmoid(eta=1.0, nu=-1.0)
+    suspect = Uniform(width=1.0)  # 1 where two points are at most 1 apart, else 0
     console.print(f"\n[bold]Is {suspect!r} a kernel?[/]")
-    console.print(str(mercer.prove(suspect, n_features=2)), highlight=False, markup=False)
+    console.print(
+        str(mercer.prove(suspect, n_features=1)), highlight=False, markup=False, soft_wrap=True
+    )
     console.print(f"\nDone in {time.perf_counter() - started:.1f} s.")
 
 

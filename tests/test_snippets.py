@@ -24,13 +24,13 @@ def snippets() -> ModuleType:
 @pytest.mark.parametrize("document", ["CONTRIBUTING.md", "README.md"])
 def test_quotations_are_current(snippets: ModuleType, document: str) -> None:
     stale = snippets.refreshed((ROOT / document).read_text(encoding="utf-8"))[1]
-    assert not stale, f"run: python tools/snippets.py --write {document}"
+    assert not stale, f"{document} quotes old source: run make format"
 
 
 def test_contributing_quotes_a_kernel_an_engine_and_a_learner(snippets: ModuleType) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     quoted = [match["path"] for match in snippets.QUOTE.finditer(text)]
-    for folder in ("kernels", "gram"):
+    for folder in ("kernels", "gram", "learners"):
         assert any(f"/{folder}/" in path for path in quoted), folder
 
 
