@@ -47,7 +47,8 @@ class Walk:
     def without(self, first: int) -> Walk:
         """A new list that starts at column `first` of this one."""
         walk = Walk(self.gram)
-        walk.append(self._list.positions[first:])
+        if first < len(self):
+            walk.append(self._list.positions[first:])
         return walk
 
 

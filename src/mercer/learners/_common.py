@@ -26,6 +26,9 @@ from mercer.gram.rows import count
 from mercer.kernels import Kernel, On, Precomputed, as_kernel
 from mercer.solvers.examples import joined, take
 
+#: `fit(X, None)` is an error for a supervised learner; `_start(X)` is for the others.
+_NO_TARGETS: Any = object()
+
 
 class KernelLearner(KernelParams, BaseEstimator):
     """The base of estimators with a `kernel`: put it after scikit-learn's own mixins."""
@@ -34,8 +37,8 @@ class KernelLearner(KernelParams, BaseEstimator):
     _needs_psd = True
     kernel: Any
 
-    def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
-        """First of all in `fit`: sets `kernel_`, gives checked examples and targets."""
+    def _start(self, X: Any, y: Any = _NO_TARGETS, **checks: Any) -> tuple[Any, Any]:
+        """First of all in `fit`: sets `kernel_`, gives checked examples and targets (if any)."""
         self.kernel_ = as_kernel(self.kernel)
         X = self._examples(X, reset=True)
         if isinstance(self.kernel_, Precomputed) and X.shape[0] != X.shape[1]:
@@ -45,7 +48,7 @@ class KernelLearner(KernelParams, BaseEstimator):
             )
         if self._needs_psd:
             warn_if_refuted(self.kernel_, getattr(self, "n_features_in_", None))
-        return X, None if y is None else targets(X, y, type(self).__name__, **checks)
+        return X, None if y is _NO_TARGETS else targets(X, y, type(self).__name__, **checks)
 
     def _examples(self, X: Any, *, reset: bool) -> Any:
         """The examples as the kernel takes them; with `reset`, their width becomes the norm."""
