@@ -92,8 +92,14 @@ SCALAR: dict[str, Callable[..., float]] = {
 } | {"pow": lambda u, n: float(_integer_power(np.float64(u), int(n)))}
 
 
-def evaluate(formula: Formula, known: Mapping[Formula, Any]) -> Any:
-    """The value of `formula`, given the values of its statistics (anything NumPy broadcasts).
+def evaluate(
+    formula: Formula,
+    known: Mapping[Formula, Any],
+    table: Mapping[str, Callable[..., Any]] = NUMPY,
+) -> Any:
+    """The value of `formula`, given the values of its statistics (anything that broadcasts).
+
+    `table` says what the operations are; NumPy's by default.
 
     >>> from mercer.formula.nodes import ROOT, sqdist
     >>> evaluate((-sqdist(ROOT)).exp(), {sqdist(ROOT): np.array([0.0, 1.0])}).round(4)
@@ -109,8 +115,8 @@ def evaluate(formula: Formula, known: Mapping[Formula, Any]) -> Any:
             values[id(node)] = node.value[1]
         elif node.op == "pow":
             values[id(node)] = _integer_power(values[id(node.args[0])], node.value)
-        elif node.op in NUMPY:
-            values[id(node)] = NUMPY[node.op](*(values[id(a)] for a in node.args))
+        elif node.op in table:
+            values[id(node)] = table[node.op](*(values[id(a)] for a in node.args))
         else:
             raise KeyError(f"no value was given for the statistic {node!r}")
     return values[id(formula)]

@@ -78,9 +78,11 @@ def _round_up(value: float) -> float:
 
 @lru_cache(maxsize=4096)
 def sensitivity(formula: Formula, node: Formula, largest: float) -> float:
-    """max |∂k/∂s| / max |k| over s from 0 to the largest distance; infinite for e^(−√s)."""
+    """max |∂k/∂s| / max |k| over s from (nearly) 0 to the largest distance; huge for e^(−√s)."""
+    if _jumps_with(formula, node):
+        return math.inf
     slope = simplify(derive(formula, node))
-    s = np.concatenate([[0.0], np.logspace(-12, math.log10(4.0), 100) * largest])
+    s = np.concatenate([[0.0], np.logspace(-14, math.log10(4.0), 120) * largest])
     known: dict[Formula, Any] = {}
     for other in statistics(formula * slope):
         if other is node:
@@ -96,9 +98,6 @@ def sensitivity(formula: Formula, node: Formula, largest: float) -> float:
         else:
             known[other] = np.ones_like(s)
     with np.errstate(all="ignore"):
-        # 0/0 reads as 0 in a formula; here it means an infinite slope.
-        if _has_root_of(formula, node):
-            return math.inf
         value = np.abs(np.broadcast_to(evaluate(formula, known), s.shape))
         rise = np.abs(np.broadcast_to(evaluate(slope, known), s.shape))
     if not np.isfinite(rise).all() or not np.isfinite(value).all() or value.max() == 0:
@@ -106,10 +105,9 @@ def sensitivity(formula: Formula, node: Formula, largest: float) -> float:
     return float(rise.max() / value.max())
 
 
-def _has_root_of(formula: Formula, node: Formula) -> bool:
-    """√s somewhere: its slope at 0 is infinite, whatever the rest makes of it."""
-    roots = ("sqrt", "rsqrt", "arcsin", "arccos", "log")
+def _jumps_with(formula: Formula, node: Formula) -> bool:
+    """A step at some distance: rounding there changes k by its whole height."""
     return any(
-        n.op in roots and any(inner is node for inner in n.walk())
+        n.op in ("step", "sign", "eq") and any(inner is node for inner in n.walk())
         for n in formula.walk(bodies=False)
     )

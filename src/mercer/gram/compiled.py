@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import os
-import sys
-import tempfile
-import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from mercer.gram.generated import load_generated
 from mercer.gram.program import Program
 from mercer.gram.sides import Side
 from mercer.gram.source import render, renderable
-
-_modules: dict[str, ModuleType] = {}
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -66,44 +57,5 @@ def _can_compile(epilogue: Any, sources: tuple[Any, ...]) -> bool:
 def compile_epilogue(program: Program, dtype: np.dtype, widths: list[int]) -> Compiled:
     """The compiled loops of a program; `widths`: features of its direct sources, in order."""
     source, numbers = render(program, dtype.name, widths)
-    with _lock:
-        module = _modules.get(source)
-        if module is None:
-            module = _modules[source] = _load(source)
+    module = load_generated(source)
     return Compiled(program, module, np.asarray(numbers or [0.0], dtype=dtype), source)
-
-
-def cache_folder() -> Path:
-    """Where generated sources and their machine code are kept; MERCER_CACHE moves it."""
-    given = os.environ.get("MERCER_CACHE")
-    return Path(given) if given else Path.home() / ".cache" / "mercer"
-
-
-def _load(source: str) -> ModuleType:
-    """Import the text from a file, because Numba keeps machine code beside files only."""
-    name = "mercer_" + hashlib.sha256(source.encode()).hexdigest()[:20]
-    try:
-        path = _write(cache_folder(), name, source)
-    except OSError:
-        # A read-only home: compile for this process alone.
-        path = _write(Path(tempfile.mkdtemp(prefix="mercer-")), name, source)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def _write(folder: Path, name: str, source: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / f"{name}.py"
-    # What lies there is used only if it is what we would write: never trust a stranger's file.
-    if path.exists() and path.read_text() == source:
-        return path
-    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    with os.fdopen(handle, "w") as stream:
-        stream.write(source)
-    os.replace(temporary, path)
-    return path

@@ -12,18 +12,19 @@ from mercer.formula import Formula, at_diagonal, derive, simplify
 from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import ROOT, Input, statistics
 from mercer.gram import accuracy
+from mercer.gram.device import on_device
 from mercer.gram.numpy_engine import NumpyEngine
 from mercer.gram.overflow import check_range
 from mercer.gram.plan import Plan, make_plan
-from mercer.gram.rows import (
 from mercer.gram.program import Program, compile_program
+from mercer.gram.rows import (
     as_rows,
     check_not_empty,
     common_dtype,
     count,
     dtype_of,
-    numeric_inputs,
     matrix,
+    numeric_inputs,
 )
 from mercer.gram.sides import GrowingSide, Side, row_value, squared_norms
 from mercer.gram.tiles import Scratch, Tiling, cut, sweep
@@ -48,6 +49,13 @@ class Gram:
     #: The function k(x, z) may depend on the order of its arguments here.
     _swapped = False
 
+    def __new__(cls, kernel: Kernel | Formula, X: Any, Z: Any = None) -> Gram:
+        if cls is Gram and on_device(kernel, X):
+            from mercer.gram.torch_engine import DeviceGram
+
+            return object.__new__(DeviceGram)
+        return object.__new__(cls)
+
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel = kernel
         formula = kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel
@@ -63,7 +71,7 @@ class Gram:
 
     @classmethod
     def _of(cls, parent: Gram, x: Side, z: Side, square: bool, swapped: bool) -> Gram:
-        gram = object.__new__(cls)
+        gram: Gram = object.__new__(cls)
         gram.kernel, gram.formula, gram.program = parent.kernel, parent.formula, parent.program
         gram._x, gram._z = x, z
         gram._square, gram._swapped = square, swapped
@@ -274,6 +282,7 @@ class Gram:
             can_compile(self.program),
             fixed,
             dense,
+            self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
         )
 
     def _engine(self, plan: Plan) -> NumpyEngine:
@@ -282,7 +291,6 @@ class Gram:
             from mercer.gram.compiled import compile_epilogue
 
             widths = self._widths()
-            self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
             direct = [s.rows for s in self.program.sources if s.kind == "direct"]
             compiled = compile_epilogue(self.program, self.dtype, [widths[r] for r in direct])
             for rows in direct:
@@ -413,14 +421,6 @@ def _dtype(sides: list[tuple[Any, dict[Input, Any]]]) -> np.dtype:
     return common_dtype(read or [getattr(raw, "dtype", None) for raw, _ in sides])
 
 
-        if source.kind != "opaque":
-            continue
-        leaf, rows = source.node.value
-        left, right = X, Z
-        for step in rows.steps:
-            left = step(left)
-            right = None if right is None else step(right)
-        state_x, state_z = leaf.prepare_pair(left, right)
 def _values(
     formulas: tuple[Formula, ...], side: Side, raw: Any, name: str
 ) -> tuple[np.ndarray, ...]:
@@ -429,6 +429,14 @@ def _values(
 
 def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Side, Side]:
     for source in program.sources:
+        if source.kind != "opaque":
+            continue
+        leaf, rows = source.node.value
+        left, right = X, Z
+        for step in rows.steps:
+            left = step(left)
+            right = None if right is None else step(right)
+        state_x, state_z = leaf.prepare_pair(left, right)
         if z is x:
             z = Side(leaf.count(state_z), x.dtype, x.matrices, x.centers, raw=X)
         x.states[source.node], z.states[source.node] = state_x, state_z
@@ -496,6 +504,8 @@ def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
 
 
 def _is_single(X: Any) -> bool:
+    if hasattr(X, "dtypes"):  # a DataFrame
+        return all(dtype == np.float32 for dtype in np.atleast_1d(X.dtypes))
     return getattr(X, "dtype", None) == np.float32
 
 
@@ -504,8 +514,6 @@ def _widened(X: Any) -> Any:
 
 
 def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
-    if hasattr(X, "dtypes"):  # a DataFrame
-        return all(dtype == np.float32 for dtype in np.atleast_1d(X.dtypes))
     """‖φ(x) − φ̄‖ = √(k(x,x) − (2/N) Σᵢ k(x, xᵢ) + (1/N²) Σᵢⱼ k(xᵢ, xⱼ)), φ̄ the mean of the sample.
 
     >>> from mercer import Linear, distance_to_mean

@@ -262,7 +262,7 @@ class _Writer:
                 name = f"u{len(names)}"
                 arguments = [names[id(a)] for a in node.args]
                 if node.op == "pow":
-                    lines += _power(name, arguments[0], node.value)
+                    lines += power_statements(name, arguments[0], node.value, "ONE")
                 elif node.op == "exp2" and self._never_positive(node.args[0]):
                     lines.append(f"{name} = exp2_down({arguments[0]})")
                 else:
@@ -301,10 +301,11 @@ class _Writer:
         return "row[t]" if i == self.tiles[0] else f"t{i}[t]"
 
 
-def _power(name: str, base: str, n: int) -> list[str]:
+def power_statements(name: str, base: str, n: int, one: str) -> list[str]:
+    """name = baseⁿ by squaring, written out."""
     lines = [f"{name}_b = {base}"]
     if n < 0:
-        lines.append(f"{name}_b = ONE / {name}_b")
+        lines.append(f"{name}_b = {one} / {name}_b")
         n = -n
     started = False
     while n:

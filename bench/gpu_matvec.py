@@ -1,0 +1,118 @@
+"""Gaussian and composite G @ v on a GPU, beside PyTorch in chunks; run by hand on a CUDA machine.
+
+    PYTHONPATH=src python bench/gpu_matvec.py
+
+Prints the median time after warm-up, the error against float64 on a few rows, and the share of the
+tensor-core ceiling (measured first, with a half-precision matrix product).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import mercer
+from mercer import Gaussian, Laplacian, Linear, Polynomial
+
+
+def median_ms(run: Callable[[], Any], repeats: int = 5) -> float:
+    run()
+    torch.cuda.synchronize()
+    times = []
+    for _ in range(repeats):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        run()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end))
+    return sorted(times)[repeats // 2]
+
+
+def ceiling() -> float:
+    a = torch.randn(8192, 8192, device="cuda", dtype=torch.float16)
+    return 2 * 8192**3 / median_ms(lambda: a @ a) * 1e3
+
+
+def in_chunks(X: torch.Tensor, Z: torch.Tensor, v: torch.Tensor, sigma: float) -> torch.Tensor:
+    """The way without a fused kernel: distances by a product, then exp, then a product."""
+    nz = (Z * Z).sum(1)
+    out = torch.empty(len(X), device=X.device)
+    step = max(1, (1 << 29) // len(Z))
+    for start in range(0, len(X), step):
+        x = X[start : start + step]
+        s = (x * x).sum(1)[:, None] + nz[None, :] - 2 * (x @ Z.T)
+        out[start : start + step] = torch.exp(s.clamp_(min=0) * (-0.5 / sigma**2)) @ v
+    return out
+
+
+def error(kernel: Any, X: torch.Tensor, Z: torch.Tensor, v: torch.Tensor, got: Any) -> float:
+    with mercer.config(device="cpu"):
+        rows = X[:64].double().cpu().numpy()
+        exact = kernel.gram(rows, Z.double().cpu().numpy()) @ v.double().cpu().numpy()
+    # Relative to the largest entry of K (1) times the length of v: what one entry's error means.
+    return float(abs(got[:64].double().cpu().numpy() - exact).max() / float(v.norm()))
+
+
+def line(*cells: Any) -> None:
+    print("  ".join(f"{c!s:>12}" for c in cells), flush=True)
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    top = ceiling()
+    print(f"half-precision product: {top / 1e12:.0f} TFLOP/s on {torch.cuda.get_device_name()}")
+    line("precision", "N", "D", "square", "ms", "target", "error", "torch ms", "ratio", "ceiling")
+    cases = [
+        ("high", 100_000, 3, 5.0),
+        ("high", 100_000, 16, 6.0),
+        ("high", 100_000, 64, 14.0),
+        ("high", 60_000, 784, 32.0),
+        ("high", 1_000_000, 3, 450.0),
+        ("fast", 60_000, 784, 10.5),
+        ("fast", 100_000, 64, 6.0),
+        ("fast", 1_000_000, 3, 350.0),
+    ]
+    for precision, n, d, target in cases:
+        X = torch.rand(n, d, device="cuda")
+        Z = torch.rand(n, d, device="cuda")
+        v = torch.randn(n, device="cuda")
+        sigma = 0.3 * math.sqrt(d / 3)
+        peer = float("nan")
+        if n <= 100_000:
+            torch.backends.cuda.matmul.allow_tf32 = precision == "fast"
+            peer = median_ms(lambda X=X, v=v, s=sigma: in_chunks(X, X, v, s), 3)
+        with mercer.config(precision=precision):
+            for square in (True, False):
+                G = Gaussian(sigma).gram(X) if square else Gaussian(sigma).gram(X, Z)
+                ms = median_ms(lambda G=G, v=v: G @ v)
+                wrong = error(Gaussian(sigma), X, X if square else Z, v, G @ v)
+                share = 2.0 * n * n * d * (3 if precision == "high" else 1) / (ms * 1e-3) / top
+                line(precision, n, d, square, f"{ms:.2f}", target, f"{wrong:.1e}",
+                     f"{peer:.1f}", f"{peer / ms:.1f}", f"{share:.0%}")  # fmt: skip
+    n, d = 100_000, 64
+    X, v = torch.rand(n, d, device="cuda"), torch.randn(n, device="cuda")
+    sigma = 0.3 * math.sqrt(d / 3)
+    plain = median_ms(lambda: Gaussian(sigma).gram(X) @ v)
+    G = Gaussian(sigma).gram(X)
+    plain = median_ms(lambda: G @ v)
+    four = 0.5 * Gaussian(sigma) * Polynomial(2, 1.0) + Gaussian(2 * sigma) + 0.1 * Linear()
+    C = four.gram(X)
+    both = median_ms(lambda: C @ v)
+    print(f"four kernels: {both:.2f} ms, {both / plain:.2f} × the Gaussian ({plain:.2f} ms), ≤ 1.6")
+    V = torch.randn(n, 10, device="cuda")
+    print(f"ten columns: {median_ms(lambda: G @ V):.2f} ms")
+    L = Laplacian(0.1, norm=1).gram(X)
+    print(f"Laplacian norm 1: {median_ms(lambda: L @ v):.2f} ms")
+    begin = time.perf_counter()
+    _ = Gaussian(1.0).gram(torch.rand(1000, 7, device="cuda")) @ torch.ones(1000, device="cuda")
+    torch.cuda.synchronize()
+    print(f"first call of a new shape of kernel: {time.perf_counter() - begin:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
