@@ -21,22 +21,20 @@ class _WithModel(Kernel):
     _field: str
 
     def _keep(self, model: Any) -> None:
-        # A model that is fitted again elsewhere must not change a kernel.
-        self._set(self._field, copy.deepcopy(model))
-        self._set("_digest", _digest(getattr(self, self._field)))
+        import joblib
+
+        try:
+            digest = joblib.hash(model)
+            # A model that is fitted again elsewhere must not change a kernel.
+            model = copy.deepcopy(model)
+        except Exception:  # a model that cannot be pickled is shared, and equal to itself only
+            digest = id(model)
+        self._set(self._field, model)
+        self._set("_digest", digest)
 
     def _key(self) -> tuple[Any, ...]:
         others = [value for name, value in self._fields() if name != self._field]
         return (type(self), self._digest, *others)  # type: ignore[attr-defined]
-
-
-def _digest(model: Any) -> Any:
-    import joblib
-
-    try:
-        return joblib.hash(model)
-    except Exception:  # a model that cannot be pickled is equal to itself only
-        return id(model)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,12 +131,13 @@ def _reader(model: Any) -> Any:
     """The function that gives ln √P(c) p(x | c), for classes with P(c) > 0."""
     if isinstance(model, type):
         raise TypeError(f"{model.__name__} is a class; give a fitted {model.__name__}(…)")
-    if hasattr(model, "log_densities"):
-        joint = _from_densities
+    conditional = hasattr(model, "log_densities")  # p(x | c), where the others give p(x, c)
+    if conditional:
+        densities = _of_object
     elif hasattr(model, "predict_joint_log_proba"):
-        joint = _from_naive_bayes
+        densities = _of_naive_bayes
     elif hasattr(model, "predict_proba") and hasattr(model, "score_samples"):
-        joint = _from_mixture
+        densities = _of_mixture
     else:
         raise TypeError(
             f"{type(model).__name__} is no model of densities: it needs log_densities(X) and "
@@ -157,13 +156,13 @@ def _reader(model: Any) -> Any:
 
     def logs(X: Any) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            values = np.asarray(joint(model, _rows(X), weights), dtype=float)
+            values = np.asarray(densities(model, _rows(X)), dtype=float)
         if values.ndim != 2 or values.shape[1] != len(weights):
             raise ValueError(
                 f"the model has {len(weights)} class weights and gives densities of shape "
                 f"{values.shape}; expected one column for each class"
             )
-        return values[:, used] - half
+        return values[:, used] + (half if conditional else -half)
 
     return logs
 
@@ -176,15 +175,15 @@ def _rows(X: Any) -> Any:
     return rows
 
 
-def _from_densities(model: Any, X: Any, weights: np.ndarray) -> np.ndarray:
-    return np.asarray(model.log_densities(X), dtype=float) + np.log(weights)
+def _of_object(model: Any, X: Any) -> Any:
+    return model.log_densities(X)
 
 
-def _from_naive_bayes(model: Any, X: Any, weights: np.ndarray) -> np.ndarray:
-    return np.asarray(model.predict_joint_log_proba(X))
+def _of_naive_bayes(model: Any, X: Any) -> Any:
+    return model.predict_joint_log_proba(X)
 
 
-def _from_mixture(model: Any, X: Any, weights: np.ndarray) -> np.ndarray:
+def _of_mixture(model: Any, X: Any) -> Any:
     # p(x, c) = P(c | x) p(x): a posterior below 10⁻³⁰⁸ is lost, which no entry of k can see.
     return np.log(model.predict_proba(X)) + np.asarray(model.score_samples(X))[:, None]
 

@@ -127,7 +127,7 @@ def encode(kind: str, rows: list[Any]) -> Sequences:
     if kind == "str":
         # Lone surrogates occur in real text (broken decoding) and are letters like any others.
         text = "".join(rows).encode("utf-32-le", "surrogatepass")
-        codes = np.frombuffer(text, dtype="<i4").astype(np.int32, copy=False)
+        codes = np.frombuffer(text, dtype="<i4").astype(np.int32)
         lengths = [len(row) for row in rows]
     elif kind == "bytes":
         rows = [bytes(row) for row in rows]
