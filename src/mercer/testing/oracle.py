@@ -1,0 +1,98 @@
+"""The reference: k in float64, pair by pair, and how close to it is close enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import Formula, evaluate
+from mercer.formula.inputs import is_sparse, numeric
+from mercer.formula.nodes import ROOT, Input, statistics
+from mercer.gram.sides import REDUCE
+from mercer.kernels import Kernel
+
+#: Largest error of k, relative to its largest value on the data.
+TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
+
+
+def oracle(kernel: Kernel | Formula, X: Any, Z: Any = None) -> np.ndarray:
+    """k(x, z) for all pairs in float64, from differences and products of whole rows.
+
+    >>> import numpy as np
+    >>> from mercer import Polynomial
+    >>> oracle(Polynomial(2), np.array([[1.0], [2.0]]))
+    array([[ 1.,  4.],
+           [ 4., 16.]])
+    """
+    formula = kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel
+    sides = {"x": X, "z": X if Z is None else Z}
+    known = {node: _statistic(node, sides) for node in statistics(formula)}
+    with np.errstate(all="ignore"):
+        value = np.asarray(evaluate(formula, known), dtype=float)
+    return np.broadcast_to(value, (len(sides["x"]), len(sides["z"]))).copy()
+
+
+def _statistic(node: Formula, sides: dict[str, Any]) -> Any:
+    def rows(side: str, inputs: Input) -> np.ndarray:
+        values = sides[side]
+        for step in inputs.steps:
+            values = step(values.astype(np.float64) if _is_single(values) else values)
+        values = numeric(values)
+        values = values.toarray() if is_sparse(values) else values
+        values = values.astype(np.float64)
+        return values[:, None, :] if side == "x" else values[None, :, :]
+
+    if node.op == "sqnorm":
+        return np.square(rows(*node.value)).sum(-1)
+    if node.op == "rowfn":
+        side, function, inputs = node.value
+        values = sides[side]
+        for step in inputs.steps:
+            values = step(values)
+        column = np.asarray(function(values), dtype=float).reshape(-1, 1)
+        return column if side == "x" else column.T
+    if node.op == "reduce":
+        how, inputs = node.value
+        known = {n: rows(n.value, inputs) for n in node.args[0].walk() if n.op == "coord"}
+        shape = np.broadcast_shapes(rows("x", inputs).shape, rows("z", inputs).shape)
+        return REDUCE[how](np.broadcast_to(evaluate(node.args[0], known), shape), axis=-1)
+    if node.op not in _PAIRS:
+        raise TypeError(f"{node!r} is not a formula: an opaque kernel has no oracle")
+    return _PAIRS[node.op](rows("x", node.value), rows("z", node.value))
+
+
+_PAIRS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "dot": lambda x, z: (x * z).sum(-1),
+    "sqdist": lambda x, z: np.square(x - z).sum(-1),
+    "l1": lambda x, z: np.abs(x - z).sum(-1),
+    "linf": lambda x, z: np.abs(x - z).max(-1),
+}
+
+
+def _is_single(X: Any) -> bool:
+    return getattr(X, "dtype", None) == np.float32
+
+
+def close(
+    value: Any, expected: Any, dtype: Any, what: str, tolerance: dict[str, float] = TOLERANCE
+) -> None:
+    """Within the tolerance of the dtype, relative to the largest entry."""
+    value, expected = np.asarray(value), np.asarray(expected)
+    assert value.shape == expected.shape, f"{what}: shape {value.shape}, not {expected.shape}"
+    assert np.isfinite(value).all(), f"{what}: not finite"
+    scale = max(float(np.abs(expected).max(initial=0.0)), float(np.finfo(np.float32).tiny))
+    error = float(np.abs(value.astype(float) - expected).max(initial=0.0)) / scale
+    limit = tolerance[np.dtype(dtype).name]
+    assert error <= limit, f"{what}: off by {error:.1e} of the largest entry, more than {limit:g}"
+
+
+def run(check: Callable[[Any], None], case: Any) -> None:
+    """Run one check; whatever it raises says which one it was."""
+    try:
+        check(case)
+    except Exception as error:
+        name = check.__name__.removeprefix("_check_")
+        error.add_note(f"broken promise: {name} of {case!r:.300}")
+        raise

@@ -1,0 +1,123 @@
+"""`check_solver`: the protocol of a solver, and what it promises.
+
+A solver is a plain function ``solve(gram, targets)`` (options bound beforehand, with a lambda or
+`functools.partial`). It sees a square `Gram` and a vector of targets, and gives an object with
+`coef`, one number an example, and perhaps `intercept`: f(x) = Σᵢ coefᵢ k(xᵢ, x) + intercept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.gram.operator import Gram
+from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.testing.oracle import run
+
+
+@dataclass(frozen=True)
+class SolverCase:
+    solve: Callable[[Gram, np.ndarray], Any]
+    kernel: Kernel
+    X: np.ndarray
+    targets: np.ndarray
+    residual: Callable[..., float] | None
+    tolerance: float
+
+    def values(self, gram: Gram, targets: np.ndarray) -> tuple[np.ndarray, Any]:
+        """coef and intercept, looked at."""
+        solution = self.solve(gram, targets)
+        coef = np.asarray(solution.coef)
+        assert coef.shape[:1] == targets.shape[:1], f"coef has shape {coef.shape}"
+        assert coef.size == targets.size, f"coef has shape {coef.shape}"
+        assert np.isfinite(coef).all(), "coef is not finite"
+        intercept = np.asarray(getattr(solution, "intercept", 0.0), dtype=float)
+        assert np.isfinite(intercept).all(), "intercept is not finite"
+        return coef.reshape(len(targets)).astype(float), float(intercept.reshape(-1)[0])
+
+    def predictions(self, gram: Gram, targets: np.ndarray, K: np.ndarray) -> np.ndarray:
+        coef, intercept = self.values(gram, targets)
+        return K @ coef + intercept
+
+
+def check_solver(
+    solve: Callable[[Gram, np.ndarray], Any],
+    *,
+    kernel: Kernel | None = None,
+    classes: bool = False,
+    residual: Callable[[np.ndarray, np.ndarray, np.ndarray, Any], float] | None = None,
+    ordered: bool = False,
+    needs_rows: bool = False,
+    tolerance: float = 1e-6,
+) -> None:
+    """What a solver promises: it changes nothing it is given, gives the same answer twice, sees the
+    data through K only (unless it `needs_rows`), does not mind the order of the examples (unless it
+    is `ordered`, as online algorithms are), and float32 leads to the same predictions.
+
+    `classes`: targets are −1 and 1. `residual(K, targets, coef, intercept)` measures how far an
+    answer is from optimal; it must not exceed the tolerance.
+
+    >>> from types import SimpleNamespace
+    >>> def ridge(gram, targets):
+    ...     K = gram.dense()
+    ...     return SimpleNamespace(coef=np.linalg.solve(K + np.eye(len(K)), targets))
+    >>> check_solver(ridge, residual=lambda K, t, a, b: abs(K @ a + a - t).max())
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    targets = np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.normal(size=len(X))
+    if classes:
+        targets = np.where(targets > np.median(targets), 1.0, -1.0)
+    chosen = Gaussian(sigma=1.5) if kernel is None else kernel
+    case = SolverCase(solve, chosen, X, targets, residual, tolerance)
+    checks: list[Callable[[SolverCase], None]] = [_check_answer, _check_repeatable, _check_single]
+    checks += [] if needs_rows else [_check_only_gram]
+    checks += [] if ordered else [_check_order]
+    for check in checks:
+        run(check, case)
+
+
+def _check_answer(case: SolverCase) -> None:
+    X, targets = case.X.copy(), case.targets.copy()
+    coef, intercept = case.values(case.kernel.gram(X), targets)
+    assert (targets == case.targets).all(), "the targets were changed"
+    assert (X == case.X).all(), "the rows were changed"
+    if case.residual is not None:
+        error = float(case.residual(case.kernel(X), targets, coef, intercept))
+        assert error <= case.tolerance, f"it is {error:.1e} from optimal"
+
+
+def _check_repeatable(case: SolverCase) -> None:
+    first = case.values(case.kernel.gram(case.X), case.targets)
+    again = case.values(case.kernel.gram(case.X), case.targets)
+    assert (first[0] == again[0]).all(), "coef differs the second time"
+    assert first[1] == again[1], "the intercept differs the second time"
+
+
+def _check_only_gram(case: SolverCase) -> None:
+    K = case.kernel(case.X)
+    expected = case.predictions(case.kernel.gram(case.X), case.targets, K)
+    given = case.predictions(Gram(Precomputed(), K), case.targets, K)
+    error = np.abs(given - expected).max()
+    assert error <= 10 * case.tolerance, f"given the matrix itself it is off by {error:.1e}"
+
+
+def _check_order(case: SolverCase) -> None:
+    turned = np.random.default_rng(1).permutation(len(case.X))
+    K = case.kernel(case.X)
+    expected = case.predictions(case.kernel.gram(case.X), case.targets, K)
+    gram = case.kernel.gram(case.X[turned])
+    other = case.predictions(gram, case.targets[turned], K[np.ix_(turned, turned)])
+    error = np.abs(other - expected[turned]).max()
+    assert error <= 10 * case.tolerance, f"another order of examples is off by {error:.1e}"
+
+
+def _check_single(case: SolverCase) -> None:
+    K = case.kernel(case.X)
+    expected = case.predictions(case.kernel.gram(case.X), case.targets, K)
+    single = case.kernel.gram(case.X.astype(np.float32))
+    error = np.abs(case.predictions(single, case.targets.astype(np.float32), K) - expected).max()
+    assert error <= max(1e-3, 10 * case.tolerance), f"float32 is off by {error:.1e}"
