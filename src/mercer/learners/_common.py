@@ -66,6 +66,12 @@ class KernelLearner(KernelParams, BaseEstimator):
                 self.__dict__.pop(name, None)
         return X
 
+    def save(self, path: Any) -> None:
+        """Write the model to one file; `mercer.load` reads it back without running code."""
+        from mercer.store import save
+
+        save(self, path)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
