@@ -1,0 +1,22 @@
+"""Probabilities from decision values, by scikit-learn's own calibration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+
+
+def calibrated(model: Any, X: Any, y: np.ndarray, sample_weight: Any) -> CalibratedClassifierCV:
+    """A sigmoid of the decision values, fitted on folds that the machine has not seen."""
+    plain = clone(model).set_params(probability=False)
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    if smallest < 2:
+        raise ValueError(
+            "probability=True fits on held-out folds: at least 2 examples of every class are "
+            f"needed, one class has {smallest}"
+        )
+    wrapped = CalibratedClassifierCV(plain, method="sigmoid", cv=min(5, smallest), ensemble=False)
+    return wrapped.fit(X, y, sample_weight=sample_weight)

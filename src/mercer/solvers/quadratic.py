@@ -1,0 +1,128 @@
+"""The one quadratic problem under all support vector machines.
+
+    min ½ aᵀKa + cᵀa    with    lower ≤ a ≤ upper    and    Σ a fixed within every group
+
+`a` has the sign of its example built in (a = yα), so nothing else does. Each formulation below
+is LIBSVM's, and says which c, bounds and sums make it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """Arrays are (sides, rows): one side, or two where a⁺ ≥ 0 and a⁻ ≤ 0 share a row of K.
+
+    `start` is feasible, so it fixes the sums; None is zero. `groups` numbers the equality
+    constraint of each variable; None means that there is one for all.
+    """
+
+    linear: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    start: np.ndarray | None = None
+    groups: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        return int(self.linear.shape[1])
+
+    def members(self) -> list[np.ndarray]:
+        """For every equality constraint, which variables share it."""
+        if self.groups is None:
+            return [np.ones(self.linear.shape, dtype=bool)]
+        return [self.groups == g for g in range(int(self.groups.max()) + 1)]
+
+    def starting(self, a: np.ndarray | None) -> Quadratic:
+        """The same problem from another feasible point."""
+        return replace(self, start=a)
+
+    def take(self, rows: np.ndarray) -> Quadratic:
+        """The problem of some rows alone, with the sums that are their share."""
+        groups = None if self.groups is None else self.groups[:, rows]
+        part = Quadratic(
+            self.linear[:, rows], self.lower[:, rows], self.upper[:, rows], None, groups
+        )
+        if self.start is None:
+            return part
+        share = len(rows) / self.n if np.isfinite(self.upper - self.lower).all() else 1.0
+        start = np.zeros(part.linear.shape)
+        for whole, mine in zip(self.members(), part.members(), strict=False):
+            total = share * self.start[whole].sum()
+            start[mine] = pour(part.lower[mine], part.upper[mine], total)
+        return part.starting(start)
+
+
+def pour(lower: np.ndarray, upper: np.ndarray, total: float) -> np.ndarray:
+    """`total` poured into the first places up to their bounds; one bound of each place is 0."""
+    room = np.abs(upper if total >= 0 else lower)
+    full = np.concatenate([[0.0], np.cumsum(room)])
+    with np.errstate(invalid="ignore"):
+        level = np.clip(abs(total) - full[:-1], 0.0, room)
+    return np.where(full[:-1] >= abs(total), 0.0, level) * (1.0 if total >= 0 else -1.0)
+
+
+def c_svc(signs: np.ndarray, bounds: np.ndarray) -> Quadratic:
+    """min ½‖w‖² + Σ Cᵢ max(0, 1 − yᵢf(xᵢ)):  c = −y,  a between 0 and yC,  Σ a = 0."""
+    lower, upper = np.where(signs > 0, 0.0, -bounds), np.where(signs > 0, bounds, 0.0)
+    return Quadratic(-signs.astype(np.float64)[None], lower[None], upper[None])
+
+
+def epsilon_svr(y: np.ndarray, bounds: np.ndarray, epsilon: float) -> Quadratic:
+    """min ½‖w‖² + Σ Cᵢ max(0, |yᵢ − f(xᵢ)| − ε):  c = ±ε − y on the two sides,  Σ a = 0."""
+    zero = np.zeros(len(y))
+    linear = np.stack([epsilon - y, -epsilon - y])
+    return Quadratic(linear, np.stack([zero, -bounds]), np.stack([bounds, zero]))
+
+
+def nu_svc(signs: np.ndarray, weights: np.ndarray, nu: float) -> Quadratic:
+    """Each class carries Σ|a| = ν Σw/2 with |aᵢ| ≤ wᵢ; the answer is scaled to margin 1 later."""
+    share = nu * float(weights.sum()) / 2
+    lightest = min(weights[signs > 0].sum(), weights[signs < 0].sum())
+    if lightest < share * (1 - 1e-12):
+        raise ValueError(
+            f"specified nu is infeasible: with nu={nu} each of two classes must carry half of nu "
+            f"times their total weight; for these two nu can be {2 * lightest / weights.sum():.6g} "
+            "at most"
+        )
+    lower, upper = np.where(signs > 0, 0.0, -weights), np.where(signs > 0, weights, 0.0)
+    start = np.zeros(len(signs))
+    for sign in (1, -1):
+        rows = signs == sign
+        start[rows] = pour(lower[rows], upper[rows], sign * share)
+    groups = np.where(signs > 0, 0, 1).astype(np.int8)
+    zero = np.zeros((1, len(signs)))
+    return Quadratic(zero, lower[None], upper[None], start[None], groups[None])
+
+
+def nu_svr(y: np.ndarray, bounds: np.ndarray, nu: float) -> Quadratic:
+    """ε becomes a variable: each side carries Σ|a| = ν ΣC/2,  c = −y."""
+    zero = np.zeros(len(y))
+    start = pour(zero, bounds, nu * float(bounds.sum()) / 2)
+    groups = np.repeat(np.array([[0], [1]], dtype=np.int8), len(y), axis=1)
+    lower, upper = np.stack([zero, -bounds]), np.stack([bounds, zero])
+    return Quadratic(np.stack([-y, -y]), lower, upper, np.stack([start, -start]), groups)
+
+
+def one_class(weights: np.ndarray, nu: float) -> Quadratic:
+    """The smallest half-space of φ that holds all but a share ν:  c = 0,  0 ≤ a ≤ w,  Σ a = νΣw."""
+    zero = np.zeros(len(weights))
+    start = pour(zero, weights, nu * float(weights.sum()))
+    return Quadratic(zero[None], zero[None], weights[None].astype(np.float64), start[None])
+
+
+def nearest_points(signs: np.ndarray) -> Quadratic:
+    """The nearest points of the two convex hulls: Σ a = 1 and −1 on the classes, no upper bound.
+
+    Its answer, scaled to margin 1, is the hard-margin machine; distance 0 proves that there is none.
+    """
+    start = np.zeros(len(signs))
+    start[np.argmax(signs > 0)], start[np.argmax(signs < 0)] = 1.0, -1.0
+    lower, upper = np.where(signs > 0, 0.0, -np.inf), np.where(signs > 0, np.inf, 0.0)
+    groups = np.where(signs > 0, 0, 1).astype(np.int8)
+    zero = np.zeros((1, len(signs)))
+    return Quadratic(zero, lower[None], upper[None], start[None], groups[None])
