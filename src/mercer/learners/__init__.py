@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mercer.learners.perceptron import KernelPerceptron, Perceptron
+    from mercer.learners.svm import KernelSVC
+    from mercer.learners.svm_regression import KernelOneClass, KernelSVR
 
 _WHERE = {
+    "KernelOneClass": "svm_regression",
     "KernelPerceptron": "perceptron",
+    "KernelSVC": "svm",
+    "KernelSVR": "svm_regression",
     "Perceptron": "perceptron",
 }
 
-__all__ = ["KernelPerceptron", "Perceptron"]
+__all__ = ["KernelOneClass", "KernelPerceptron", "KernelSVC", "KernelSVR", "Perceptron"]
 
 
 def __getattr__(name: str) -> Any:
