@@ -29,6 +29,7 @@ _GRID = np.concatenate([[0.0], np.logspace(-12, 12, 6001)])
 # --- sign ------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=512)
 def never_negative(formula: Formula, coordinates: bool = False) -> bool:
     """Whether the value is ≥ 0 for every pair, by form alone; False means "not known".
 
@@ -69,6 +70,7 @@ _SIGN: dict[str, _Sign] = {
 # --- logarithm -------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=512)
 def log2_of(formula: Formula) -> Formula | None:
     """log₂ k as a formula that does not underflow, or None where no exponential comes off.
 
@@ -99,6 +101,7 @@ def log2_of(formula: Formula) -> Formula | None:
 # --- order -----------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=512)
 def ordering(formula: Formula) -> tuple[Formula, float]:
     """A simpler formula u and a sign: k is an increasing function of sign · u.
 
@@ -179,6 +182,7 @@ class Reach:
     floor: float = 0.0
 
 
+@lru_cache(maxsize=512)
 def reach(formula: Formula, floor: float = 0.0) -> Reach | None:
     """Beyond which distance k is nothing: 0 for `floor` 0, else at most floor · k(0).
 

@@ -6,19 +6,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mercer.learners.centroids import KernelCentroidClassifier
+    from mercer.learners.local import LocalLinearRegressor
+    from mercer.learners.neighbours import KernelNeighborsClassifier, KernelNeighborsRegressor
     from mercer.learners.perceptron import KernelPerceptron, Perceptron
+    from mercer.learners.smoothers import NadarayaWatsonClassifier, NadarayaWatsonRegressor
     from mercer.learners.svm import KernelSVC
     from mercer.learners.svm_regression import KernelOneClass, KernelSVR
 
 _WHERE = {
+    "KernelCentroidClassifier": "centroids",
+    "KernelNeighborsClassifier": "neighbours",
+    "KernelNeighborsRegressor": "neighbours",
     "KernelOneClass": "svm_regression",
     "KernelPerceptron": "perceptron",
     "KernelSVC": "svm",
     "KernelSVR": "svm_regression",
+    "LocalLinearRegressor": "local",
+    "NadarayaWatsonClassifier": "smoothers",
+    "NadarayaWatsonRegressor": "smoothers",
     "Perceptron": "perceptron",
 }
 
-__all__ = ["KernelOneClass", "KernelPerceptron", "KernelSVC", "KernelSVR", "Perceptron"]
+__all__ = [
+    "KernelCentroidClassifier",
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
+    "KernelOneClass",
+    "KernelPerceptron",
+    "KernelSVC",
+    "KernelSVR",
+    "LocalLinearRegressor",
+    "NadarayaWatsonClassifier",
+    "NadarayaWatsonRegressor",
+    "Perceptron",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -103,7 +103,9 @@ class LocalLinearRegressor(SmoothingRegressor):
         """∂y/∂x at each row: the slopes of the local fit (rows × columns, or × outputs ×)."""
         check_is_fitted(self, "X_fit_")
         if self.feature_map_ is not None or self.degree == 0:
-            raise ValueError("gradients need monomials of degree ≥ 1, not a feature_map or degree 0")
+            raise ValueError(
+                "gradients need monomials of degree ≥ 1, not a feature_map or degree 0"
+            )
         X = self._examples(X, reset=False)
         h = self.bandwidth_
         weights = Weights(self._formula, divide(X, h), divide(self.X_fit_, h))

@@ -1,4 +1,4 @@
-"""Smoothers: the prediction at x is made of the training examples near x, weighted by k(x/h, xₙ/h)."""
+"""Smoothers: the answer at x is made of the examples near x, weighted by k(x/h, xₙ/h)."""
 
 from __future__ import annotations
 

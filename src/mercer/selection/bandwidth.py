@@ -160,12 +160,12 @@ def _line_search(
         # k does not see the scale of x (a cosine, categories): any h will do, so none.
         return (np.ones_like(shape) if np.ndim(shape) else 1.0), float(fine(at(math.log(middle))))
     while len(grid) < BELOW + ABOVE + FARTHEST:
-        best = _best(grid)
-        if min(grid) < best < max(grid):
+        place = _best(grid)
+        if min(grid) < place < max(grid):
             break
-        beyond = best - 1 if best == min(grid) else best + 1
+        beyond = place - 1 if place == min(grid) else place + 1
         grid[beyond] = coarse(at(math.log(middle) + beyond * step))
-        if grid[beyond] > grid[best] * (1 - 1e-4):
+        if grid[beyond] > grid[place] * (1 - 1e-4):
             break
     best = math.log(middle) + _best(grid) * step
     if list(grid.values()).count(min(grid.values())) > 1:

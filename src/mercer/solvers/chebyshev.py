@@ -11,7 +11,6 @@ edge of a cloud of points) the caller computes it again, exactly: those queries 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,15 +80,12 @@ class Panels:
 
         The first of the sums is a sum of weights; it decides what is doubtful.
         """
+        from mercer.solvers.moments import clenshaw
+
         at = values.reshape(-1, POINTS, values.shape[1])
-        # Coefficients in Chebyshev polynomials, then Clenshaw's recurrence, query by query.
-        series = np.einsum("kp,spv->skv", _coefficients(), at)
-        first = np.zeros((len(self.place), values.shape[1]))
-        second = np.zeros_like(first)
-        twice = 2.0 * self.place[:, None]
-        for k in range(POINTS - 1, 0, -1):
-            first, second = series[self.stretch, k] + twice * first - second, first
-        result = series[self.stretch, 0] + 0.5 * twice * first - second
+        series = np.einsum("kp,spv->svk", _coefficients(), at)
+        result = np.empty((len(self.place), values.shape[1]))
+        clenshaw(np.ascontiguousarray(series), self.stretch, self.place, result)
         largest = at[:, :, 0].max(axis=1)
         return result, ~(result[:, 0] > DOUBTFUL * largest[self.stretch])
 
@@ -105,6 +101,3 @@ def _coefficients() -> np.ndarray:
     transform *= 2.0 / POINTS
     transform[0] *= 0.5
     return transform
-
-
-Evaluate = Callable[[np.ndarray], np.ndarray]

@@ -37,6 +37,8 @@ PANEL, BOX = 128, CHUNK
 MOST_COLUMNS = 6
 #: Below this many pairs everything is computed: the order would cost more than it saves.
 FEWEST_PAIRS = 4_000_000
+#: Fewer pairs than this are not worth the start of threads.
+THREAD_PAIRS = 4_000_000
 #: Longest run of columns computed as one tile.
 LONGEST = 1 << 15
 #: Where the tail of a kernel without end counts as nothing, relative to its peak.
@@ -79,7 +81,9 @@ def near_tiles(formula: Formula, X: Any, Z: Any) -> Near | None:
     rows = order(x)
     columns = rows if X is Z else order(z)
     runs = _runs(_boxes(x[rows], PANEL), _boxes(z[columns], BOX), len(z), extent)
-    tiling = Runs((len(x), len(z)), (PANEL, LONGEST), get_config().n_threads, runs=runs)
+    pairs = PANEL * sum(run.stop - run.start for panel in runs for run in panel)
+    threads = get_config().n_threads if pairs >= THREAD_PAIRS else 1
+    tiling = Runs((len(x), len(z)), (PANEL, LONGEST), threads, runs=runs)
     return Near(rows, columns, tiling, extent.floor * len(z))
 
 

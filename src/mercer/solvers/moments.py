@@ -110,3 +110,19 @@ def add_moments(  # pragma: no cover - compiled
                     for j in range(n):
                         part += this[j] * target[j]
                     out[i, total + o * size + a] += part
+
+
+@numba.njit(nogil=True, cache=True)
+def clenshaw(
+    series: Any, stretch: Any, place: Any, out: Any
+) -> None:  # pragma: no cover - compiled
+    """Σₖ series[stretch, v, k] Tₖ(place) for every query and every v, by Clenshaw's recurrence."""
+    last = series.shape[2] - 1
+    for i in range(place.shape[0]):
+        twice = 2.0 * place[i]
+        for v in range(series.shape[1]):
+            row = series[stretch[i], v]
+            first = second = 0.0
+            for k in range(last, 0, -1):
+                first, second = row[k] + twice * first - second, first
+            out[i, v] = row[0] + 0.5 * twice * first - second

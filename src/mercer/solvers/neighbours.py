@@ -39,13 +39,20 @@ TREE_PAIRS = 1_000_000
 class Ranking:
     """z is nearer to x where scale · statistic(x, z) + offset(z) is larger.
 
-    `kernel` is k itself; `offset` (−k(z, z)) is None where k(z, z) is one number.
+    `kernel` is k itself; `diagonal` is k(z, z), None where it is not known (columns of a given
+    matrix); `offset` is −k(z, z), None where that is one number.
     """
 
     kernel: Formula
     statistic: Formula
     scale: float
+    diagonal: np.ndarray | None
     offset: np.ndarray | None = None
+
+    @property
+    def kernel_is_linear(self) -> bool:
+        """Whether k is x·z (times a number, plus a number): then d² is ‖x − z‖² itself."""
+        return linear_part(self.kernel)[0] is not None and self.by_distance
 
     @property
     def by_distance(self) -> bool:
@@ -65,25 +72,25 @@ def ranking(kernel: Formula, Z: Any, diagonal: np.ndarray | None = None) -> Rank
     array([-0., -1.])
     """
     kernel = simplify(kernel)
-    linear, slope = _linear(kernel)
-    if linear is not None and slope > 0:
-        # ‖x − z‖² itself: 2x·z − ‖z‖² would cancel far from the origin.
-        return Ranking(kernel, sqdist(linear.value), -1.0)
     if diagonal is None:
         diagonal = _diagonal(kernel, Z)
+    linear, slope = linear_part(kernel)
+    if linear is not None and slope > 0:
+        # ‖x − z‖² itself: 2x·z − ‖z‖² would cancel far from the origin.
+        return Ranking(kernel, sqdist(linear.value), -1.0, diagonal)
     if diagonal is None or np.ptp(diagonal) <= 1e-14 * np.abs(diagonal).max():
         statistic, sign = ordering(kernel)
-        return Ranking(kernel, statistic, sign)
-    return Ranking(kernel, kernel, 2.0, -np.asarray(diagonal, dtype=np.float64))
+        return Ranking(kernel, statistic, sign, diagonal)
+    return Ranking(kernel, kernel, 2.0, diagonal, -diagonal)
 
 
-def _linear(kernel: Formula) -> tuple[Formula | None, float]:
+def linear_part(kernel: Formula) -> tuple[Formula | None, float]:
     """The dot product that k is a multiple of, plus a number, and the factor."""
     if kernel.op == "add":
         rest = [a for a in kernel.args if a.op != "const"]
-        return _linear(rest[0]) if len(rest) == 1 else (None, 0.0)
+        return linear_part(rest[0]) if len(rest) == 1 else (None, 0.0)
     if kernel.op == "mul" and len(kernel.args) == 2 and kernel.args[0].op == "const":
-        inner, slope = _linear(kernel.args[1])
+        inner, slope = linear_part(kernel.args[1])
         return inner, slope * float(kernel.args[0].value)
     return (kernel, 1.0) if kernel.op == "dot" else (None, 0.0)
 

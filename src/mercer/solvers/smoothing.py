@@ -14,15 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
-from mercer.solvers.neighbours import nearest, ranking
 from mercer.solvers.chebyshev import Panels, gaussian_of
 from mercer.solvers.examples import take
+from mercer.solvers.neighbours import nearest, ranking
 from mercer.solvers.weights import Weights
 
 #: Sums for each query of some weights, one row a query; the first is the sum of weights.
 Reduce = Callable[[Weights], np.ndarray]
 #: Of an interpolated sum at least this much must be left when a query's own weight is taken off.
 LEFT = 1e-3
+#: How often a Gaussian on the line is expected to be summed.
+LINE_REPEATS = 50
 #: What was skipped must be this much smaller than what was summed.
 DIGITS = 1e-12
 
@@ -36,12 +38,20 @@ def gather(
     is not, they are 0. `own_terms`: what each query's own example adds to the sums, at full
     weight: with them leave-one-out can be interpolated, too.
     """
-    sums = _on_the_line(weights, reduce, own_terms)
-    if sums is None:
-        sums = reduce(weights)
-    least = weights.smallest
-    if weights.near is not None:
-        least = max(least, weights.near.missing / DIGITS)
+    sums = np.empty((0, 0))
+    least = np.full(weights.shape[0], weights.smallest)
+    line = _on_the_line(weights, reduce, own_terms)
+    exactly = np.arange(len(least)) if line is None else line[1]
+    if line is not None:
+        sums = line[0]
+    if len(exactly):
+        part = weights if line is None else weights.at(exactly)
+        found = reduce(part)
+        sums = found if line is None else sums
+        sums[exactly] = found
+        if part.near is not None:
+            # What was skipped must not show in what was summed.
+            least[exactly] = np.maximum(least[exactly], part.near.missing / DIGITS)
     far = np.zeros(len(sums), dtype=bool)
     low = np.flatnonzero(~(sums[:, 0] > least))
     if len(low):
@@ -56,8 +66,9 @@ def gather(
 
 def _on_the_line(
     weights: Weights, reduce: Reduce, own_terms: np.ndarray | None
-) -> np.ndarray | None:
-    """The sums by interpolation, where k is a Gaussian of one column and queries are many."""
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The sums by interpolation, where k is a Gaussian of one column and queries are many; and
+    the queries for which that has too few digits."""
     line = gaussian_of(simplify(weights.formula))
     if line is None or line.rows.steps or not isinstance(weights.X, np.ndarray):
         return None
@@ -67,16 +78,15 @@ def _on_the_line(
     if panels is None:
         return None
     Z = np.asarray(weights.Z, dtype=np.float64)
-    at_nodes = reduce(Weights(weights.formula, panels.nodes[:, None], Z, repeats=weights.repeats))
+    # One text serves every Gaussian, so its loop is compiled once for all: well worth it.
+    repeats = max(weights.repeats, LINE_REPEATS)
+    at_nodes = reduce(Weights(weights.formula, panels.nodes[:, None], Z, repeats=repeats))
     sums, doubtful = panels.interpolate(at_nodes)
     if own_terms is not None and weights.own is not None:
         before = sums[:, 0].copy()
         sums -= (1.0 - weights.own.factor)[:, None] * own_terms
         doubtful |= ~(sums[:, 0] > LEFT * before)
-    again = np.flatnonzero(doubtful)
-    if len(again):
-        sums[again] = reduce(weights.at(again))
-    return sums
+    return sums, np.flatnonzero(doubtful)
 
 
 @dataclass(frozen=True)

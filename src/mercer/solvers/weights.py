@@ -25,9 +25,9 @@ from mercer.formula.profile import log2_of, never_negative
 from mercer.gram.operator import Gram
 from mercer.gram.plan import COMPILE_WORK
 from mercer.gram.rows import count
-from mercer.solvers.examples import take
 from mercer.gram.tiles import Scratch, Tiling, sweep
 from mercer.solvers.compact import Near, near_tiles
+from mercer.solvers.examples import take
 
 #: A smoother sums with these: body(rows, columns, w) for every tile w of weights.
 Body = Callable[[slice, slice, np.ndarray], None]
@@ -72,7 +72,9 @@ class Own:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """w(x, z) for queries X and training examples Z, both divided by h already. `repeats`: how often such sums will be made.
+    """w(x, z) for queries X and training examples Z, both divided by h already.
+
+    `repeats`: how often such sums will be made, which decides whether compiling pays.
 
     >>> import numpy as np
     >>> from mercer import Gaussian
@@ -125,7 +127,8 @@ class Weights:
     @property
     def smallest(self) -> float:
         """Row sums above this carry all their digits; below, weights may have underflowed."""
-        return 1e-280 if self.gram.dtype == np.float64 else 1e-26
+        single = all(getattr(side, "dtype", None) == np.float32 for side in (self.X, self.Z))
+        return 1e-26 if single else 1e-280
 
     def at(self, rows: np.ndarray) -> Weights:
         """The same for some of the queries."""

@@ -1,0 +1,111 @@
+"""Means in feature space: the nearest class mean, or the nearest example that stands for one."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from mercer.expansion import KernelExpansion
+from mercer.gram.operator import Gram
+from mercer.gram.rows import count
+from mercer.kernels import Precomputed
+from mercer.learners._common import KernelLearner, classes_of, encode, targets
+from mercer.solvers.centroids import means, medoids, shrunk, squared_norms_of
+
+
+class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
+    """argmin over classes c of ‖φ(x) − μ_c‖², μ_c the mean of φ over the class.
+
+    ‖φ(x) − μ_c‖² = k(x, x) − 2 Σᵢ Aᵢ k(x, xᵢ) + AᵀKA: by kernel values only, μ_c itself is never
+    computed. The decision value of a class is half of what this falls short of k(x, x).
+
+    Parameters
+    ----------
+    kernel : Kernel, expression, callable or "precomputed"
+    shrinkage : float from 0 to 1
+        Moves every mean that far towards the mean of all examples.
+    prototype : "mean" or "medoid"
+        Whether a class stands for itself by its mean, or by its member with the least sum of
+        feature-space distances to the others (`medoids_` holds their positions).
+
+    Attributes
+    ----------
+    classes_ : the labels
+    expansion_ : f_c(x) = Σᵢ A_ic k(xᵢ, x) − ½‖μ_c‖², one output a class; the largest wins
+    medoids_ : positions in the training set, for prototype="medoid"
+
+    >>> import numpy as np
+    >>> from mercer import KernelCentroidClassifier
+    >>> X, y = np.array([[0.0, 1.0], [0.0, 3.0], [4.0, 0.0]]), [0, 0, 1]
+    >>> KernelCentroidClassifier("linear()").fit(X, y).predict([[1.0, 2.0], [3.0, 1.0]])
+    array([0, 1])
+    """
+
+    _needs_psd = False
+    classes_: np.ndarray
+    expansion_: KernelExpansion
+
+    def __init__(
+        self, kernel: Any = "gaussian()", *, shrinkage: float = 0.0, prototype: str = "mean"
+    ) -> None:
+        self.kernel = kernel
+        self.shrinkage = shrinkage
+        self.prototype = prototype
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the coefficients of the means, or the medoids."""
+        if y is None:
+            targets(X, y, type(self).__name__)
+        if isinstance(self.shrinkage, bool) or not isinstance(self.shrinkage, Real):
+            raise TypeError(f"shrinkage must be a number, got {self.shrinkage!r}")
+        if not 0 <= float(self.shrinkage) <= 1:
+            raise ValueError(f"shrinkage must lie between 0 and 1, got {self.shrinkage!r}")
+        if self.prototype not in ("mean", "medoid"):
+            raise ValueError(f"prototype must be 'mean' or 'medoid', got {self.prototype!r}")
+        X, y = self._start(X, y, labels=True)
+        weight = np.ones(count(X))
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            weight = weight.astype(np.float64)
+        seen = weight > 0
+        if not seen.any():
+            raise ValueError("sample_weight is zero for every example: nothing is left to fit")
+        self.classes_ = classes_of(np.asarray(y)[seen], type(self).__name__)
+        labels = np.zeros(len(weight), dtype=np.int64)
+        labels[seen] = encode(np.asarray(y)[seen], self.classes_)
+        gram = Gram(self.kernel_, X)
+        A = means(labels, len(self.classes_), weight)
+        if self.prototype == "medoid":
+            self.medoids_ = medoids(gram, labels, len(self.classes_), weight)
+            A = np.zeros_like(A)
+            A[self.medoids_, np.arange(len(self.classes_))] = 1.0
+        A = shrunk(A, weight, float(self.shrinkage))
+        half = 0.5 * squared_norms_of(gram, A)
+        points = np.arange(len(weight)) if isinstance(self.kernel_, Precomputed) else X
+        self.expansion_ = KernelExpansion(self.kernel_, points, A, -half).pruned()
+        return self
+
+    def distances(self, X: Any) -> np.ndarray:
+        """‖φ(x) − μ_c‖ for every row, one column a class."""
+        check_is_fitted(self, "expansion_")
+        X = self._examples(X, reset=False)
+        if isinstance(self.kernel_, Precomputed):
+            raise ValueError("distances need k(x, x), which a matrix of new rows does not hold")
+        own = np.asarray(self.kernel_.diag(X), dtype=np.float64)
+        return np.sqrt(np.maximum(own[:, None] - 2.0 * self.expansion_(X), 0.0))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f_c(x), one column a class; for two classes f₂ − f₁."""
+        check_is_fitted(self, "expansion_")
+        scores = self.expansion_(self._examples(X, reset=False))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class whose mean is nearest; of equal ones the first."""
+        scores = self.decision_function(X)
+        winner = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[winner])
