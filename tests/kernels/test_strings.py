@@ -130,9 +130,9 @@ def test_sparse_and_dense_products_agree(monkeypatch):
     X = ["".join(rng.choice(list("abcdefgh"), rng.integers(0, 60))) for _ in range(70)]
     Z = X[:20]
     for k in (mercer.Spectrum(3), mercer.Mismatch(3, 1, alphabet=8), mercer.Spectrum(4, True)):
-        monkeypatch.setattr(counts, "DENSE", 0.0)
+        monkeypatch.setattr(counts, "COMMON", 0.0)
         dense, cross = k(X), k(X, Z)
-        monkeypatch.setattr(counts, "DENSE", 2.0)
+        monkeypatch.setattr(counts, "COMMON", 1.0)
         assert np.array_equal(k(X), dense)
         assert np.array_equal(k(X, Z), cross)
         assert np.array_equal(dense[:, :20], cross)

@@ -127,5 +127,5 @@ def test_parameters_of_the_wrong_type():
         mercer.Spectrum("3")
     with pytest.raises(TypeError, match="list of p"):
         mercer.Spectrum(2, weights=3.0)
-    with pytest.raises(TypeError, match="not numbers|needs numbers|text"):
+    with pytest.raises(TypeError, match="needs numbers"):
         mercer.Gaussian()(["ab", "cd"])

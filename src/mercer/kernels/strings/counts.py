@@ -19,8 +19,8 @@ from mercer.kernels.strings.sharing import over_pairs
 
 #: Packed grams stay below this.
 MAX_KEY = 1 << 62
-#: Share of non-zero counts above which dense products are faster.
-DENSE = 0.04
+#: Share of the strings a gram must be in for dense products to be faster.
+COMMON = 0.2
 #: Numbers in a dense panel of counts.
 PANEL = 1 << 20
 
@@ -41,24 +41,21 @@ class Gapped:
 
 @dataclass(frozen=True)
 class Counts:
-    """How often each gram occurs in each string (CSR), and the weight of each gram in k."""
+    """How often each gram occurs in each string, as CSR: grams that are in many strings (a matrix
+    product serves them best) and rare ones (only counts that meet are multiplied)."""
 
-    matrix: Any
-    weights: np.ndarray
+    common: Any
+    rare: Any
+    common_weights: np.ndarray
+    rare_weights: np.ndarray
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.matrix.shape)
+    def shape(self) -> tuple[int, int]:
+        return self.rare.shape[0], self.rare.shape[1] + self.common.shape[1]
 
     def __getitem__(self, index: Any) -> Counts:
-        return Counts(self.matrix[index], self.weights)
-
-    def same_as(self, other: Counts) -> bool:
-        a, b = self.matrix, other.matrix
-        return a.shape == b.shape and all(
-            np.array_equal(u, v)
-            for u, v in ((a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data))
-        )
+        weights = self.common_weights, self.rare_weights
+        return Counts(self.common[index], self.rare[index], *weights)
 
 
 def number(keys: np.ndarray) -> tuple[np.ndarray, int]:
@@ -93,7 +90,13 @@ def count_grams(strings: Sequences, kinds: Iterable[Gapped]) -> Counts:
         weights.append(np.full(block.shape[1], kind.weight))
     matrix = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
     matrix.sort_indices()
-    return Counts(matrix, np.concatenate(weights))
+    return _by_frequency(matrix, np.concatenate(weights))
+
+
+def _by_frequency(matrix: Any, weights: np.ndarray) -> Counts:
+    strings = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    common = strings > COMMON * matrix.shape[0]
+    return Counts(matrix[:, common], matrix[:, ~common], weights[common], weights[~common])
 
 
 def _numbers(
@@ -116,39 +119,41 @@ def split(counts: Counts, n: int) -> tuple[Counts, Counts]:
 
 def products(x: Counts, z: Counts) -> np.ndarray:
     """Σ over grams of weight · count in x · count in z, for all pairs."""
-    n, m, features = x.shape[0], z.shape[0], x.shape[1]
-    total = max(1, (n + m) * features)
-    if (x.matrix.nnz + z.matrix.nnz) / total > DENSE:
-        return _dense_products(x, z)
     from mercer.kernels.strings.loops import scatter_products
 
-    weighted = z.matrix.multiply(z.weights[None, :]) if _weighted(z) else z.matrix
+    weighted = z.rare
+    if (z.rare_weights != 1.0).any():
+        weighted = z.rare.multiply(z.rare_weights[None, :]).tocsr()
 
     def body(rows: slice, columns: slice, out: np.ndarray) -> None:
-        left, right = x.matrix[rows], weighted[columns].tocsc()
+        left, right = x.rare[rows], weighted[columns].tocsc()
         scatter_products(
             left.indptr, left.indices, left.data, right.indptr, right.indices, right.data, out
         )
 
-    work = x.matrix.nnz / max(n, 1)
-    return over_pairs((n, m), body, work, n == m and x.same_as(z))
-
-
-def _weighted(counts: Counts) -> bool:
-    return bool((counts.weights != 1.0).any())
-
-
-def _dense_products(x: Counts, z: Counts) -> np.ndarray:
-    out = np.empty((x.shape[0], z.shape[0]))
-    step = max(16, PANEL // x.shape[1])
-    for i in range(0, len(out), step):
-        left = x.matrix[i : i + step].toarray() * x.weights
-        for j in range(0, out.shape[1], step):
-            right = z.matrix[j : j + step].toarray()
-            np.matmul(left, right.T, out=out[i : i + step, j : j + step])
+    n, m = x.shape[0], z.shape[0]
+    # A rare gram of x is in a share COMMON / 4 of the strings, say.
+    work = COMMON / 4 * x.rare.nnz / max(n, 1)
+    out = over_pairs((n, m), body, work, n == m and _same(x.rare, z.rare))
+    if x.common.shape[1]:
+        _add_dense_products(x, z, out)
     return out
+
+
+def _same(a: Any, b: Any) -> bool:
+    pairs = ((a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data))
+    return all(np.array_equal(u, v) for u, v in pairs)
+
+
+def _add_dense_products(x: Counts, z: Counts, out: np.ndarray) -> None:
+    step = max(16, PANEL // x.common.shape[1])
+    for i in range(0, out.shape[0], step):
+        left = x.common[i : i + step].toarray() * x.common_weights
+        for j in range(0, out.shape[1], step):
+            out[i : i + step, j : j + step] += left @ z.common[j : j + step].toarray().T
 
 
 def squares(x: Counts) -> np.ndarray:
     """Σ over grams of weight · count², for every string."""
-    return np.asarray(x.matrix.multiply(x.matrix) @ x.weights)
+    parts = ((x.common, x.common_weights), (x.rare, x.rare_weights))
+    return np.asarray(sum(matrix.multiply(matrix) @ weights for matrix, weights in parts))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from mercer._config import get_config
-from mercer.gram.tiles import Scratch, Tiling, sweep
 
 #: Operations below which starting threads costs more than it saves.
 THREAD_WORK = 5e6
@@ -23,6 +22,8 @@ def over_pairs(shape: tuple[int, int], body: Body, work: float, symmetric: bool)
     `work` is the number of operations a pair costs. The planner above knows nothing of it and
     would give such a kernel one thread and one large tile.
     """
+    from mercer.gram.tiles import Scratch, Tiling, sweep
+
     out = np.zeros(shape)
     n, m = shape
     threads = get_config().n_threads if n * m * work >= THREAD_WORK else 1
