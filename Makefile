@@ -11,7 +11,7 @@ BIN  := $(VENV)/bin
 DEV  := $(VENV)/.installed-$(EXTRAS)
 GPU  := $(VENV)/.installed-dev-gpu
 PEER := $(VENV)/.installed-dev-bench
-CODE := src tests bench examples tools
+CODE := src tests bench examples tools conftest.py
 
 .PHONY: help demo test test-slow test-gpu bench lint format clean
 .DEFAULT_GOAL := help
