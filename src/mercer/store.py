@@ -225,6 +225,8 @@ class _Writer:
 
 def _state(value: Any) -> dict[str, Any]:
     """Everything an object is made of; caches that can be computed again stay behind."""
+    if isinstance(value, Kernel):
+        return value.get_params(deep=False)
     state = dict(vars(value)) if hasattr(value, "__dict__") else {}
     for cls in type(value).__mro__:
         for slot in getattr(cls, "__slots__", ()):

@@ -6,6 +6,7 @@
 `plan` cuts tiles from the memory limit; `tiles` walks them; an engine fills them.
 """
 
-from mercer.gram.operator import Gram, distance_to_mean
+from mercer.gram.functions import distance_to_mean
+from mercer.gram.operator import Gram
 
 __all__ = ["Gram", "distance_to_mean"]

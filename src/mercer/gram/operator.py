@@ -8,30 +8,18 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config, show_bytes
-from mercer.formula import Formula, at_diagonal, derive, simplify
-from mercer.formula.inputs import is_sparse
-from mercer.formula.nodes import ROOT, Input, statistics
-from mercer.gram import accuracy
+from mercer.formula import Formula, at_diagonal, simplify
+from mercer.formula.nodes import ROOT, Input
 from mercer.gram.device import on_device
+from mercer.gram.growing import GrowingColumns
 from mercer.gram.numpy_engine import NumpyEngine
-from mercer.gram.overflow import check_range
 from mercer.gram.plan import Plan, make_plan
-from mercer.gram.program import Program, compile_program
-from mercer.gram.rows import (
-    as_rows,
-    check_not_empty,
-    common_dtype,
-    count,
-    dtype_of,
-    matrix,
-    numeric_inputs,
-)
-from mercer.gram.sides import GrowingSide, Side, row_value, squared_norms
-from mercer.gram.tiles import Scratch, Tiling, cut, sweep
+from mercer.gram.prepare import prepare, swap_values
+from mercer.gram.rows import as_rows, check_not_empty
+from mercer.gram.sides import Side, row_value
+from mercer.gram.tiles import Scratch, Tiling, stretch, sweep
+from mercer.gram.triangle import mirror, set_diagonal
 from mercer.kernels.core import Kernel
-
-#: Edge of the squares that are mirrored at a time.
-MIRROR = 256
 
 
 class Gram:
@@ -65,7 +53,7 @@ class Gram:
         if Z is not None:
             check_not_empty(Z, "Z")
         self._square = Z is None
-        self._x, self._z, self.program = _prepare(self.formula, X, Z)
+        self._x, self._z, self.program = prepare(self.formula, X, Z)
         self.shape = (self._x.n, self._z.n)
         self.dtype = self._x.dtype
 
@@ -88,13 +76,17 @@ class Gram:
         x, z = self._z, self._x
         if self.program.row_x or self.program.row_z:
             # Row values belong to their side; a symmetric formula has the same ones on both.
-            x, z = _swap_values(self, x, z)
+            x, z = swap_values(self.program, x, z)
         return Gram._of(self, x, z, self._square, not self._swapped)
 
     def take(self, rows: Any = None, columns: Any = None) -> Gram:
         """The Gram of some rows and columns (slices or positions); nothing is prepared again."""
-        x = self._x if rows is None else self._x.take(_index(rows, self.shape[0], "row"))
-        z = self._z if columns is None else self._z.take(_index(columns, self.shape[1], "column"))
+        x = self._x if rows is None else self._x.take(positions_of(rows, self.shape[0], "row"))
+        z = (
+            self._z
+            if columns is None
+            else self._z.take(positions_of(columns, self.shape[1], "column"))
+        )
         square = self._square and rows is None and columns is None
         return Gram._of(self, x, z, square, self._swapped)
 
@@ -126,9 +118,9 @@ class Gram:
         def body(rows: slice, columns: slice, scratch: Scratch) -> None:
             tile = out[rows, columns]
             engine.fill(rows, columns, tile, scratch)
-            _set_diagonal(tile, rows, columns, diagonal)
+            set_diagonal(tile, rows, columns, diagonal)
             if triangle:
-                _mirror(out, rows, columns)
+                mirror(out, rows, columns)
 
         sweep(Tiling(self.shape, plan.tile, plan.threads, triangle), body, "Gram matrix")
         return out
@@ -167,7 +159,7 @@ class Gram:
             shape = (rows.stop - rows.start, columns.stop - columns.start)
             tile = scratch.get("result", shape, self.dtype)
             engine.fill(rows, columns, tile, scratch)
-            _set_diagonal(tile, rows, columns, diagonal)
+            set_diagonal(tile, rows, columns, diagonal)
             result[rows] += tile @ V[columns]
             if triangle and columns.stop > rows.stop:
                 below = max(columns.start, rows.stop)
@@ -197,8 +189,8 @@ class Gram:
         part = self.take(rows, columns)
         values = part.dense()
         if self._square:
-            i = np.arange(self.shape[0])[_index(rows, self.shape[0], "row")]
-            j = np.arange(self.shape[1])[_index(columns, self.shape[1], "column")]
+            i = np.arange(self.shape[0])[positions_of(rows, self.shape[0], "row")]
+            j = np.arange(self.shape[1])[positions_of(columns, self.shape[1], "column")]
             same = i[:, None] == j[None, :]
             if same.any():
                 values[same] = self.diagonal()[i[np.nonzero(same)[0]]]
@@ -209,7 +201,7 @@ class Gram:
 
         The diagonal is not set exactly; `block` does that.
         """
-        rows, columns = _stretch(rows, self.shape[0]), _stretch(columns, self.shape[1])
+        rows, columns = stretch(rows, self.shape[0]), stretch(columns, self.shape[1])
         if out is None:
             shape = (rows.stop - rows.start, columns.stop - columns.start)
             out = np.empty(shape, dtype=self.dtype)
@@ -298,52 +290,8 @@ class Gram:
         return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped)
 
 
-class GrowingColumns:
-    """k(x, z) for all rows x and a list of z that grows: the log of an online learner.
-
-    The chosen rows are copied side by side, so that any stretch of the list is one matrix product.
-    """
-
-    def __init__(self, gram: Gram) -> None:
-        self._gram = gram
-        self._log = GrowingSide(gram._z)
-        self._compiled = gram._walker.compiled
-        self._scratch = Scratch(0)
-
-    def __len__(self) -> int:
-        return self._log.n
-
-    @property
-    def positions(self) -> np.ndarray:
-        """Which columns of the full matrix the list holds, in order."""
-        return self._log.positions
-
-    def append(self, positions: Any) -> None:
-        self._log.append(np.atleast_1d(positions))
-
-    def tile(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
-        """k between some rows and a stretch of the list."""
-        rows, columns = _stretch(rows, self._gram.shape[0]), _stretch(columns, len(self))
-        if out is None:
-            shape = (rows.stop - rows.start, columns.stop - columns.start)
-            out = np.empty(shape, dtype=self._gram.dtype)
-        part = self._log.view(columns)
-        engine = NumpyEngine(
-            self._gram.program, self._gram._x, part, self._compiled, self._gram._swapped
-        )
-        engine.fill(rows, slice(0, part.n), out, self._scratch)
-        return out
-
-
-def _stretch(index: slice, n: int) -> slice:
-    """A slice with both its ends, as loops over tiles want it."""
-    start, stop, step = index.indices(n)
-    if step != 1:
-        raise IndexError(f"a tile is a stretch of rows and columns, not {index}")
-    return slice(start, max(start, stop))
-
-
-def _index(index: Any, n: int, what: str) -> Any:
+def positions_of(index: Any, n: int, what: str) -> Any:
+    """Rows or columns as a slice or an array of positions; a clear error for anything else."""
     if isinstance(index, slice):
         return index
     positions = np.asarray(index)
@@ -358,189 +306,3 @@ def _index(index: Any, n: int, what: str) -> Any:
         missing = positions.max() if positions.max() >= n else positions.min()
         raise IndexError(f"{what} {missing} does not exist; there are {n}")
     return np.where(positions < 0, positions + n, positions)
-
-
-def _set_diagonal(
-    tile: np.ndarray, rows: slice, columns: slice, diagonal: np.ndarray | None
-) -> None:
-    if diagonal is None:
-        return
-    start, stop = max(rows.start, columns.start), min(rows.stop, columns.stop)
-    if start < stop:
-        at = np.arange(start, stop)
-        tile[at - rows.start, at - columns.start] = diagonal[start:stop]
-
-
-def _mirror(out: np.ndarray, rows: slice, columns: slice) -> None:
-    """Copy what is above the diagonal below it, in squares that fit the cache."""
-    first = max(rows.start, columns.start)
-    # The end of the panel is an edge: before it lie squares on the diagonal, behind it none.
-    for part in cut(first, min(rows.stop, columns.stop), MIRROR):
-        above = slice(rows.start, part.start)
-        out[part, above] = out[above, part].T
-        square = out[part, part]
-        square[...] = np.triu(square) + np.triu(square, 1).T
-    for part in cut(max(first, rows.stop), columns.stop, MIRROR):
-        out[part, rows] = out[rows, part].T
-
-
-def _prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
-    inputs = numeric_inputs(formula)
-    left = {key: matrix(X, key, "X") for key in inputs}
-    right = left if Z is None else {key: matrix(Z, key, "Z") for key in inputs}
-    for key in inputs:
-        if left[key].shape[1] != right[key].shape[1]:
-            raise ValueError(
-                f"X has {left[key].shape[1]} columns and Z has {right[key].shape[1]}: "
-                "they must agree"
-            )
-    dtype = _dtype([(X, left), (X if Z is None else Z, right)])
-    for side in (left, right):
-        for key in inputs:
-            if dtype == np.float64:  # rows that were widened for float32 stay so
-                side[key] = side[key].astype(dtype, copy=False)
-    methods, centers = _methods(formula, left, right, dtype)
-    program = compile_program(formula, methods)
-    x = Side(count(X), dtype, left, centers, raw=X)
-    z = x if Z is None else Side(count(Z), dtype, right, centers, raw=Z)
-    x, z = _with_states(program, x, z, X, Z)
-    x_values = _values(program.row_x, x, X, "X")
-    if Z is None:
-        z = Side(x.n, dtype, x.matrices, centers, (), z.states, X, x.functions)
-    x.values = x_values
-    z.values = _values(program.row_z, z, X if Z is None else Z, "X" if Z is None else "Z")
-    check_range(formula, x, z, dtype)
-    return x, z, program
-
-
-def _dtype(sides: list[tuple[Any, dict[Input, Any]]]) -> np.dtype:
-    """That of the numbers k reads, or of the data itself where it reads none."""
-    read: list[Any] = [
-        dtype_of(raw, key, values) for raw, side in sides for key, values in side.items()
-    ]
-    return common_dtype(read or [getattr(raw, "dtype", None) for raw, _ in sides])
-
-
-def _values(
-    formulas: tuple[Formula, ...], side: Side, raw: Any, name: str
-) -> tuple[np.ndarray, ...]:
-    return tuple(row_value(f, side, raw, name) for f in formulas)
-
-
-def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Side, Side]:
-    for source in program.sources:
-        if source.kind != "opaque":
-            continue
-        leaf, rows = source.node.value
-        left, right = X, Z
-        for step in rows.steps:
-            left = step(left)
-            right = None if right is None else step(right)
-        state_x, state_z = leaf.prepare_pair(left, right)
-        if z is x:
-            z = Side(leaf.count(state_z), x.dtype, x.matrices, x.centers, raw=X)
-        x.states[source.node], z.states[source.node] = state_x, state_z
-    return x, z
-
-
-def _swap_values(gram: Gram, x: Side, z: Side) -> tuple[Side, Side]:
-    def side(old: Side, formulas: tuple[Formula, ...], name: str) -> Side:
-        values = _values(formulas, old, old.raw, name)
-        return Side(old.n, old.dtype, old.matrices, old.centers, values, old.states, raw=old.raw)
-
-    return side(x, gram.program.row_x, "Z"), side(z, gram.program.row_z, "X")
-
-
-def _methods(
-    formula: Formula, left: dict[Input, Any], right: dict[Input, Any], dtype: np.dtype
-) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None]]:
-    methods: dict[Input, accuracy.Method] = {}
-    centers: dict[Input, np.ndarray | None] = {}
-    for node in statistics(formula):
-        if node.op != "sqdist":
-            continue
-        key = node.value
-        X, Z = left[key], right[key]
-        center = None if is_sparse(X) or is_sparse(Z) else Z.mean(axis=0, dtype=np.float64)
-        center = None if center is None else center.astype(np.result_type(X, Z))
-        norms = _largest_norms(X, Z, center)
-        methods[key] = accuracy.choose(formula, node, X, Z, norms, dtype)
-        centers[key] = center if methods[key].center else None
-    return methods, centers
-
-
-def _largest_norms(X: Any, Z: Any, center: np.ndarray | None) -> tuple[float, float | None]:
-    sides = [X] if X is Z else [X, Z]
-    with np.errstate(over="ignore"):
-        raw = max(float(squared_norms(s).max()) for s in sides)
-        if center is None:
-            return raw, None
-        return raw, max(float(squared_norms(s, center).max()) for s in sides)
-
-
-# --- what a kernel delegates here ------------------------------------------------------------
-
-
-def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
-    """k(x, x) for every row of X."""
-    X = as_rows(X)
-    check_not_empty(X, "X")
-    formula = simplify(at_diagonal(kernel.lower(ROOT)))
-    matrices = {key: matrix(X, key, "X") for key in numeric_inputs(kernel.lower(ROOT))}
-    dtype = _dtype([(X, matrices)])
-    side = Side(count(X), dtype, matrices, {}, raw=X)
-    return row_value(formula, side, X, "X")
-
-
-def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
-    """√(k(x,x) − 2k(x,z) + k(z,z)); in float64, because it cancels where x and z are close."""
-    k = kernel.lower(ROOT)
-    square = at_diagonal(k, "x") + at_diagonal(k, "z") - 2.0 * k
-    gram = Gram(square.plus().sqrt(), _widened(X), None if Z is None else _widened(Z))
-    values = gram.dense()
-    if Z is None:
-        np.fill_diagonal(values, 0.0)
-    return values.astype(np.float32) if _is_single(X) and (Z is None or _is_single(Z)) else values
-
-
-def _is_single(X: Any) -> bool:
-    if hasattr(X, "dtypes"):  # a DataFrame
-        return all(dtype == np.float32 for dtype in np.atleast_1d(X.dtypes))
-    return getattr(X, "dtype", None) == np.float32
-
-
-def _widened(X: Any) -> Any:
-    return X.astype(np.float64) if _is_single(X) else X
-
-
-def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
-    """‖φ(x) − φ̄‖ = √(k(x,x) − (2/N) Σᵢ k(x, xᵢ) + (1/N²) Σᵢⱼ k(xᵢ, xⱼ)), φ̄ the mean of the sample.
-
-    >>> from mercer import Linear, distance_to_mean
-    >>> distance_to_mean(Linear(), [[3.0, 4.0]], [[-1.0, 0.0], [1.0, 0.0]])
-    array([5.])
-    """
-    n = count(sample)
-    ones = np.full(n, 1.0 / n)
-    # In float64, as in `distance`: the three terms cancel where x is close to the mean.
-    single = _is_single(X) and _is_single(sample)
-    X, sample = _widened(X), _widened(sample)
-    own = diagonal(kernel, X)
-    cross = Gram(kernel, X, sample) @ ones
-    spread = float(ones @ (Gram(kernel, sample) @ ones))
-    values = np.sqrt(np.maximum(own - 2.0 * cross + spread, 0.0))
-    return values.astype(np.float32) if single else values
-
-
-def gradient(kernel: Kernel, X: Any, Z: Any = None) -> dict[str, np.ndarray]:
-    """∂k/∂p for every scalar parameter p that the formula names."""
-    formula = kernel.lower(ROOT)
-    named = {n.value[0]: n for n in formula.walk() if n.op == "param"}
-    result = {}
-    for path, node in named.items():
-        slope = derive(formula, node)
-        result[path] = Gram(slope, X, Z).dense()
-    return result
-
-
-__all__ = ["Gram", "diagonal", "distance", "distance_to_mean", "gradient"]

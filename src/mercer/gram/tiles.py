@@ -114,3 +114,11 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
             except BaseException:
                 stop.set()  # Ctrl-C arrives here, in the caller's thread
                 raise
+
+
+def stretch(index: slice, n: int) -> slice:
+    """A slice with both its ends, as loops over tiles want it."""
+    start, stop, step = index.indices(n)
+    if step != 1:
+        raise IndexError(f"a tile is a stretch of rows and columns, not {index}")
+    return slice(start, max(start, stop))

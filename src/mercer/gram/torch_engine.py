@@ -18,7 +18,7 @@ from mercer._config import get_config, show_bytes
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, dependence, statistics
 from mercer.gram.accuracy import Method, sensitivity
-from mercer.gram.operator import Gram
+from mercer.gram.operator import Gram, positions_of
 from mercer.gram.program import compile_program
 from mercer.gram.rows import numeric_inputs, row_weights
 from mercer.gram.torch_ops import apply_steps, evaluate_torch
@@ -239,10 +239,12 @@ class DeviceGram(Gram):
         return DeviceGram(self.kernel, self._outside(self._z.raw), self._outside(self._x.raw))
 
     def take(self, rows: Any = None, columns: Any = None) -> Gram:
-        from mercer.gram.operator import _index
-
-        x = self._x if rows is None else self._x.take(_index(rows, self.shape[0], "row"))
-        z = self._z if columns is None else self._z.take(_index(columns, self.shape[1], "column"))
+        x = self._x if rows is None else self._x.take(positions_of(rows, self.shape[0], "row"))
+        z = (
+            self._z
+            if columns is None
+            else self._z.take(positions_of(columns, self.shape[1], "column"))
+        )
         gram = Gram._of.__func__(type(self), self, x, z, False, False)  # type: ignore[attr-defined]
         gram._as_tensor, gram._torch_dtype = self._as_tensor, self._torch_dtype
         gram.precision = self.precision

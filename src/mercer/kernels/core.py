@@ -82,7 +82,7 @@ class Kernel:
 
     def diag(self, X: Any) -> np.ndarray:
         """k(x, x) for every row, without the matrix."""
-        from mercer.gram.operator import diagonal
+        from mercer.gram.functions import diagonal
 
         return diagonal(self, X)
 
@@ -93,13 +93,13 @@ class Kernel:
         >>> Linear().distance([[0.0, 0.0]], [[3.0, 4.0]])
         array([[5.]])
         """
-        from mercer.gram.operator import distance
+        from mercer.gram.functions import distance
 
         return distance(self, X, Z)
 
     def gradient(self, X: Any, Z: Any = None) -> dict[str, np.ndarray]:
         """∂k(x, z)/∂p for each scalar parameter p, named as in `get_params`."""
-        from mercer.gram.operator import gradient
+        from mercer.gram.functions import gradient
 
         return gradient(self, X, Z)
 
@@ -235,7 +235,14 @@ class Kernel:
         return self is other or (isinstance(other, Kernel) and self._key() == other._key())
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        # Kept, because formulas that hold kernels are looked up often, and to the very end.
+        if "_hash" not in self.__dict__:
+            self._set("_hash", hash(self._key()))
+        return self.__dict__["_hash"]  # type: ignore[no-any-return]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The hash of a text differs from process to process.
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that arrays come back read-only.

@@ -1,0 +1,77 @@
+"""What a kernel asks of its Gram in one call: diagonal, distances, gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import at_diagonal, derive, simplify
+from mercer.formula.nodes import ROOT
+from mercer.gram.operator import Gram
+from mercer.gram.prepare import dtype_for
+from mercer.gram.rows import as_rows, check_not_empty, count, matrix, numeric_inputs
+from mercer.gram.sides import Side, row_value
+from mercer.kernels.core import Kernel
+
+
+def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
+    """k(x, x) for every row of X."""
+    X = as_rows(X)
+    check_not_empty(X, "X")
+    formula = simplify(at_diagonal(kernel.lower(ROOT)))
+    matrices = {key: matrix(X, key, "X") for key in numeric_inputs(kernel.lower(ROOT))}
+    dtype = dtype_for([(X, matrices)])
+    side = Side(count(X), dtype, matrices, {}, raw=X)
+    return row_value(formula, side, X, "X")
+
+
+def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
+    """√(k(x,x) − 2k(x,z) + k(z,z)); in float64, because it cancels where x and z are close."""
+    k = kernel.lower(ROOT)
+    square = at_diagonal(k, "x") + at_diagonal(k, "z") - 2.0 * k
+    gram = Gram(square.plus().sqrt(), _widened(X), None if Z is None else _widened(Z))
+    values = gram.dense()
+    if Z is None:
+        np.fill_diagonal(values, 0.0)
+    return values.astype(np.float32) if _is_single(X) and (Z is None or _is_single(Z)) else values
+
+
+def _is_single(X: Any) -> bool:
+    if hasattr(X, "dtypes"):  # a DataFrame
+        return all(dtype == np.float32 for dtype in np.atleast_1d(X.dtypes))
+    return getattr(X, "dtype", None) == np.float32
+
+
+def _widened(X: Any) -> Any:
+    return X.astype(np.float64) if _is_single(X) else X
+
+
+def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
+    """‖φ(x) − φ̄‖ = √(k(x,x) − (2/N) Σᵢ k(x, xᵢ) + (1/N²) Σᵢⱼ k(xᵢ, xⱼ)), φ̄ the mean of the sample.
+
+    >>> from mercer import Linear, distance_to_mean
+    >>> distance_to_mean(Linear(), [[3.0, 4.0]], [[-1.0, 0.0], [1.0, 0.0]])
+    array([5.])
+    """
+    n = count(sample)
+    ones = np.full(n, 1.0 / n)
+    # In float64, as in `distance`: the three terms cancel where x is close to the mean.
+    single = _is_single(X) and _is_single(sample)
+    X, sample = _widened(X), _widened(sample)
+    own = diagonal(kernel, X)
+    cross = Gram(kernel, X, sample) @ ones
+    spread = float(ones @ (Gram(kernel, sample) @ ones))
+    values = np.sqrt(np.maximum(own - 2.0 * cross + spread, 0.0))
+    return values.astype(np.float32) if single else values
+
+
+def gradient(kernel: Kernel, X: Any, Z: Any = None) -> dict[str, np.ndarray]:
+    """∂k/∂p for every scalar parameter p that the formula names."""
+    formula = kernel.lower(ROOT)
+    named = {n.value[0]: n for n in formula.walk() if n.op == "param"}
+    result = {}
+    for path, node in named.items():
+        slope = derive(formula, node)
+        result[path] = Gram(slope, X, Z).dense()
+    return result
