@@ -310,5 +310,5 @@ def test_scores_that_overflow_are_reported():
     X = np.array([[1e37], [-1e37]])  # k = 1e148, each update adds rate * k
     gram, labels = Polynomial(4).gram(X), np.array([1, 0])
     walker = DualPerceptron(gram, labels, Rule(1, False, rate=1e170))
-    with pytest.raises(ValueError, match="overflow after 1 updates"), np.errstate(all="ignore"):
+    with pytest.raises(ValueError, match="overflow after"), np.errstate(all="ignore"):
         walker.walk(slice(0, 2))

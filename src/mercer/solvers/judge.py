@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._config import get_config
 from mercer.solvers.averaging import Follower
 from mercer.solvers.online import Journal, Tally
 from mercer.solvers.perceptron_rule import Rule
@@ -39,7 +40,8 @@ class Judge:
         self._done = 0
 
     def __call__(self) -> float:
-        step = max(1, PIECE // (8 * len(self.labels)))
+        room = min(PIECE, get_config().memory_bytes // 4)
+        step = max(1, room // (8 * len(self.labels)))
         while self._done < len(self.journal):
             new = slice(self._done, min(self._done + step, len(self.journal)))
             K = self.block(self.journal.positions[new])

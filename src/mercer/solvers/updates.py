@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._config import get_config
 from mercer.gram.operator import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.averaging import Follower
@@ -106,7 +107,8 @@ class Memory:
         if not len(self.names):
             return Follower(n, self.rule, "vote", start).scores(self.tally.visits)
         gram = Gram(kernel, X, self.points)
-        step = max(1, PANEL // (gram.dtype.itemsize * len(self.names)))
+        room = min(PANEL, get_config().memory_bytes // 4)
+        step = max(1, room // (gram.dtype.itemsize * len(self.names)))
         parts = []
         for at in range(0, n, step):
             rows = slice(at, min(at + step, n))
