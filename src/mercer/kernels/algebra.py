@@ -268,11 +268,12 @@ class PolynomialOf(Kernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         k = self.kernel.latex(x, z)
-        return " + ".join(
+        terms = [
             rf"{c:g} \left({k}\right)^{{{i}}}" if i else f"{c:g}"
             for i, c in enumerate(self.coefficients)
             if c
-        )
+        ]
+        return " + ".join(terms) or "0"
 
     def __repr__(self) -> str:
         return f"{bracket(self.kernel, ATOM)}.polynomial({list(self.coefficients)!r})"
@@ -424,9 +425,9 @@ class On(Kernel):
     def __post_init__(self) -> None:
         _as_kernel(self.kernel, "on")
         columns = self.columns
-        if isinstance(columns, slice):
-            raise TypeError("on(...) takes an index, a name or a list of them, not a slice")
         single = isinstance(columns, str) or _is_number(columns)
+        if not single and not hasattr(columns, "__iter__"):
+            raise TypeError(f"on(…) takes an index, a name or a list of them, not {columns!r:.80}")
         listed = [columns] if single else list(columns)
         if not listed:
             raise ValueError("on([]) selects no column")

@@ -131,6 +131,8 @@ class _Reader:
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.refuse(node, "uses **, which is not part of the language of kernels")
+            if keyword.arg in keywords:
+                raise self.refuse(node, f"gives {keyword.arg} twice")
             keywords[keyword.arg] = self.read(keyword.value, depth)
         if isinstance(node.func, ast.Name):
             target: Callable[..., Any] = find(node.func.id)
