@@ -7,6 +7,7 @@ themselves, shared by X and Z, so no two grams are ever confused and none has to
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -54,8 +55,22 @@ class Counts:
         return self.rare.shape[0], self.rare.shape[1] + self.common.shape[1]
 
     def __getitem__(self, index: Any) -> Counts:
+        if isinstance(index, slice) and index.indices(self.shape[0]) == (0, self.shape[0], 1):
+            return self  # and with it what is cached here: a solver asks for row after row
         weights = self.common_weights, self.rare_weights
         return Counts(self.common[index], self.rare[index], *weights)
+
+    @functools.cached_property
+    def weighted(self) -> Any:
+        """The rare counts times their weights."""
+        if (self.rare_weights == 1.0).all():
+            return self.rare
+        return self.rare.multiply(self.rare_weights[None, :]).tocsr()
+
+    @functools.cached_property
+    def by_feature(self) -> Any:
+        """The same, gram by gram."""
+        return self.weighted.tocsc()
 
 
 def number(keys: np.ndarray) -> tuple[np.ndarray, int]:
@@ -83,8 +98,9 @@ def count_grams(strings: Sequences, kinds: Iterable[Gapped]) -> Counts:
         # Where each window begins: its place among all windows, plus the letters skipped so far.
         skipped = np.repeat(strings.starts - pointers[:-1], windows)
         ids, known = _numbers(letters, skipped + np.arange(pointers[-1]), kind.offsets, base)
-        ones = np.ones(len(ids))
-        block = sparse.csr_array((ones, ids, pointers), shape=(len(windows), max(known, 1)))
+        small = np.int32 if len(ids) < 2**31 else np.int64
+        parts = (np.ones(len(ids)), ids.astype(small), pointers.astype(small))
+        block = sparse.csr_array(parts, shape=(len(windows), max(known, 1)))
         block.sum_duplicates()
         blocks.append(block)
         weights.append(np.full(block.shape[1], kind.weight))
@@ -121,12 +137,9 @@ def products(x: Counts, z: Counts) -> np.ndarray:
     """Σ over grams of weight · count in x · count in z, for all pairs."""
     from mercer.kernels.strings.loops import scatter_products
 
-    weighted = z.rare
-    if (z.rare_weights != 1.0).any():
-        weighted = z.rare.multiply(z.rare_weights[None, :]).tocsr()
-
     def body(rows: slice, columns: slice, out: np.ndarray) -> None:
-        left, right = x.rare[rows], weighted[columns].tocsc()
+        left = x.rare[rows]
+        right = z.by_feature if columns.start == 0 else z.weighted[columns].tocsc()
         scatter_products(
             left.indptr, left.indices, left.data, right.indptr, right.indices, right.data, out
         )
