@@ -84,6 +84,7 @@ _WHERE = {
     "mercer.store": ["load", "save"],
 }
 _MODULES = [
+    "data",
     "formula",
     "gram",
     "kernels",
