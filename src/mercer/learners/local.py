@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.formula.inputs import numeric
 from mercer.kernels import Precomputed, as_kernel
-from mercer.learners.smoothers import Estimate, SmoothingRegressor
-from mercer.solvers.local_polynomial import Basis, local_fits, polynomial_basis
+from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor
+from mercer.solvers.least_squares import Basis
+from mercer.solvers.local_polynomial import Fits, local_fits, polynomial_basis
 from mercer.solvers.weights import Weights, divide
 
 
@@ -80,16 +81,18 @@ class LocalLinearRegressor(SmoothingRegressor):
             return super()._examples(X, reset=reset)
         return validate_data(self, X, reset=reset, dtype=(np.float64, np.float32))
 
-    def _estimate(self, weights: Weights, queries: Any, spread: bool) -> Estimate:
-        fits = self._fits(weights, queries, spread)
+    def _estimate(
+        self, weights: Weights, queries: Any, sample: Sample, spread: bool = False
+    ) -> Estimate:
+        fits = self._fits(weights, queries, sample, spread)
         return Estimate(fits.value, fits.variance, fits.leverage, fits.far)
 
-    def _fits(self, weights: Weights, queries: Any, spread: bool) -> Any:
+    def _fits(self, weights: Weights, queries: Any, sample: Sample, spread: bool = False) -> Fits:
         if self.feature_map_ is None:
             basis = polynomial_basis(weights.Z, self.degree)
         else:
-            basis = Basis(at_x=self._features(queries), at_z=self._features(self.X_fit_))
-        return local_fits(weights, self.y_fit_, basis, self.sample_weight_, spread=spread)
+            basis = Basis(at_x=self._features(queries), at_z=self._features(sample.X))
+        return local_fits(weights, sample.y, basis, sample.weight, spread=spread)
 
     def _features(self, X: Any) -> np.ndarray:
         phi = self.feature_map_
@@ -110,7 +113,8 @@ class LocalLinearRegressor(SmoothingRegressor):
         h = self.bandwidth_
         weights = Weights(self._formula, divide(X, h), divide(self.X_fit_, h))
         columns = numeric(X).shape[1]
-        slopes = self._fits(weights, X, False).coefficients[:, 1 : 1 + columns]
+        sample = Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)
+        slopes = self._fits(weights, X, sample).coefficients[:, 1 : 1 + columns]
         slopes = slopes / np.broadcast_to(h, columns)[:, None]
         return np.asarray(slopes[:, :, 0] if self._one_output else slopes.transpose(0, 2, 1))
 

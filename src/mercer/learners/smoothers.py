@@ -13,9 +13,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from mercer.gram.rows import count
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, classes_of, encode, take, targets
-from mercer.selection.bandwidth import leave_one_out_bandwidth, rule_of_thumb
-from mercer.solvers.smoothing import left_out_share, weighted_means
-from mercer.solvers.weights import Own, Weights, divide
+from mercer.selection.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
+from mercer.solvers.smoothing import weighted_means
+from mercer.solvers.weights import Weights, divide
 
 #: Leave-one-out makes its sums about this often.
 EVALUATIONS = 25
@@ -32,6 +32,16 @@ class Estimate:
     far: np.ndarray
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Training examples: inputs, targets, weights; `group` maps more examples to these."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+    group: np.ndarray | None
+
+
 class Smoother(KernelLearner):
     """The base of smoothers: examples kept, a bandwidth chosen, weights made."""
 
@@ -39,9 +49,12 @@ class Smoother(KernelLearner):
     bandwidth: Any
     per_column: bool
 
-    def _estimate(self, weights: Weights, queries: Any, spread: bool) -> Estimate:
+    def _estimate(
+        self, weights: Weights, queries: Any, sample: Sample, spread: bool = False
+    ) -> Estimate:
         """What is fitted at each query; `queries` are the examples before division by h."""
-        raise NotImplementedError
+        found = weighted_means(weights, sample.y, sample.weight, spread=spread)
+        return Estimate(found.mean, found.variance, found.concentration, found.far)
 
     # --- fit -----------------------------------------------------------------------------
 
@@ -66,9 +79,9 @@ class Smoother(KernelLearner):
             X = take(X, places) if len(places) < n else X
         self.X_fit_ = places if isinstance(self.kernel_, Precomputed) else X
         self.y_fit_ = np.asarray(y, dtype=np.float64)
-        self._choose(X)
+        self._choose()
 
-    def _choose(self, X: Any) -> None:
+    def _choose(self) -> None:
         self.loo_error_ = np.nan
         given = self.bandwidth
         if not isinstance(given, str):
@@ -80,14 +93,15 @@ class Smoother(KernelLearner):
             # x/h has no meaning for strings, graphs or a given matrix: k is used as it is.
             self.bandwidth_ = 1.0
             return
+        everyone = self._without_copies()
         start = rule_of_thumb(
-            self.kernel_, X, per_column=self.per_column, sample_weight=self.sample_weight_
+            self.kernel_, everyone.X, per_column=self.per_column, sample_weight=everyone.weight
         )
         if given == "rule":
             self.bandwidth_ = start
             return
         choice = leave_one_out_bandwidth(
-            lambda h, rows: self._left_out(X, h, rows), self.y_fit_, start, self.sample_weight_
+            lambda h, rows: self._left_out(everyone, h, rows), everyone.y, start, everyone.weight
         )
         self.bandwidth_, self.loo_error_ = choice.bandwidth, choice.error
         self.bandwidths_tried_ = choice.tried
@@ -113,23 +127,33 @@ class Smoother(KernelLearner):
             )
         return h if h.ndim else float(h)
 
-    def _left_out(self, X: Any, h: Any, rows: np.ndarray) -> np.ndarray:
-        """The prediction of some training examples, each from all the others."""
-        scaled = divide(X, h)
-        own = Own(rows, left_out_share(self.sample_weight_, len(self.y_fit_))[rows])
-        everyone = len(rows) == count(X)
+    def _without_copies(self) -> Sample:
+        found = copies(self.X_fit_, self.y_fit_)
+        if found is None:
+            return Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)
+        first, group = found
+        weight = np.bincount(group, weights=self.sample_weight_).astype(np.float64)
+        return Sample(take(self.X_fit_, first), self.y_fit_[first], weight, group)
+
+    def _left_out(self, sample: Sample, h: Any, rows: np.ndarray) -> np.ndarray:
+        """The prediction of some examples, each from all the others."""
+        scaled = divide(sample.X, h)
+        everyone = len(rows) == count(sample.X)
         queries = scaled if everyone else take(scaled, rows)
-        Z = self.X_fit_ if isinstance(self.kernel_, Precomputed) else scaled
-        weights = Weights(self._formula, queries, Z, own, EVALUATIONS)
-        return self._estimate(weights, take(X, rows), spread=False).value
+        weights = Weights(self._formula, queries, scaled, rows, EVALUATIONS)
+        return self._estimate(weights, take(sample.X, rows), sample).value
 
     def leave_one_out(self) -> np.ndarray:
-        """The prediction of every training example from all the others, at the bandwidth found."""
+        """The prediction of every training example from all the others, at the bandwidth found.
+
+        Copies of an example (the same x, always with the same y) are left out together.
+        """
         check_is_fitted(self, "X_fit_")
         if isinstance(self.kernel_, Precomputed):
             raise TypeError("leave-one-out needs the training examples; a given matrix is not kept")
-        everyone = np.arange(count(self.X_fit_))
-        return self._shaped(self._left_out(self.X_fit_, self.bandwidth_, everyone))
+        sample = self._without_copies()
+        values = self._left_out(sample, self.bandwidth_, np.arange(count(sample.X)))
+        return self._shaped(values if sample.group is None else values[sample.group])
 
     # --- predict ---------------------------------------------------------------------------
 
@@ -148,7 +172,8 @@ class Smoother(KernelLearner):
         else:
             points = divide(self.X_fit_, self.bandwidth_)
             weights = Weights(self._formula, divide(X, self.bandwidth_), points)
-        found = self._estimate(weights, X, spread)
+        sample = Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)
+        found = self._estimate(weights, X, sample, spread)
         if found.far.any():
             warnings.warn(
                 f"{int(found.far.sum())} of {len(found.far)} examples are so far from all training "
@@ -223,7 +248,8 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
         Any k with k(x, z) ≥ 0; it need not be positive semi-definite.
     bandwidth : "loo", "rule", number or one per column
         h. "loo" minimises the exact leave-one-out error, "rule" is a rule of thumb. Kernels on
-        other things than vectors have no h.
+        other things than vectors have no h. Copies of an example (where the same x always comes
+        with the same y) are left out together: one of them would give the other away.
     per_column : bool
         Whether "loo" and "rule" choose one h for each column.
 
@@ -250,10 +276,6 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.per_column = per_column
-
-    def _estimate(self, weights: Weights, queries: Any, spread: bool) -> Estimate:
-        found = weighted_means(weights, self.y_fit_, self.sample_weight_, spread=spread)
-        return Estimate(found.mean, found.variance, found.concentration, found.far)
 
 
 class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
@@ -285,10 +307,6 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
         indicators = np.eye(len(self.classes_))[encode(y, self.classes_)]
         self._keep(X, indicators, sample_weight)
         return self
-
-    def _estimate(self, weights: Weights, queries: Any, spread: bool) -> Estimate:
-        found = weighted_means(weights, self.y_fit_, self.sample_weight_, spread=spread)
-        return Estimate(found.mean, found.variance, found.concentration, found.far)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The share of each class in the weights at each row."""

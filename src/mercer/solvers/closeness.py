@@ -12,8 +12,9 @@ import numpy as np
 
 from mercer.formula import Formula, evaluate
 from mercer.formula.nodes import statistics
-from mercer.formula.profile import log2_of
+from mercer.formula.profile import DISTANCES, log2_of
 from mercer.gram.rows import count
+from mercer.kernels import Precomputed
 from mercer.solvers.examples import take
 from mercer.solvers.neighbours import Neighbours, Ranking, linear_part
 from mercer.solvers.weights import on_host
@@ -45,27 +46,27 @@ def check_votes(values: np.ndarray) -> np.ndarray:
 
 def distances(rank: Ranking, X: Any, Z: Any, found: Neighbours) -> np.ndarray:
     """‖φ(x) − φ(z)‖ of every query and its neighbours."""
-    known = rank.diagonal is not None and only(rank.kernel, rank.statistic)
+    known = rank.statistic.op in DISTANCES and only(rank.kernel, rank.statistic)
     if rank.offset is None and (known or rank.kernel_is_linear):
         return profile_distance(rank, found.value / rank.scale)
-    if rank.diagonal is None:
-        raise _no_distance()
-    if rank.offset is None:
-        own = np.full(count(X), rank.diagonal[0])
-    else:
-        try:
-            own = on_host(rank.kernel, X, None).diagonal().astype(np.float64)
-        except ValueError:
-            raise _no_distance() from None
+    own = own_similarity(rank, X)
+    assert rank.diagonal is not None
     values = _similarities(rank, X, Z, found)
     return np.sqrt(np.maximum(own[:, None] - 2.0 * values + rank.diagonal[found.index], 0.0))
 
 
-def _no_distance() -> ValueError:
-    return ValueError(
-        "distances need k(x, x), which a precomputed matrix of new rows does not hold; "
-        "return_distance=False gives the neighbours"
-    )
+def own_similarity(rank: Ranking, X: Any) -> np.ndarray:
+    """k(x, x) of every query. New rows of a given matrix do not hold it: then it must be the same
+    for all training examples, and is taken to be the same for the new ones."""
+    leaves = [n.value[0] for n in statistics(rank.kernel) if n.op == "opaque"]
+    if not any(isinstance(leaf, Precomputed) for leaf in leaves):
+        return on_host(rank.kernel, X, None).diagonal().astype(np.float64)
+    if rank.diagonal is None or np.ptp(rank.diagonal) > 0:
+        raise ValueError(
+            "distances need k(x, x), which a precomputed matrix of new rows does not hold; "
+            "return_distance=False gives the neighbours"
+        )
+    return np.full(count(X), rank.diagonal[0])
 
 
 def profile_distance(rank: Ranking, statistic: np.ndarray) -> np.ndarray:

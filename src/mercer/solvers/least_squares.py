@@ -111,7 +111,7 @@ class WeightedLeastSquares:
         m, peak = self.basis.monomials, peak_of(weights.formula)
         if weights.own is None or m is None or peak is None:
             return None
-        place = weights.own.column
+        place = weights.own
         v, t = peak * self.v[place], self.t[place]
         width = m.total + self.outputs * m.size
         terms = np.zeros((len(place), width + self.squares * self.outputs))

@@ -9,9 +9,8 @@ import numpy as np
 
 from mercer.formula.profile import DISTANCES
 from mercer.gram.operator import Gram
-from mercer.gram.rows import count
 from mercer.gram.tiles import Scratch, Tiling, sweep
-from mercer.solvers.closeness import only, profile_distance, profile_value
+from mercer.solvers.closeness import only, own_similarity, profile_distance, profile_value
 from mercer.solvers.neighbours import Ranking
 from mercer.solvers.weights import on_host
 
@@ -46,14 +45,8 @@ def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None 
         statistic = value**2 if rank.by_distance else -value
         distance, similarity = profile_distance(rank, statistic), profile_value(rank, statistic)
     else:
-        if rank.diagonal is None:
-            raise ValueError(
-                "a radius needs k(x, x), which a precomputed matrix of new rows does not hold; "
-                "n_neighbors works"
-            )
-        gram = on_host(rank.kernel, X, Z)
-        same = np.ptp(rank.diagonal) == 0
-        k_xx = np.full(count(X), rank.diagonal[0]) if same else _own(rank, X)
+        gram, k_xx = on_host(rank.kernel, X, Z), own_similarity(rank, X)
+        assert rank.diagonal is not None
         rows, index, value = _collect(gram, 2.0, -rank.diagonal, k_xx - radius**2, own)
         distance = np.sqrt(np.maximum(k_xx[rows] - value, 0.0))
         similarity = 0.5 * (value + rank.diagonal[index])
@@ -65,16 +58,6 @@ def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None 
 
 def _by_profile(rank: Ranking) -> bool:
     return only(rank.kernel, rank.statistic) or rank.kernel_is_linear
-
-
-def _own(rank: Ranking, X: Any) -> np.ndarray:
-    try:
-        return on_host(rank.kernel, X, None).diagonal().astype(np.float64)
-    except ValueError:
-        raise ValueError(
-            "a radius needs k(x, x), which a precomputed matrix of new rows does not hold; "
-            "n_neighbors works"
-        ) from None
 
 
 def _statistic_at(rank: Ranking, radius: float) -> float:

@@ -84,7 +84,7 @@ def _on_the_line(
     sums, doubtful = panels.interpolate(at_nodes)
     if own_terms is not None and weights.own is not None:
         before = sums[:, 0].copy()
-        sums -= (1.0 - weights.own.factor)[:, None] * own_terms
+        sums -= own_terms
         doubtful |= ~(sums[:, 0] > LEFT * before)
     return sums, np.flatnonzero(doubtful)
 
@@ -150,7 +150,7 @@ def own_terms(weights: Weights, V: np.ndarray) -> np.ndarray | None:
     if weights.own is None:
         return None
     peak = peak_of(weights.formula)
-    return None if peak is None else peak * V[weights.own.column]
+    return None if peak is None else peak * V[weights.own]
 
 
 def peak_of(formula: Formula) -> float | None:
@@ -186,22 +186,6 @@ def closest(weights: Weights, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
     if weights.own is not None:
         place = np.full(len(v), -1)
         place[counted] = np.arange(len(counted))
-        own = np.where(weights.own.factor[rows] > 0, -1, place[weights.own.column[rows]])
-        if len(counted) == 1:
-            own = None
+        own = place[weights.own[rows]] if len(counted) > 1 else None
     found = nearest(ranking(weights.formula, Z), take(weights.X, rows), Z, 1, own)
     return counted[found.index[:, 0]]
-
-
-def left_out_share(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
-    """What stays of an example's weight on itself when it is left out.
-
-    Whole-number sample weights are counts, and one of the copies is left out; other weights are
-    importances, and the whole example is.
-    """
-    if sample_weight is None:
-        return np.zeros(n)
-    w = np.asarray(sample_weight, dtype=np.float64)
-    if not (w == np.round(w)).all():
-        return np.zeros(n)
-    return np.asarray(np.maximum(w - 1.0, 0.0) / np.maximum(w, 1.0))

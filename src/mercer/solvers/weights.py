@@ -6,7 +6,7 @@ it means the same for every kernel. Three things keep the weights usable where K
 * a tile that lies wholly out of k's reach is skipped (`solvers.compact`);
 * a row whose weights would underflow is computed relative to its largest weight, from log₂ k
   (`careful`), so that the weights of a Gaussian never all vanish;
-* the weight of an example on itself can be scaled or dropped (`own`), for leave-one-out.
+* the weight of an example on itself can be dropped (`own`), for leave-one-out.
 """
 
 from __future__ import annotations
@@ -59,21 +59,11 @@ def divide(X: Any, bandwidth: Any) -> Any:
     return rows / h.astype(rows.dtype)
 
 
-@dataclass(frozen=True)
-class Own:
-    """Which training example each query is, and by how much its weight on itself is scaled."""
-
-    column: np.ndarray
-    factor: np.ndarray
-
-    def take(self, index: np.ndarray) -> Own:
-        return Own(self.column[index], self.factor[index])
-
-
 @dataclass(frozen=True, eq=False)
 class Weights:
     """w(x, z) for queries X and training examples Z, both divided by h already.
 
+    `own[i]`: the training example that query i is, and that does not count for it (leave-one-out).
     `repeats`: how often such sums will be made, which decides whether compiling pays.
 
     >>> import numpy as np
@@ -86,7 +76,7 @@ class Weights:
     formula: Formula
     X: Any
     Z: Any
-    own: Own | None = None
+    own: np.ndarray | None = None
     repeats: int = 1
 
     @property
@@ -132,7 +122,7 @@ class Weights:
 
     def at(self, rows: np.ndarray) -> Weights:
         """The same for some of the queries."""
-        own = None if self.own is None else self.own.take(rows)
+        own = None if self.own is None else self.own[rows]
         return type(self)(self.formula, take(self.X, rows), self.Z, own, self.repeats)
 
     def careful(self, rows: np.ndarray) -> Relative | None:
@@ -177,20 +167,17 @@ class Weights:
             if not self._certain:
                 _check_sign(w, self.gram.kernel)
             if own is not None:
-                at, factor = own.column[rows] - columns.start, own.factor[rows]
-                here = np.flatnonzero((at >= 0) & (at < shape[1]))
-                w[here, at[here]] *= factor[here].astype(dtype)
+                _set(w, own[rows] - columns.start, 0.0)
             body(rows, columns, w)
 
         sweep(self._tiling, tile, "weights")
 
-    def _sorted_own(self) -> Own | None:
+    def _sorted_own(self) -> np.ndarray | None:
         if self.own is None or self.near is None:
             return self.own
         place = np.empty(self.shape[1], dtype=np.intp)
         place[self.near.columns] = np.arange(self.shape[1])
-        own = self.own.take(self.near.rows)
-        return Own(place[own.column], own.factor)
+        return place[self.own[self.near.rows]]
 
 
 class Relative(Weights):
@@ -230,9 +217,7 @@ class Relative(Weights):
             with np.errstate(divide="ignore"):
                 engine.fill(rows, columns, logs, scratch)
                 if own is not None:
-                    at, factor = own.column[rows] - columns.start, own.factor[rows]
-                    here = np.flatnonzero((at >= 0) & (at < shape[1]))
-                    logs[here, at[here]] += np.log2(factor[here])
+                    _set(logs, own[rows] - columns.start, -np.inf)
             body(rows, columns, logs)
 
         threads = get_config().n_threads if self.shape[0] * self.shape[1] > 100_000 else 1
@@ -252,6 +237,12 @@ def on_host(formula: Formula, X: Any, Z: Any) -> Gram:
     """The Gram whose tiles are walked here, whichever device is configured for products."""
     with config(device="cpu"):
         return Gram(formula, X, Z)
+
+
+def _set(tile: np.ndarray, column: np.ndarray, value: float) -> None:
+    """tile[i, column[i]] = value, for the columns that the tile holds."""
+    here = np.flatnonzero((column >= 0) & (column < tile.shape[1]))
+    tile[here, column[here]] = value
 
 
 def _check_sign(w: np.ndarray, kernel: Any) -> None:
