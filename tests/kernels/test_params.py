@@ -1,0 +1,207 @@
+"""Parameters, names and LaTeX; kernels as scikit-learn sees them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mercer
+from mercer import Anova, Bilinear, Gaussian, Laplacian, Linear, Matern, Polynomial, Wendland
+from mercer.kernels import Kernel, leaves, parse
+
+
+def test_parameters_have_nested_names() -> None:
+    k = 0.5 * Gaussian(2.0) + Polynomial(3).on([0])
+    params = k.get_params()
+    assert params["left__factor"] == 0.5
+    assert params["left__kernel__sigma"] == 2.0
+    assert params["right__kernel__degree"] == 3
+    assert params["right__columns"] == (0,)
+    assert set(k.get_params(deep=False)) == {"left", "right"}
+
+
+def test_set_params_gives_a_new_kernel() -> None:
+    k = Gaussian(2.0) + Linear()
+    changed = k.set_params(left__sigma=3.0)
+    assert changed == Gaussian(3.0) + Linear()
+    assert k == Gaussian(2.0) + Linear()
+    assert k.set_params() is k
+    assert k.set_params(left=Polynomial(2), left__offset=1.0) == Polynomial(2, 1.0) + Linear()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"sigma": 1.0}, "Sum has no parameter 'sigma'; it has ['left', 'right']"),
+        ({"left__width": 1.0}, "Gaussian has no parameter 'width'"),
+        ({"left__sigma__x": 1.0}, "'sigma' of Gaussian has no parts"),
+        ({"left__sigma": -1.0}, "sigma must be positive"),
+    ],
+)
+def test_set_params_says_what_there_is(params, message) -> None:
+    with pytest.raises(ValueError) as told:
+        (Gaussian() + Linear()).set_params(**params)
+    assert message in str(told.value)
+
+
+def test_arrays_are_read_only_everywhere() -> None:
+    given = np.array([1.0, 2.0])
+    k = Gaussian(given)
+    given[0] = 9.0
+    assert k == Gaussian([1.0, 2.0])
+    for other in (k, copy.deepcopy(k), pickle.loads(pickle.dumps(k)), clone(k)):
+        with pytest.raises(ValueError, match="read-only"):
+            other.sigma[0] = 5.0
+    with pytest.raises(ValueError, match="read-only"):
+        Bilinear(np.eye(2)).A[0, 0] = 5.0
+
+
+def test_hashes_are_stable_and_equal_after_a_round_trip() -> None:
+    k = 0.5 * Gaussian([1.0, 2.0]).on(["a", "b"]) + Bilinear(np.eye(2)).normalized()
+    again = pickle.loads(pickle.dumps(k))
+    assert again is not k
+    assert again == k
+    assert hash(again) == hash(k)
+    assert {k: 1}[again] == 1
+
+
+BAD_VALUES = [
+    (lambda: Gaussian(0), ValueError, "sigma must be positive, got 0.0"),
+    (lambda: Gaussian(-1), ValueError, "sigma must be positive"),
+    (lambda: Gaussian(np.nan), ValueError, "sigma must be finite"),
+    (lambda: Gaussian(np.inf), ValueError, "sigma must be finite"),
+    (lambda: Gaussian("1"), TypeError, "sigma must be a number or one per column, got '1'"),
+    (lambda: Gaussian(1j), TypeError, "sigma must be a number"),
+    (lambda: Gaussian(None), TypeError, "sigma must be a number"),
+    (lambda: Gaussian([1.0, -1.0]), ValueError, "sigma must be positive"),
+    (lambda: Gaussian([[1.0]]), ValueError, "one sigma per column is a 1-D list"),
+    (lambda: Gaussian([]), ValueError, "one sigma per column is a 1-D list"),
+    (lambda: Gaussian(["a"]), TypeError, "sigma must be a number or one per column"),
+    (lambda: Gaussian.from_gamma(0), ValueError, "gamma must be positive"),
+    (lambda: Gaussian.from_gamma(np.inf), ValueError, "gamma must be positive and finite"),
+    (lambda: Gaussian.from_gamma("a"), TypeError, "gamma must be a number"),
+    (lambda: Polynomial(0), ValueError, "degree must be an integer ≥ 1, got 0"),
+    (lambda: Polynomial(2.5), ValueError, "degree must be an integer ≥ 1, got 2.5"),
+    (lambda: Polynomial(np.nan), ValueError, "degree must be an integer"),
+    (lambda: Polynomial(np.inf), ValueError, "degree must be an integer"),
+    (lambda: Polynomial("2"), TypeError, "degree must be an integer, got str"),
+    (lambda: Polynomial(True), TypeError, "degree must be an integer, got bool"),
+    (lambda: Polynomial(2, np.inf), ValueError, "offset must be finite"),
+    (lambda: Laplacian(-1), ValueError, "rate must be positive"),
+    (lambda: Laplacian(norm=3), ValueError, "norm must be 1, 2 or inf, got 3"),
+    (lambda: Matern(1.0), ValueError, "nu must be 0.5, 1.5 or 2.5, got 1.0"),
+    (lambda: Matern(length=0), ValueError, "length must be positive"),
+    (lambda: Wendland(4), ValueError, "smoothness must be one of 0, …, 3, got 4"),
+    (lambda: mercer.ArcCosine(3), ValueError, "order must be one of 0, …, 2, got 3"),
+    (lambda: mercer.BSpline(-1), ValueError, "degree must be an integer ≥ 0"),
+    (lambda: mercer.BSpline(1, width=0), ValueError, "width must be positive"),
+    (lambda: mercer.Periodic(0), ValueError, "period must be positive"),
+    (lambda: mercer.ChiSquared(0), ValueError, "gamma must be positive"),
+    (lambda: mercer.RationalQuadratic(0), ValueError, "alpha must be positive"),
+    (lambda: mercer.Uniform(-1), ValueError, "width must be positive"),
+    (lambda: mercer.Sigmoid(np.nan), ValueError, "eta must be finite"),
+    (lambda: mercer.Constant("a"), TypeError, "value must be a number, got str"),
+    (lambda: Anova(0), ValueError, "degree must be an integer ≥ 1"),
+    (lambda: Bilinear([[1, 2], [3, 4]]), ValueError, "symmetric matrix"),
+    (lambda: Bilinear([[1, 2]]), ValueError, "square matrix, got shape (1, 2)"),
+    (lambda: Bilinear([1, 2]), ValueError, "square matrix, got shape (2,)"),
+    (lambda: Bilinear(np.empty((0, 0))), ValueError, "square matrix"),
+    (lambda: Bilinear([[np.nan]]), ValueError, "NaN or infinite"),
+    (lambda: Bilinear([["a"]]), TypeError, "real numbers"),
+    (lambda: Bilinear([[1j]]), TypeError, "real numbers"),
+    (lambda: 2 * "a" * Linear(), TypeError, ""),
+    (lambda: np.inf * Linear(), ValueError, "factor must be finite"),
+    (lambda: Linear() ** 1.5, ValueError, "degree must be an integer ≥ 1, got 1.5"),
+    (lambda: Linear() ** -1, ValueError, "degree must be an integer ≥ 1"),
+    (lambda: Linear() / 0, ValueError, "divided by 0"),
+    (lambda: Linear().polynomial([]), ValueError, "at least one coefficient"),
+    (lambda: Linear().polynomial(3), TypeError, "a list of coefficients"),
+    (lambda: Linear().polynomial("12"), TypeError, "a list of coefficients"),
+    (lambda: Linear().polynomial([1, np.nan]), ValueError, "finite numbers"),
+    (lambda: Linear().polynomial([1, "a"]), ValueError, "finite numbers"),
+    (lambda: Linear().warp(3), TypeError, "a function of rows, a transformer or a registered name"),
+    (lambda: Linear().warp("nothing"), ValueError, "no function is registered as 'nothing'"),
+    (lambda: Linear().reweight(3), TypeError, "reweight takes a function of rows"),
+    (lambda: Linear().on([]), ValueError, "selects no column"),
+    (lambda: Linear().on(slice(2)), TypeError, "an index, a name or a list of them"),
+    (lambda: Linear().on(None), TypeError, "an index, a name or a list of them"),
+    (lambda: Linear().on([0.5]), TypeError, "a column is an index or a name, got 0.5"),
+    (lambda: Linear().on([np.nan]), TypeError, "a column is an index or a name"),
+    (lambda: Linear().on([True]), TypeError, "a column is an index or a name"),
+    (lambda: mercer.Similarity(3), TypeError, "Similarity takes a function"),
+    (lambda: mercer.FromFeatures(3), TypeError, "FromFeatures takes a function"),
+    (lambda: mercer.kernels.Sum(Linear(), 1), TypeError, "Sum needs a Kernel, got int"),
+    (lambda: mercer.kernels.Product(1, Linear()), TypeError, "Product needs a Kernel"),
+    (lambda: mercer.kernels.Exp("linear()"), TypeError, "exp needs a Kernel, got str"),
+    (lambda: mercer.kernels.Normalized(None), TypeError, "normalized needs a Kernel"),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "message"), BAD_VALUES, ids=range(len(BAD_VALUES)))
+def test_impossible_values_are_refused(make, kind, message) -> None:
+    with pytest.raises(kind) as told:
+        make()
+    assert message in str(told.value)
+
+
+def test_text_shows_what_differs_from_the_defaults() -> None:
+    assert repr(Gaussian()) == "Gaussian()"
+    assert repr(Gaussian(2)) == "Gaussian(sigma=2.0)"
+    assert repr(Gaussian([1, 2])) == "Gaussian(sigma=[1.0, 2.0])"
+    assert repr(Polynomial(3)) == "Polynomial(degree=3)"
+    assert repr(Linear() - 2 * Gaussian()) == "Linear() - 2.0 * Gaussian()"
+    assert repr(Linear() - (Gaussian() + 1)) == "Linear() - (Gaussian() + Constant())"
+    assert repr((Linear() + 1) ** 2 * Gaussian()) == "(Linear() + Constant()) ** 2 * Gaussian()"
+    assert repr(2 * (Linear() * Gaussian())) == "2.0 * (Linear() * Gaussian())"
+    assert repr(Linear().warp(np.tanh)) == "Linear().warp(tanh)"
+    assert repr(Linear().warp("tanh").on("age")) == "Linear().warp('tanh').on('age')"
+    assert repr(mercer.Similarity(max, blocks=True)) == "Similarity(max, blocks=True)"
+    assert repr(mercer.FromFeatures("square")) == "FromFeatures('square')"
+
+
+LATEX = {
+    "linear()": r"x \cdot z",
+    "polynomial(3, offset=1)": r"\left(x \cdot z + 1\right)^{3}",
+    "gaussian(2)": r"\exp\left(-\|x - z\|^2 / 8\right)",
+    "gaussian([1, 2])": r"\exp\left(-\sum_j (x_j - z_j)^2 / (2\sigma_j^2)\right)",
+    "laplacian(norm=1)": r"\exp\left(-1 \|x - z\|_1\right)",
+    "2*linear()": r"2 \, x \cdot z",
+    "linear()*(linear() + 1)": r"x \cdot z \cdot \left(x \cdot z + 1\right)",
+    "linear().on(['a'])": r"x_{a} \cdot z_{a}",
+    "linear().warp('tanh')": r"\varphi(x) \cdot \varphi(z)",
+    "epanechnikov(2)": r"\left(1 - \tfrac{\|x - z\|}{2}^2\right)_+",
+}
+
+
+@pytest.mark.parametrize("text", LATEX)
+def test_latex(text: str) -> None:
+    assert parse(text).latex() == LATEX[text]
+
+
+def test_a_notebook_shows_the_formula() -> None:
+    assert (Linear() + 1)._repr_latex_() == r"$k(x, z) = x \cdot z + 1$"
+
+
+def test_every_leaf_is_a_frozen_dataclass_of_the_package() -> None:
+    for cls in leaves():
+        assert issubclass(cls, Kernel)
+        assert cls.__dataclass_params__.frozen, cls
+        assert cls.__doc__
+        assert not cls.__dataclass_params__.eq, f"{cls}: equality is by parameters, in Kernel"
+
+
+def test_kernels_know_when_they_depend_on_the_difference_only() -> None:
+    for text in ("gaussian()", "gaussian([1, 2])", "laplacian(norm=1)", "bspline(3)", "periodic()"):
+        assert parse(text).stationary(), text
+    for text in ("linear()", "gaussian() + linear()", "chi_squared()", "gaussian().warp('tanh')"):
+        assert not parse(text).stationary(), text
+    for text in ("gaussian()", "matern() + 2*wendland()", "rational_quadratic()"):
+        assert parse(text).radial(), text
+    for text in ("gaussian([1, 2])", "gaussian().on(0)", "laplacian(norm=1)", "linear()"):
+        assert not parse(text).radial(), text
+    assert not mercer.Similarity(max).stationary()
+    assert not mercer.Similarity(max).radial()
