@@ -114,7 +114,7 @@ def test_broken_files_are_named(tmp_path, name, content, target, message):
 
 def test_other_mistakes_are_named(tmp_path):
     write(tmp_path / "table.csv", "a,b\n1,2\n")
-    with pytest.raises(DataError, match="Did you mean 'table.csv'"):
+    with pytest.raises(DataError, match=r"Did you mean 'table\.csv'"):
         data.load(tmp_path / "tabel.csv")
     with pytest.raises(DataError, match="folder"):
         data.load(tmp_path, format="csv")
