@@ -1,0 +1,151 @@
+"""Any kernel on images made to forget how they lie: by the best, or by the mean, over motions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels.claims import Claim, closed_under
+from mercer.kernels.core import Kernel
+from mercer.kernels.images.pixels import checked_shape, moved, read_images, shape_of
+from mercer.kernels.opaque import OpaqueKernel
+
+
+class _OverMotions(OpaqueKernel):
+    """k from the base kernel on moved images; the state is n × motions × pixels."""
+
+    base: Kernel
+    shape: tuple[int, int] | None
+
+    def _motions(self, shape: tuple[int, int]) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        name = type(self).__name__
+        if not isinstance(self.base, Kernel):
+            raise TypeError(f"{name}: base must be a Kernel, got {type(self.base).__name__}")
+        self._set("shape", checked_shape(self.shape, name))
+        self._set("symmetric", _is_symmetric(self.base))
+
+    def _make_numbers(self, name: str) -> None:
+        values = getattr(self, name)
+        try:
+            values = tuple(float(v) for v in values)
+        except (TypeError, ValueError):
+            values = ()
+        if not values or not np.isfinite(values).all():
+            who = type(self).__name__
+            raise ValueError(f"{who}: {name} must be finite numbers, got {getattr(self, name)!r}")
+        self._set(name, values)
+
+    def prepare(self, X: Any) -> np.ndarray:
+        shape = shape_of(X, self.shape)
+        rows = read_images(X, shape)
+        moves = [rows @ motion.T for motion in self._motions(shape)]
+        return np.stack(moves, axis=1).astype(rows.dtype)
+
+    def diag_of(self, state: np.ndarray) -> np.ndarray:
+        return np.array([self.block(x[None], x[None])[0, 0] for x in state])
+
+    def bytes_per_pair(self) -> int:
+        return 24
+
+
+def _is_symmetric(kernel: Kernel) -> bool:
+    return kernel.symmetric and all(_is_symmetric(child) for _, child in kernel.children())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RotationInvariant(_OverMotions):
+    """k(x, z) = max over angles a, b of base(x turned by a, z turned by b).
+
+    The similarity s' of lecture 003: the best that the rotation lines of both images can do. It is
+    hard to compute (all pairs of angles), it allows large changes (a 6 becomes a 9), and a maximum
+    of kernels is no kernel in general: `mercer.prove` refutes it. `angles` are degrees.
+
+    >>> import numpy as np
+    >>> from mercer import Linear, RotationInvariant
+    >>> bar = np.zeros((5, 5)); bar[2] = 1
+    >>> Linear()([bar.ravel()], [bar.T.ravel()])
+    array([[1.]])
+    >>> RotationInvariant(Linear(), [0, 90])([bar], [bar.T])
+    array([[5.]])
+    """
+
+    base: Kernel
+    angles: tuple[float, ...] = (0.0, 90.0, 180.0, 270.0)
+    shape: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        self._make_numbers("angles")
+        self._check()
+
+    def _motions(self, shape: tuple[int, int]) -> Iterator[Any]:
+        return (moved(shape, angle) for angle in self.angles)
+
+    def block(self, state_x: np.ndarray, state_z: np.ndarray) -> np.ndarray:
+        result = np.full((len(state_x), len(state_z)), -np.inf)
+        for a in range(state_x.shape[1]):
+            for b in range(state_z.shape[1]):
+                np.maximum(result, self.base(state_x[:, a], state_z[:, b]), out=result)
+        return result
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        because = "the larger of two kernels need not be one"
+        return Claim(None, "maximum over transformations", self, because)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\max_{{a, b}} {self.base.latex(f'r_a({x})', f'r_b({z})')}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Jittered(_OverMotions):
+    """k(x, z) = mean over motions s, t of base(s(x), t(z)).
+
+    Averaging over all motions of both images (Haar integration, where they are a group) keeps a
+    kernel a kernel: φ(x) is the mean of the base's features over all versions of x. The motions
+    are all shifts by up to `shifts` pixels in both directions, after each rotation by `angles`
+    (degrees).
+
+    >>> import numpy as np
+    >>> from mercer import Gaussian, Jittered
+    >>> dot = np.zeros((5, 5)); dot[2, 2] = 1
+    >>> near = np.roll(dot, 1, axis=1)
+    >>> k = Jittered(Gaussian(0.5), shifts=1)
+    >>> k.normalized()([dot], [near]) > Gaussian(0.5)([dot.ravel()], [near.ravel()])
+    array([[ True]])
+    >>> bool(k.prove())
+    True
+    """
+
+    base: Kernel
+    shifts: int = 1
+    angles: tuple[float, ...] = (0.0,)
+    shape: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        self._make_integer("shifts", 0)
+        self._make_numbers("angles")
+        self._check()
+
+    def _motions(self, shape: tuple[int, int]) -> Iterator[Any]:
+        steps = range(-self.shifts, self.shifts + 1)
+        return (moved(shape, a, dy, dx) for a in self.angles for dy in steps for dx in steps)
+
+    def block(self, state_x: np.ndarray, state_z: np.ndarray) -> np.ndarray:
+        result = np.zeros((len(state_x), len(state_z)))
+        for s in range(state_x.shape[1]):
+            for t in range(state_z.shape[1]):
+                result += self.base(state_x[:, s], state_z[:, t])
+        return result / (state_x.shape[1] * state_z.shape[1])
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        because = "φ(x) = mean of φ_base over all motions of x"
+        parts = [self.base.claim(n_features)]
+        return closed_under(self, "mean over transformations", parts, because)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"\langle {self.base.latex(f's({x})', f't({z})')} \rangle_{{s, t}}"
