@@ -96,6 +96,7 @@ _MODULES = [
     "kernels",
     "learners",
     "maps",
+    "plot",
     "proof",
     "selection",
     "solvers",
