@@ -120,6 +120,7 @@ def test_a_vote_without_a_single_mistake():
     model = KernelPerceptron(Linear(), averaging="vote", **options).fit(X, y)
     assert model.n_mistakes_ == 0
     assert model.n_visits_ == 2
+    assert not model.converged_  # the rest of the epoch was not seen
     assert model.mistakes_.size == model.support_.size == 0
     np.testing.assert_array_equal(model.decision_function(X), [-1, -1, -1])
     np.testing.assert_array_equal(model.predict(X), [0, 0, 0])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from mercer.kernels import Gaussian, Linear, Polynomial, Precomputed
+from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from mercer.solvers.budget import Store
 from mercer.solvers.online import Schedule, run
 from mercer.solvers.perceptron import DualPerceptron
@@ -312,3 +312,21 @@ def test_scores_that_overflow_are_reported():
     walker = DualPerceptron(gram, labels, Rule(1, False, rate=1e170))
     with pytest.raises(ValueError, match="overflow after"), np.errstate(all="ignore"):
         walker.walk(slice(0, 2))
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(2, offset=1.0), Laplacian(1.0, norm=1)], ids=repr)
+def test_compiled_loops_make_the_same_updates(kernel, monkeypatch):
+    """What large sets get: a compiled epilogue, and no tile at all where all is one loop."""
+    from mercer.gram import plan
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    labels = rng.integers(0, 3, size=300)
+    made = []
+    for least in (plan.COMPILE_WORK, 0):
+        monkeypatch.setattr(plan, "COMPILE_WORK", least)
+        walker = DualPerceptron(kernel.gram(X), labels, Rule(3, True), block=64, leaf=16)
+        assert (walker._log.compiled is not None) == (least == 0)
+        run(walker, Schedule(300, 2))
+        made.append(walker.journal.positions.copy())
+    np.testing.assert_array_equal(made[0], made[1])
