@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.gram.device import make_gram
 from mercer.gram.operator import Gram
 from mercer.gram.rows import count
 from mercer.kernels import Kernel, Precomputed, as_kernel
@@ -52,8 +53,10 @@ class KernelExpansion:
         if not len(self.coef):
             shape = (count(X), *self.coef.shape[1:])
             return np.zeros(shape, dtype=self.coef.dtype) + self.intercept
-        values = Gram(self.kernel, X, self.points) @ self.coef
-        return values + np.asarray(self.intercept, dtype=values.dtype)
+        values = make_gram(self.kernel, X, self.points) @ self.coef
+        if isinstance(values, np.ndarray):
+            return values + np.asarray(self.intercept, dtype=values.dtype)
+        return values + values.new_tensor(self.intercept)  # a tensor stays where it is
 
     def pruned(self, tolerance: float = 0.0) -> KernelExpansion:
         """Without the points whose coefficients are all zero (or at most `tolerance`)."""

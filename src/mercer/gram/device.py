@@ -1,4 +1,8 @@
-"""Which engine: the input picks it, or ``config(device=…)`` does."""
+"""Which engine: the input picks it, or ``config(device=…)`` does.
+
+Kernels, lazy Grams and expansions come through here. Solvers walk K on the CPU: they make their
+`Gram` themselves.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,18 @@ import warnings
 from typing import Any
 
 from mercer._config import get_config
+from mercer.gram.operator import Gram
 
 _told: set[str] = set()
+
+
+def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
+    """K on the engine this data belongs to."""
+    if on_device(kernel, X):
+        from mercer.gram.torch_engine import DeviceGram
+
+        return DeviceGram(kernel, X, Z)
+    return Gram(kernel, X, Z)
 
 
 def on_device(kernel: Any, X: Any) -> bool:

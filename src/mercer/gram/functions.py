@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer.formula import at_diagonal, derive, simplify
 from mercer.formula.nodes import ROOT
+from mercer.gram.device import make_gram
 from mercer.gram.operator import Gram
 from mercer.gram.prepare import dtype_for
 from mercer.gram.rows import as_rows, check_not_empty, count, matrix, numeric_inputs
@@ -30,7 +31,7 @@ def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
     """√(k(x,x) − 2k(x,z) + k(z,z)); in float64, because it cancels where x and z are close."""
     k = kernel.lower(ROOT)
     square = at_diagonal(k, "x") + at_diagonal(k, "z") - 2.0 * k
-    gram = Gram(square.plus().sqrt(), _widened(X), None if Z is None else _widened(Z))
+    gram = make_gram(square.plus().sqrt(), _widened(X), None if Z is None else _widened(Z))
     values = gram.dense()
     if Z is None:
         np.fill_diagonal(values, 0.0)
@@ -73,5 +74,5 @@ def gradient(kernel: Kernel, X: Any, Z: Any = None) -> dict[str, np.ndarray]:
     result = {}
     for path, node in named.items():
         slope = derive(formula, node)
-        result[path] = Gram(slope, X, Z).dense()
+        result[path] = make_gram(slope, X, Z).dense()
     return result

@@ -10,7 +10,6 @@ import numpy as np
 from mercer._config import get_config, show_bytes
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input
-from mercer.gram.device import on_device
 from mercer.gram.growing import GrowingColumns
 from mercer.gram.numpy_engine import NumpyEngine
 from mercer.gram.plan import Plan, make_plan
@@ -36,13 +35,6 @@ class Gram:
 
     #: The function k(x, z) may depend on the order of its arguments here.
     _swapped = False
-
-    def __new__(cls, kernel: Kernel | Formula, X: Any, Z: Any = None) -> Gram:
-        if cls is Gram and on_device(kernel, X):
-            from mercer.gram.torch_engine import DeviceGram
-
-            return object.__new__(DeviceGram)
-        return object.__new__(cls)
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel = kernel

@@ -75,7 +75,8 @@ class DeviceGram(Gram):
         self.formula = simplify(kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel)
         self.precision = get_config().precision
         self._as_tensor = isinstance(X, torch.Tensor)
-        x, z = to_device(X, "X"), None if Z is None else to_device(Z, "Z")
+        x = to_device(X, "X")
+        z = None if Z is None else to_device(Z, "Z", x)
         if z is not None and (z.device != x.device or z.dtype != x.dtype):
             raise ValueError(
                 f"X is {x.dtype} on {x.device} and Z is {z.dtype} on {z.device}: they must agree"
@@ -296,14 +297,17 @@ def _host(tensor: torch.Tensor) -> np.ndarray:
     return tensor.cpu().numpy()
 
 
-def to_device(X: Any, name: str) -> torch.Tensor:
-    """A validated 2-D floating tensor: where it is, or on the configured device."""
+def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Tensor:
+    """A validated 2-D floating tensor: where it is, beside another one, or where settings say."""
     if not isinstance(X, torch.Tensor):
         from mercer.formula.inputs import is_sparse, numeric
 
         rows = numeric(X)
         rows = rows.toarray() if is_sparse(rows) else rows
-        X = torch.as_tensor(np.ascontiguousarray(rows), device=get_config().device)
+        if beside is None:
+            X = torch.as_tensor(np.ascontiguousarray(rows), device=get_config().device)
+        else:
+            X = torch.as_tensor(rows).to(device=beside.device, dtype=beside.dtype)
     if X.ndim != 2:
         raise ValueError(
             f"expected a 2-D tensor (rows, columns), {name} has shape {tuple(X.shape)}"

@@ -76,9 +76,9 @@ class Kernel:
 
     def gram(self, X: Any, Z: Any = None) -> Gram:
         """The lazy Gram operator: nothing is computed until asked for."""
-        from mercer.gram.operator import Gram
+        from mercer.gram.device import make_gram
 
-        return Gram(self, X, Z)
+        return make_gram(self, X, Z)
 
     def diag(self, X: Any) -> np.ndarray:
         """k(x, x) for every row, without the matrix."""
