@@ -71,7 +71,7 @@ def test_little_memory_gives_the_same_optimum(kind, noisy):
 
 
 def test_no_room_for_a_single_row_of_k(noisy):
-    X, t, signs = noisy
+    X, _, signs = noisy
     problem, panels = c_svc(signs[:600], np.ones(600)), RowPanels(Gaussian(1.5).gram(X[:600]))
     tight = solve(panels, problem, Options(), Workspace(4 * 8 * 10 * 10))
     assert tight.converged
@@ -79,7 +79,7 @@ def test_no_room_for_a_single_row_of_k(noisy):
 
 
 def test_rows_at_rest_leave_a_large_working_set(monkeypatch, noisy):
-    X, t, signs = noisy
+    X, _, signs = noisy
     problem, panels = c_svc(signs, np.ones(1500)), RowPanels(Gaussian(1.5).gram(X))
     whole = solve(panels, problem, Options(tol=1e-4))
     monkeypatch.setattr(working_set, "LARGE", 100)
@@ -89,23 +89,23 @@ def test_rows_at_rest_leave_a_large_working_set(monkeypatch, noisy):
 
 
 def test_threads_change_nothing(noisy):
-    X, t, signs = noisy
+    X, _, signs = noisy
     problem, panels = c_svc(signs, np.ones(1500)), RowPanels(Gaussian(1.5).gram(X))
     one = solve(panels, problem, Options())
     two = solve(panels, problem, Options(threads=2))
     np.testing.assert_allclose(one.a, two.a, atol=1e-10)
 
 
-def test_the_sample_saves_rows(monkeypatch, noisy):
+def test_the_sample_saves_rows(noisy):
     """Rows of K that never look like support vectors are never computed."""
-    X, t, signs = noisy
+    X, _, _ = noisy
     easy = np.where(X[:, 0] > 0, 1, -1)
     found = solve(RowPanels(Gaussian(2.0).gram(X)), c_svc(easy, np.full(1500, 10.0)), Options())
     assert found.rows_computed < 600
 
 
 def test_a_solution_resumes_without_a_step(noisy):
-    X, t, signs = noisy
+    X, _, signs = noisy
     problem, panels = c_svc(signs, np.ones(1500)), RowPanels(Gaussian(1.5).gram(X))
     found = solve(panels, problem, Options())
     again = resume(panels, problem, found.a, Options())
@@ -114,7 +114,7 @@ def test_a_solution_resumes_without_a_step(noisy):
 
 
 def test_the_limit_counts_the_steps_of_the_sample_too(noisy):
-    X, t, signs = noisy
+    X, _, signs = noisy
     problem, panels = c_svc(signs, np.ones(1500)), RowPanels(Gaussian(1.5).gram(X))
     for limit in (1, 50, 400):
         found = solve(panels, problem, Options(max_iter=limit))
@@ -123,7 +123,7 @@ def test_the_limit_counts_the_steps_of_the_sample_too(noisy):
 
 
 def test_a_stop_leaves_a_feasible_point(noisy):
-    X, t, signs = noisy
+    X, _, signs = noisy
     panels, calls = RowPanels(Gaussian(1.5).gram(X)), []
 
     def stopped():
@@ -137,14 +137,14 @@ def test_a_stop_leaves_a_feasible_point(noisy):
 
 
 def test_rounding_ends_a_float32_problem(noisy):
-    X, t, signs = noisy
+    X, _, signs = noisy
     panels = RowPanels(Gaussian(1.5).gram(X.astype(np.float32)))
     found = solve(panels, c_svc(signs, np.full(1500, 100.0)), Options(tol=1e-14, max_iter=10**6))
     assert found.gap < 1e-2
 
 
 def test_many_problems_in_threads_and_progress(noisy):
-    X, t, signs = noisy
+    X, _, signs = noisy
     gram = Gaussian(1.5).gram(X)
     parts = [np.arange(0, 400), np.arange(300, 1100), np.arange(1000, 1500)]
     problems = [c_svc(signs[rows], np.ones(len(rows))) for rows in parts]
@@ -161,7 +161,7 @@ def test_many_problems_in_threads_and_progress(noisy):
 
 
 def test_an_error_in_one_problem_ends_all(noisy):
-    X, t, signs = noisy
+    X, _, _ = noisy
 
     def broken(panels, options, room):
         raise ZeroDivisionError("broken")
@@ -172,7 +172,7 @@ def test_an_error_in_one_problem_ends_all(noisy):
 
 
 def test_too_little_memory_says_how_much_is_needed(noisy):
-    X, t, signs = noisy
+    X, _, _ = noisy
     tasks = [Task(np.arange(1500), lambda *args: None)]
     with mercer.config(memory="1MB"), pytest.raises(MemoryError, match=r"needs .* MB"):
         solve_all(Gaussian().gram(X), tasks, 1e-3, -1, "test")
@@ -199,3 +199,33 @@ def test_the_certificate_is_checked_by_hand():
     assert weights[signs < 0].sum() == pytest.approx(-1.0)
     assert np.linalg.norm(weights @ X) == pytest.approx(error.distance, abs=1e-6)
     assert error.distance < 1e-5
+
+
+def test_newton_steps_on_free_variables_spare_most_of_smo(monkeypatch):
+    """A long narrow valley: few features, a large C."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    signs = np.where(X[:, 0] + rng.normal(size=400) > 0, 1, -1)
+    problem, panels = c_svc(signs, np.full(400, 300.0)), RowPanels(mercer.Linear().gram(X))
+    found = solve(panels, problem, Options(tol=1e-4))
+    monkeypatch.setattr(working_set, "NEWTON", 0)
+    plain = solve(panels, problem, Options(tol=1e-4))
+    assert found.converged
+    assert found.objective == pytest.approx(plain.objective, rel=1e-7)
+    assert found.n_iter < plain.n_iter / 3
+    np.testing.assert_allclose(found.a.sum(), 0.0, atol=1e-8)
+
+
+def test_newton_steps_with_two_sides_and_groups(monkeypatch, noisy):
+    monkeypatch.setattr(working_set, "BURST", 200)
+    monkeypatch.setattr(working_set, "STEPS", 0)
+    monkeypatch.setattr(working_set, "NEWTON", 1e6)
+    X, t, signs = noisy
+    for kind in PROBLEMS:
+        problem = PROBLEMS[kind](t[:300], signs[:300])
+        found = solve(RowPanels(Gaussian(1.5).gram(X[:300])), problem, Options(tol=1e-6))
+        assert found.converged
+        assert gap_of(problem, found.a, Gaussian(1.5)(X[:300])) <= 1.01e-6
+        start = np.zeros(found.a.shape) if problem.start is None else problem.start
+        for members in problem.members():
+            assert found.a[members].sum() == pytest.approx(start[members].sum(), abs=1e-9)

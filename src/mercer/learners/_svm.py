@@ -32,6 +32,7 @@ class SupportVectorBase(KernelLearner):
     expansion_: KernelExpansion
     support_: np.ndarray
     support_vectors_: Any
+    shape_fit_: tuple[int, ...]
 
     # --- fitting ----------------------------------------------------------------------------
 
@@ -106,7 +107,7 @@ def plain(problem: Quadratic, rows: np.ndarray, start: np.ndarray | None = None)
 def positive(name: str, value: Any, why: str, infinite: bool = False) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, not {value!r}")
-    if not value > 0 or (not infinite and not math.isfinite(value)):
+    if not float(value) > 0 or (not infinite and not math.isfinite(value)):
         raise ValueError(f"{name} must be positive, not {value!r}: {why}")
     return float(value)
 
@@ -114,7 +115,7 @@ def positive(name: str, value: Any, why: str, infinite: bool = False) -> float:
 def share(nu: Any) -> float:
     if isinstance(nu, bool) or not isinstance(nu, Real):
         raise TypeError(f"nu must be a number, not {nu!r}")
-    if not 0 < nu <= 1:
+    if not 0 < float(nu) <= 1:
         raise ValueError(f"nu must lie in (0, 1], not {nu!r}: it bounds a share of the examples")
     return float(nu)
 

@@ -20,7 +20,7 @@ from mercer.learners._votes import one_against_rest, pair_votes
 from mercer.maps._checks import one_of
 from mercer.solvers.hard_margin import hard_margin
 from mercer.solvers.many import Task
-from mercer.solvers.quadratic import Quadratic, c_svc, nu_svc
+from mercer.solvers.quadratic import Quadratic, c_svc, carried, nu_svc
 from mercer.solvers.working_set import Solution
 
 
@@ -113,7 +113,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         """Solve one problem for each pair of classes."""
         C = positive("C", self.C, "it is the price of slack", infinite=True)
         self._check_shape()
-        before = (getattr(self, "_solved", None), getattr(self, "classes_", None))
+        old, known = getattr(self, "_solved", []), getattr(self, "classes_", None)
         X, y = self._start(X, y, labels=True)
         weights = weights_of(sample_weight, X)
         self.classes_ = classes_of(y[weights > 0], type(self).__name__)
@@ -125,10 +125,10 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         weights = weights * np.where(places < 0, 0.0, self.class_weight_[places])
         pairs = list(combinations(range(len(self.classes_)), 2))
         problems = [_Pair(i, j, places, weights, C, self.nu) for i, j in pairs]
-        if self.warm_start and before[1] is not None and np.array_equal(before[1], self.classes_):
-            for pair, old in zip(problems, before[0], strict=True):
-                pair.follow(old)
-        if C == math.inf and getattr(X, "dtype", None) == np.float32:
+        if self.warm_start and known is not None and np.array_equal(known, self.classes_):
+            for pair, before in zip(problems, old, strict=True):
+                pair.follow(before)
+        if math.isinf(C) and getattr(X, "dtype", None) == np.float32:
             X = X.astype(np.float64)  # the nearest points of close hulls need the digits
         found = self._solve(X, [pair.task() for pair in problems])
         for pair, solution in zip(problems, found, strict=True):
@@ -229,14 +229,11 @@ class _Pair:
         self.start: np.ndarray | None = None
 
     def follow(self, old: _Pair) -> None:
-        """Start from the solution for another C, scaled to it: it stays feasible."""
+        """Start from the solution for another C."""
         if self.nu is not None or old.nu is not None or not math.isfinite(old.C * self.C):
             return
-        same = np.array_equal(self.rows, old.rows) and np.array_equal(self.signs, old.signs)
-        if same and np.array_equal(self.weights, old.weights):
-            # At a bound exactly where it was at one.
-            scaled = np.abs(old.coef) / (old.C * old.weights) * (self.C * self.weights)
-            self.start = (self.signs * np.minimum(scaled, self.C * self.weights))[None]
+        if np.array_equal(self.rows, old.rows) and np.array_equal(self.signs, old.signs):
+            self.start = carried(old.coef[None], old.problem(), self.problem())
 
     def problem(self) -> Quadratic:
         if self.nu is not None:
@@ -244,7 +241,7 @@ class _Pair:
         return c_svc(self.signs, self.C * self.weights)
 
     def task(self) -> Task:
-        if self.nu is None and self.C == math.inf:
+        if self.nu is None and math.isinf(self.C):
             signs = self.signs
             return Task(self.rows, lambda panels, o, room: hard_margin(panels, signs, o, room))
         return plain(self.problem(), self.rows, self.start)

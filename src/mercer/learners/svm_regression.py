@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.kernels import Gaussian
 from mercer.learners._svm import SupportVectorBase, plain, positive, share, weights_of
 from mercer.maps._checks import nonnegative
-from mercer.solvers.quadratic import epsilon_svr, nu_svr, one_class
+from mercer.solvers.quadratic import Quadratic, carried, epsilon_svr, nu_svr, one_class
 
 
 class KernelSVR(RegressorMixin, SupportVectorBase):
@@ -49,7 +49,8 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
     >>> from mercer import Linear
     >>> from mercer.learners import KernelSVR
     >>> X = np.arange(5.0).reshape(-1, 1)
-    >>> KernelSVR(Linear(), C=100.0, epsilon=0.0).fit(X, 2 * X.ravel() + 1).predict([[10.0]]).round(3)
+    >>> model = KernelSVR(Linear(), C=100.0, epsilon=0.0).fit(X, 2 * X.ravel() + 1)
+    >>> model.predict([[10.0]]).round(3)
     array([21.])
     """
 
@@ -86,7 +87,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
             problem = epsilon_svr(y[rows], bounds, epsilon)
         else:
             problem = nu_svr(y[rows], bounds, nu)
-        (found,) = self._solve(X, [plain(problem, rows, self._previous(rows, bounds, nu))])
+        (found,) = self._solve(X, [plain(problem, rows, self._previous(rows, problem))])
         # Two groups meet at b ± ε, one at b.
         b = float(found.thresholds.mean())
         if nu is not None:
@@ -100,21 +101,17 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         self.epsilon_ = epsilon
         self.slack_ = np.full(len(y), np.nan)
         self.slack_[rows] = np.maximum(0.0, np.abs(y[rows] - found.image - b) - epsilon)
-        self._solved = (rows, bounds, found.a) if nu is None else None
+        self._solved = (rows, problem, found.a)
         return self
 
-    def _previous(self, rows: np.ndarray, bounds: np.ndarray, nu: float | None) -> Any:
-        """The last solution scaled to this C, where only C has changed."""
+    def _previous(self, rows: np.ndarray, problem: Quadratic) -> np.ndarray | None:
+        """The last solution as a start, where the examples are the same and the sums are zero."""
         old = getattr(self, "_solved", None)
-        if not self.warm_start or old is None or nu is not None:
+        if not self.warm_start or old is None or not np.array_equal(old[0], rows):
             return None
-        before, limits, a = old
-        if not np.array_equal(before, rows):
+        if problem.start is not None or old[1].start is not None:
             return None
-        ratio = bounds / limits
-        if not np.allclose(ratio, ratio[0], rtol=1e-12):
-            return None
-        return np.clip(a / limits * bounds, -bounds, bounds)
+        return carried(old[2], old[1], problem)
 
     def predict(self, X: Any) -> np.ndarray:
         """f(x)."""
@@ -129,7 +126,7 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
     kernel : Kernel, str, callable or "precomputed"
         k, by default Gaussian(sigma=1).
     nu : float
-        In (0, 1]: an upper bound on the share of outliers, a lower bound on that of support vectors.
+        In (0, 1]: an upper bound on the share of outliers, a lower one on that of support vectors.
     tol, max_iter
         As in `KernelSVC`.
 

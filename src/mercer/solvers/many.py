@@ -81,18 +81,25 @@ def solve_all(
 def _wait(work: Callable[[], None], threads: int, stop: threading.Event) -> bool:
     """Workers compute and this thread waits: Ctrl-C reaches it, and never a half-made step."""
     interrupted = False
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         jobs = [pool.submit(copy_context().run, work) for _ in range(threads)]
-        left = set(jobs)
-        while left:
+        while True:
             try:
                 # Short waits: a signal is dealt with when this thread runs.
-                left = wait(left, timeout=0.2).not_done
+                while wait(jobs, timeout=0.2).not_done:
+                    pass
+                break
             except KeyboardInterrupt:
+                if interrupted:
+                    raise  # asked twice: leave at once
                 interrupted = True
                 stop.set()
-        for job in jobs:
-            job.result()
+    finally:
+        stop.set()
+        pool.shutdown(wait=False)
+    for job in jobs:
+        job.result()
     return interrupted
 
 

@@ -66,6 +66,25 @@ def pour(lower: np.ndarray, upper: np.ndarray, total: float) -> np.ndarray:
     return np.where(full[:-1] >= abs(total), 0.0, level) * (1.0 if total >= 0 else -1.0)
 
 
+def carried(a: np.ndarray, old: Quadratic, new: Quadratic) -> np.ndarray:
+    """The solution of one problem as a start for the next: other bounds, the same Σ a = 0.
+
+    What was at a bound goes to the new one, the rest stays; then the heavier sign gives way.
+    """
+    a = np.where((old.upper > 0) & (a >= old.upper), new.upper, a)
+    a = np.where((old.lower < 0) & (a <= old.lower), new.lower, a)
+    a = np.clip(a, new.lower, new.upper)
+    surplus = float(a.sum())
+    heavy = a * surplus > 0
+    free = heavy & (a > new.lower) & (a < new.upper)
+    for part in (free, heavy):
+        weight = abs(float(a[part].sum()))
+        if weight >= abs(surplus) > 0:
+            a[part] *= 1 - abs(surplus) / weight
+            break
+    return a
+
+
 def c_svc(signs: np.ndarray, bounds: np.ndarray) -> Quadratic:
     """min ½‖w‖² + Σ Cᵢ max(0, 1 − yᵢf(xᵢ)):  c = −y,  a between 0 and yC,  Σ a = 0."""
     lower, upper = np.where(signs > 0, 0.0, -bounds), np.where(signs > 0, bounds, 0.0)
@@ -118,7 +137,7 @@ def one_class(weights: np.ndarray, nu: float) -> Quadratic:
 def nearest_points(signs: np.ndarray) -> Quadratic:
     """The nearest points of the two convex hulls: Σ a = 1 and −1 on the classes, no upper bound.
 
-    Its answer, scaled to margin 1, is the hard-margin machine; distance 0 proves that there is none.
+    Its answer, scaled to margin 1, is the hard margin; distance 0 proves that there is none.
     """
     start = np.zeros(len(signs))
     start[np.argmax(signs > 0)], start[np.argmax(signs < 0)] = 1.0, -1.0

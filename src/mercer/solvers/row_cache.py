@@ -99,6 +99,7 @@ class Block:
     def __init__(self, panels: RowPanels, workspace: Workspace, most: int) -> None:
         self._panels, self._workspace, self._most = panels, workspace, most
         self._size = 0
+        self.K = np.empty((0, 0), dtype=panels.dtype)
         self.rows = np.empty(0, dtype=np.intp)
 
     def __len__(self) -> int:

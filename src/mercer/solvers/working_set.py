@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.gram.panels import RowPanels
+from mercer.solvers.free_newton import newton
 from mercer.solvers.quadratic import Quadratic, pour
 from mercer.solvers.row_cache import Block, RowCache, Workspace
 from mercer.solvers.smo import smo
@@ -35,7 +36,13 @@ LARGE = 4000
 #: How far a round closes the gap of W, relative to the gap over all rows.
 INNER = 0.05
 #: Steps of SMO between two looks at Ctrl-C and the limit.
-BURST = 20_000
+BURST = 5_000
+#: A round takes at most this many steps for each row of W; then those at rest leave it.
+STEPS = 4
+#: … and Newton steps on free variables may take as many operations as SMO, of so many each.
+NEWTON = 8
+#: At rest is what is pushed against its bound by this share of the gap.
+REST = 0.1
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,7 @@ class _Decomposition:
         self.a = np.zeros(problem.linear.shape) if problem.start is None else problem.start.copy()
         self.inside = np.zeros(n, dtype=bool)
         self.n_iter = 0
+        self.slow = False
         net = self.a.sum(axis=0)
         support = np.flatnonzero(net)
         free = ((self.a > problem.lower) & (self.a < problem.upper)).any(axis=0)
@@ -165,7 +173,7 @@ class _Decomposition:
             if done or options.stopped() or self._spent():
                 break
             new = self._violators()
-            self._make_room(len(new))
+            self._make_room(len(new), gap)
             new = new[: self.most - len(self.block)]
             self._enter(new)
             steps = self._improve(max(0.5 * options.tol, INNER * gap))
@@ -211,13 +219,14 @@ class _Decomposition:
         mixed = np.concatenate(found)[np.argsort(turns, kind="stable")]
         return mixed[np.sort(np.unique(mixed, return_index=True)[1])]
 
-    def _make_room(self, needed: int) -> None:
-        """Rows at rest (pushed against a bound) leave a large W; the oldest a full one."""
-        if len(self.block) <= LARGE and len(self.block) + needed <= self.most:
+    def _make_room(self, needed: int, gap: float) -> None:
+        """Rows at rest (pushed against a bound) leave a large W or a slow one, the oldest a full one."""
+        if not self.slow and len(self.block) <= LARGE and len(self.block) + needed <= self.most:
             return
-        rows = self.block.rows
+        rows, near = self.block.rows, REST * gap
         up, low, excess = self.up[:, rows], self.low[:, rows], self.excess[:, rows]
-        stay = ((up & (excess > 0)) | (low & (excess < 0)) | (up & low)).any(axis=0)
+        busy = (up & (excess > -near)) | (low & (excess < near)) | (up & low)
+        stay: np.ndarray = np.logical_or.reduce(busy, axis=0)
         surplus = int(stay.sum()) + needed - self.most
         if surplus > 0:
             # Half of W at most: the pair that violates most is always among the new rows.
@@ -237,13 +246,19 @@ class _Decomposition:
         rows, options, total = self.block.rows, self.options, 0
         before = self.a[:, rows]
         state = self.block.state(self.problem, self.a, self.image, self.groups)
-        while not options.stopped() and not self._spent():
+        limit = max(BURST, STEPS * len(rows))
+        self.slow = False
+        while not self.slow and not options.stopped() and not self._spent():
             left = BURST if options.max_iter < 0 else options.max_iter - self.n_iter
-            steps, gap = smo(*state, tol, min(BURST, left))
+            steps, gap = smo(*state, tol, min(BURST, left))  # type: ignore[call-arg]
             total += steps
             self.n_iter += steps
             if steps < BURST or gap <= tol:
                 break
+            self.slow = total >= limit
+        if self.slow:
+            K, _, f, mine, lower, upper, up, low = state
+            newton(K, f, mine, lower, upper, up, low, NEWTON * total * len(rows))
         after = state[3]
         self.a[:, rows] = after
         change = (after - before).sum(axis=0)
