@@ -1,0 +1,197 @@
+"""float32 within 1e-5 and float64 within 1e-12 of the largest entry, where it is hard.
+
+The references are differences of rows in extended precision, nothing of the library's own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import mercer
+from mercer import Gaussian, Laplacian, Linear, Periodic, Polynomial
+
+LIMIT = {"float32": 1e-5, "float64": 1e-12}
+RNG = np.random.default_rng(11)
+
+
+def gaps(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    return X.astype(np.longdouble)[:, None, :] - Z.astype(np.longdouble)[None, :, :]
+
+
+def near_rows(center: np.ndarray, columns: int, spread: float = 1.0) -> np.ndarray:
+    """Rows around centres, with exact and near duplicates among them."""
+    X = center + spread * RNG.normal(size=(len(center), columns)) / np.sqrt(columns)
+    X[5] = X[4]
+    X[7] = X[6] + 1e-3 * spread * RNG.normal(size=columns)
+    X[9] = np.nextafter(X[8], np.inf)
+    return X
+
+
+def far(n: int, columns: int) -> np.ndarray:
+    return near_rows(np.full((n, 1), 1e4), columns)
+
+
+def clusters(n: int, columns: int) -> np.ndarray:
+    return near_rows(1e4 * (np.arange(n) % 2)[:, None], columns)
+
+
+def cube(n: int, columns: int) -> np.ndarray:
+    X = RNG.uniform(size=(n, columns))
+    for i in range(0, n - 1, 2):  # partners at about a standard deviation of 0.01
+        X[i + 1] = X[i] + 0.01 * RNG.normal(size=columns) / np.sqrt(columns)
+    return X
+
+
+HARD = {"far": far, "clusters": clusters, "cube": cube}
+
+
+def distance_kernels(place: str, columns: int):
+    """Kernels of the difference with their values; on the cube at σ = 0.01."""
+    s = 0.01 if place == "cube" else 1.0
+    sigmas = s * np.linspace(0.5, 2.0, columns) * np.sqrt(columns)
+
+    def squared(g):
+        return (g**2).sum(-1)
+
+    return [
+        (Gaussian(s), lambda g: np.exp(-squared(g) / (2 * s**2))),
+        (Gaussian(sigmas), lambda g: np.exp(-squared(g / sigmas) / 2)),
+        (Laplacian(1 / s), lambda g: np.exp(-np.sqrt(squared(g)) / s)),
+        (Laplacian(0.2 / s, norm=1), lambda g: np.exp(-0.2 * np.abs(g).sum(-1) / s)),
+        (Laplacian(1 / s, norm="inf"), lambda g: np.exp(-np.abs(g).max(-1) / s)),
+        (mercer.Matern(0.5, s), lambda g: np.exp(-np.sqrt(squared(g)) / s)),
+        (
+            mercer.Matern(1.5, s),
+            lambda g: (1 + np.sqrt(3 * squared(g)) / s) * np.exp(-np.sqrt(3 * squared(g)) / s),
+        ),
+        (mercer.RationalQuadratic(0.7, s), lambda g: (1 + squared(g) / (1.4 * s**2)) ** -0.7),
+        (mercer.Epanechnikov(2 * s), lambda g: np.maximum(1 - squared(g) / (4 * s**2), 0)),
+        (
+            mercer.Wendland(0, 3 * s),
+            lambda g: np.maximum(1 - np.sqrt(squared(g)) / (3 * s), 0) ** 2,
+        ),
+        (mercer.BSpline(1, 3 * s), lambda g: np.maximum(1 - np.abs(g) / (3 * s), 0).prod(-1)),
+        (
+            Periodic(1.3 * s, np.sqrt(columns)),
+            lambda g: np.exp(-2 * (np.sin(np.pi * g / (1.3 * s)) ** 2).sum(-1) / columns),
+        ),
+        (
+            0.5 * Gaussian(s) + Laplacian(1 / s) * Gaussian(2 * s),
+            lambda g: (
+                0.5 * np.exp(-squared(g) / (2 * s**2))
+                + np.exp(-np.sqrt(squared(g)) / s - squared(g) / (8 * s**2))
+            ),
+        ),
+    ]
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+@pytest.mark.parametrize("place", HARD)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_distances_where_they_cancel(dtype, place, columns) -> None:
+    X = HARD[place](100, columns).astype(dtype)
+    Z = X[:60].copy()  # not the same object: no diagonal is known here
+    G = gaps(X, Z)
+    V = RNG.normal(size=60).astype(dtype)
+    for k, f in distance_kernels(place, columns):
+        expected = f(G).astype(float)
+        limit = LIMIT[dtype]
+        if dtype == "float64" and place != "cube" and isinstance(k, Periodic):
+            limit = 1e-10  # the phase itself, 10⁴ periods on, has no more digits in float64
+        elif (
+            dtype == "float64"
+            and place != "cube"
+            and isinstance(getattr(k, "sigma", 0), np.ndarray)
+        ):
+            limit = 4e-12  # nor has x / σ, 10⁴ from the origin
+        value = k(X, Z)
+        assert value.dtype == dtype
+        error = np.abs(value - expected).max() / expected.max()
+        assert error <= limit, f"{k}: {error:.1e}"
+        square = k(X)
+        error = np.abs(square[:, :60] - expected).max() / expected.max()
+        assert error <= limit, f"{k}, square: {error:.1e}"
+        assert (square == square.T).all()
+        product = np.abs(k.gram(X, Z) @ V - expected @ V).max() / (expected @ np.abs(V)).max()
+        assert product <= limit, f"{k}, product: {product:.1e}"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_near_duplicates_under_the_laplacian(dtype) -> None:
+    """√s has no slope at 0: distances of 1e-6 of the norm must come out right."""
+    X = far(80, 30).astype(dtype)
+    X[40:] = X[:40] + (1e-2 * RNG.normal(size=(40, 30))).astype(dtype)
+    expected = np.exp(-np.sqrt((gaps(X, X) ** 2).sum(-1))).astype(float)
+    assert np.abs(Laplacian()(X) - expected).max() <= LIMIT[dtype]
+    assert np.abs(Laplacian()(sparse.csr_matrix(X)) - expected).max() <= LIMIT[dtype]
+
+
+@pytest.mark.parametrize("place", ["far", "clusters"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sparse_rows_cancel_too(dtype, place) -> None:
+    X = HARD[place](70, 25).astype(dtype)
+    X[:, ::3] = 0
+    expected = np.exp(-(gaps(X, X) ** 2).sum(-1) / 2).astype(float)
+    S = sparse.csr_matrix(X)
+    for value in (Gaussian()(S), Gaussian()(S, S), Gaussian()(X, S), Gaussian()(S, X)):
+        assert value.dtype == dtype
+        assert np.abs(value - expected).max() <= LIMIT[dtype]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("text", ["linear()", "polynomial(3, offset=1)", "cosine()", "tanimoto()"])
+def test_products_far_from_the_origin(text, dtype) -> None:
+    X = far(50, 20).astype(dtype)
+    wide = X.astype(np.longdouble)
+    d = wide @ wide.T
+    n = np.diag(d)
+    expected = {
+        "linear()": d,
+        "polynomial(3, offset=1)": (d + 1) ** 3,
+        "cosine()": d / np.sqrt(np.outer(n, n)),
+        "tanimoto()": d / (n[:, None] + n[None, :] - d),
+    }[text].astype(float)
+    value = mercer.parse(text)(X)
+    assert np.abs(value - expected).max() <= LIMIT[dtype] * expected.max()
+
+
+def test_a_centred_product_serves_its_neighbours_too() -> None:
+    """One product for ‖x − z‖² and x·z: the shift that centring needs is put back."""
+    X = (20 + RNG.normal(size=(120, 40))).astype(np.float32)
+    k = Gaussian(8.0) + 1e-3 * Linear() + 1e-6 * Polynomial(2)
+    G = k.gram(X)
+    assert [s.kind for s in G.program.sources] == ["product"]
+    assert any(m.center for m in G.program.methods.values())
+    wide = X.astype(float)
+    d = wide @ wide.T
+    expected = np.exp(-(gaps(X, X) ** 2).sum(-1) / 128).astype(float) + 1e-3 * d + 1e-6 * d**2
+    assert np.abs(G.dense() - expected).max() <= 1e-5 * expected.max()
+
+
+def test_the_method_follows_the_data() -> None:
+    def kinds(k, X):
+        return [s.kind for s in k.gram(X).program.sources]
+
+    wide = RNG.normal(size=(100, 40))
+    assert kinds(Gaussian(8.0), wide[:, :3]) == ["direct"]  # few columns
+    assert kinds(Gaussian(8.0), wide[:5]) == ["direct"]  # little work
+    assert kinds(Gaussian(8.0), wide.astype(np.float32)) == ["product"]
+    assert kinds(Gaussian(0.01), wide.astype(np.float32)) == ["repaired"]
+    assert kinds(Laplacian(), wide) == ["repaired"]
+    assert kinds(mercer.Uniform(8.0), wide) == ["repaired"]
+    huge = (1e25 * wide).astype(np.float32)
+    assert kinds(Gaussian(8.0), huge) == ["direct"]
+    np.testing.assert_array_equal(Gaussian(8.0)(huge), np.eye(100))
+    with pytest.raises(ValueError, match="overflows float32"):
+        Gaussian()(sparse.csr_matrix(huge))
+
+
+def test_the_diagonal_is_exact() -> None:
+    X = (1e3 + RNG.normal(size=(90, 30))).astype(np.float32)
+    for k in (Gaussian(0.1), Laplacian(), mercer.Matern(2.5, 0.1), Gaussian(5.0)):
+        G = k.gram(X)
+        assert (np.diag(G.dense()) == 1).all()
+        assert (np.diag(G.block(np.arange(90), np.arange(90))) == 1).all()
+        assert (G.diagonal() == 1).all()

@@ -1,0 +1,86 @@
+"""Numbers too large for the dtype are an error that says so, never inf or NaN in K."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer import Gaussian, Intersection, Linear, Polynomial
+from mercer.kernels import Kernel, parse
+
+X = np.full((4, 3), 1e3)
+SMALL = np.full((2, 3), 1.0)
+
+OVER_SINGLE = [
+    "polynomial(20)",
+    "polynomial(20).normalized()",
+    "polynomial(20) + gaussian()",
+    "1e38*polynomial(2)",
+    "linear().exp()",
+    "intersection()**20",
+    "(100*gaussian()).exp()",
+    "polynomial(20).reweight('inverse_norm')",
+]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+@pytest.mark.parametrize("text", OVER_SINGLE)
+def test_float32_overflow(text: str, form) -> None:
+    k = parse(text)
+    rows = form(X.astype(np.float32))
+    for call in (lambda: k(rows), lambda: k(rows, rows), lambda: k.gram(rows, rows) @ np.ones(4)):
+        with pytest.raises(ValueError, match="k overflows") as told:
+            call()
+        assert "float32" in str(told.value)
+        assert "scale the data" in str(told.value)
+
+
+def test_float64_has_room_where_float32_has_not() -> None:
+    for text in ("polynomial(20)", "1e38*polynomial(2)", "intersection()**20"):
+        assert np.isfinite(parse(text)(X)).all(), text
+        with pytest.raises(ValueError, match="use float64"):
+            parse(text)(X.astype(np.float32))
+
+
+def test_float64_overflows_too() -> None:
+    for k in (Polynomial(100), Linear().exp(), (1e3 * Gaussian()).exp(), Intersection() ** 100):
+        with pytest.raises(ValueError, match="overflows"):
+            k(X)
+        with pytest.raises(ValueError, match="overflows"):
+            k(X, X)
+    with pytest.raises(ValueError, match="overflows"):
+        Polynomial(100).diag(X)
+
+
+def test_diag_alone_overflows() -> None:
+    with pytest.raises(ValueError, match="overflows"):
+        Polynomial(20).diag(X.astype(np.float32))
+
+
+def test_a_small_side_makes_room() -> None:
+    """|k(x, z)| ≤ √(k(x, x) k(z, z)): what cannot overflow is not refused."""
+    k = Polynomial(10)
+    assert np.isfinite(k((X / 10).astype(np.float32), SMALL.astype(np.float32))).all()
+    with pytest.raises(ValueError, match="overflows"):
+        k((X / 10).astype(np.float32))
+
+
+def test_weights_count() -> None:
+    k: Kernel = Linear().reweight(lambda V: np.full(len(V), 1e20))
+    assert np.isfinite(k(SMALL)).all()
+    with pytest.raises(ValueError, match="overflows"):
+        k(SMALL.astype(np.float32))
+
+
+def test_normalising_what_is_negative_is_told_about() -> None:
+    with pytest.raises(ValueError, match="k\\(x, x\\) overflows or is negative"):
+        (Linear() - 50.0).normalized()(SMALL)
+
+
+def test_normalising_zero_rows_gives_zero() -> None:
+    rows = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
+    for dtype in (np.float32, np.float64):
+        for form in (np.asarray, sparse.csr_matrix):
+            K = Linear().normalized()(form(rows.astype(dtype)))
+            np.testing.assert_allclose(K, [[0, 0, 0], [0, 1, 0.8], [0, 0.8, 1]], atol=1e-6)
