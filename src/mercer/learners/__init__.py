@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from mercer.learners.smoothers import NadarayaWatsonClassifier, NadarayaWatsonRegressor
     from mercer.learners.svm import KernelSVC
     from mercer.learners.svm_regression import KernelOneClass, KernelSVR
+    from mercer.learners.templates import DeformableTemplateClassifier
 
 _WHERE = {
+    "DeformableTemplateClassifier": "templates",
     "KernelCentroidClassifier": "centroids",
     "KernelNeighborsClassifier": "neighbours",
     "KernelNeighborsRegressor": "neighbours",
@@ -29,6 +31,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "DeformableTemplateClassifier",
     "KernelCentroidClassifier",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",

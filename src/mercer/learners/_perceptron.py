@@ -235,8 +235,8 @@ class PerceptronBase(ClassifierMixin):
             for i in positions:
                 f = scores[i] + b
                 units = rule.judge(f[None], labels[i : i + 1])[0][0]
-                rule.cut(units, int(min(schedule.max_updates - updates, rule.outputs)))
                 if units.any():
+                    made += rule.cut(units, schedule.max_updates - updates - made)
                     u = rule.rate * units
                     # ‖w + uφ(x)‖² = ‖w‖² + 2u⟨w, φ(x)⟩ + u²k(x, x)
                     norm += float(2.0 * u @ scores[i] + u @ u * float(own[i]))
@@ -244,7 +244,6 @@ class PerceptronBase(ClassifierMixin):
                     alpha[i] += u
                     b = b + u if rule.bias else b
                     scores += gram.block(slice(0, n), [i]) * u
-                    made += int(rule.updates(units))
                 one = rule.outputs == 1
                 yield Visit(
                     epoch,

@@ -135,7 +135,7 @@ class DualPerceptron:
         return 8.0 + sum(8.0 * width for width in self.gram._widths().values())
 
     def _forget(self, first: int) -> None:
-        self._log = self._log.without(first - self._forgotten)
+        self._log.forget(first - self._forgotten)
         self._forgotten = first
 
     # --- products that were put off ---------------------------------------------------------
@@ -206,10 +206,9 @@ class DualPerceptron:
             tally.visits += min(found + 1, stop) - at
             if found == stop:
                 return
-            rule.cut(units, int(min(self._allowed - tally.updates, rule.outputs)))
+            tally.updates += rule.cut(units, self._allowed - tally.updates)
             position = block.position(found)
             self.journal.add(position, tally.visits, units)
-            tally.updates += int(rule.updates(units))
             self._log.append(position)
             if rule.bias:
                 self.bias += rule.rate * units

@@ -80,10 +80,9 @@ class BudgetPerceptron:
             tally.visits += min(found + 1, len(rows)) - at
             if found == len(rows):
                 return
-            rule.cut(units, int(min(allowed - tally.updates, rule.outputs)))
+            tally.updates += rule.cut(units, allowed - tally.updates)
             position, at = int(rows[found]), found + 1
             self.journal.add(position, tally.visits, units)
-            tally.updates += int(rule.updates(units))
             if rule.bias:
                 self.bias += rule.rate * units
                 self.bias_late += rule.rate * units * (tally.visits - 1)

@@ -42,10 +42,14 @@ class Rule:
         count = np.count_nonzero(units, axis=-1)
         return np.minimum(count, 1) if self.ranked else count
 
-    def cut(self, units: np.ndarray, allowed: int) -> None:
-        """Keep the first `allowed` updates of a visit."""
-        if not self.ranked:
-            units[np.flatnonzero(units)[allowed:]] = 0.0
+    def cut(self, units: np.ndarray, allowed: float) -> int:
+        """How many updates a visit stands for; beyond `allowed`, the later ones are taken back."""
+        if self.ranked:
+            return 1
+        made = np.flatnonzero(units)
+        if len(made) > allowed:
+            units[made[int(allowed) :]] = 0.0
+        return int(min(len(made), allowed))
 
     def judge(self, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The updates that given scores call for, and their hinge losses max(0, 1 − t f)."""
