@@ -5,24 +5,28 @@ Chebyshev points of each stretch that holds queries, and interpolated from there
 (stretches · points) · N instead of queries · N. The same holds for the moments
 Σⱼ (zⱼ − x)ᵖ vⱼ e^(−(x−zⱼ)²/2σ²) of a local polynomial.
 
-The error is about 1e-14 of the largest value on the stretch. Where f is far smaller than that (the
-edge of a cloud of points) the caller computes it again, exactly: those queries are reported.
+The error is about 1e-14 of the largest value on the stretch. Where f is far smaller than that, or
+too steep for the polynomial (the edge of a cloud of points), the caller computes it again, exactly:
+those queries are reported.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from mercer.formula import Formula
-from mercer.formula.nodes import ROOT, Input, const, sqdist
+from mercer.formula import Formula, simplify
+from mercer.formula.nodes import Input
 from mercer.formula.simplify import LOG2E
 
 #: Points a stretch, and its length in units of σ.
 POINTS, LENGTH = 24, 2.0
 #: Interpolated sums below this share of the largest on their stretch are made again.
-DOUBTFUL = 1e-4
+DOUBTFUL = 1e-2
+#: The last terms of a series must be this small beside its value.
+TRUNCATION = 1e-12
 #: Fewer queries a point than this, and interpolation saves nothing.
 WORTH = 2.0
 
@@ -34,15 +38,11 @@ class Line:
     rows: Input
     sigma: float
 
-    @property
-    def formula(self) -> Formula:
-        """The same Gaussian on coordinates that are already mapped."""
-        rate = -0.5 * LOG2E / self.sigma**2
-        return Formula("exp2", (const(rate) * sqdist(ROOT),))
 
-
+@lru_cache(maxsize=256)
 def gaussian_of(formula: Formula) -> Line | None:
     """The Gaussian that a formula is, if it is one (of any number of columns)."""
+    formula = simplify(formula)
     if formula.op != "exp2" or formula.args[0].op != "mul" or len(formula.args[0].args) != 2:
         return None
     rate, distance = formula.args[0].args
@@ -86,8 +86,11 @@ class Panels:
         series = np.einsum("kp,spv->svk", _coefficients(), at)
         result = np.empty((len(self.place), values.shape[1]))
         clenshaw(np.ascontiguousarray(series), self.stretch, self.place, result)
-        largest = at[:, :, 0].max(axis=1)
-        return result, ~(result[:, 0] > DOUBTFUL * largest[self.stretch])
+        # Rounding is relative to the largest value, truncation of the order of the last terms.
+        error = np.maximum(
+            DOUBTFUL * at[:, :, 0].max(axis=1), np.abs(series[:, 0, -3:]).max(axis=1) / TRUNCATION
+        )
+        return result, ~(result[:, 0] > error[self.stretch])
 
 
 def _chebyshev() -> np.ndarray:

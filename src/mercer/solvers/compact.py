@@ -91,11 +91,20 @@ def order(rows: np.ndarray) -> np.ndarray:
     """Positions in which neighbours follow each other."""
     if rows.shape[1] == 1:
         return np.argsort(rows[:, 0], kind="stable")
-    from scipy.spatial import cKDTree
-
-    # A median split may not cut between equal points; sliding midpoints cope with duplicates.
-    tree = cKDTree(rows, leafsize=64, balanced_tree=False, compact_nodes=False)
-    return np.asarray(tree.indices)
+    # A k-d tree whose leaves are whole boxes: halves by rank, along the longest side.
+    places = np.arange(len(rows))
+    stack = [(0, len(rows))]
+    while stack:
+        start, stop = stack.pop()
+        boxes = -(-(stop - start) // BOX)
+        if boxes < 2:
+            continue
+        part = rows[places[start:stop]]
+        side = int(np.ptp(part, axis=0).argmax())
+        middle = BOX * (boxes // 2)
+        places[start:stop] = places[start:stop][np.argpartition(part[:, side], middle)]
+        stack += [(start, start + middle), (start + middle, stop)]
+    return places
 
 
 def _worth(x: np.ndarray, z: np.ndarray, extent: Reach) -> bool:

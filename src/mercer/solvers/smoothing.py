@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -49,9 +50,7 @@ def gather(
         found = reduce(part)
         sums = found if line is None else sums
         sums[exactly] = found
-        if part.near is not None:
-            # What was skipped must not show in what was summed.
-            least[exactly] = np.maximum(least[exactly], part.near.missing / DIGITS)
+        least[exactly] = _least(part)
     far = np.zeros(len(sums), dtype=bool)
     low = np.flatnonzero(~(sums[:, 0] > least))
     if len(low):
@@ -64,12 +63,18 @@ def gather(
     return sums, far
 
 
+def _least(weights: Weights) -> float:
+    """Row sums above this have all their digits: none underflowed, none was skipped that shows."""
+    missing = 0.0 if weights.near is None else weights.near.missing
+    return max(weights.smallest, missing / DIGITS)
+
+
 def _on_the_line(
     weights: Weights, reduce: Reduce, own_terms: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The sums by interpolation, where k is a Gaussian of one column and queries are many; and
     the queries for which that has too few digits."""
-    line = gaussian_of(simplify(weights.formula))
+    line = gaussian_of(weights.formula)
     if line is None or line.rows.steps or not isinstance(weights.X, np.ndarray):
         return None
     if weights.X.shape[1] != 1 or (weights.own is not None and own_terms is None):
@@ -80,8 +85,9 @@ def _on_the_line(
     Z = np.asarray(weights.Z, dtype=np.float64)
     # One text serves every Gaussian, so its loop is compiled once for all: well worth it.
     repeats = max(weights.repeats, LINE_REPEATS)
-    at_nodes = reduce(Weights(weights.formula, panels.nodes[:, None], Z, repeats=repeats))
-    sums, doubtful = panels.interpolate(at_nodes)
+    nodes = Weights(weights.formula, panels.nodes[:, None], Z, repeats=repeats)
+    sums, doubtful = panels.interpolate(reduce(nodes))
+    doubtful |= ~(sums[:, 0] > _least(nodes))
     if own_terms is not None and weights.own is not None:
         before = sums[:, 0].copy()
         sums -= own_terms
@@ -153,6 +159,7 @@ def own_terms(weights: Weights, V: np.ndarray) -> np.ndarray | None:
     return None if peak is None else peak * V[weights.own]
 
 
+@lru_cache(maxsize=256)
 def peak_of(formula: Formula) -> float | None:
     """k(x, x) where it is the same for every x."""
     value = simplify(at_diagonal(formula))

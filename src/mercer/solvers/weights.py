@@ -23,7 +23,7 @@ from mercer.formula import Formula
 from mercer.formula.inputs import is_sparse, numeric
 from mercer.formula.profile import log2_of, never_negative
 from mercer.gram.operator import Gram
-from mercer.gram.plan import COMPILE_WORK
+from mercer.gram.plan import COMPILE_WORK, Plan
 from mercer.gram.rows import count
 from mercer.gram.tiles import Scratch, Tiling, sweep
 from mercer.solvers.compact import Near, near_tiles
@@ -95,8 +95,12 @@ class Weights:
         return on_host(self.formula, self.X[self.near.rows], self.Z[self.near.columns])
 
     @cached_property
+    def _plan(self) -> Plan:
+        return self.gram._plan()
+
+    @cached_property
     def _engine(self) -> Any:
-        gram, plan = self.gram, self.gram._plan()
+        gram, plan = self.gram, self._plan
         if not plan.compiled and self.repeats * plan.cost.pair_operations >= COMPILE_WORK:
             from mercer.gram.compiled import can_compile
 
@@ -107,8 +111,7 @@ class Weights:
     def _tiling(self) -> Tiling:
         if self.near is not None:
             return self.near.tiling
-        plan = self.gram._plan()
-        return Tiling(self.shape, plan.tile, plan.threads)
+        return Tiling(self.shape, self._plan.tile, self._plan.threads)
 
     @cached_property
     def _certain(self) -> bool:
@@ -135,7 +138,7 @@ class Weights:
 
     def product(self, V: np.ndarray) -> np.ndarray:
         """W V."""
-        fused = self.repeats == 1 or self.gram._plan().compiled
+        fused = self.repeats == 1 or self._plan.compiled
         if fused and self.own is None and self.near is None and self._certain:
             return np.asarray(Gram(self.formula, self.X, self.Z) @ V, dtype=np.float64)
         out = np.zeros((self.shape[0], V.shape[1]))
@@ -207,7 +210,7 @@ class Relative(Weights):
         self._sweep_logs(one)
 
     def _sweep_logs(self, body: Body) -> None:
-        own, engine = self.own, self.gram._engine(replace(self.gram._plan(), compiled=False))
+        own, engine = self.own, self.gram._engine(replace(self._plan, compiled=False))
         height = max(1, min(64, self.shape[0]))
         width = max(1, min(self.shape[1], 1 << 14))
 
