@@ -31,7 +31,7 @@ def newton(
     while True:
         side, row = np.nonzero((a > lower) & (a < upper))
         work -= len(row) ** 3 / 3
-        if not 1 < len(row) or work < 0:
+        if len(row) < 2 or work < 0:
             break
         A = K[row[:, None], row[None, :]].astype(np.float64)
         group = up[:, side, row] == 0

@@ -220,7 +220,7 @@ class _Decomposition:
         return mixed[np.sort(np.unique(mixed, return_index=True)[1])]
 
     def _make_room(self, needed: int, gap: float) -> None:
-        """Rows at rest (pushed against a bound) leave a large W or a slow one, the oldest a full one."""
+        """Rows at rest, pushed against a bound, leave a large or slow W; the oldest a full one."""
         if not self.slow and len(self.block) <= LARGE and len(self.block) + needed <= self.most:
             return
         rows, near = self.block.rows, REST * gap
