@@ -72,6 +72,7 @@ _WHERE = {
     ],
     "mercer.expansion": ["KernelExpansion"],
     "mercer.learners": [
+        "DeformableTemplateClassifier",
         "KernelCentroidClassifier",
         "KernelLogisticRegression",
         "KernelNeighborsClassifier",
