@@ -10,6 +10,7 @@ PYTEST_ARGS ?=
 BIN  := $(VENV)/bin
 DEV  := $(VENV)/.installed-$(EXTRAS)
 GPU  := $(VENV)/.installed-dev-gpu
+TORCH := $(VENV)/.looked-for-torch
 PEER := $(VENV)/.installed-dev-bench
 CODE := src tests bench examples tools conftest.py
 
@@ -36,6 +37,10 @@ $(PEER): pyproject.toml tools/venv.sh
 	tools/venv.sh $(VENV) dev,bench
 	touch $@
 
+$(TORCH): $(DEV) tools/torch.sh
+	tools/torch.sh $(VENV)
+	touch $@
+
 demo: $(DEV)
 	$(BIN)/python examples/demo.py
 
@@ -51,7 +56,7 @@ format: $(DEV)
 
 # The README, CONTRIBUTING and the examples are run by tests, so they are part of this.
 # Compiled functions are invisible to the tracer and excluded by decorator (see pyproject.toml).
-test: lint
+test: $(TORCH) lint
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --cov-fail-under=$(COVERAGE) $(PYTEST_ARGS)
 
 test-slow: $(DEV)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula import at_diagonal, derive, simplify
+from mercer.formula import at_diagonal, simplify
 from mercer.formula.nodes import ROOT
 from mercer.gram.device import make_gram
 from mercer.gram.operator import Gram
@@ -69,10 +69,6 @@ def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
 
 def gradient(kernel: Kernel, X: Any, Z: Any = None) -> dict[str, np.ndarray]:
     """∂k/∂p for every scalar parameter p that the formula names."""
-    formula = kernel.lower(ROOT)
-    named = {n.value[0]: n for n in formula.walk() if n.op == "param"}
-    result = {}
-    for path, node in named.items():
-        slope = derive(formula, node)
-        result[path] = make_gram(slope, X, Z).dense()
-    return result
+    gram = make_gram(kernel, X, Z)
+    named = [n.value[0] for n in kernel.lower(ROOT).walk() if n.op == "param"]
+    return {path: gram.grad(path).dense() for path in named}

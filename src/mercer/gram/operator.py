@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config, show_bytes
-from mercer.formula import Formula, at_diagonal, simplify
+from mercer.formula import Formula, at_diagonal, derive, simplify
 from mercer.formula.nodes import ROOT, Input
 from mercer.gram.growing import GrowingColumns
 from mercer.gram.numpy_engine import NumpyEngine
@@ -222,6 +222,22 @@ class Gram:
     def diagonal(self) -> np.ndarray:
         """k(x, x) for every row."""
         return self._diagonal.copy()
+
+    def grad(self, name: str) -> Gram:
+        """∂K/∂p for a scalar parameter p, named as in `kernel.get_params`: a Gram again.
+
+        >>> import numpy as np
+        >>> from mercer import Gaussian
+        >>> G = Gaussian(2.0).gram(np.array([[0.0], [2.0]]))
+        >>> (G.grad("sigma") @ np.array([0.0, 1.0])).round(4)
+        array([0.3033, 0.    ])
+        """
+        formula = self.kernel.lower(ROOT) if isinstance(self.kernel, Kernel) else self.kernel
+        named = {n.value[0]: n for n in formula.walk() if n.op == "param"}
+        if name not in named:
+            raise ValueError(f"{self.kernel!r} has no scalar parameter {name!r}; {sorted(named)}")
+        Z = None if self._square else self._z.raw
+        return type(self)(derive(formula, named[name]), self._x.raw, Z)
 
     def as_linear_operator(self) -> Any:
         """For SciPy's iterative solvers."""
