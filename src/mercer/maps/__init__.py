@@ -10,6 +10,7 @@ Exact maps have φ(x)·φ(z) = k(x, z); approximate ones come close, at a width 
 `TensorSketchMap`                 (x·z + c)^d, hashed: wide or sparse input
 `ExplicitMap`                     the map a kernel itself knows
 `PolarMap`                        radius and angle
+`GlyphFeatures`                   loops, joints, angles and ink of a drawing
 `SpectrumRepair`                  an indefinite kernel matrix made positive semi-definite
 ================================  ==========================================================
 
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mercer.maps.explicit import ExplicitMap
     from mercer.maps.fourier import RandomFourierMap
+    from mercer.maps.glyphs import GlyphFeatures
     from mercer.maps.nystrom import NystromMap
     from mercer.maps.polar import PolarMap
     from mercer.maps.polynomial import PolynomialMap, TaylorGaussianMap
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "ExplicitMap": "explicit",
+    "GlyphFeatures": "glyphs",
     "NystromMap": "nystrom",
     "PolarMap": "polar",
     "PolynomialMap": "polynomial",
@@ -43,6 +46,7 @@ _WHERE = {
 
 __all__ = [
     "ExplicitMap",
+    "GlyphFeatures",
     "NystromMap",
     "PolarMap",
     "PolynomialMap",
