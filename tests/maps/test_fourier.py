@@ -141,7 +141,7 @@ def test_columns_by_name(rng):
         Gaussian(1.0) + Constant(-1.0),
         Laplacian(1.0, norm=np.inf),
         Gaussian([1.0, 2.0]),
-        lambda x, z: 1.0,
+        pytest.param(lambda x, z: 1.0, id="function"),
     ],
     ids=repr,
 )

@@ -23,7 +23,7 @@ from mercer.maps import NystromMap
         Polynomial(2, 1.0),
         Gaussian(1.0) + 2.0 * Linear(),
         "0.5*gaussian(2) + polynomial(3, offset=1)",
-        lambda x, z: float(np.exp(-np.abs(x - z).sum())),
+        pytest.param(lambda x, z: float(np.exp(-np.abs(x - z).sum())), id="function"),
     ],
     ids=repr,
 )
