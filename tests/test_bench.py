@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import time
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,21 +29,25 @@ def test_targets_are_judged_the_right_way_round(harness: ModuleType) -> None:
     assert harness.skipped("a", harness.faster(2), "no data").ok is None
 
 
-def test_race_interleaves_and_keeps_the_cold_call_apart(harness: ModuleType) -> None:
+def test_race_interleaves_and_keeps_the_cold_call_apart(
+    harness: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     order: list[str] = []
+    clock = [0.0]  # told by hand: a busy machine must not decide this test
+    monkeypatch.setattr(harness, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
 
     def slow_at_first() -> None:
         order.append("ours")
-        time.sleep(0.05 if order.count("ours") == 1 else 0.001)
+        clock[0] += 0.5 if order.count("ours") == 1 else 0.125
 
     def peer() -> None:
         order.append("peer")
-        time.sleep(0.01)
+        clock[0] += 0.25
 
     result = harness.race(slow_at_first, peer, rounds=3)
     assert order == ["ours", "peer", "ours", "peer", "peer", "ours", "ours", "peer"]
-    assert result.cold_ours > 0.05
-    assert result.ours < result.peer < 0.05
+    assert (result.cold_ours, result.cold_peer) == (0.5, 0.25)
+    assert (result.ours, result.peer) == (0.125, 0.25)
 
 
 def test_peak_growth_sees_memory_that_was_freed_again(harness: ModuleType) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from math import comb
 
 import numpy as np
@@ -139,16 +138,6 @@ def test_batches_of_rows_are_seamless(rng):
     F = phi.transform(X)
     for i in (0, 1, 700, 719, 720, 721, 2999):
         np.testing.assert_array_equal(F[i], phi.transform(X[i : i + 1])[0])
-
-
-def test_speed(rng):
-    X = rng.normal(size=(1000, 30))
-    best = np.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        PolynomialMap(3).fit_transform(X)
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.5
 
 
 @pytest.mark.parametrize(
