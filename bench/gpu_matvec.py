@@ -9,8 +9,10 @@ tensor-core ceiling (measured first, with a half-precision matrix product).
 from __future__ import annotations
 
 import math
+import operator
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -85,11 +87,11 @@ def main() -> None:
         peer = float("nan")
         if n <= 100_000:
             torch.backends.cuda.matmul.allow_tf32 = precision == "fast"
-            peer = median_ms(lambda X=X, v=v, s=sigma: in_chunks(X, X, v, s), 3)
+            peer = median_ms(partial(in_chunks, X, X, v, sigma), 3)
         with mercer.config(precision=precision):
             for square in (True, False):
                 G = Gaussian(sigma).gram(X) if square else Gaussian(sigma).gram(X, Z)
-                ms = median_ms(lambda G=G, v=v: G @ v)
+                ms = median_ms(partial(operator.matmul, G, v))
                 wrong = error(Gaussian(sigma), X, X if square else Z, v, G @ v)
                 share = 2.0 * n * n * d * (3 if precision == "high" else 1) / (ms * 1e-3) / top
                 line(precision, n, d, square, f"{ms:.2f}", target, f"{wrong:.1e}",
