@@ -72,8 +72,6 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
             weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             weight = weight.astype(np.float64)
         seen = weight > 0
-        if not seen.any():
-            raise ValueError("sample_weight is zero for every example: nothing is left to fit")
         self.classes_ = classes_of(np.asarray(y)[seen], type(self).__name__)
         labels = np.zeros(len(weight), dtype=np.int64)
         labels[seen] = encode(np.asarray(y)[seen], self.classes_)

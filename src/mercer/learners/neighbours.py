@@ -138,8 +138,8 @@ class KernelNeighbors(KernelLearner):
             near = nearest(self._rank, take(queries, alone), self.X_fit_, 1)
             result[alone] = self.y_fit_[near.index[:, 0]]
             warnings.warn(
-                f"{len(alone)} of {n} examples have no training example within the radius; they "
-                "get the value of their nearest neighbour",
+                f"{len(alone)} of {n} examples have no training example within the radius; their "
+                "nearest neighbour alone answers",
                 UserWarning,
                 stacklevel=4,
             )

@@ -72,8 +72,6 @@ class Smoother(KernelLearner):
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             places = np.flatnonzero(weight > 0)
-            if not len(places):
-                raise ValueError("sample_weight is zero for every example: nothing is left to fit")
             self.sample_weight_ = weight[places].astype(np.float64)
             y = y[places]
             X = take(X, places) if len(places) < n else X
@@ -177,9 +175,8 @@ class Smoother(KernelLearner):
         if found.far.any():
             warnings.warn(
                 f"{int(found.far.sum())} of {len(found.far)} examples are so far from all training "
-                "examples that k is 0 there to machine precision; they get the value of their "
-                "nearest neighbour. A larger bandwidth, or a kernel with longer tails, reaches "
-                "farther.",
+                "examples that k is 0 there to machine precision; their nearest neighbours alone "
+                "answer. A larger bandwidth, or a kernel with longer tails, reaches farther.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -259,9 +256,10 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     loo_error_ : its mean squared leave-one-out error, where it was chosen by that
     X_fit_, y_fit_ : the examples kept (those of positive weight)
 
-    Where k rounds to 0 for all training examples, weights are taken relative to the largest, from
-    log k, and in the limit the answer is the nearest neighbour's value; compact kernels, which
-    have no logarithm there, give the nearest neighbour's value at once. Both warn.
+    Far from all data, where k rounds to 0, the answer is still that of the formula: weights are
+    taken relative to the largest, from log k, and for a Gaussian it tends to the nearest
+    neighbour's value. Where k is truly 0 (compact kernels) or has no logarithm, it is the nearest
+    neighbour's value at once. Both warn; neither is ever NaN.
 
     >>> import numpy as np
     >>> from mercer import NadarayaWatsonRegressor

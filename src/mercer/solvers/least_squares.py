@@ -18,6 +18,8 @@ from mercer.solvers.weights import Weights
 #: Eigenvalues of the normal matrix below NONE of the largest are zero; those between NONE and SURE
 #: are in doubt, and the row is solved by singular values.
 NONE, SURE = 1e-14, 1e-7
+#: A spread below this, of rows divided by h, is none: nearly all weight lies on one place.
+TINY = 1e-100
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class WeightedLeastSquares:
         scale = np.ones(inner.shape[:2])
         if free:
             scale = np.sqrt(np.einsum("ijj->ij", matrix)[:, 1:])
-            scale = np.where(scale > 0, scale, 1.0)
+            scale = np.where(scale > TINY, scale, 1.0)
         values, vectors = np.linalg.eigh(inner / (scale[:, :, None] * scale[:, None, :]))
         share = values / np.maximum(1.0, values[:, -1:])
         doubt = ((share > NONE) & (share < SURE)).any(axis=1)
@@ -226,7 +228,7 @@ class WeightedLeastSquares:
             phi = self.basis.monomials.of(self.z[:, seen].T - x)
             mean, centre = w @ phi[:, 1:], w @ t
             scale = np.sqrt(w @ phi[:, 1:] ** 2)
-            scale = np.where(scale > 0, scale, 1.0)
+            scale = np.where(scale > TINY, scale, 1.0)
             design = root * (phi[:, 1:] - mean) / scale
             slopes = np.linalg.lstsq(design, root * (t - centre), rcond=np.sqrt(NONE))[0]
             slopes = beta[row, 1:] = slopes / scale[:, None]

@@ -174,7 +174,7 @@ def _measured(x: np.ndarray, z: np.ndarray, index: np.ndarray, k: int) -> Neighb
 
     exact = np.empty(index.shape)
     squared_distances(x, z, index, exact)
-    order = np.argsort(exact, axis=1, kind="stable")[:, :k]
+    order = np.lexsort((index, exact), axis=1)[:, :k]  # of equal ones the first
     return Neighbours(
         np.take_along_axis(index, order, axis=1), -np.take_along_axis(exact, order, axis=1)
     )
