@@ -1,0 +1,157 @@
+"""The memory limit: planned for, kept, and refused in a sentence where nothing fits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import Gaussian, Laplacian, Polynomial, Similarity
+from mercer.gram import plan
+from mercer.kernels import parse
+
+RNG = np.random.default_rng(9)
+
+
+def planned(k, n: int, columns: int, limit: int, threads: int = 2, **options):
+    X = np.broadcast_to(np.zeros((1, columns), dtype=np.float32), (n, columns))
+    with mercer.config(memory=limit, threads=threads):
+        return k.gram(X)._plan(**options)
+
+
+@pytest.mark.parametrize("text", ["gaussian(3)", "gaussian() + laplacian()*linear()", "periodic()"])
+@pytest.mark.parametrize("limit", [2_000_000, 20_000_000, 100_000_000, 10_000_000_000])
+def test_scratch_stays_below_the_limit(text: str, limit: int) -> None:
+    p = planned(parse(text), 20_000, 30, limit)
+    assert p.scratch_bytes <= limit / 1.1
+    assert p.scratch_bytes <= 2 * plan.SCRATCH, "more scratch than the caches can use"
+    assert 1 <= p.tile[0] <= 20_000
+    assert 1 <= p.tile[1] <= 20_000
+
+
+def test_what_is_given_away_already_is_counted() -> None:
+    k = Polynomial(2)
+    free = planned(k, 20_000, 30, 50_000_000)
+    tight = planned(k, 20_000, 30, 50_000_000, fixed=45_000_000)
+    assert tight.scratch_bytes < free.scratch_bytes
+    assert tight.scratch_bytes <= 5_000_000
+    with pytest.raises(MemoryError, match=r"a single tile needs .* memory limit is 50 MB"):
+        planned(k, 20_000, 30, 50_000_000, fixed=50_000_000)
+
+
+def test_packed_rows_are_counted_or_done_without() -> None:
+    k = Laplacian(norm=1)
+    roomy = planned(k, 20_000, 100, 100_000_000)
+    assert roomy.compiled
+    tight = planned(k, 20_000, 100, 8_000_000)
+    assert not tight.compiled, "the packed rows alone take 8 MB"
+
+
+def test_black_boxes_say_what_a_block_takes() -> None:
+    class Hungry(Similarity):
+        def bytes_per_pair(self) -> int:
+            return 800
+
+    X = RNG.normal(size=(3000, 2))
+    with mercer.config(memory="20MB", threads=1):
+        modest = Similarity(max).gram(X)._plan().tile
+        hungry = Hungry(max).gram(X)._plan().tile
+    assert hungry[0] * hungry[1] < modest[0] * modest[1] / 20
+
+
+def test_dense_that_cannot_fit_fails_at_once_with_the_sentence() -> None:
+    X = np.zeros((200_000, 3), dtype=np.float32)
+    G = Gaussian().gram(X)
+    begin = time.perf_counter()
+    with mercer.config(memory="1GB"), pytest.raises(MemoryError) as told:
+        G.dense()
+    assert time.perf_counter() - begin < 1.0
+    message = str(told.value)
+    assert "200000 × 200000" in message
+    assert "needs 160 GB" in message
+    assert "limit is 1 GB" in message
+    assert "'cg'" in message
+    assert "'nystrom'" in message
+    assert "mercer.config(memory=" in message
+
+
+def test_a_very_small_limit_still_computes_or_says_why() -> None:
+    X = RNG.normal(size=(300, 20)).astype(np.float32)
+    expected = Gaussian(4.0)(X)
+    with mercer.config(memory="150KB", threads=2):
+        G = Gaussian(4.0).gram(X)
+        assert G._plan().tile[0] * G._plan().tile[1] < 300 * 300
+        np.testing.assert_allclose(G.dense(np.empty_like(expected)), expected, atol=1e-6)
+        np.testing.assert_allclose(G @ np.ones(300), expected.sum(1), rtol=1e-5)
+    with mercer.config(memory="8KB"), pytest.raises(MemoryError, match="Raise it with"):
+        G @ np.ones(300)
+    with mercer.config(memory="20KB"), pytest.raises(MemoryError, match="matrix needs 360 KB"):
+        G.dense()
+
+
+SCRIPT = """
+    import threading, time
+    import numpy as np
+    import mercer
+
+    LIMIT = 100_000_000
+
+    def resident():
+        with open("/proc/self/statm") as numbers:
+            return int(numbers.read().split()[1]) * 4096
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 40)).astype(np.float32)
+    V = rng.normal(size=(12_000, 3)).astype(np.float32)
+    words = [str(i) for i in range(3000)]
+    mercer.config(memory=LIMIT, threads=2, progress=False)
+    kernels = [
+        (mercer.Gaussian(6.0), X, V),
+        (mercer.Gaussian(6.0) + mercer.Polynomial(2) * mercer.Laplacian(), X, V),
+        (mercer.Periodic(3.0), X[:1500, :8], V[:1500]),
+        (mercer.Similarity(lambda A, B: np.ones((len(A), len(B))), blocks=True), words, V[:3000]),
+    ]
+    import numba
+    import mercer.gram.loops, mercer.gram.bits
+    mercer.Laplacian().gram(X[:200]) @ V[:200]
+    for k, rows, weights in kernels:
+        gram = k.gram(rows)
+        gram.take(slice(0, 2), slice(0, 2)).dense()
+        gram._engine(gram._plan())  # compiling takes memory of its own
+        if gram._plan().compiled:
+            gram.tile(slice(0, 64), slice(0, 64))
+        begin = resident()
+        peak, done = [begin], threading.Event()
+
+        def watch():
+            while not done.wait(0.002):
+                peak[0] = max(peak[0], resident())
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        gram @ weights
+        done.set()
+        watcher.join()
+        growth = peak[0] - begin
+        assert growth <= 1.1 * LIMIT, f"{k}: {growth / 1e6:.0f} MB"
+        print(k, growth)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_products_stay_within_the_limit() -> None:
+    """Resident memory of a process of its own, looked at every 2 ms while K V is computed."""
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(SCRIPT)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert len(run.stdout.splitlines()) == 4
