@@ -68,7 +68,7 @@ def test_merging_loses_the_least(outputs):
     kernel = Gaussian([1.0, 2.0])
     points, weights = rng.normal(size=(6, 2)), rng.normal(size=(6, outputs))
     m = int(np.argmin((weights**2).sum(axis=1)))
-    n, h, z_weights = merged(weights, m, kernel(points[m : m + 1], points)[0])
+    n, h, z_weights = merged(weights, m, np.log(kernel(points[m : m + 1], points)[0]))
     assert n != m
 
     def loss(partner, share, z_weights=None):

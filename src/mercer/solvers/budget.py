@@ -96,28 +96,24 @@ class Store:
         return np.asarray(solve_triangular(L.T, half, lower=False, check_finite=False))
 
 
-def merged(weights: np.ndarray, smallest: int, kappa: np.ndarray) -> tuple[int, float, np.ndarray]:
+def merged(weights: np.ndarray, m: int, log: np.ndarray) -> tuple[int, float, np.ndarray]:
     """The partner n of point m, h, and the weights of z = h xₘ + (1 − h) xₙ that lose the least.
 
-    For a Gaussian, k(xₘ, z) = κ^((1−h)²) and k(xₙ, z) = κ^(h²) with κ = k(xₘ, xₙ); the best weights
-    of z are αₘκ^((1−h)²) + αₙκ^(h²), and ‖αₘφₘ + αₙφₙ − α_zφ_z‖² is what is lost.
+    `log` is ln k(xₘ, ·). For a Gaussian, k(xₘ, z) = κ^((1−h)²) and k(xₙ, z) = κ^(h²) with
+    κ = k(xₘ, xₙ); the best weights of z are αₘκ^((1−h)²) + αₙκ^(h²), and what is lost is
+    ‖αₘφₘ + αₙφₙ − α_zφ_z‖².
     """
-    own = weights[smallest]
-    log = np.log(np.maximum(kappa, 1e-300))
-    h = np.linspace(0.0, 1.0, 33)
-    best = _lost(own, weights, log, h)
-    best[smallest] = np.inf
-    # A grid finds the basin, a golden section its bottom.
-    n, at = divmod(int(np.argmin(best)), len(h))
-    low, high = h[max(at - 1, 0)], h[min(at + 1, 32)]
-    ratio = (np.sqrt(5.0) - 1) / 2
-    for _ in range(30):
-        a, b = high - ratio * (high - low), low + ratio * (high - low)
-        values = _lost(own, weights[n : n + 1], log[n : n + 1], np.array([a, b]))[0]
-        low, high = (low, b) if values[0] <= values[1] else (a, high)
-    h_best = float((low + high) / 2)
-    z = own * np.exp(log[n] * (1 - h_best) ** 2) + weights[n] * np.exp(log[n] * h_best**2)
-    return n, h_best, z
+    own = weights[m]
+    h = np.linspace(0.0, 1.0, 17)
+    lost = _lost(own, weights, log, h)
+    lost[m] = np.inf
+    n, at = divmod(int(np.argmin(lost)), len(h))
+    for _ in range(4):  # ever finer grids between the neighbours of the best
+        h = np.linspace(h[max(at - 1, 0)], h[min(at + 1, len(h) - 1)], 17)
+        at = int(np.argmin(_lost(own, weights[n : n + 1], log[n : n + 1], h)))
+    best = float(h[at])
+    z = own * np.exp(log[n] * (1 - best) ** 2) + weights[n] * np.exp(log[n] * best**2)
+    return n, best, z
 
 
 def _lost(own: np.ndarray, others: np.ndarray, log: np.ndarray, h: np.ndarray) -> np.ndarray:

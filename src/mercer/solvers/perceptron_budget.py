@@ -49,6 +49,10 @@ class BudgetPerceptron:
         self.tally = Tally() if tally is None else tally
         self.journal = Journal(rule.outputs)
         self._random, self._offset, self._block = random, offset, block
+        self._own = self.gram.diagonal() if store.policy == "project" else np.empty(0)
+        # ln k between all points and one more, which "merge" looks for partners in.
+        side = store.budget + 1 if store.policy == "merge" else 0
+        self._table = np.zeros((side, side))
         self._slots = {name: i for i, name in enumerate(store.names) if name >= 0}
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
@@ -66,7 +70,10 @@ class BudgetPerceptron:
         n = len(store)
         scores = np.zeros((len(rows), rule.outputs))
         if n:
-            K[:, :n] = Gram(self.kernel, here, joined(store.points)).dense()
+            points = joined(store.points)
+            K[:, :n] = Gram(self.kernel, here, points).dense()
+            if store.policy == "merge":
+                self._table[:n, :n] = _log(Gram(self.kernel, points).dense())
             scores += K[:, :n] @ store.weights[:n].astype(K.dtype)
         log = Walk(self.gram)
         panel = log.rows(rows)
@@ -93,13 +100,13 @@ class BudgetPerceptron:
                 log.append(position)
                 return panel.column(later, len(log) - 1, out)[:, 0]
 
-            self._update(position, rule.rate * units, K, K[found], scores, later, column, here)
+            self._update(position, rule.rate * units, K, K[found], scores, later, column)
             if tally.updates >= allowed:
                 return
 
     def _update(
         self, position: int, weights: np.ndarray, K: np.ndarray, own: np.ndarray,
-        scores: np.ndarray, later: slice, column: Any, here: Any,
+        scores: np.ndarray, later: slice, column: Any,
     ) -> None:  # fmt: skip
         """Put an update into the store, and what it changes into the scores of later rows."""
         store, time, n = self.store, self.tally.visits, len(self.store)
@@ -111,7 +118,7 @@ class BudgetPerceptron:
             return
         if store.policy == "project":
             k = own[:n].astype(np.float64)
-            coordinates = store.project(k, float(self.gram.diagonal()[position]))
+            coordinates = store.project(k, float(self._own[position]))
             if coordinates is not None:
                 store.add(coordinates, weights, time)
                 scores[later] += np.multiply.outer(K[later, :n] @ coordinates, weights)
@@ -119,12 +126,15 @@ class BudgetPerceptron:
         k_new = column()
         scores[later] += np.multiply.outer(k_new, weights)
         if store.full and store.policy == "merge":
-            self._merge(position, weights, K, k_new, scores, later, here)
+            K[later, store.budget] = k_new
+            self._merge(position, weights, K, own, scores, later)
             return
         slot = n if not store.full else store.victim(self._random)
         if slot < n:
             scores[later] -= np.multiply.outer(K[later, slot], store.weights[slot])
             self._slots.pop(store.names[slot], None)
+        if store.policy == "merge":
+            self._table[slot, :n] = self._table[:n, slot] = _log(own[:n])
         K[later, slot] = k_new
         store.put(slot, self._point(position), name, weights, time)
         self._slots[name] = slot
@@ -136,32 +146,49 @@ class BudgetPerceptron:
         return take(self.X, slice(position, position + 1)).copy()
 
     def _merge(
-        self, position: int, weights: np.ndarray, K: np.ndarray, k_new: np.ndarray,
-        scores: np.ndarray, later: slice, here: Any,
-    ) -> None:  # fmt: skip
-        """Of the B + 1 points, the one with the least weight becomes one with its best partner."""
-        store, budget = self.store, self.store.budget
+        self,
+        position: int,
+        weights: np.ndarray,
+        K: np.ndarray,
+        own: np.ndarray,
+        scores: np.ndarray,
+        later: slice,
+    ) -> None:
+        """Of the B + 1 points, the one with the least weight becomes one with its best partner.
+
+        All of k(·, z) follows from k(·, xₘ) and k(·, xₙ), because z lies on their line:
+        ‖x − z‖² = h‖x − xₘ‖² + (1 − h)‖x − xₙ‖² − h(1 − h)‖xₘ − xₙ‖².
+        """
+        store, B = self.store, self.store.budget
+        table = self._table
+        table[B, :B] = table[:B, B] = _log(own[:B])
         points = [*store.points, self._point(position)]
         names = [*store.names, self._offset + position]
         all_weights = np.vstack([store.weights, weights])
-        K[later, budget] = k_new
         m = int(np.argmin(np.einsum("ij,ij->i", all_weights, all_weights)))
-        kappa = Gram(self.kernel, points[m], joined(points)).dense()[0].astype(np.float64)
-        n, h, z_weights = merged(all_weights, m, kappa)
+        n, h, z_weights = merged(all_weights, m, table[m])
         z = (h * points[m] + (1 - h) * points[n]).astype(points[m].dtype)
+        bend = h * (1 - h) * table[m, n]
+        row = h * table[m] + (1 - h) * table[n] - bend
+        k_z = np.exp(h * _log(K[later, m]) + (1 - h) * _log(K[later, n]) - bend)
         for gone in (m, n):
             scores[later] -= np.multiply.outer(K[later, gone], all_weights[gone])
             self._slots.pop(names[gone], None)
-        if later.stop > later.start:
-            k_z = Gram(self.kernel, take(here, later), z).dense()[:, 0]
-            scores[later] += np.multiply.outer(k_z, z_weights)
-        else:
-            k_z = np.zeros(0, dtype=K.dtype)
-        # z takes a place below B; whoever held slot B (the new point), if it stays, the other.
+        scores[later] += np.multiply.outer(k_z, z_weights)
+        # z takes the lower of the two places; if the new point stays, it takes the other.
         slot, free = min(m, n), max(m, n)
         store.put(slot, z, -1, z_weights, 1)
         K[later, slot] = k_z
-        if free < budget:
-            store.put(free, points[budget], names[budget], weights, 1)
-            K[later, free] = k_new
-            self._slots[names[budget]] = free
+        table[slot] = table[:, slot] = row
+        table[slot, slot] = 0.0
+        if free < B:
+            store.put(free, points[B], names[B], weights, 1)
+            K[later, free] = K[later, B]
+            table[free] = table[:, free] = table[B]
+            table[free, free] = 0.0
+            self._slots[names[B]] = free
+
+
+def _log(k: np.ndarray) -> np.ndarray:
+    """ln k, where k may have underflown."""
+    return np.asarray(np.log(np.maximum(k, 1e-300, dtype=np.float64)))
