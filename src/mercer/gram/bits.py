@@ -1,4 +1,4 @@
-"""The float whose bits an integer holds: an instruction Numba has no name for."""
+"""The float whose bits an integer holds, and back: instructions Numba has no name for."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
+_FLOAT_OF: dict[Any, Any] = {types.int32: types.float32, types.int64: types.float64}
+_INTEGER_OF: dict[Any, Any] = {f: i for i, f in _FLOAT_OF.items()}
 
-@intrinsic
-def float_from_bits(typing_context: Any, value: Any) -> Any:  # pragma: no cover - compiled
-    kinds: dict[Any, Any] = {types.int32: types.float32, types.int64: types.float64}
-    if value not in kinds:
-        return None
-    result = kinds[value]
 
+def _reinterpret(result: Any, value: Any) -> Any:  # pragma: no cover - runs in the compiler
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
 
     return result(value), generate
+
+
+@intrinsic
+def float_from_bits(typing_context: Any, value: Any) -> Any:  # pragma: no cover - compiled
+    return _reinterpret(_FLOAT_OF[value], value) if value in _FLOAT_OF else None
+
+
+@intrinsic
+def bits_of_float(typing_context: Any, value: Any) -> Any:  # pragma: no cover - compiled
+    return _reinterpret(_INTEGER_OF[value], value) if value in _INTEGER_OF else None
