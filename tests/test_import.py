@@ -1,0 +1,60 @@
+"""`import mercer` is light: NumPy and nothing heavier, every name on first use."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import mercer
+
+HEAVY = ["scipy", "sklearn", "numba", "mpmath", "rich", "torch", "pandas", "matplotlib"]
+
+
+def loaded_after(code: str) -> set[str]:
+    report = f"{code}; import sys; print(*[m for m in {HEAVY + ['numpy']!r} if m in sys.modules])"
+    run = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True, timeout=120, check=True
+    )
+    return set(run.stdout.split())
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    assert not loaded_after("import mercer") & set(HEAVY)
+
+
+def test_small_kernels_need_numpy_only() -> None:
+    code = "import mercer; mercer.Gaussian()([[0.0], [1.0]]); mercer.parse('linear() + 1')"
+    assert loaded_after(code) == {"numpy"}
+
+
+@pytest.mark.parametrize("name", mercer.__all__)
+def test_every_name_resolves(name: str) -> None:
+    try:
+        value = getattr(mercer, name)
+    except ModuleNotFoundError as error:
+        pytest.skip(f"needs {error.name}, which is an extra")
+    assert value is not None
+    assert getattr(mercer, name) is value
+
+
+def test_names_are_listed_once_and_in_order() -> None:
+    assert dir(mercer) == sorted(set(dir(mercer)))
+    assert set(dir(mercer)) == set(mercer.__all__)
+    assert mercer.__version__.count(".") == 2
+
+
+def test_a_name_that_does_not_exist() -> None:
+    with pytest.raises(AttributeError, match="module 'mercer' has no attribute 'Gausian'"):
+        mercer.Gausian
+    with pytest.raises(ImportError):
+        importlib.import_module("mercer.nothing")
+
+
+def test_leaves_are_public() -> None:
+    from mercer.kernels import leaves
+
+    missing = [cls.__name__ for cls in leaves() if not hasattr(mercer, cls.__name__)]
+    assert not missing
