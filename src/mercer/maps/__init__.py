@@ -9,6 +9,7 @@ Exact maps have φ(x)·φ(z) = k(x, z); approximate ones come close, at a width 
 `NystromMap`                      Mercer's eigenfunctions on a sample: any kernel
 `TensorSketchMap`                 (x·z + c)^d, hashed: wide or sparse input
 `ExplicitMap`                     the map a kernel itself knows
+`EmailFeatures`                   words, hosts, dates, senders … of mail, sparse and named
 `PolarMap`                        radius and angle
 `GlyphFeatures`                   loops, joints, angles and ink of a drawing
 `SpectrumRepair`                  an indefinite kernel matrix made positive semi-definite
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mercer.maps.explicit import ExplicitMap
     from mercer.maps.fourier import RandomFourierMap
     from mercer.maps.glyphs import GlyphFeatures
+    from mercer.maps.mail import EmailFeatures
     from mercer.maps.nystrom import NystromMap
     from mercer.maps.polar import PolarMap
     from mercer.maps.polynomial import PolynomialMap, TaylorGaussianMap
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from mercer.maps.spectrum import SpectrumRepair
 
 _WHERE = {
+    "EmailFeatures": "mail",
     "ExplicitMap": "explicit",
     "GlyphFeatures": "glyphs",
     "NystromMap": "nystrom",
@@ -45,6 +48,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "EmailFeatures",
     "ExplicitMap",
     "GlyphFeatures",
     "NystromMap",
