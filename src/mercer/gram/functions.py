@@ -55,6 +55,7 @@ def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
     >>> distance_to_mean(Linear(), [[3.0, 4.0]], [[-1.0, 0.0], [1.0, 0.0]])
     array([5.])
     """
+    check_not_empty(sample, "the sample")
     n = count(sample)
     ones = np.full(n, 1.0 / n)
     # In float64, as in `distance`: the three terms cancel where x is close to the mean.

@@ -37,6 +37,8 @@ class Gram:
     _swapped = False
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
+        if not isinstance(kernel, (Kernel, Formula)):
+            raise TypeError(f"Gram needs a Kernel, got {type(kernel).__name__}: {kernel!r:.80}")
         self.kernel = kernel
         formula = kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel
         self.formula = simplify(formula)

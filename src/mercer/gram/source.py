@@ -250,7 +250,8 @@ class _Writer:
                 id(n): x if n.value == "x" else z for n in node.args[0].walk() if n.op == "coord"
             }
             return self._expression(node.args[0], names, lines)
-        lines.append(f"g = {x} - {z}")
+        # Rows may be wider than K (see `Step.widens`); their difference need not be.
+        lines.append(f"g = R({x} - {z})")
         return "g * g" if node.op == "sqdist" else "abs(g)"
 
     # --- the epilogue --------------------------------------------------------------------------
