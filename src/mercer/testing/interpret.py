@@ -43,7 +43,11 @@ def _without_compiler(gram: Gram) -> Compiled:
     source, numbers = render(program, dtype.name, widths)
     compiler = ("import numba", "from mercer.gram.bits", "@numba")
     plain = "\n".join(line for line in source.splitlines() if not line.startswith(compiler))
-    space: dict[str, Any] = {"float_from_bits": lambda bits: bits.view(dtype)}
+    integer = np.dtype(f"int{8 * dtype.itemsize}")
+    space: dict[str, Any] = {
+        "float_from_bits": lambda bits: bits.view(dtype),
+        "bits_of_float": lambda value: value.view(integer),
+    }
     exec(plain, space)  # noqa: S102 - the text is our own
     module: Any = SimpleNamespace(**space)
     return Compiled(program, module, np.asarray(numbers or [0.0], dtype=dtype), source)
