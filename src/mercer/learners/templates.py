@@ -105,7 +105,8 @@ class DeformableTemplateClassifier(ClassifierMixin, BaseEstimator):
 
     def _spread(self, members: list[np.ndarray], fitted: list[np.ndarray]) -> float:
         """s², from residuals; never below rounding, where all images of a class are one."""
-        squares = [np.square(rows - fit).mean() * len(rows) for rows, fit in zip(members, fitted)]
+        both = zip(members, fitted, strict=True)
+        squares = [np.square(rows - fit).mean() * len(rows) for rows, fit in both]
         size = sum(len(rows) for rows in members)
         largest = max(float(np.square(rows).max()) for rows in members)
         return max(float(sum(squares)) / size, 1e-6 * largest, 1e-300)

@@ -246,18 +246,17 @@ def length_of(skeleton: Any) -> Any:  # pragma: no cover - compiled
 
 @numba.njit(nogil=True, cache=True)
 def describe(images: Any, spur: Any, reach: Any, least: Any, out: Any) -> None:  # pragma: no cover
-    """(3-joints, 4-joints, angles, length in heights) of every image."""
+    """(3-joints, 4-joints, angles, length in heights of the skeleton) of every image."""
     for i in range(len(images)):
-        image = images[i]
-        top, bottom = image.shape[0], -1
-        for y in range(image.shape[0]):
-            if image[y].any():
+        skeleton = thin(images[i])
+        prune(skeleton, spur)
+        top, bottom = len(skeleton), -1
+        for y in range(len(skeleton)):
+            if skeleton[y].any():
                 top, bottom = min(top, y), y
         if bottom < 0:
             continue
-        skeleton = thin(image)
-        prune(skeleton, spur)
         three, four, lines = joints(skeleton, reach)
         out[i, 0], out[i, 1] = three, four
         out[i, 3] = (length_of(skeleton) + 1.0) / (bottom - top + 1.0)
-        out[i, 2] = corners(lines, 2 * reach, least)
+        out[i, 2] = corners(lines, (3 * reach + 1) // 2, least)

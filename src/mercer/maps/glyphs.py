@@ -63,7 +63,7 @@ class GlyphFeatures(FeatureMap):
     def _ink(self, X: Any) -> NDArray[Any]:
         """Where there is ink, with a white border."""
         low, high = X.min(axis=1, keepdims=True), X.max(axis=1, keepdims=True)
-        ink = (X > low + self.threshold * (high - low)) & (high > low)
+        ink = (low + self.threshold * (high - low) < X) & (low < high)
         return np.pad(ink.reshape(-1, *self._shape), ((0, 0), (2, 2), (2, 2)))
 
     def _transform(self, X: Any) -> NDArray[Any]:
@@ -74,7 +74,7 @@ class GlyphFeatures(FeatureMap):
         out[:, 0] = loops(ink)
         # Spurs and joints are judged by the size of the drawing area: 28 pixels give 3 and 2.
         size = max(self._shape)
-        reach = max(2, round(size / 14))
+        reach = max(2, round(size / 12))
         describe(ink, max(2, round(size / 9)), reach, math.radians(self.angle), out[:, 1:])
         return out.astype(X.dtype, copy=False)
 

@@ -21,7 +21,7 @@ LAST_TERM = 1e-16
 class RandomWalk(OpaqueKernel):
     """k(x, z) = Σ_{n≤length} λⁿ · #{(walk in x, walk in z) of n steps with the same labels}.
 
-    λ = `decay`. With ``length=inf`` the series has no end (Gärtner et al. 2003); it converges
+    λ = `decay`. With ``length="inf"`` the series has no end (Gärtner et al. 2003); it converges
     where λ · (largest degree in x) · (largest degree in z) < 1, and other graphs are refused.
 
     >>> from mercer import RandomWalk
@@ -32,16 +32,18 @@ class RandomWalk(OpaqueKernel):
     """
 
     decay: float = 0.1
-    length: float = 4
+    length: Any = 4
 
     def __post_init__(self) -> None:
         self._make_positive("decay")
-        if self.length != math.inf:
+        if self.length in ("inf", math.inf):
+            self._set("length", "inf")
+        else:
             self._make_integer("length", 0)
 
     def prepare_pair(self, X: Any, Z: Any) -> tuple[Graphs, Graphs]:
         x, z = read_pair(X, Z)
-        if self.length == math.inf:
+        if self.length == "inf":
             steps = self.decay * _largest_degree(x) * _largest_degree(z)
             if steps >= 1.0:
                 raise ValueError(
@@ -56,16 +58,16 @@ class RandomWalk(OpaqueKernel):
     def _fill(self, x: Graphs, z: Graphs, out: np.ndarray) -> None:
         from mercer.kernels.graphs.loops import fill_walks
 
-        length, tolerance = (-1, LAST_TERM) if self.length == math.inf else (self.length, 0.0)
-        both: tuple[Any, ...] = (*x.arrays, *z.arrays)
-        fill_walks(*both, self.decay, length, tolerance, out)
+        length, tolerance = (-1, LAST_TERM) if self.length == "inf" else (self.length, 0.0)
+        arguments: list[Any] = [*x.arrays, *z.arrays, self.decay, length, tolerance, out]
+        fill_walks(*arguments)
 
     def block(self, state_x: Graphs, state_z: Graphs) -> np.ndarray:
         def body(rows: slice, columns: slice, out: np.ndarray) -> None:
             self._fill(state_x[rows], state_z[columns], out)
 
         shape = (state_x.shape[0], state_z.shape[0])
-        steps = min(self.length, 20)
+        steps = 20 if self.length == "inf" else self.length
         work = 6.0 * (1 + steps) * float(state_x.sizes.mean() * state_z.sizes.mean())
         return over_pairs(shape, body, work, state_x.same_as(state_z))
 
@@ -81,7 +83,7 @@ class RandomWalk(OpaqueKernel):
         return Claim(True, "inner product of features", self, because)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        end = r"\infty" if self.length == math.inf else f"{self.length}"
+        end = r"\infty" if self.length == "inf" else f"{self.length}"
         walks = rf"\#\{{\text{{common walks of }} n \text{{ steps in }} {x}, {z}\}}"
         return rf"\sum_{{n=0}}^{{{end}}} {self.decay:g}^n \, {walks}"
 
