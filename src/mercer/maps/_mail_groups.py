@@ -37,8 +37,16 @@ def _said(mail: Mail) -> list[str]:
     if mail.said is None:  # two groups ask for it
         mail.said = words_of(mail.text)
         if mail.html:
-            mail.said += words_of(html.unescape(_TAG.sub(" ", mail.html)))
+            mail.said += words_of(_unescaped(_TAG.sub(" ", mail.html)))
     return mail.said
+
+
+def _unescaped(text: str) -> str:
+    """&amp; and the like replaced; not at all, if one of them is a number no one can read."""
+    try:
+        return html.unescape(text)
+    except ValueError:
+        return text
 
 
 def words(mail: Mail) -> Iterator[str]:

@@ -219,7 +219,7 @@ def _cut(
 
 def _describe(head: Message, mail: Mail) -> None:
     """Type, encodings and the ending of a file's name; an attachment is never decoded."""
-    mail.kinds.append(f"type:{head.get_content_type()}")
+    mail.kinds.append(f"type:{head.get_content_type()[:80]}")
     transfer = str(head.get("content-transfer-encoding", "")).strip().lower()
     if transfer:
         mail.kinds.append(f"transfer:{transfer[:40]}")
