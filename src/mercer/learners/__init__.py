@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mercer.learners.centroids import KernelCentroidClassifier
     from mercer.learners.local import LocalLinearRegressor
+    from mercer.learners.logistic import KernelLogisticRegression
     from mercer.learners.neighbours import KernelNeighborsClassifier, KernelNeighborsRegressor
     from mercer.learners.perceptron import KernelPerceptron, Perceptron
+    from mercer.learners.ridge import KernelRidge, KernelRidgeClassifier
     from mercer.learners.smoothers import NadarayaWatsonClassifier, NadarayaWatsonRegressor
     from mercer.learners.svm import KernelSVC
     from mercer.learners.svm_regression import KernelOneClass, KernelSVR
@@ -18,10 +20,13 @@ if TYPE_CHECKING:
 _WHERE = {
     "DeformableTemplateClassifier": "templates",
     "KernelCentroidClassifier": "centroids",
+    "KernelLogisticRegression": "logistic",
     "KernelNeighborsClassifier": "neighbours",
     "KernelNeighborsRegressor": "neighbours",
     "KernelOneClass": "svm_regression",
     "KernelPerceptron": "perceptron",
+    "KernelRidge": "ridge",
+    "KernelRidgeClassifier": "ridge",
     "KernelSVC": "svm",
     "KernelSVR": "svm_regression",
     "LocalLinearRegressor": "local",
@@ -33,10 +38,13 @@ _WHERE = {
 __all__ = [
     "DeformableTemplateClassifier",
     "KernelCentroidClassifier",
+    "KernelLogisticRegression",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
     "KernelOneClass",
     "KernelPerceptron",
+    "KernelRidge",
+    "KernelRidgeClassifier",
     "KernelSVC",
     "KernelSVR",
     "LocalLinearRegressor",

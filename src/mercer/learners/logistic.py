@@ -1,0 +1,230 @@
+"""KernelLogisticRegression: probabilities from a kernel."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.expansion import KernelExpansion
+from mercer.gram.operator import Gram
+from mercer.kernels import Precomputed
+from mercer.learners._common import KernelLearner, take
+from mercer.learners._penalised import (
+    check_width,
+    labelled,
+    penalties,
+    warn_if_stopped,
+    weights_or_none,
+)
+from mercer.learners._svm import positive
+from mercer.maps._checks import count, one_of
+from mercer.solvers import nystrom, preconditioner
+from mercer.solvers.logistic import LogisticSolution, newton
+from mercer.solvers.logistic_gradient import gradient_descent
+from mercer.solvers.logistic_loss import Binary, Loss, Multinomial
+from mercer.solvers.logistic_space import CenterSpan, Kernels, Span
+
+#: Beyond so many rows "auto" goes on with centres.
+EXACT_ROWS = 20_000
+STEPS = {"newton": 100, "nystrom": 100, "gradient": 1000}
+
+
+class KernelLogisticRegression(ClassifierMixin, KernelLearner):
+    """min Σᵢ wᵢ log-loss(yᵢ, f(xᵢ)) + (α/2)aᵀKa,  f(x) = Σⱼ aⱼ k(xⱼ, x) + w₀  (lecture 000).
+
+    Two classes: P(Y = 0|x) = 1/(1 + exp(f(x))), where Y = 0 is ``classes_[0]``: f > 0 speaks for
+    ``classes_[1]``, so P(Y = 1|x) = 1/(1 + exp(−f(x))). More classes have an f each, and
+    P(Y = c|x) = exp(f_c)/Σ exp(f): one model of all classes, not one against the rest.
+
+    Parameters
+    ----------
+    kernel : Kernel, expression string, function of two examples or "precomputed"
+        k. One that is known not to be positive semi-definite is used, with a warning.
+    alpha : float, default 1
+        α > 0; with scikit-learn's C = 1/α the objective is that of its `LogisticRegression`.
+    fit_intercept : bool, default True
+        Learn w₀, one for each class.
+    solver : {"auto", "newton", "gradient", "nystrom"}
+        "newton": exact, by products with K, which is kept where it fits. "nystrom": the same in
+        the span of `n_centers` examples. "gradient": the lecture's rule,
+        a ← a − η(K(p − y) + αKa), w₀ ← w₀ − ηΣ(p − y), slow, for teaching. "auto": "newton" up to
+        20000 examples, "nystrom" beyond.
+    class_weight : dict, "balanced" or None
+        Multiplies the weights of the examples of each class.
+    n_centers : int or None
+        Of "nystrom"; None takes 20 √N, at most 5000.
+    learning_rate : float or None
+        η of "gradient"; None takes one that is safe for this K.
+    tol : float, default 1e-6
+        How near to its minimum, relative, the objective must be; with "gradient" the size of the
+        gradient, relative to the first.
+    max_iter : int or None
+        Steps; None means 100, for "gradient" 1000.
+    random_state : int, RandomState or None
+        Draws centres, and the columns of the preconditioner.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    dual_coef_ : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
+        a; with "nystrom" the coefficients of the centres.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    expansion_ : KernelExpansion
+        f.
+    objective_ : float
+        What was minimised; `objectives_` lists it from the start, after every step.
+    n_iter_ : int
+    solver_ : str
+    centers_ : ndarray of shape (n_centers,) or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learners import KernelLogisticRegression
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1]
+    >>> model = KernelLogisticRegression("linear()", alpha=0.1).fit(X, y)
+    >>> model.predict_proba([[0.0], [1.5], [3.0]]).round(3)
+    array([[0.982, 0.018],
+           [0.5  , 0.5  ],
+           [0.018, 0.982]])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(1)",
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        class_weight: Any = None,
+        n_centers: int | None = None,
+        learning_rate: float | None = None,
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.class_weight = class_weight
+        self.n_centers = n_centers
+        self.learning_rate = learning_rate
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    # --- fitting ----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Minimise the penalised log-loss. Weights multiply the losses."""
+        alpha = self._alpha()
+        one_of("solver", self.solver, ("auto", *STEPS))
+        tol = positive("tol", self.tol, "it is how near to the minimum to go")
+        X, y = self._start(X, y, labels=True)
+        loss = self._loss(X, y, sample_weight)
+        gram = Gram(self.kernel_, X)
+        self.solver_ = self.solver
+        if self.solver == "auto":
+            self.solver_ = "newton" if gram.shape[0] <= EXACT_ROWS else "nystrom"
+        steps = STEPS[self.solver_] if self.max_iter is None else count("max_iter", self.max_iter)
+        self._minimise(X, gram, loss, alpha, tol, steps)
+        return self
+
+    def _alpha(self) -> float:
+        if np.ndim(self.alpha):
+            raise TypeError(f"alpha must be one number, not {self.alpha!r}")
+        return float(penalties("alpha", self.alpha)[0])
+
+    def _loss(self, X: Any, y: np.ndarray, sample_weight: Any) -> Loss:
+        self.classes_, places, weights = labelled(
+            type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
+        )
+        weights = np.ones(len(places)) if weights is None else weights
+        if len(self.classes_) == 2:
+            return Binary(places, weights)
+        return Multinomial(places, len(self.classes_), weights)
+
+    def _minimise(
+        self, X: Any, gram: Gram, loss: Loss, alpha: float, tol: float, steps: int
+    ) -> None:
+        random = check_random_state(self.random_state)
+        options: dict[str, Any] = {
+            "intercept": bool(self.fit_intercept),
+            "tol": tol,
+            "max_iter": steps,
+        }
+        self.centers_ = None
+        n = gram.shape[0]
+        if self.solver_ == "gradient":
+            rate = self.learning_rate
+            if rate is not None:
+                rate = positive("learning_rate", rate, "it is the length of a step")
+            found = gradient_descent(Kernels(gram), loss, alpha, learning_rate=rate, **options)
+            coef = found.coef
+        elif self.solver_ == "nystrom":
+            size = None if self.n_centers is None else count("n_centers", self.n_centers)
+            centers = nystrom.draw_centers(gram, size, random)
+            span = CenterSpan(centers)
+            found = newton(span, loss, alpha, **options)
+            coef, self.centers_ = span.expansion(found.coef), centers.positions
+        else:
+            rank = preconditioner.default_rank(n, gram.dtype.itemsize)
+            low_rank = preconditioner.nystrom(gram, rank, random)
+            found = newton(Span(Kernels(gram), low_rank), loss, alpha, **options)
+            coef = found.coef
+        self._keep(X, n, coef, found)
+
+    def _keep(self, X: Any, n: int, coef: np.ndarray, found: LogisticSolution) -> None:
+        self._n_train = n
+        binary = len(self.classes_) == 2
+        self.dual_coef_ = coef[:, 0] if binary else coef
+        self.intercept_ = found.intercept
+        self.objective_, self.objectives_ = found.objective, np.array(found.objectives)
+        self.n_iter_ = found.n_iter
+        if isinstance(self.kernel_, Precomputed):
+            points: Any = np.arange(n) if self.centers_ is None else self.centers_
+        else:
+            points = X if self.centers_ is None else take(X, self.centers_)
+        intercept = float(found.intercept[0]) if binary else found.intercept
+        self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, intercept)
+        warn_if_stopped(
+            type(self).__name__,
+            found.stopped,
+            str(found.n_iter) if found.stopped == "max_iter" else f"objective {found.objective:g}",
+            "Raise alpha, max_iter or tol, or scale the data.",
+        )
+
+    # --- predicting -------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x): the log-odds of the second of two classes, or one score a class."""
+        check_is_fitted(self)
+        X = self._examples(X, reset=False)
+        check_width(type(self).__name__, self.kernel_, X, self._n_train)
+        return np.asarray(self.expansion_(X), dtype=np.float64)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """P(Y = c|x), one column a class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 2:
+            return softmax(scores, axis=1)
+        return np.column_stack([expit(-scores), expit(scores)])
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """log P(Y = c|x), exact where P itself is too small for a float."""
+        scores = self.decision_function(X)
+        if scores.ndim == 2:
+            return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+        return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class (at a tie the first)."""
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[places]

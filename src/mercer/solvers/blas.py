@@ -1,0 +1,75 @@
+"""C += PᵀP, one triangle, with the interpreter free: sums of squares from several threads.
+
+NumPy's `P.T @ P` needs room for a second C and copies one triangle to the other; SciPy's wrapper
+of `syrk` keeps the interpreter locked. Underneath it is the same routine, called here directly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cython_blas
+
+from mercer.gram import threads
+
+
+def _routine(name: str) -> Callable[..., None] | None:
+    """The address behind SciPy's published capsule, as a function; None where it is unusual."""
+    capsule = cython_blas.__pyx_capi__.get(name)
+    read_name = ctypes.pythonapi.PyCapsule_GetName
+    read_name.restype, read_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    read = ctypes.pythonapi.PyCapsule_GetPointer
+    read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    signature = read_name(capsule) if capsule is not None else None
+    if signature is None or signature.count(b"int *") != 4:
+        return None
+    # void syrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc), everything by address.
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 10)(read(capsule, signature))
+
+
+_ROUTINES: dict[np.dtype, tuple[Callable[..., None] | None, Any]] = {
+    np.dtype(np.float64): (_routine("dsyrk"), ctypes.c_double),
+    np.dtype(np.float32): (_routine("ssyrk"), ctypes.c_float),
+}
+
+# SciPy brings a BLAS of its own. If Mercer looked for pools before it was loaded, look again.
+with threads._lock:
+    if threads._holders == 0:
+        threads._controller = None
+
+
+def add_squares(P: np.ndarray, C: np.ndarray) -> None:
+    """C += PᵀP in the upper triangle of C; both row by row in memory and of one dtype."""
+    if not (P.flags.c_contiguous and C.flags.c_contiguous and P.dtype == C.dtype):
+        raise ValueError("add_squares needs contiguous arrays of one dtype")
+    if P.shape[1] != C.shape[0] or C.shape[0] != C.shape[1]:
+        raise ValueError(f"PᵀP of shape {P.shape} does not fit into {C.shape}")
+    routine, number = _ROUTINES[P.dtype]
+    if routine is None:
+        C += P.T @ P
+        return
+    k, n = P.shape
+    if k == 0:
+        return
+    # LAPACK reads rows as columns: P is Pᵀ to it, and our upper triangle its lower one.
+    uplo, trans = ctypes.c_char(b"L"), ctypes.c_char(b"N")
+    size, depth, one = ctypes.c_int(n), ctypes.c_int(k), number(1.0)
+    at = ctypes.byref
+    routine(at(uplo), at(trans), at(size), at(depth), at(one),
+            P.ctypes.data, at(size), at(one), C.ctypes.data, at(size))  # fmt: skip
+
+
+def mirror(C: np.ndarray, square: int = 512) -> np.ndarray:
+    """The upper triangle copied below the diagonal, in squares that fit the cache."""
+    n = len(C)
+    for i in range(0, n, square):
+        rows = slice(i, min(i + square, n))
+        block = C[rows, rows]
+        block[...] = np.triu(block) + np.triu(block, 1).T
+        for j in range(i + square, n, square):
+            columns = slice(j, min(j + square, n))
+            C[columns, rows] = C[rows, columns].T
+    return C

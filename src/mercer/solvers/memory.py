@@ -1,0 +1,48 @@
+"""What a solver needs of memory, and the sentence that names one that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mercer._config import get_config, show_bytes
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a problem: N examples, T targets, M centres or features, bytes a number of K."""
+
+    n: int
+    targets: int
+    columns: int
+    itemsize: int
+
+
+#: Bytes each solver takes beyond the data, N×N arrays first.
+NEEDS: Mapping[str, Callable[[Size], float]] = {
+    "cholesky": lambda s: s.n * s.n * s.itemsize + 24 * s.n * (s.targets + 2),
+    # Divide and conquer works in two more matrices of the same size.
+    "eigh": lambda s: 3 * s.n * s.n * s.itemsize + 24 * s.n * (s.targets + 2),
+    "primal": lambda s: 4 * 8 * s.columns**2 + 24 * s.n * (s.targets + 1),
+    "nystrom": lambda s: 4 * 8 * s.columns**2 + 24 * s.n * (s.targets + 1),
+    "cg": lambda s: 6 * 8 * s.n * (s.targets + 1),
+}
+
+
+def fits(solver: str, size: Size) -> bool:
+    return NEEDS[solver](size) <= get_config().memory_bytes
+
+
+def check_fits(solver: str, size: Size, others: tuple[str, ...]) -> None:
+    """Refuse at once, saying how much is needed, how much there is, and what would fit."""
+    if fits(solver, size):
+        return
+    fitting = [name for name in others if name != solver and fits(name, size)]
+    instead = " and ".join(repr(name) for name in fitting)
+    advice = f"solver={instead} fits within it" if len(fitting) == 1 else f"{instead} fit within it"
+    raise MemoryError(
+        f"solver={solver!r} needs {show_bytes(NEEDS[solver](size))} for N = {size.n}, but the "
+        f"memory limit is {show_bytes(get_config().memory_bytes)}; "
+        + (f"{advice}, or " if fitting else "no exact solver fits; ")
+        + "raise the limit with mercer.config(memory=…)."
+    )

@@ -1,0 +1,83 @@
+"""f(x) = Σⱼ βⱼ k(x, cⱼ) over m centres cⱼ: ridge regression on a subspace of the features.
+
+(K_nmᵀ W K_nm + λK_mm) β = K_nmᵀ W t. The normal matrix is summed in double precision from tiles of
+K_nm in the precision of the data, each of which exists only for a moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer._config import get_config, show_bytes
+from mercer.gram.operator import Gram
+from mercer.solvers import primal
+from mercer.solvers.dense import dense_in_double
+from mercer.solvers.normal import GramPanels
+from mercer.solvers.ridge_exact import RidgePath, RidgeSolution
+
+
+@dataclass(frozen=True)
+class Centers:
+    """`positions` among the examples; K_nm as `panels`; K_mm in double precision."""
+
+    positions: np.ndarray
+    panels: GramPanels
+    penalty: np.ndarray
+
+
+def default_count(n: int) -> int:
+    """20 √N centres, at most 5000: enough for the statistics, small enough for an M×M matrix."""
+    return int(min(n, 5000, max(100, round(20 * np.sqrt(n)))))
+
+
+def draw_centers(gram: Gram, count: int | None, random: np.random.RandomState) -> Centers:
+    """A uniform sample of the examples, without repetition, in their order."""
+    n = gram.shape[0]
+    m = min(n, default_count(n) if count is None else count)
+    need = 4 * 8 * m * m
+    limit = get_config().memory_bytes
+    if need > limit:
+        raise MemoryError(
+            f"{m} centres need {show_bytes(need)}, but the memory limit is {show_bytes(limit)}: "
+            f"{int(np.sqrt(limit / 32))} centres fit (n_centers=…), or raise the limit with "
+            "mercer.config(memory=…)."
+        )
+    positions = np.arange(n) if m == n else np.sort(random.permutation(n)[:m])
+    columns = gram.take(columns=positions)
+    return Centers(positions, GramPanels(columns), center_matrix(gram, positions))
+
+
+def center_matrix(gram: Gram, positions: np.ndarray) -> np.ndarray:
+    """K_mm in double precision, the diagonal exact."""
+    K = dense_in_double(gram, positions)
+    return K if gram._symmetric else (K + K.T) / 2
+
+
+def ridge(
+    centers: Centers,
+    targets: np.ndarray,
+    alphas: np.ndarray,
+    weights: np.ndarray | None = None,
+    intercept: bool = False,
+) -> RidgeSolution:
+    """β, one column a target, with one λ for each."""
+    return primal.ridge(centers.panels, targets, alphas, weights, intercept, centers.penalty)
+
+
+def ridge_path(
+    centers: Centers,
+    targets: np.ndarray,
+    alphas: np.ndarray,
+    weights: np.ndarray | None = None,
+    intercept: bool = False,
+) -> RidgePath:
+    """β for every λ, with the exact leave-one-out predictions of the model with these centres."""
+    path, _ = primal.ridge_path(
+        centers.panels, targets, alphas, weights, intercept, centers.penalty
+    )
+    return path
+
+
+__all__ = ["Centers", "center_matrix", "default_count", "draw_centers", "ridge", "ridge_path"]
