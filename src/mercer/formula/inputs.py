@@ -285,9 +285,10 @@ class Warped(Step):
         mapped = self.phi(rows)
         if not hasattr(mapped, "shape"):
             mapped = np.asarray(mapped)
-        if mapped.shape[0] != before:
+        if mapped.shape[:1] != (before,):
+            after = mapped.shape[0] if mapped.shape else "a single value"
             raise ValueError(
-                f"warp({self.name}) was given {before} rows and gave back {mapped.shape[0]}; "
+                f"warp({self.name}) was given {before} rows and gave back {after}; "
                 "φ takes a whole set of rows and gives one row for each"
             )
         return mapped[:, None] if mapped.ndim == 1 and mapped.dtype.kind in "biuf" else mapped
