@@ -88,7 +88,7 @@ def test_the_perceptron_too() -> None:
 
     labels = np.where(np.linalg.norm(X, axis=1) > 2, "far", "near")
     grid = {"kernel__left__sigma": [0.05, 1.0, 30.0]}
-    model = KernelPerceptron(Gaussian(1.0) + 0.01 * Linear(), epochs=5)
+    model = KernelPerceptron(Gaussian(1.0) + 0.01 * Linear(), epochs=5, averaging="average")
     search = GridSearchCV(model, grid, cv=3).fit(X, labels)
     assert len(set(np.round(search.cv_results_["mean_test_score"], 6))) > 1
     assert search.best_estimator_.kernel.left.sigma == search.best_params_["kernel__left__sigma"]

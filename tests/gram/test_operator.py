@@ -11,6 +11,7 @@ from scipy.sparse.linalg import cg
 
 import mercer
 from mercer import Gaussian, Gram, Laplacian, Linear, Polynomial
+from mercer.formula import ROOT
 from mercer.gram.threads import single_threaded_blas
 from mercer.kernels import parse
 from mercer.testing import check_engine
@@ -243,3 +244,39 @@ def test_explain_shows_the_generated_source(monkeypatch) -> None:
     assert "def fill(" in e.source
     assert "generated source" in str(e)
     assert "one compiled loop" in str(e.plan)
+
+
+def test_one_slope_without_the_others() -> None:
+    k = Gaussian(2.0) + Polynomial(2, 1.0)
+    G = k.gram(X, Z)
+    np.testing.assert_allclose(
+        G.grad("left__sigma") @ np.ones(40), k.gradient(X, Z)["left__sigma"].sum(1)
+    )
+    with pytest.raises(ValueError, match="has no scalar parameter 'sigma'"):
+        G.grad("sigma")
+
+
+def test_long_sparse_rows_are_multiplied_as_they_are() -> None:
+    """Above a few thousand columns a tile of dense rows would be mostly zeros."""
+    S = sparse.random(60, 9000, density=0.002, random_state=0, format="csr")
+    T = sparse.random(50, 9000, density=0.002, random_state=1, format="csr")
+    for k in (Linear(), Gaussian(2.0), Laplacian(0.1), Polynomial(2, 1.0).normalized()):
+        expected = k(S.toarray(), T.toarray())
+        np.testing.assert_allclose(k(S, T), expected, atol=1e-12)
+        np.testing.assert_allclose(k.gram(S, T) @ np.ones(50), expected.sum(1), atol=1e-10)
+        np.testing.assert_allclose(k(S), k(S.toarray()), atol=1e-12)
+
+
+def test_input_maps_have_names() -> None:
+    maps = {
+        "gaussian([1, 2])": "scaled columns",
+        "bilinear([[2, 1], [1, 2]])": "matrix 2×2",
+        "cosine()": "unit length",
+        "linear().warp('tanh')": "warp 'tanh'",
+        "intersection()": "x ≥ 0",
+        "hamming()": "categories",
+        "linear().on([1, 0])": "columns [1, 0]",
+    }
+    for text, name in maps.items():
+        assert f"[{name}]" in repr(parse(text).formula()), text
+    assert "Precomputed()(x, x)" in repr(mercer.Precomputed().normalized().lower(ROOT))

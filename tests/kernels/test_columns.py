@@ -207,3 +207,25 @@ def test_expressions_name_columns(people) -> None:
     )
     expected = 0.5 * Gaussian(2.0).on(["age"]) + Polynomial(3, 1.0).on("height").normalized()
     np.testing.assert_array_equal(k(people), expected(people))
+
+
+def test_the_diagonal_of_a_black_box_on_a_column(people) -> None:
+    k = Similarity(shared_letters).on("text")
+    np.testing.assert_array_equal(k.diag(people), [6, 5, 8, 5])
+    normal = k.normalized()(people)
+    np.testing.assert_allclose(np.diag(normal), 1.0)
+    np.testing.assert_allclose(normal[0, 1], shared_letters("the cat", "a dog") / np.sqrt(6 * 5))
+
+
+def test_categories_mix_types() -> None:
+    rows = np.array(
+        [[1, "a", True, 2.5], [1.0, "a", True, 2.5], [2, "b", False, 0.5]], dtype=object
+    )
+    np.testing.assert_allclose(Hamming()(rows), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+
+
+def test_columns_of_something_that_has_none() -> None:
+    with pytest.raises(ValueError, match="selects columns of a 2-D array; the data has shape"):
+        Linear().on(0)(np.arange(3.0))
+    with pytest.raises(TypeError, match="2-D array of numbers; got str"):
+        Linear().features("abc")

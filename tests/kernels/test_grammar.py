@@ -56,6 +56,8 @@ BAD = {
     "'gaussian()'": "not a kernel",
     "[gaussian()]": "not a kernel",
     "gaussian": "write gaussian(…)",
+    "gausian": "Did you mean 'gaussian'",
+    "linear() + unknown_thing": "no kernel named 'unknown_thing'",
     "gauss()": "Did you mean 'gaussian'",
     "gausian(2) + linear()": "Did you mean 'gaussian'",
     "qqqqqq()": "There are: ",

@@ -73,6 +73,8 @@ def test_a_function_that_misbehaves() -> None:
         (Similarity(lambda A, B: np.ones((2, 2)), blocks=True), X, ValueError, "expected (5, 5)"),
         (Similarity(lambda A, B: A @ B.T * np.nan, blocks=True), X, ValueError, "gave nan"),
         (Similarity(skewed), "abc", TypeError, "wrap it in a list"),
+        (Linear().warp(lambda V: "abc"), X, ValueError, "gave back a single value"),
+        (Linear().warp(lambda V: 3.0), X, ValueError, "gave back a single value"),
         (Similarity(skewed), [], ValueError, "X is empty"),
         (Similarity(skewed), 3, TypeError, "a list of examples, got int"),
         (Similarity(skewed), np.arange(3.0), ValueError, "2-D"),
@@ -115,6 +117,8 @@ def test_objects_of_every_container() -> None:
         )
     sets = [frozenset("ab"), frozenset("bc")]
     np.testing.assert_array_equal(Similarity(lambda a, b: len(a & b))(sets), [[2, 1], [1, 2]])
+    boxes = [np.ones((2, 2)), np.zeros((2, 2))]
+    np.testing.assert_array_equal(Similarity(lambda a, b: (a * b).sum())(boxes), [[4, 0], [0, 0]])
     ragged = [[1, 2, 3], [1]]
     np.testing.assert_array_equal(
         Similarity(lambda a, b: len(a) * len(b))(ragged), [[9, 3], [3, 1]]
