@@ -9,14 +9,11 @@ from __future__ import annotations
 from mercer.kernels.algebra import (
     Exp,
     Normalized,
-    On,
     PolynomialOf,
     Power,
     Product,
-    Reweight,
     Scaled,
     Sum,
-    Warp,
 )
 from mercer.kernels.claims import Claim
 from mercer.kernels.columnwise import (
@@ -43,6 +40,7 @@ from mercer.kernels.dots import (
 from mercer.kernels.grammar import parse
 from mercer.kernels.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
 from mercer.kernels.images import Jittered, RotationInvariant, TangentDistance
+from mercer.kernels.on_inputs import On, Reweight, Warp
 from mercer.kernels.opaque import FromFeatures, OpaqueKernel, Precomputed, Similarity
 from mercer.kernels.radial import (
     Epanechnikov,

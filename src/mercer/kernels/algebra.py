@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.formula import nodes
-from mercer.formula.inputs import Columns, Warped
 from mercer.formula.nodes import Formula, Input, at_diagonal
 from mercer.kernels.claims import ZERO, Claim, closed_under, zero_function
 from mercer.kernels.core import (
@@ -20,13 +19,11 @@ from mercer.kernels.core import (
     SUM,
     Kernel,
     _is_number,
-    _literal,
     bracket,
 )
-from mercer.kernels.registry import check_function, name_of, resolve
 
 
-def _as_kernel(value: Any, where: str) -> Kernel:
+def as_part(value: Any, where: str) -> Kernel:
     if not isinstance(value, Kernel):
         raise TypeError(f"{where} needs a Kernel, got {type(value).__name__}")
     return value
@@ -46,8 +43,8 @@ class Sum(Kernel):
     binding: ClassVar[int] = SUM
 
     def __post_init__(self) -> None:
-        _as_kernel(self.left, "Sum")
-        _as_kernel(self.right, "Sum")
+        as_part(self.left, "Sum")
+        as_part(self.right, "Sum")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.left.lower(rows, f"{path}left__") + self.right.lower(rows, f"{path}right__")
@@ -93,8 +90,8 @@ class Product(Kernel):
     binding: ClassVar[int] = PRODUCT
 
     def __post_init__(self) -> None:
-        _as_kernel(self.left, "Product")
-        _as_kernel(self.right, "Product")
+        as_part(self.left, "Product")
+        as_part(self.right, "Product")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.left.lower(rows, f"{path}left__") * self.right.lower(rows, f"{path}right__")
@@ -115,19 +112,31 @@ class Product(Kernel):
         return [f"({a})({b})" for a in self.left.feature_names(names) for b in right]
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        return r" \cdot ".join(_latex_factor(k, x, z) for k in (self.left, self.right))
+        return r" \cdot ".join(latex_factor(k, x, z) for k in (self.left, self.right))
 
     def __repr__(self) -> str:
         return f"{bracket(self.left, PRODUCT)} * {bracket(self.right, POWER)}"
 
 
-def _latex_factor(kernel: Kernel, x: str, z: str) -> str:
+def latex_factor(kernel: Kernel, x: str, z: str) -> str:
     text = kernel.latex(x, z)
     return rf"\left({text}\right)" if kernel.binding == SUM else text
 
 
+class SameFeatures(Kernel):
+    """A block that changes the length of φ(x) only: its coordinates are those of its part."""
+
+    kernel: Kernel
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self.kernel.n_dims(n_features)
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        return self.kernel.feature_names(names)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Scaled(Kernel):
+class Scaled(SameFeatures):
     """c · k(x, z), valid for c ≥ 0; a negative c computes, and is refuted."""
 
     factor: float
@@ -136,7 +145,7 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         self._make_float("factor")
-        _as_kernel(self.kernel, "a multiple")
+        as_part(self.kernel, "a multiple")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self._named(path, "factor") * self.kernel.lower(rows, f"{path}kernel__")
@@ -158,14 +167,8 @@ class Scaled(Kernel):
         phi = self.kernel.features(X)
         return phi * phi.dtype.type(math.sqrt(self.factor))
 
-    def n_dims(self, n_features: int) -> int | float:
-        return self.kernel.n_dims(n_features)
-
-    def feature_names(self, names: Sequence[str]) -> list[str]:
-        return self.kernel.feature_names(names)
-
     def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"{self.factor:g} \, {_latex_factor(self.kernel, x, z)}"
+        return rf"{self.factor:g} \, {latex_factor(self.kernel, x, z)}"
 
     def __repr__(self) -> str:
         return f"{self.factor!r} * {bracket(self.kernel, POWER)}"
@@ -180,7 +183,7 @@ class Power(Kernel):
     binding: ClassVar[int] = POWER
 
     def __post_init__(self) -> None:
-        _as_kernel(self.kernel, "a power")
+        as_part(self.kernel, "a power")
         self._make_integer("degree", 1)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
@@ -220,7 +223,7 @@ class PolynomialOf(Kernel):
     coefficients: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        _as_kernel(self.kernel, "polynomial")
+        as_part(self.kernel, "polynomial")
         values = self.coefficients
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise TypeError(f"polynomial takes a list of coefficients, got {values!r}")
@@ -286,7 +289,7 @@ class Exp(Kernel):
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        _as_kernel(self.kernel, "exp")
+        as_part(self.kernel, "exp")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.kernel.lower(rows, f"{path}kernel__").exp()
@@ -303,90 +306,13 @@ class Exp(Kernel):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Warp(Kernel):
-    """k(φ(x), φ(z)): any map of the inputs, applied once per row."""
-
-    kernel: Kernel
-    phi: Any
-
-    def __post_init__(self) -> None:
-        _as_kernel(self.kernel, "warp")
-        check_function(self.phi, "warp")
-
-    @property
-    def _step(self) -> Warped:
-        return Warped(resolve(self.phi), name_of(self.phi))
-
-    def lower(self, rows: Input, path: str = "") -> Formula:
-        return self.kernel.lower(rows.then(self._step), f"{path}kernel__")
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        # φ may change the number of columns: a rule that counts them must not rely on ours.
-        part = self.kernel.claim(None)
-        claim = closed_under(self, "kernel of mapped inputs", [part], "k(φ(x), φ(z))")
-        if claim.max_dims is None:
-            return claim
-        return Claim(None, claim.rule, self, f"φ must map to at most {claim.max_dims} dimensions")
-
-    def features(self, X: Any) -> np.ndarray:
-        return self.kernel.features(self._step(X))
-
-    def n_dims(self, n_features: int) -> int | float:
-        mapped = self._step(np.zeros((1, n_features)))
-        return self.kernel.n_dims(mapped.shape[1])
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return self.kernel.latex(rf"\varphi({x})", rf"\varphi({z})")
-
-    def __repr__(self) -> str:
-        return f"{bracket(self.kernel, ATOM)}.warp({name_of(self.phi)})"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Reweight(Kernel):
-    """f(x) k(x, z) f(z) for any function f."""
-
-    kernel: Kernel
-    f: Any
-
-    def __post_init__(self) -> None:
-        _as_kernel(self.kernel, "reweight")
-        check_function(self.f, "reweight")
-
-    def lower(self, rows: Input, path: str = "") -> Formula:
-        f = resolve(self.f)
-        weights = nodes.row_function("x", f, rows) * nodes.row_function("z", f, rows)
-        return self.kernel.lower(rows, f"{path}kernel__") * weights
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        part = self.kernel.claim(n_features)
-        return closed_under(self, "f(x) k(x, z) f(z)", [part], "features f(x) φ(x)")
-
-    def features(self, X: Any) -> np.ndarray:
-        phi = self.kernel.features(X)
-        return phi * np.asarray(resolve(self.f)(X)).reshape(-1, 1).astype(phi.dtype)
-
-    def n_dims(self, n_features: int) -> int | float:
-        return self.kernel.n_dims(n_features)
-
-    def feature_names(self, names: Sequence[str]) -> list[str]:
-        return self.kernel.feature_names(names)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"f({x}) \, {_latex_factor(self.kernel, x, z)} \, f({z})"
-
-    def __repr__(self) -> str:
-        return f"{bracket(self.kernel, ATOM)}.reweight({name_of(self.f)})"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Normalized(Kernel):
+class Normalized(SameFeatures):
     """k(x, z) / √(k(x, x) k(z, z)): the cosine of the angle in feature space."""
 
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        _as_kernel(self.kernel, "normalized")
+        as_part(self.kernel, "normalized")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         k = self.kernel.lower(rows, f"{path}kernel__")
@@ -401,70 +327,9 @@ class Normalized(Kernel):
         norms = np.linalg.norm(phi, axis=1, keepdims=True)
         return phi / np.where(norms > 0, norms, 1)
 
-    def n_dims(self, n_features: int) -> int | float:
-        return self.kernel.n_dims(n_features)
-
-    def feature_names(self, names: Sequence[str]) -> list[str]:
-        return self.kernel.feature_names(names)
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         k = self.kernel
         return rf"\frac{{{k.latex(x, z)}}}{{\sqrt{{{k.latex(x, x)} \cdot {k.latex(z, z)}}}}}"
 
     def __repr__(self) -> str:
         return f"{bracket(self.kernel, ATOM)}.normalized()"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class On(Kernel):
-    """k on some columns of the data, by index or by name."""
-
-    kernel: Kernel
-    columns: Any
-
-    def __post_init__(self) -> None:
-        _as_kernel(self.kernel, "on")
-        columns = self.columns
-        single = isinstance(columns, str) or _is_number(columns)
-        if not single and not hasattr(columns, "__iter__"):
-            raise TypeError(f"on(…) takes an index, a name or a list of them, not {columns!r:.80}")
-        listed = [columns] if single else list(columns)
-        if not listed:
-            raise ValueError("on([]) selects no column")
-        for name in listed:
-            whole = _is_number(name) and math.isfinite(name) and name == int(name)
-            if not isinstance(name, str) and not whole:
-                raise TypeError(f"a column is an index or a name, got {name!r}")
-        listed = [name if isinstance(name, str) else int(name) for name in listed]
-        self._set("columns", listed[0] if single else tuple(listed))
-
-    @property
-    def _step(self) -> Columns:
-        single = not isinstance(self.columns, tuple)
-        return Columns((self.columns,) if single else self.columns, single)
-
-    def lower(self, rows: Input, path: str = "") -> Formula:
-        return self.kernel.lower(rows.then(self._step), f"{path}kernel__")
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        part = self.kernel.claim(len(self._step.names))
-        claim = closed_under(self, "kernel on some columns", [part], "a projection of the input")
-        # The columns are counted: data of any width will do.
-        return replace(claim, max_dims=None)
-
-    def features(self, X: Any) -> np.ndarray:
-        return self.kernel.features(self._step(X))
-
-    def n_dims(self, n_features: int) -> int | float:
-        return self.kernel.n_dims(len(self._step.names))
-
-    def feature_names(self, names: Sequence[str]) -> list[str]:
-        chosen = [names[c] if isinstance(c, int) else c for c in self._step.names]
-        return self.kernel.feature_names(chosen)
-
-    def latex(self, x: str = "x", z: str = "z") -> str:
-        index = ",".join(str(c) for c in self._step.names)
-        return self.kernel.latex(f"{x}_{{{index}}}", f"{z}_{{{index}}}")
-
-    def __repr__(self) -> str:
-        return f"{bracket(self.kernel, ATOM)}.on({_literal(self.columns)})"

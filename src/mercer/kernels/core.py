@@ -196,13 +196,13 @@ class Kernel:
 
     def warp(self, phi: Any) -> Kernel:
         """k(φ(x), φ(z)); φ takes a set of rows (a function, a transformer, a registered name)."""
-        from mercer.kernels.algebra import Warp
+        from mercer.kernels.on_inputs import Warp
 
         return Warp(self, phi)
 
     def reweight(self, f: Any) -> Kernel:
         """f(x) k(x, z) f(z); f takes a set of rows and gives one number for each."""
-        from mercer.kernels.algebra import Reweight
+        from mercer.kernels.on_inputs import Reweight
 
         return Reweight(self, f)
 
@@ -214,7 +214,7 @@ class Kernel:
 
     def on(self, columns: Any) -> Kernel:
         """The same kernel on some columns: an index, a name, or a list of them."""
-        from mercer.kernels.algebra import On
+        from mercer.kernels.on_inputs import On
 
         return On(self, columns)
 

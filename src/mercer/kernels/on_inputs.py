@@ -1,0 +1,144 @@
+"""Building blocks that act on the inputs: mapped rows, weighted rows, chosen columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import nodes
+from mercer.formula.inputs import Columns, Warped
+from mercer.formula.nodes import Formula, Input
+from mercer.kernels.algebra import SameFeatures, as_part, latex_factor
+from mercer.kernels.claims import Claim, closed_under
+from mercer.kernels.core import ATOM, Kernel, _is_number, _literal, bracket
+from mercer.kernels.registry import check_function, name_of, resolve
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Warp(Kernel):
+    """k(φ(x), φ(z)): any map of the inputs, applied once per row."""
+
+    kernel: Kernel
+    phi: Any
+
+    def __post_init__(self) -> None:
+        as_part(self.kernel, "warp")
+        check_function(self.phi, "warp")
+
+    @property
+    def _step(self) -> Warped:
+        return Warped(resolve(self.phi), name_of(self.phi))
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self.kernel.lower(rows.then(self._step), f"{path}kernel__")
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        # φ may change the number of columns: a rule that counts them must not rely on ours.
+        part = self.kernel.claim(None)
+        claim = closed_under(self, "kernel of mapped inputs", [part], "k(φ(x), φ(z))")
+        if claim.max_dims is None:
+            return claim
+        return Claim(None, claim.rule, self, f"φ must map to at most {claim.max_dims} dimensions")
+
+    def features(self, X: Any) -> np.ndarray:
+        return self.kernel.features(self._step(X))
+
+    def n_dims(self, n_features: int) -> int | float:
+        mapped = self._step(np.zeros((1, n_features)))
+        return self.kernel.n_dims(mapped.shape[1])
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return self.kernel.latex(rf"\varphi({x})", rf"\varphi({z})")
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)}.warp({name_of(self.phi)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reweight(SameFeatures):
+    """f(x) k(x, z) f(z) for any function f."""
+
+    kernel: Kernel
+    f: Any
+
+    def __post_init__(self) -> None:
+        as_part(self.kernel, "reweight")
+        check_function(self.f, "reweight")
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        f = resolve(self.f)
+        weights = nodes.row_function("x", f, rows) * nodes.row_function("z", f, rows)
+        return self.kernel.lower(rows, f"{path}kernel__") * weights
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        part = self.kernel.claim(n_features)
+        return closed_under(self, "f(x) k(x, z) f(z)", [part], "features f(x) φ(x)")
+
+    def features(self, X: Any) -> np.ndarray:
+        phi = self.kernel.features(X)
+        return phi * np.asarray(resolve(self.f)(X)).reshape(-1, 1).astype(phi.dtype)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        return rf"f({x}) \, {latex_factor(self.kernel, x, z)} \, f({z})"
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)}.reweight({name_of(self.f)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class On(Kernel):
+    """k on some columns of the data, by index or by name."""
+
+    kernel: Kernel
+    columns: Any
+
+    def __post_init__(self) -> None:
+        as_part(self.kernel, "on")
+        columns = self.columns
+        single = isinstance(columns, str) or _is_number(columns)
+        if not single and not hasattr(columns, "__iter__"):
+            raise TypeError(f"on(…) takes an index, a name or a list of them, not {columns!r:.80}")
+        listed = [columns] if single else list(columns)
+        if not listed:
+            raise ValueError("on([]) selects no column")
+        for name in listed:
+            whole = _is_number(name) and math.isfinite(name) and name == int(name)
+            if not isinstance(name, str) and not whole:
+                raise TypeError(f"a column is an index or a name, got {name!r}")
+        listed = [name if isinstance(name, str) else int(name) for name in listed]
+        self._set("columns", listed[0] if single else tuple(listed))
+
+    @property
+    def _step(self) -> Columns:
+        single = not isinstance(self.columns, tuple)
+        return Columns((self.columns,) if single else self.columns, single)
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return self.kernel.lower(rows.then(self._step), f"{path}kernel__")
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        part = self.kernel.claim(len(self._step.names))
+        claim = closed_under(self, "kernel on some columns", [part], "a projection of the input")
+        # The columns are counted: data of any width will do.
+        return replace(claim, max_dims=None)
+
+    def features(self, X: Any) -> np.ndarray:
+        return self.kernel.features(self._step(X))
+
+    def n_dims(self, n_features: int) -> int | float:
+        return self.kernel.n_dims(len(self._step.names))
+
+    def feature_names(self, names: Sequence[str]) -> list[str]:
+        chosen = [names[c] if isinstance(c, int) else c for c in self._step.names]
+        return self.kernel.feature_names(chosen)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        index = ",".join(str(c) for c in self._step.names)
+        return self.kernel.latex(f"{x}_{{{index}}}", f"{z}_{{{index}}}")
+
+    def __repr__(self) -> str:
+        return f"{bracket(self.kernel, ATOM)}.on({_literal(self.columns)})"
