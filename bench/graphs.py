@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def plain(graphs: list[Any], depth: int) -> np.ndarray:
 def with_grakel(graphs: list[Any]) -> Any:
     """A function that gives GraKeL's matrix, its graphs made beforehand; None without GraKeL."""
     try:
-        import grakel
+        grakel = import_module("grakel")
     except ImportError:
         return None
     theirs = []

@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils.estimator_checks import check_estimator
 
+import mercer
 from mercer import DeformableTemplateClassifier
 from mercer.solvers.warping import Warps, fit_warps, splat, warped
 
@@ -90,6 +91,14 @@ def test_digits_better_than_nearest_mean():
     bent = model.deform(X[test][:3], 3)
     assert bent.shape == (3, 8, 8)
     assert model.decision_function(X[test][:3]).shape == (3, 10)
+
+
+def test_a_saved_model_predicts_the_same(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    model = DeformableTemplateClassifier((8, 8), rounds=1).fit(X[:100], y[:100])
+    model.save(tmp_path / "templates.mercer")
+    again = mercer.load(tmp_path / "templates.mercer")
+    assert np.array_equal(again.energies(X[100:110]), model.energies(X[100:110]))
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,12 @@ class DeformableTemplateClassifier(ClassifierMixin, BaseEstimator):
         scores = -self.energies(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    def save(self, path: Any) -> None:
+        """Write the model to one file; `mercer.load` reads it back without running code."""
+        from mercer.store import save
+
+        save(self, path)
+
     def predict(self, X: Any) -> np.ndarray:
         """The class whose template fits at the lowest price."""
         best = np.argmin(self.energies(X), axis=1)

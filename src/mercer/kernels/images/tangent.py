@@ -118,7 +118,8 @@ class _Squared(OpaqueKernel):
                     part = out[a : a + len(x.own), b : b + len(z.own)]
                     fill(meet, x.own, z.own, SPRING, unit, part)
 
-        work = 2.0 * t * t * d
+        # In a matrix product operations are cheap, and a panel of few rows would waste it.
+        work = 4.0 * t * t
         return over_pairs((state_x.shape[0], m), body, work, False)
 
     def diag_of(self, state: Planes) -> np.ndarray:
