@@ -173,13 +173,13 @@ class PerceptronBase(ClassifierMixin):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """f(x) for every class, or for the second of two; a vote gives shares of the votes."""
-        check_is_fitted(self, "classes_")
+        check_is_fitted(self, "n_mistakes_")
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score; the first one at a tie, or at a score of zero."""
-        check_is_fitted(self, "classes_")
+        check_is_fitted(self, "n_mistakes_")
         return np.asarray(self.classes_[winners(self._scores(X))])
 
     # --- online learning --------------------------------------------------------------------
@@ -193,7 +193,7 @@ class PerceptronBase(ClassifierMixin):
         function that scores examples). ℓ counts updates ("mistakes") or is max(0, 1 − t f)
         ("hinge").
         """
-        check_is_fitted(self, "classes_")
+        check_is_fitted(self, "n_mistakes_")
         one_of("loss", loss, ("mistakes", "hinge"))
         labels = encode(np.asarray(y), self.classes_)
         memory, n = self._memory, len(labels)

@@ -273,7 +273,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     def _scores(self, X: Any) -> np.ndarray:
         X = self._examples(X, reset=False)
         n = n_rows(X)
-        if self.averaging == "vote":
+        if self._memory.averaging == "vote":
             return self._memory.votes(self.kernel_, X, n)
         return np.asarray(self.expansion_(X)).reshape(n, -1)
 

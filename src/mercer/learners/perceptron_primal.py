@@ -213,7 +213,7 @@ validation_fraction, n_iter_no_change, shuffle, random_state
 
     def _scores(self, X: Any) -> np.ndarray:
         phi = self._phi(self._checked(X, reset=False))
-        if self.averaging == "vote":
+        if self._memory.averaging == "vote":
             before = np.asarray(phi @ self._start_coef.T)
             return self._memory.votes(Linear(), phi, n_rows(phi), before)
         return np.asarray(phi @ self.coef_.T) + self.intercept_
