@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from _harness import Row, below, claim, data_file, faster, main, no_data, race, skipped
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.svm import SVC
 
-from mercer import WeisfeilerLehman
+from mercer import KernelSVC, WeisfeilerLehman
 
 DEPTH = 5
 
@@ -105,7 +104,7 @@ def accuracy(name: str, depth: int, C: float, repeats: int) -> Row:
     K = WeisfeilerLehman(depth).normalized()(graphs)
     scores = [
         cross_val_score(
-            SVC(C=C, kernel="precomputed"),
+            KernelSVC("precomputed", C=C),
             K,
             y,
             cv=StratifiedKFold(10, shuffle=True, random_state=r),

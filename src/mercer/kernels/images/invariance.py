@@ -47,11 +47,18 @@ class _OverMotions(OpaqueKernel):
         moves = [rows @ motion.T for motion in self._motions(shape)]
         return np.stack(moves, axis=1).astype(rows.dtype)
 
-    def diag_of(self, state: np.ndarray) -> np.ndarray:
-        return np.array([self.block(x[None], x[None])[0, 0] for x in state])
+    def _pairs(self, state_x: np.ndarray, state_z: np.ndarray) -> Iterator[np.ndarray]:
+        """The base on each motion of x and all motions of z: rows × rows × motions."""
+        m, motions, pixels = state_z.shape
+        right = state_z.reshape(m * motions, pixels)
+        for s in range(state_x.shape[1]):
+            yield self.base(state_x[:, s], right).reshape(len(state_x), m, motions)
+
+    def _count(self) -> int:
+        raise NotImplementedError
 
     def bytes_per_pair(self) -> int:
-        return 24
+        return 8 + 16 * self._count()
 
 
 def _is_symmetric(kernel: Kernel) -> bool:
@@ -88,10 +95,15 @@ class RotationInvariant(_OverMotions):
 
     def block(self, state_x: np.ndarray, state_z: np.ndarray) -> np.ndarray:
         result = np.full((len(state_x), len(state_z)), -np.inf)
-        for a in range(state_x.shape[1]):
-            for b in range(state_z.shape[1]):
-                np.maximum(result, self.base(state_x[:, a], state_z[:, b]), out=result)
+        for values in self._pairs(state_x, state_z):
+            np.maximum(result, values.max(axis=2), out=result)
         return result
+
+    def diag_of(self, state: np.ndarray) -> np.ndarray:
+        return np.array([self.base(x, x).max() for x in state])
+
+    def _count(self) -> int:
+        return len(self.angles)
 
     def claim(self, n_features: int | None = None) -> Claim:
         because = "the larger of two kernels need not be one"
@@ -137,10 +149,15 @@ class Jittered(_OverMotions):
 
     def block(self, state_x: np.ndarray, state_z: np.ndarray) -> np.ndarray:
         result = np.zeros((len(state_x), len(state_z)))
-        for s in range(state_x.shape[1]):
-            for t in range(state_z.shape[1]):
-                result += self.base(state_x[:, s], state_z[:, t])
-        return result / (state_x.shape[1] * state_z.shape[1])
+        for values in self._pairs(state_x, state_z):
+            result += values.mean(axis=2)
+        return result / state_x.shape[1]
+
+    def diag_of(self, state: np.ndarray) -> np.ndarray:
+        return np.array([self.base(x, x).mean() for x in state])
+
+    def _count(self) -> int:
+        return len(self.angles) * (2 * self.shifts + 1) ** 2
 
     def claim(self, n_features: int | None = None) -> Claim:
         because = "φ(x) = mean of φ_base over all motions of x"
