@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
+import mercer
 from mercer.kernels import Epanechnikov, Gaussian, Kernel, Laplacian
 from mercer.solvers import compact
 from mercer.solvers.least_squares import Basis
@@ -205,3 +206,21 @@ def test_singular_features_take_the_shortest_coefficients() -> None:
     W = Weights(Gaussian().formula(), Z[:1], Z)
     found = local_fits(W, 4 * Z, Basis(at_x=twice[:1], at_z=twice))
     np.testing.assert_allclose(found.coefficients[0, :, 0], [2.0, 2.0], atol=1e-9)
+
+
+def test_little_memory_means_blocks_of_queries(rng: np.random.Generator) -> None:
+    Z, X, t = rng.random((80, 3)), rng.random((700, 3)), rng.normal(size=(80, 1))
+    whole = fit(Gaussian(0.4), X, Z, t, 1, spread=True)
+    with mercer.config(memory="1MB"):
+        parts = fit(Gaussian(0.4), X, Z, t, 1, spread=True)
+    for name in ("value", "coefficients", "variance", "leverage", "far"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9)
+
+    def phi(x: np.ndarray) -> np.ndarray:
+        return np.hstack([np.ones((len(x), 1)), x, x**2])
+
+    basis = Basis(at_x=phi(X), at_z=phi(Z))
+    W = Weights(Gaussian(0.4).formula(), X, Z)
+    with mercer.config(memory="1MB"):
+        parts = local_fits(W, t, basis)
+    np.testing.assert_allclose(parts.value, local_fits(W, t, basis).value, rtol=1e-8)
