@@ -141,6 +141,25 @@ def test_the_expansion_is_the_decision_function(sample):
     )
 
 
+def test_primal_weights_where_the_feature_map_is_finite(sample):
+    X, y = sample
+    linear, gaussian = KernelSVC(Linear()).fit(X, y), KernelSVC(Gaussian()).fit(X, y)
+    np.testing.assert_allclose(
+        X @ linear.coef_[0] + linear.intercept_, linear.decision_function(X), atol=1e-10
+    )
+    assert not hasattr(gaussian, "coef_")
+
+
+def test_a_kernel_on_named_columns(sample):
+    X, y = sample
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = KernelSVC(Gaussian(1.5).on(["a", "b"])).fit(frame, y)
+    direct = KernelSVC(Gaussian(1.5)).fit(X[:, :2], y)
+    np.testing.assert_allclose(
+        model.decision_function(frame), direct.decision_function(X[:, :2]), atol=1e-9
+    )
+
+
 def test_identical_fits_are_identical(sample):
     X, y = sample
     a, b = (KernelSVC(Gaussian(1.5)).fit(X, y) for _ in range(2))

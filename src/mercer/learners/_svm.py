@@ -94,7 +94,13 @@ class SupportVectorBase(KernelLearner):
     @property
     def coef_(self) -> np.ndarray:
         """w = Σ αᵢ φ(xᵢ), one row an output, where φ is finite."""
-        return np.atleast_2d(self.expansion_.primal().T)
+        try:
+            return np.atleast_2d(self.expansion_.primal().T)
+        except (TypeError, ValueError) as error:
+            # So that hasattr(model, "coef_") says no.
+            raise AttributeError(
+                f"coef_ needs a kernel with a finite feature map: {error}"
+            ) from None
 
 
 def plain(problem: Quadratic, rows: np.ndarray, start: np.ndarray | None = None) -> Task:

@@ -28,6 +28,10 @@ from mercer.solvers.working_set import Options, Solution
 
 #: Working sets smaller than this make no sense; nor do fewer rows kept.
 LEAST = 256
+#: Operations a pair from which rows of K are worth all the memory there is, …
+DEAR = 500
+#: … and the bytes they get otherwise.
+MODEST = 256_000_000
 #: Rows from which one problem is worth several threads.
 ALONE = 2000
 
@@ -137,10 +141,13 @@ def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     fixed = most * (0 if everything else wide) + 400 * most + 2 * HEIGHT * WIDTH * item
     fixed += HEIGHT * wide
     least = LEAST * (most + LEAST) * item
+    # A page touched for the first time costs more than computing what goes there, if k is cheap.
+    work = gram._plan().cost
+    cheap = work.flops + 10 * work.pair_operations < DEAR * gram.shape[0] ** 2
     for count in range(threads, 0, -1):
         memory = int(0.9 * limit / count - fixed)
         if memory >= least:
-            return count, memory
+            return count, max(least, min(memory, MODEST)) if cheap else memory
     need = (fixed + least) / 0.9
     raise MemoryError(
         f"a support vector machine on {most} examples needs {show_bytes(need)} for its working "

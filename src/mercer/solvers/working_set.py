@@ -32,7 +32,7 @@ SMALL = 500
 #: Rows of the sample that seeds W: the fifth part, between these.
 SEED = (400, 1000)
 #: W is cleared of rows at rest when it is larger than this.
-LARGE = 4000
+LARGE = 1500
 #: How far a round closes the gap of W, relative to the gap over all rows.
 INNER = 0.05
 #: Steps of SMO between two looks at Ctrl-C and the limit.
