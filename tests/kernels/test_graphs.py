@@ -123,7 +123,7 @@ def test_labels_that_training_never_saw(X, Z):
 def test_graphs_in_several_parts_of_memory(monkeypatch):
     X = [([(0, 1), (1, 2)], [0, 1, i % 3]) for i in range(9)]
     expected = ShortestPath()(X)
-    monkeypatch.setattr("mercer.kernels.graphs.counting.PATHS", 7)
+    monkeypatch.setitem(ShortestPath._count.__globals__, "PATHS", 7)
     assert np.array_equal(ShortestPath()(X), expected)
 
 
