@@ -45,6 +45,20 @@ def test_the_price_is_residual_plus_bending():
     assert price[0] < np.square(X - template).sum() / 0.5
 
 
+@pytest.mark.parametrize("stiffness", [0.03, 0.1, 0.3])
+def test_a_stiff_shift_stops_half_way(stiffness):
+    x = np.arange(40.0)
+    template, image = np.exp(-((x - 18) ** 2) / 50), np.exp(-((x - 21) ** 2) / 50)
+    warps = Warps.cosines((1, 40), 0, stiffness)
+    steps, price = fit_warps(warps, image[None], template, 1.0, 50)
+    tried = np.linspace(-4, 1, 2001)[:, None]
+    prices = np.square(image - warped(warps, template, tried)).sum(axis=1)
+    prices += stiffness * tried[:, 0] ** 2
+    assert abs(steps[0, 0] - tried[prices.argmin(), 0]) < 0.05
+    assert -2.9 < steps[0, 0] < -0.1
+    np.testing.assert_allclose(price, prices.min(), rtol=2e-3)
+
+
 def test_no_small_change_of_the_warp_is_better():
     warps = Warps.cosines((16, 16), 1, 0.05)
     X, template = blob(8.3, 6.6, wide=2.8)[None], blob(7, 7)
