@@ -49,6 +49,9 @@ def test_packed_rows_are_counted_or_done_without() -> None:
     assert roomy.compiled
     tight = planned(k, 20_000, 100, 8_000_000)
     assert not tight.compiled, "the packed rows alone take 8 MB"
+    between = planned(k, 20_000, 50, 8_100_000)
+    assert between.compiled
+    assert between.scratch_bytes + 20_000 * 50 * 4 <= 8_100_000
 
 
 def test_black_boxes_say_what_a_block_takes() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.interpolate import BSpline
 
 import mercer
 from mercer.kernels import Kernel
@@ -78,9 +79,22 @@ def quotient(u, v):
         return np.where(v == 0, 0.0, u / v)
 
 
-def wendland(X, Z, width):
+def wendland(X, Z, n, width):
     r = norm2(X, Z) / width
-    return np.maximum(1 - r, 0) ** 4 * (4 * r + 1)
+    shape = {
+        0: 1,
+        1: 4 * r + 1,
+        2: (35 * r**2 + 18 * r + 3) / 3,
+        3: 32 * r**3 + 25 * r**2 + 8 * r + 1,
+    }[n]
+    return np.maximum(1 - r, 0) ** (2 * n + 2) * shape
+
+
+def spline(X, Z, degree, width):
+    """The centred B-spline as SciPy has it, on its own knots."""
+    knots = np.arange(degree + 2) - (degree + 1) / 2
+    basis = BSpline.basis_element(knots, extrapolate=False)
+    return np.nan_to_num(basis(gap(X, Z) / width)).prod(-1)
 
 
 MATRIX = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, -0.3], [0.0, -0.3, 1.5]])
@@ -134,7 +148,15 @@ LEAVES: list[tuple[Kernel, Function]] = [
     (mercer.Hamming(), lambda X, Z: (gap(X, Z) == 0).mean(-1)),
     (mercer.Delta().on(0), lambda X, Z: (gap(X, Z)[:, :, 0] == 0).astype(float)),
     (mercer.Anova(2, 1.5), lambda X, Z: anova(X, Z, 2, 1.5)),
-    (mercer.Wendland(1, 6.0).on([0, 1, 2]), lambda X, Z: wendland(X[:, :3], Z[:, :3], 6.0)),
+    (mercer.Anova(3, 0.9), lambda X, Z: anova(X, Z, 3, 0.9)),
+    (mercer.BSpline(5, 1.5), lambda X, Z: spline(X, Z, 5, 1.5)),
+    *(
+        (
+            mercer.Wendland(n, 6.0).on([0, 1, 2]),
+            lambda X, Z, n=n: wendland(X[:, :3], Z[:, :3], n, 6.0),
+        )
+        for n in range(4)
+    ),
 ]
 
 #: Not kernels, but they compute; only where nothing asks for a positive diagonal.
@@ -145,6 +167,8 @@ SIMILARITIES: list[tuple[Kernel, Function]] = [
     (mercer.Epanechnikov(3.3), lambda X, Z: np.maximum(1 - (norm2(X, Z) / 3.3) ** 2, 0)),
     (mercer.Tricube(3.3), lambda X, Z: np.maximum(1 - (norm2(X, Z) / 3.3) ** 3, 0) ** 3),
     (mercer.Uniform(3.3), lambda X, Z: (norm2(X, Z) <= 3.3).astype(float)),
+    (mercer.BSpline(2, 2.1), lambda X, Z: spline(X, Z, 2, 2.1)),
+    (mercer.BSpline(4, 1.3), lambda X, Z: spline(X, Z, 4, 1.3)),
     (mercer.BSpline(0, 3.1), lambda X, Z: (np.abs(gap(X, Z)) <= 1.55).all(-1).astype(float)),
 ]
 
