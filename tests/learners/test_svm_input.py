@@ -150,6 +150,16 @@ def test_primal_weights_where_the_feature_map_is_finite(sample):
     assert not hasattr(gaussian, "coef_")
 
 
+def test_probabilities_from_a_given_matrix(sample):
+    X, y = sample
+    K = Gaussian(1.5)(X)
+    model = KernelSVC("precomputed", probability=True).fit(K, y)
+    direct = KernelSVC(Gaussian(1.5), probability=True).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(K), direct.predict_proba(X), atol=1e-6)
+    with pytest.raises(ValueError, match="held-out"):
+        KernelSVC(probability=True).fit(X[:4], [0, 0, 0, 1])
+
+
 def test_a_kernel_on_named_columns(sample):
     X, y = sample
     frame = pd.DataFrame(X, columns=list("abcd"))

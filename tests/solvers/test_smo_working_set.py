@@ -8,7 +8,7 @@ import pytest
 import mercer
 from mercer.gram.panels import RowPanels
 from mercer.kernels import Gaussian
-from mercer.solvers import working_set
+from mercer.solvers import many, working_set
 from mercer.solvers.hard_margin import NotSeparableError, hard_margin
 from mercer.solvers.many import Task, solve_all
 from mercer.solvers.quadratic import c_svc, epsilon_svr, nu_svc, nu_svr, one_class
@@ -229,3 +229,25 @@ def test_newton_steps_with_two_sides_and_groups(monkeypatch, noisy):
         start = np.zeros(found.a.shape) if problem.start is None else problem.start
         for members in problem.members():
             assert found.a[members].sum() == pytest.approx(start[members].sum(), abs=1e-9)
+
+
+def test_a_problem_reports_how_far_the_logarithm_of_its_gap_has_come():
+    moves = []
+    share = many._Share(moves.append, 1e-3)
+    for gap in (4.0, 5.0, 0.5, 0.6, 1e-2, 1e-4, -np.inf):
+        share(gap)
+        assert 0 <= sum(moves) < 1
+    assert sum(moves) > 0.6
+    share.finish()
+    assert sum(moves) == pytest.approx(1.0)
+
+
+def test_cheap_kernels_take_modest_memory_and_dear_ones_what_there_is():
+    narrow, wide = np.zeros((300, 3)), np.zeros((300, 600))
+    with mercer.config(memory="2GB"):
+        assert many._share(Gaussian().gram(narrow), 300, 1) == (1, many.MODEST)
+        assert many._share(mercer.Linear().gram(wide), 300, 1)[1] > 1e9
+    with mercer.config(memory="40MB"):
+        threads, memory = many._share(Gaussian().gram(np.zeros((4000, 3))), 4000, 2)
+    assert threads == 1
+    assert memory < 40e6

@@ -35,15 +35,16 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     kernel : Kernel, str, callable or "precomputed"
         k, by default Gaussian(sigma=1).
     C : float
-        The price of slack; ``inf`` allows none (a hard margin) and raises `NotSeparableError`,
-        with a certificate, where the classes cannot be separated.
+        The price of slack; ``inf`` allows none (a hard margin) and raises
+        `mercer.solvers.hard_margin.NotSeparableError`, with a certificate, where the classes cannot
+        be separated.
     nu : float or None
         In (0, 1]: instead of C, an upper bound on the share of examples on the wrong side of the
         margin and a lower bound on the share of support vectors.
     tol : float
         The gap of the optimality conditions at which the solver stops (LIBSVM's).
     class_weight : dict, "balanced" or None
-        C is multiplied by the weight of the class.
+        C is multiplied by the weight of the class (with `nu`, the weight of its examples is).
     decision_function_shape : "ovr" or "ovo"
         One score a class, or one a pair of classes.
     break_ties : bool
@@ -141,13 +142,18 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     def _gather(self, X: Any, places: np.ndarray, pairs: list[_Pair]) -> None:
         """One expansion over the union of all support vectors, and LIBSVM's own layout of it."""
         n, classes = len(places), len(self.classes_)
-        coef = np.zeros((n, len(pairs)))
-        for column, pair in enumerate(pairs):
-            coef[pair.rows, column] = pair.coef
-        used = np.flatnonzero(coef.any(axis=1))
+        used = np.zeros(n, dtype=bool)
+        for pair in pairs:
+            used[pair.rows[pair.coef != 0]] = True
         # By class, as LIBSVM lists them.
-        support = used[np.argsort(places[used], kind="stable")]
-        coef, kinds = coef[support], places[support]
+        support = np.flatnonzero(used)
+        support = support[np.argsort(places[support], kind="stable")]
+        kinds, where = places[support], np.full(n, -1)
+        where[support] = np.arange(len(support))
+        coef = np.zeros((len(support), len(pairs)))
+        for column, pair in enumerate(pairs):
+            mine = pair.coef != 0
+            coef[where[pair.rows[mine]], column] = pair.coef[mine]
         intercept = np.array([pair.intercept for pair in pairs])
         self.n_support_ = np.bincount(kinds, minlength=classes).astype(np.int32)
         self.dual_coef_ = np.zeros((classes - 1, len(support)))

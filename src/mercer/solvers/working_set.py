@@ -195,28 +195,33 @@ class _Decomposition:
         self.centers = []
         gap = -np.inf
         for members in self.groups:
-            up, low = self.up & members, self.low & members
-            top = values[up].max(initial=-np.inf)
-            bottom = values[low].min(initial=np.inf)
+            alone = len(self.groups) == 1
+            up = self.up if alone else self.up & members
+            low = self.low if alone else self.low & members
+            top = np.where(up, values, -np.inf).max()
+            bottom = np.where(low, values, np.inf).min()
             gap = max(gap, top - bottom)
             free = values[up & low]
             self.centers.append(float(free.mean()) if len(free) else _middle(top, bottom))
-            self.excess[members] = values[members] - self.centers[-1]
+            np.subtract(values, self.centers[-1], out=self.excess, where=members)
         return float(gap)
 
     def _violators(self) -> np.ndarray:
         """The worst rows outside W, worst first, from above and from below in turn."""
-        found = []
+        found, turns = [], []
         for score, allowed in ((self.excess, self.up), (-self.excess, self.low)):
             worst = np.where(allowed, score, -np.inf).max(axis=0)
             worst[self.inside] = -np.inf
             rows = np.flatnonzero(worst > 0.5 * self.options.tol)
-            count = max(BATCH / 2, GROWTH / 2 * len(self.block), SHARE * len(rows))
+            count = int(max(BATCH / 2, GROWTH / 2 * len(self.block), SHARE * len(rows)))
             if len(rows) > count:
-                rows = rows[np.argpartition(-worst[rows], int(count))[: int(count)]]
-            found.append(rows[np.argsort(-worst[rows], kind="stable")])
-        turns = np.concatenate([np.arange(len(rows)) for rows in found])
-        mixed = np.concatenate(found)[np.argsort(turns, kind="stable")]
+                rows = rows[np.argpartition(-worst[rows], count)[:count]]
+            found.append(rows[np.argsort(-worst[rows])])
+            turns.append(np.arange(len(rows)))
+        mixed = np.concatenate(found)[np.argsort(np.concatenate(turns), kind="stable")]
+        if len(self.excess) == 1:
+            return mixed
+        # A row can stand on both lists, once for each side.
         return mixed[np.sort(np.unique(mixed, return_index=True)[1])]
 
     def _make_room(self, needed: int, gap: float) -> None:
