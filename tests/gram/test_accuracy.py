@@ -195,3 +195,11 @@ def test_the_diagonal_is_exact() -> None:
         assert (np.diag(G.dense()) == 1).all()
         assert (np.diag(G.block(np.arange(90), np.arange(90))) == 1).all()
         assert (G.diagonal() == 1).all()
+
+
+def test_tiny_vectors_have_an_angle() -> None:
+    """‖x‖² ‖z‖² underflows in float32 long before x is zero."""
+    rows = np.array([[1e-13, 0.0], [1e-13, 1e-13], [0.0, 0.0]], dtype=np.float32)
+    expected = [[1.0, 0.75, 0.5], [0.75, 1.0, 0.5], [0.5, 0.5, 0.5]]
+    np.testing.assert_allclose(mercer.ArcCosine(0)(rows), expected, atol=1e-6)
+    np.testing.assert_allclose(mercer.Cosine()(rows)[0, 1], np.sqrt(0.5), atol=1e-6)
