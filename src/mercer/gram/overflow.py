@@ -15,10 +15,15 @@ from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.nodes import PAIR_STATISTICS, statistics
 from mercer.gram.sides import Side, statistic
 
+#: Numbers up to here fit every dtype.
+SAFE = float(np.finfo(np.float32).max)
+
 
 def check_range(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
     """A clear error where some part of k would leave the range of the dtype."""
     parts = _parts(formula)
+    if not parts:
+        return
     over_x = _largest(parts, x, "X")
     over_z = over_x if z.matrices is x.matrices else _largest(parts, z, "Z")
     limit = float(np.finfo(dtype).max)
@@ -42,8 +47,9 @@ def _parts(formula: Formula) -> tuple[tuple[Formula, Formula], ...]:
         if node.op in PAIR_STATISTICS or node.op == "reduce" or pairs & {id(a) for a in node.args}:
             pairs.add(id(node))
             diagonal = simplify(at_diagonal(node))
-            # The diagonal of a black box may be dear, or not there.
-            if not any(s.op == "opaque_diag" for s in statistics(diagonal)):
+            # A number is looked at once; the diagonal of a black box may be dear, or not there.
+            harmless = diagonal.op == "const" and abs(diagonal.value) < SAFE
+            if not harmless and all(s.op != "opaque_diag" for s in statistics(diagonal)):
                 parts.append((node, diagonal))
     return tuple(parts)
 
