@@ -168,6 +168,18 @@ def test_strings_sparse_rows_and_frames(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(again.predict(frame), named.predict(frame))
 
 
+def test_saved_and_loaded(rng: np.random.Generator, tmp_path: Any) -> None:
+    X, y = rng.random((40, 2)), np.arange(40) % 3
+    for model in (
+        KernelNeighborsClassifier("polynomial(2)", 3).fit(X, y),
+        KernelNeighborsRegressor(radius=0.3).fit(X, y),
+        KernelCentroidClassifier(prototype="medoid").fit(X, y),
+    ):
+        mercer.store.save(model, tmp_path / "model")
+        again = mercer.store.load(tmp_path / "model")
+        np.testing.assert_allclose(again.predict(X), model.predict(X))
+
+
 @pytest.mark.parametrize(
     ("changes", "kind", "message"),
     [

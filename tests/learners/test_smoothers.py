@@ -388,6 +388,35 @@ def test_search_pipeline_pickle(wave: tuple[np.ndarray, np.ndarray]) -> None:
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.parametrize("columns", [1, 3])
+def test_the_same_numbers_as_statsmodels(columns: int, rng: np.random.Generator) -> None:
+    regression = pytest.importorskip("statsmodels.nonparametric.kernel_regression")
+    X, Q = rng.random((80, columns)), rng.random((15, columns))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.normal(size=80)
+    h = [0.1, 0.3, 0.4][:columns]
+    for kind, estimator in zip(("lc", "ll"), REGRESSORS, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            peer = regression.KernelReg(y, X, "c" * columns, reg_type=kind, bw=h)
+        value, slope = peer.fit(Q)
+        ours = estimator(bandwidth=h).fit(X, y)
+        np.testing.assert_allclose(ours.predict(Q), value, atol=1e-8)
+        if kind == "ll":
+            np.testing.assert_allclose(ours.gradient(Q), slope, atol=1e-8)
+
+
+def test_saved_and_loaded(wave: tuple[np.ndarray, np.ndarray], tmp_path: Any) -> None:
+    X, y = wave
+    for model in (
+        NadarayaWatsonRegressor().fit(X, y),
+        LocalLinearRegressor(degree=2).fit(X, y),
+        NadarayaWatsonClassifier("tricube()").fit(X, y > 0),
+    ):
+        mercer.store.save(model, tmp_path / "model")
+        again = mercer.store.load(tmp_path / "model")
+        np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-12)
+
+
 # --- bad input ---------------------------------------------------------------------------------
 
 

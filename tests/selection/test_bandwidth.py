@@ -114,3 +114,18 @@ def test_measurements_at_the_same_place_are_no_copies() -> None:
     assert copies(X, np.array([[1.0], [2.0], [3.0]])) is None
     assert copies(np.arange(3.0)[:, None], np.ones((3, 1))) is None
     assert copies(["a", "a"], np.ones((2, 1))) is None
+
+
+def test_an_interrupted_search_keeps_the_best_so_far() -> None:
+    calls = []
+
+    def left_out(h: float, rows: np.ndarray) -> np.ndarray:
+        calls.append(h)
+        if len(calls) > 8:
+            raise KeyboardInterrupt
+        return np.full((len(rows), 1), np.log(h / 0.3))
+
+    with pytest.warns(UserWarning, match="best of 8 bandwidths"):
+        found = leave_one_out_bandwidth(left_out, np.zeros((9, 1)), 1.0)
+    assert found.bandwidth in calls[:8]
+    assert 0.1 < found.bandwidth < 0.8
