@@ -224,3 +224,51 @@ def test_little_memory_means_blocks_of_queries(rng: np.random.Generator) -> None
     with mercer.config(memory="1MB"):
         parts = local_fits(W, t, basis)
     np.testing.assert_allclose(parts.value, local_fits(W, t, basis).value, rtol=1e-8)
+
+
+def test_nearly_equal_features_are_solved_by_singular_values() -> None:
+    Z = np.linspace(0, 1, 40)[:, None]
+
+    def phi(x: np.ndarray) -> np.ndarray:
+        return np.hstack([np.ones_like(x), x, x + 1e-5 * x**2])
+
+    W = Weights(Gaussian().formula(), Z[::9], Z)
+    found = local_fits(W, Z**2, Basis(at_x=phi(Z[::9]), at_z=phi(Z)), spread=True)
+    np.testing.assert_allclose(found.value, Z[::9] ** 2, atol=1e-8)  # κ² = 1e10 would lose it
+    assert found.variance is not None
+    assert (found.variance < 1e-15).all()
+
+
+@pytest.mark.parametrize("kernel", [Epanechnikov(0.5), Gaussian(0.05)], ids=repr)
+def test_singular_rows_among_tiles_out_of_reach(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Points on a curve that is nearly a line within reach: slopes across it are undetermined."""
+    monkeypatch.setattr(compact, "FEWEST_PAIRS", 0)
+    a = 40 * rng.random((1500, 1))
+    Z = np.hstack([a, a + 1e-9 * rng.random((1500, 1))])
+    W = Weights(kernel.formula(), Z[:200], Z)
+    assert W.near is not None
+    found = local_fits(W, 3 * a, polynomial_basis(Z, 1))
+    np.testing.assert_allclose(found.value, 3 * a[:200], atol=1e-6)
+    np.testing.assert_allclose(found.coefficients[:, 1:, 0], 1.5, atol=1e-4)
+
+
+def test_leave_one_out_with_spread(rng: np.random.Generator) -> None:
+    Z, t = 30 * rng.random((2000, 1)), rng.normal(size=(2000, 1))
+    W = Weights(Gaussian().formula(), Z, Z, np.arange(2000))
+    found = local_fits(W, t, polynomial_basis(Z, 1), spread=True)
+    assert found.variance is not None
+    for i in (0, 777, 1999):
+        rest = np.delete(np.arange(2000), i)
+        alone = fit(Gaussian(), Z[[i]], Z[rest], t[rest], 1, spread=True)
+        np.testing.assert_allclose(found.value[i], alone.value[0], rtol=1e-7)
+        np.testing.assert_allclose(found.variance[i], alone.variance[0], rtol=1e-7)  # type: ignore[index]
+
+
+def test_sparse_rows_have_no_slopes() -> None:
+    import scipy.sparse as sp
+
+    Z = sp.csr_array(np.eye(3))
+    with pytest.raises(TypeError, match="dense rows"):
+        local_fits(Weights(Gaussian().formula(), Z, Z), np.ones((3, 1)), polynomial_basis(Z, 1))
