@@ -17,7 +17,7 @@ from mercer.gram.rows import count
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, classes_of, encode, take, targets
 from mercer.solvers.closeness import check_votes, distances, weights_of
-from mercer.solvers.neighbours import nearest, ranking
+from mercer.solvers.neighbours import Ranking, nearest, ranking
 from mercer.solvers.radius import Within, within
 
 
@@ -60,10 +60,15 @@ class KernelNeighbors(KernelLearner):
                 "n_neighbors is too large"
             )
         given = isinstance(self.kernel_, Precomputed)
-        diagonal = np.asarray(X.diagonal(), dtype=np.float64) if given else None
         self.X_fit_ = np.arange(n) if given else X
         self.y_fit_ = values
-        self._rank = ranking(simplify(self.kernel_.lower(ROOT)), self.X_fit_, diagonal)
+        # k(x, x) of the training examples: all that ranking needs beyond the examples.
+        own = X.diagonal() if given else self.kernel_.diag(X)
+        self.diagonal_ = np.asarray(own, dtype=np.float64)
+
+    @property
+    def _rank(self) -> Ranking:
+        return ranking(simplify(self.kernel_.lower(ROOT)), self.X_fit_, self.diagonal_)
 
     # --- who is near -----------------------------------------------------------------------
 
@@ -114,25 +119,28 @@ class KernelNeighbors(KernelLearner):
         queries = self._examples(X, reset=False)
         if self.radius is not None:
             return self._mean_within(queries)
-        found = nearest(self._rank, queries, self.X_fit_, int(self.n_neighbors))
-        values = self.y_fit_[found.index]
-        if self.weights == "uniform":
-            return np.asarray(values.mean(axis=1))
-        w = weights_of(self._rank, queries, self.X_fit_, found)
-        w /= w.sum(axis=1, keepdims=True)
-        return np.einsum("ik,iko->io", w, values)
+        rank = self._rank
+        found = nearest(rank, queries, self.X_fit_, int(self.n_neighbors))
+        w: np.ndarray = np.ones(found.index.shape)
+        if self.weights == "kernel":
+            w = weights_of(rank, queries, self.X_fit_, found)
+        start = np.arange(0, w.size + 1, found.index.shape[1])
+        return self._weighted(w.ravel(), found.index.ravel(), start)
 
-    def _mean_within(self, queries: Any) -> np.ndarray:
+    def _weighted(self, w: np.ndarray, index: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """The weighted mean of the targets of each row's neighbours, as a sparse product."""
         import scipy.sparse as sp
 
+        n = len(start) - 1
+        votes = sp.csr_array((w, index, start), shape=(n, len(self.y_fit_)))
+        total = np.asarray(votes.sum(axis=1)).reshape(n, 1)
+        return np.asarray((votes @ self.y_fit_) / np.where(total > 0, total, 1.0))
+
+    def _mean_within(self, queries: Any) -> np.ndarray:
         assert self.radius is not None
         found = within(self._rank, queries, self.X_fit_, float(self.radius))
         n = len(found.start) - 1
-        w = sp.csr_array(
-            (self._weights_within(found), found.index, found.start), shape=(n, len(self.y_fit_))
-        )
-        total = np.asarray(w.sum(axis=1)).reshape(n, 1)
-        result = (w @ self.y_fit_) / np.where(total > 0, total, 1.0)
+        result = self._weighted(self._weights_within(found), found.index, found.start)
         alone = np.flatnonzero(np.diff(found.start) == 0)
         if len(alone):
             near = nearest(self._rank, take(queries, alone), self.X_fit_, 1)
@@ -143,7 +151,7 @@ class KernelNeighbors(KernelLearner):
                 UserWarning,
                 stacklevel=4,
             )
-        return np.asarray(result)
+        return result
 
     def _weights_within(self, found: Within) -> np.ndarray:
         if self.weights == "uniform":
