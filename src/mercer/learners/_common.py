@@ -30,7 +30,17 @@ from mercer.solvers.examples import joined, take
 _NO_TARGETS: Any = object()
 
 
-class KernelLearner(KernelParams, BaseEstimator):
+class Savable:
+    """Models write themselves to a file."""
+
+    def save(self, path: Any) -> None:
+        """Write the model to one file; `mercer.load` reads it back without running code."""
+        from mercer.store import save
+
+        save(self, path)
+
+
+class KernelLearner(Savable, KernelParams, BaseEstimator):
     """The base of estimators with a `kernel`: put it after scikit-learn's own mixins."""
 
     #: Whether the mathematics needs a positive semi-definite k (then a refuted one is warned of).
@@ -65,12 +75,6 @@ class KernelLearner(KernelParams, BaseEstimator):
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
         return X
-
-    def save(self, path: Any) -> None:
-        """Write the model to one file; `mercer.load` reads it back without running code."""
-        from mercer.store import save
-
-        save(self, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,14 +17,14 @@ from mercer.gram.operator import Gram
 from mercer.gram.rows import count as n_rows
 from mercer.kernels import Linear
 from mercer.kernels.registry import check_function, resolve
-from mercer.learners._common import take, targets
+from mercer.learners._common import Savable, take, targets
 from mercer.learners._perceptron import PerceptronBase, Visit, given_bias
 from mercer.solvers.learning import learn_primal
 from mercer.solvers.online import Schedule
 from mercer.solvers.updates import Memory
 
 
-class Perceptron(PerceptronBase, BaseEstimator):
+class Perceptron(Savable, PerceptronBase, BaseEstimator):
     """f(x) = w·φ(x) + b, where w ← w + η y φ(x) and b ← b + η y whenever f errs on x.
 
     The primal twin of `KernelPerceptron`, with the same conventions, options and defaults: in the

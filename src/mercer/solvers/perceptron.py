@@ -20,13 +20,18 @@ were updated on.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mercer.gram.operator import Gram
+from mercer.gram.plan import PRODUCT_ROWS
+from mercer.gram.sides import Side
 from mercer.gram.threads import single_threaded_blas
+from mercer.gram.tiles import Scratch
 from mercer.gram.walk import Panel, Walk
+from mercer.solvers.ahead import Helpers, Job
 from mercer.solvers.online import Journal, Tally
 from mercer.solvers.perceptron_rule import Rule, next_update
 
@@ -34,6 +39,10 @@ from mercer.solvers.perceptron_rule import Rule, next_update
 BLOCK = 4096
 #: Rows walked in sequence: fewer cost more small products, more cost longer columns.
 LEAF = 256
+#: Rows a thread takes at a time, at least: thinner products run at half the rate.
+LEAST_ROWS = 256
+#: Flops below which threads cost more than they save.
+WORTH_THREADS = 2e7
 #: Bytes of rows copied at a time where the order of visits is not that of the data.
 COPY = 64_000_000
 
@@ -60,6 +69,16 @@ class _Block:
     def position(self, row: int) -> int:
         """Which example a row of the block is."""
         return int(self.rows.start + row if isinstance(self.rows, slice) else self.rows[row])
+
+
+@dataclass
+class _Begun:
+    """A block whose scores are being brought up to date."""
+
+    block: _Block
+    panel: Panel
+    scores: np.ndarray
+    job: Job
 
 
 class DualPerceptron:
@@ -96,17 +115,21 @@ class DualPerceptron:
         self._loss = np.zeros(1)
         self._column = np.empty((self._leaf, 1), dtype=gram.dtype)
         self._allowed = np.inf
+        self._helpers = Helpers(1)
 
     # --- the order of visits ----------------------------------------------------------------
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         self._allowed = allowed
-        with single_threaded_blas():
+        with single_threaded_blas(), Helpers(self._log.threads) as helpers:
+            self._helpers = helpers
             self._arrange(order)
-            for block in self._blocks:
-                if len(block) and self.tally.updates < allowed:
-                    self._visit(block)
+            begun = None
+            for block, following in zip(self._blocks, [*self._blocks[1:], None], strict=True):
+                begun = self._visit(block, begun, following)
+                if self.tally.updates >= allowed:
+                    return
 
     def _arrange(self, order: np.ndarray | slice) -> None:
         """Cut the order into blocks; where it is another order than before, settle first."""
@@ -117,7 +140,7 @@ class DualPerceptron:
             return
         for block in self._blocks:
             if not _beyond(block.rows, order):
-                self._settle(block)
+                self._settle(self._begin(block))
         self._forget(len(self.journal))
         self._order = order
         size = self._block
@@ -140,38 +163,61 @@ class DualPerceptron:
 
     # --- products that were put off ---------------------------------------------------------
 
-    def _settle(self, block: _Block) -> Panel:
-        """Bring the scores of a block up to date."""
-        panel = self._log.rows(block.rows)
-        scores = self.scores[block.rows]
-        for rows, entries in block.debts:
-            self._apply(panel, scores, rows, entries)
+    def _begin(self, block: _Block) -> _Begun:
+        """Start to bring the scores of a block up to date with the updates made so far."""
+        panel, scores = self._log.rows(block.rows), self.scores[block.rows]
         entries = slice(block.applied, len(self.journal))
-        self._apply(panel, scores, slice(0, len(block)), entries)
-        self.scores[block.rows] = scores
+        owed = [*block.debts, (slice(0, len(block)), entries)]
+        due = [(rows, self._stretch(cut)) for rows, cut in owed if cut.stop > cut.start]
         block.debts, block.applied = [], len(self.journal)
-        return panel
+        # A task a few rows, so that no two tasks write to the same scores.
+        pairs = sum((rows.stop - rows.start) * len(weights) for rows, (_, weights) in due)
+        worth = pairs * self._log.flops > WORTH_THREADS
+        share = -(-len(block) // (2 * self._log.threads))
+        size = min(PRODUCT_ROWS, max(LEAST_ROWS, share)) if worth else len(block)
+        tasks = [
+            partial(_apply, panel, scores, due, slice(at, min(at + size, len(block))))
+            for at in range(0, len(block) if due else 0, size)
+        ]
+        if len(tasks) == 1:
+            tasks[0](self._log.scratch)
+            tasks = []
+        return _Begun(block, panel, scores, self._helpers.start(tasks))
 
-    def _apply(self, panel: Panel, scores: np.ndarray, rows: slice, entries: slice) -> None:
-        if entries.stop > entries.start:
-            columns = slice(entries.start - self._forgotten, entries.stop - self._forgotten)
-            weights = self.rule.rate * self.journal.units[entries]
-            scores[rows] += panel.product(rows, columns, weights)
+    def _settle(self, begun: _Begun) -> None:
+        """Finish that, with the updates made since."""
+        begun.job.finish()
+        if begun.block.applied < len(self.journal):
+            self.scores[begun.block.rows] = begun.scores
+            again = self._begin(begun.block)
+            again.job.finish()
+            begun.scores = again.scores
+        self.scores[begun.block.rows] = begun.scores
+
+    def _stretch(self, entries: slice) -> tuple[Side, np.ndarray]:
+        columns = slice(entries.start - self._forgotten, entries.stop - self._forgotten)
+        return self._log.stretch(columns), self.rule.rate * self.journal.units[entries]
 
     # --- visits -----------------------------------------------------------------------------
 
-    def _visit(self, block: _Block) -> None:
-        panel = self._settle(block)
-        # A view for a slice; for positions a copy, which is put back.
-        scores, labels = self.scores[block.rows], self.labels[block.rows]
-        self._range(block, panel, scores, labels, 0, len(block))
-        self.scores[block.rows] = scores
+    def _visit(self, block: _Block, begun: _Begun | None, following: _Block | None) -> Any:
+        """Walk one block, while others prepare the next; gives what they have begun."""
+        if begun is None:
+            begun = self._begin(block)
+        self._settle(begun)
+        after = None
+        if following is not None and self._log.threads > 1:
+            after = self._begin(following)
+        scores = begun.scores
+        self._range(block, begun.panel, scores, self.labels[block.rows], 0, len(block))
+        self.scores[block.rows] = scores  # a view for a slice; for positions a copy, put back
         block.applied = len(self.journal)
         if not np.isfinite(scores).all():
             raise ValueError(
                 f"the scores overflow after {self.tally.updates} updates: k(x, z) is too large "
                 f"for {self.gram.dtype.name}; scale the data"
             )
+        return after
 
     def _range(
         self, block: _Block, panel: Panel, scores: Any, labels: Any, start: int, stop: int
@@ -185,7 +231,9 @@ class DualPerceptron:
         second = len(self.journal)
         if self.tally.updates >= self._allowed:
             return
-        self._apply(panel, scores, slice(middle, stop), slice(first, second))
+        if second > first:
+            rows, due = slice(middle, stop), self._stretch(slice(first, second))
+            _apply(panel, scores, [(rows, due)], rows, self._log.scratch)
         self._range(block, panel, scores, labels, middle, stop)
         if len(self.journal) > second:
             block.debts.append((slice(start, middle), slice(second, len(self.journal))))
@@ -218,6 +266,14 @@ class DualPerceptron:
             at = found + 1
             if tally.updates >= self._allowed:
                 return
+
+
+def _apply(panel: Panel, scores: np.ndarray, due: list[Any], part: slice, scratch: Scratch) -> None:
+    """Add K[rows, entries] W to some of the rows of a block."""
+    for rows, (z, weights) in due:
+        here = slice(max(rows.start, part.start), min(rows.stop, part.stop))
+        if here.stop > here.start:
+            scores[here] += panel.product(here, z, weights, scratch)
 
 
 def _beyond(rows: Any, order: Any) -> bool:
