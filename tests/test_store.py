@@ -206,7 +206,9 @@ def test_a_missing_array_is_named(saved, tmp_path):
         mercer.load(target)
 
 
-def test_learners_save_themselves(tmp_path):
-    model = KernelPerceptron("gaussian(1)", epochs=1).fit(X, Y)
+@pytest.mark.parametrize("name", sorted(mercer.learners.__all__))
+@pytest.mark.filterwarnings("ignore")
+def test_every_learner_saves_itself(name, tmp_path):
+    model = getattr(mercer.learners, name)().fit(X, Y)
     model.save(tmp_path / "m")
     assert (store.load(tmp_path / "m").predict(X) == model.predict(X)).all()

@@ -26,6 +26,7 @@ import numpy as np
 
 from mercer._config import get_config, show_bytes
 from mercer.expansion import KernelExpansion
+from mercer.formula.nodes import Formula
 from mercer.kernels.core import Kernel
 
 FORMAT = "mercer"
@@ -36,9 +37,16 @@ MAX_DEPTH = 60
 MAX_ARRAYS = 100_000
 
 #: Where objects of a model may come from: whole packages of this library, single classes elsewhere.
-_OWN = ("mercer.kernels", "mercer.learners", "mercer.maps", "mercer.solvers")
+_OWN = (
+    "mercer.formula.inputs",
+    "mercer.kernels",
+    "mercer.learners",
+    "mercer.maps",
+    "mercer.solvers",
+)
 _OTHERS = {
     "mercer.expansion": {"KernelExpansion"},
+    "mercer.formula.nodes": {"Input"},
     "sklearn.pipeline": {"Pipeline", "FeatureUnion"},
     "sklearn.compose._column_transformer": {"ColumnTransformer", "_RemainderColsList"},
     "sklearn.impute._base": {"SimpleImputer", "MissingIndicator"},
@@ -169,6 +177,9 @@ class _Writer:
         if isinstance(value, type):
             plain = f"{value.__module__}:{value.__qualname__}"
             return {"class": plain if plain in _PLAIN else self._name_of(value, where)}
+        if isinstance(value, Formula):
+            inside = [list(value.args), value.value]
+            return {"formula": value.op, "parts": self.encode(inside, where, depth + 1)}
         if isinstance(value, np.random.RandomState):
             return {"random": self.encode(value.get_state(legacy=True), where, depth + 1)}
         return self._object(value, where, depth)
@@ -366,6 +377,12 @@ class _Reader:
         name = node["class"]
         return _PLAIN[name] if name in _PLAIN else self._find(name)
 
+    def _formula(self, node: dict, depth: int) -> Formula:
+        args, value = self.decode(node["parts"], depth)
+        if not all(isinstance(a, Formula) for a in args):
+            raise self.refuse("a formula has parts that are none")
+        return Formula(str(node["formula"]), args, value)
+
     def _random(self, node: dict, depth: int) -> Any:
         generator = np.random.RandomState()
         generator.set_state(self.decode(node["random"], depth))
@@ -419,6 +436,7 @@ _DECODERS: dict[str, Any] = {
     "series": _Reader._series,
     "dict": _Reader._dict,
     "class": _Reader._class,
+    "formula": _Reader._formula,
     "random": _Reader._random,
     "object": _Reader._object,
 }

@@ -265,7 +265,7 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     >>> from mercer import NadarayaWatsonRegressor
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 4.0])
     >>> NadarayaWatsonRegressor("gaussian()", bandwidth=0.5).fit(X, y).predict([[1.0]]).round(4)
-    array([1.2131])
+    array([1.213])
     """
 
     def __init__(

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.learners._common import classes_of, encode, targets
+from mercer.learners._common import Savable, classes_of, encode, targets
 from mercer.maps._checks import count, nonnegative
 from mercer.solvers.warping import Warps, fit_warps, splat, warped
 
 
-class DeformableTemplateClassifier(ClassifierMixin, BaseEstimator):
+class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     """ŷ(x) = argmin over classes c of min over warps u of ‖x − T_c(p + u(p))‖²/s² + λ·bending(u).
 
     T_c is the ideal image of class c and u a smooth displacement of its points p: a few cosines in
@@ -137,12 +137,6 @@ class DeformableTemplateClassifier(ClassifierMixin, BaseEstimator):
         """Minus the price of each class; for two classes, the first's less the second's."""
         scores = -self.energies(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def save(self, path: Any) -> None:
-        """Write the model to one file; `mercer.load` reads it back without running code."""
-        from mercer.store import save
-
-        save(self, path)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class whose template fits at the lowest price."""
