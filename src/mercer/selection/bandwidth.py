@@ -9,6 +9,7 @@ left out in turn, each predicted from all the others.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -174,9 +175,19 @@ def leave_one_out_bandwidth(
         few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:MOST])
         middle = float(np.exp(np.mean(np.log(start))))
         shape = np.asarray(start) / middle
-        h, error = _line_search(loss_on(few), loss_on(many), shape, middle)
-        if np.ndim(start):
-            h, error = _all_columns(loss_on(many), np.asarray(h), error)
+        try:
+            h, error = _line_search(loss_on(few), loss_on(many), shape, middle)
+            if np.ndim(start):
+                h, error = _all_columns(loss_on(many), np.asarray(h), error)
+        except KeyboardInterrupt:
+            if not tried:
+                raise
+            h, error = min(tried, key=lambda pair: pair[1])
+            warnings.warn(
+                f"interrupted: the best of {len(tried)} bandwidths tried is kept, h = {h}",
+                UserWarning,
+                stacklevel=2,
+            )
     return Choice(h, error, tuple(tried))
 
 

@@ -36,11 +36,11 @@ PANEL, BOX = 128, CHUNK
 #: Beyond this many columns boxes overlap whatever the data, and nothing is saved.
 MOST_COLUMNS = 6
 #: Below this many pairs everything is computed: the order would cost more than it saves.
-FEWEST_PAIRS = 4_000_000
+FEWEST_PAIRS = 1_000_000
 #: Fewer pairs than this are not worth the start of threads.
 THREAD_PAIRS = 4_000_000
-#: Longest run of columns computed as one tile.
-LONGEST = 1 << 15
+#: Longest run of columns computed as one tile; a fraction of the memory limit may shorten it.
+LONGEST, SHARE = 1 << 15, 0.2
 #: Where the tail of a kernel without end counts as nothing, relative to its peak.
 NOTHING = 1e-36
 
@@ -80,10 +80,13 @@ def near_tiles(formula: Formula, X: Any, Z: Any) -> Near | None:
         return None
     rows = order(x)
     columns = rows if X is Z else order(z)
-    runs = _runs(_boxes(x[rows], PANEL), _boxes(z[columns], BOX), len(z), extent)
+    settings = get_config()
+    room = SHARE * settings.memory_bytes / (settings.n_threads * PANEL * x.itemsize)
+    longest = BOX * max(1, min(LONGEST, int(room)) // BOX)
+    runs = _runs(_boxes(x[rows], PANEL), _boxes(z[columns], BOX), len(z), extent, longest)
     pairs = PANEL * sum(run.stop - run.start for panel in runs for run in panel)
-    threads = get_config().n_threads if pairs >= THREAD_PAIRS else 1
-    tiling = Runs((len(x), len(z)), (PANEL, LONGEST), threads, runs=runs)
+    threads = settings.n_threads if pairs >= THREAD_PAIRS else 1
+    tiling = Runs((len(x), len(z)), (PANEL, longest), threads, runs=runs)
     return Near(rows, columns, tiling, extent.floor * len(z))
 
 
@@ -128,6 +131,7 @@ def _runs(
     boxes: tuple[np.ndarray, np.ndarray],
     n: int,
     extent: Reach,
+    longest: int,
 ) -> tuple[list[slice], ...]:
     """For each panel, the stretches of columns whose boxes come within reach of it."""
     limit = extent.radius * (1 + 1e-6)
@@ -139,11 +143,11 @@ def _runs(
             near = np.einsum("ij,ij->i", gap, gap) <= limit * limit
         else:
             near = (gap.sum(axis=1) if extent.norm == 1.0 else gap.max(axis=1)) <= limit
-        result.append(_stretches(np.flatnonzero(near), n))
+        result.append(_stretches(np.flatnonzero(near), n, longest))
     return tuple(result)
 
 
-def _stretches(boxes: np.ndarray, n: int) -> list[slice]:
+def _stretches(boxes: np.ndarray, n: int, longest: int) -> list[slice]:
     """Neighbouring boxes as one run, cut where it gets too long."""
     if not len(boxes):
         return []
@@ -151,6 +155,6 @@ def _stretches(boxes: np.ndarray, n: int) -> list[slice]:
     runs = []
     for part in np.split(boxes, breaks):
         stop = min((int(part[-1]) + 1) * BOX, n)
-        for start in range(int(part[0]) * BOX, stop, LONGEST):
-            runs.append(slice(start, min(start + LONGEST, stop)))
+        for start in range(int(part[0]) * BOX, stop, longest):
+            runs.append(slice(start, min(start + longest, stop)))
     return runs

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._config import get_config
 from mercer.formula.inputs import numeric
 from mercer.solvers.moments import Monomials
 from mercer.solvers.smoothing import peak_of
@@ -37,6 +38,10 @@ class Basis:
         assert self.at_z is not None
         return int(self.at_z.shape[1])
 
+    def at(self, rows: np.ndarray) -> Basis:
+        """The same for some of the queries."""
+        return Basis(self.monomials, None if self.at_x is None else self.at_x[rows], self.at_z)
+
 
 class WeightedLeastSquares:
     """One design and its targets: sums over tiles in, coefficients out."""
@@ -62,7 +67,7 @@ class WeightedLeastSquares:
 
     def sums(self, weights: Weights) -> np.ndarray:
         if self.basis.monomials is None:
-            return weights.product(self._columns())
+            return self._feature_sums(weights)
         from mercer.solvers.moments import add_moments
 
         m = self.basis.monomials
@@ -97,15 +102,19 @@ class WeightedLeastSquares:
         weights.sweep(body)
         return weights.in_order(out)
 
-    def _columns(self) -> np.ndarray:
-        """What features are multiplied with: 1, φφᵀ, φ t, t²."""
+    def _feature_sums(self, weights: Weights) -> np.ndarray:
+        """Weights times 1, φφᵀ, φ t and t²: in several products where they are many columns."""
         phi, v = self.basis.at_z, self.v[:, None]
         assert phi is not None
         a, b = self.upper
-        parts = [v, v * phi[:, a] * phi[:, b]]
-        parts += [v * phi * self.t[:, o, None] for o in range(self.outputs)]
+        most = max(16, int(0.25 * get_config().memory_bytes / (8 * len(phi))))
+        parts = [weights.product(v)]
+        for start in range(0, len(a), most):
+            part = slice(start, start + most)
+            parts.append(weights.product(v * phi[:, a[part]] * phi[:, b[part]]))
+        parts += [weights.product(v * phi * self.t[:, o, None]) for o in range(self.outputs)]
         if self.squares:
-            parts.append(v * self.t**2)
+            parts.append(weights.product(v * self.t**2))
         return np.hstack(parts)
 
     def own_terms(self, weights: Weights) -> np.ndarray | None:

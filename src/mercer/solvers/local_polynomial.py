@@ -9,15 +9,22 @@ slopes are measured in units of the local spread, so that the units of the data 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from mercer._config import get_config
 from mercer.formula.inputs import is_sparse, numeric
 from mercer.solvers.least_squares import Basis, WeightedLeastSquares
 from mercer.solvers.moments import monomials
-from mercer.solvers.smoothing import closest, gather, unit_weights
+from mercer.solvers.smoothing import (
+    closest,
+    concentration_of,
+    gather,
+    squared,
+    unit_weights,
+)
 from mercer.solvers.weights import Weights
 
 
@@ -55,6 +62,14 @@ def local_fits(
     >>> fit.value.round(9), fit.coefficients[0, 1].round(9)
     (array([[11.]]), array([2.]))
     """
+    n, block = weights.shape[0], _affordable(basis, targets.shape[1])
+    if n > block:
+        parts = [np.arange(start, min(start + block, n)) for start in range(0, n, block)]
+        fits = [
+            local_fits(weights.at(rows), targets, basis.at(rows), sample_weight, spread=spread)
+            for rows in parts
+        ]
+        return Fits(*(_joined([getattr(f, field.name) for f in fits]) for field in fields(Fits)))
     v = unit_weights(sample_weight, len(targets))
     shift = v @ targets / v.sum() if basis.monomials is not None else np.zeros(targets.shape[1])
     problem = WeightedLeastSquares(
@@ -79,6 +94,17 @@ def local_fits(
     return Fits(value + shift, beta, rss, leverage, far)
 
 
+def _affordable(basis: Basis, outputs: int) -> int:
+    """How many queries at once a quarter of the memory limit allows."""
+    moments = basis.size**2 if basis.monomials is None else basis.monomials.total
+    each = 8 * (2 * moments + 6 * basis.size**2 + 3 * outputs * basis.size)
+    return max(256, int(0.25 * get_config().memory_bytes / each))
+
+
+def _joined(parts: list[Any]) -> Any:
+    return None if parts[0] is None else np.concatenate(parts)
+
+
 def _coordinates(Z: Any, basis: Basis) -> np.ndarray | None:
     if basis.monomials is None:
         return None
@@ -90,29 +116,15 @@ def _coordinates(Z: Any, basis: Basis) -> np.ndarray | None:
 
 def _leverage(problem: WeightedLeastSquares, weights: Weights, sums: np.ndarray) -> np.ndarray:
     """aᵀ S⁻¹ (Σ w² φφᵀ) S⁻¹ a: the variance of the fit at x for noise of variance 1."""
-    from mercer.formula import simplify
-
-    squared = Weights(simplify(weights.formula**2), weights.X, weights.Z, None, weights.repeats)
-    zero = np.zeros((len(problem.t), 0))
-    design = WeightedLeastSquares(problem.basis, zero, problem.v**2, problem.z)
-    design.outputs = 0
-    meat_sums, _ = gather(squared, design.sums)
-    matrix, _ = problem.normal(sums)
-    inverse, _ = problem.inverse(matrix)
-    meat, _ = design.normal(meat_sums)
+    nothing = np.zeros((len(problem.t), 0))
+    design = WeightedLeastSquares(problem.basis, nothing, problem.v**2, problem.z)
+    inverse, _ = problem.inverse(problem.normal(sums)[0])
+    meat, _ = design.normal(gather(squared(weights), design.sums)[0])
     if problem.basis.monomials is not None:
         row = inverse[:, 0]
     else:
         assert problem.basis.at_x is not None
         row = np.einsum("ik,ikl->il", problem.basis.at_x, inverse)
-    # Both sums are per unit of their own weight: Σw² / (Σw)² puts them together.
-    one, two = sums[:, 0], meat_sums[:, 0]
-    with np.errstate(all="ignore"):
-        ratio = np.where((one > 0) & (two > 0), two / one**2, 1.0)
-    low = np.flatnonzero(~(weights.product(problem.v[:, None])[:, 0] > weights.smallest**0.5))
-    if len(low):
-        careful, relative = weights.careful(low), squared.careful(low)
-        if careful is not None and relative is not None:
-            a = careful.product(problem.v[:, None])[:, 0]
-            ratio[low] = relative.product(problem.v[:, None] ** 2)[:, 0] / a**2
+    # Both are per unit of their own weight: Σw² / (Σw)² puts them together.
+    ratio = concentration_of(weights, problem.v)
     return np.maximum(ratio * np.einsum("ij,ijk,ik->i", row, meat, row), 0.0)

@@ -39,18 +39,16 @@ def gather(
     is not, they are 0. `own_terms`: what each query's own example adds to the sums, at full
     weight: with them leave-one-out can be interpolated, too.
     """
-    sums = np.empty((0, 0))
     least = np.full(weights.shape[0], weights.smallest)
     line = _on_the_line(weights, reduce, own_terms)
-    exactly = np.arange(len(least)) if line is None else line[1]
-    if line is not None:
-        sums = line[0]
-    if len(exactly):
-        part = weights if line is None else weights.at(exactly)
-        found = reduce(part)
-        sums = found if line is None else sums
-        sums[exactly] = found
-        least[exactly] = _least(part)
+    if line is None:
+        sums = reduce(weights)
+        least[:] = _least(weights)
+    else:
+        sums, again = line
+        if len(again):
+            part = weights.at(again)
+            sums[again], least[again] = reduce(part), _least(part)
     far = np.zeros(len(sums), dtype=bool)
     low = np.flatnonzero(~(sums[:, 0] > least))
     if len(low):
@@ -135,7 +133,7 @@ def weighted_means(
         variance = sums[:, 1 + outputs :] / sums[:, :1] - mean**2 if spread else None
     if variance is not None:
         np.maximum(variance, 0.0, out=variance)
-    concentration = _concentration(weights, v) if spread else None
+    concentration = concentration_of(weights, v) if spread else None
     alone = np.flatnonzero(~(sums[:, 0] > 0))
     if len(alone):
         mean[alone] = t[closest(weights, alone, v)]
@@ -166,21 +164,22 @@ def peak_of(formula: Formula) -> float | None:
     return float(evaluate(value, {})) if value.op == "const" else None
 
 
-def _concentration(weights: Weights, v: np.ndarray) -> np.ndarray:
+def squared(weights: Weights) -> Weights:
+    """The weights w²."""
+    formula = simplify(weights.formula**2)
+    return Weights(formula, weights.X, weights.Z, weights.own, weights.repeats)
+
+
+def concentration_of(weights: Weights, v: np.ndarray) -> np.ndarray:
     """Σ w² / (Σ w)²: 1 / the number of examples that share the weight."""
-    squared = Weights(
-        simplify(weights.formula**2), weights.X, weights.Z, weights.own, weights.repeats
-    )
-    # Both from the same kind of rows: relative ones where either underflows.
-    one, two = weights.product(v[:, None])[:, 0], squared.product(v[:, None] ** 2)[:, 0]
-    low = np.flatnonzero(~(two > weights.smallest))
-    if len(low):
-        careful = weights.careful(low)
-        if careful is not None:
-            one[low] = careful.product(v[:, None])[:, 0]
-            relative = squared.careful(low)
-            assert relative is not None
-            two[low] = relative.product(v[:, None] ** 2)[:, 0]
+    squares = squared(weights)
+    one, two = weights.product(v[:, None])[:, 0], squares.product(v[:, None] ** 2)[:, 0]
+    # Both relative to the largest weight where either has too few digits.
+    low = np.flatnonzero(~((one > _least(weights)) & (two > _least(squares))))
+    careful, relative = weights.careful(low), squares.careful(low)
+    if len(low) and careful is not None and relative is not None:
+        one[low] = careful.product(v[:, None])[:, 0]
+        two[low] = relative.product(v[:, None] ** 2)[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(one > 0, two / one**2, 1.0)
 

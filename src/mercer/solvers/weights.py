@@ -140,7 +140,9 @@ class Weights:
         """W V."""
         fused = self.repeats == 1 or self._plan.compiled
         if fused and self.own is None and self.near is None and self._certain:
-            return np.asarray(Gram(self.formula, self.X, self.Z) @ V, dtype=np.float64)
+            here = get_config().device == "cpu"
+            gram = self.gram if here else Gram(self.formula, self.X, self.Z)
+            return np.asarray(gram @ V, dtype=np.float64)
         out = np.zeros((self.shape[0], V.shape[1]))
         V = V if self.near is None else V[self.near.columns]
         V = np.ascontiguousarray(V, dtype=self.gram.dtype)
@@ -168,7 +170,7 @@ class Weights:
             w = scratch.get("weights", shape, dtype)
             engine.fill(rows, columns, w, scratch)
             if not self._certain:
-                _check_sign(w, self.gram.kernel)
+                _check_sign(w)
             if own is not None:
                 _set(w, own[rows] - columns.start, 0.0)
             body(rows, columns, w)
@@ -248,7 +250,7 @@ def _set(tile: np.ndarray, column: np.ndarray, value: float) -> None:
     tile[here, column[here]] = value
 
 
-def _check_sign(w: np.ndarray, kernel: Any) -> None:
+def _check_sign(w: np.ndarray) -> None:
     """Rounding may leave −1e-17 where a weight is 0; a true negative weight is an error."""
     low = w.min(initial=0.0)
     if low >= 0:
