@@ -21,7 +21,7 @@ def penalties(name: str, value: Any) -> np.ndarray:
         numbers = np.atleast_1d(np.asarray(value, dtype=np.float64))
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number or a list of numbers, not {value!r}") from None
-    if isinstance(value, bool) or numbers.ndim != 1 or not numbers.size:
+    if value is None or isinstance(value, bool) or numbers.ndim != 1 or not numbers.size:
         raise TypeError(f"{name} must be a number or a list of numbers, not {value!r}")
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):
         raise ValueError(
@@ -32,14 +32,12 @@ def penalties(name: str, value: Any) -> np.ndarray:
 
 
 def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """One weight ≥ 0 an example, not all zero; None where all count the same."""
+    """One weight ≥ 0 an example, not all zero (scikit-learn checks that); None where all are 1."""
     if sample_weight is None:
         return None
     weights = _check_sample_weight(sample_weight, np.empty((count(X), 1)), dtype=np.float64)
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every example: nothing is left to learn from")
     return None if (weights == 1).all() else weights
 
 
@@ -56,7 +54,11 @@ def labelled(
     places[counted] = encode(y[counted], classes)
     if class_weight is None:
         return classes, places, weights
-    factors = compute_class_weight(class_weight, classes=classes, y=y[counted])[places]
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        sums = np.bincount(places, weights, len(classes))  # weights count, as copies would
+        factors = (sums.sum() / (len(classes) * sums))[places]
+    else:
+        factors = compute_class_weight(class_weight, classes=classes, y=y[counted])[places]
     if not (np.isfinite(factors).all() and (factors > 0).all()):
         raise ValueError(f"class_weight must be positive for every class, not {class_weight!r}")
     return classes, places, factors if weights is None else weights * factors

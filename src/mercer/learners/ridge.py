@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -31,8 +32,6 @@ from mercer.solvers.normal import FeaturePanels, times
 
 class RidgeBase(KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
-
-    _posteriors: Posteriors | None = None
 
     def __init__(
         self,
@@ -143,7 +142,7 @@ class RidgeBase(KernelLearner):
         if isinstance(self.kernel_, Precomputed):
             points = np.arange(self._n_train) if found.centers is None else found.centers
         self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, self.intercept_)
-        self._posteriors = None
+        self.__dict__.pop("_posteriors", None)
 
     def _choose(self, task: Task, found: Found, single: bool) -> np.ndarray:
         """The place on the path with the least leave-one-out error, for each target."""
@@ -178,14 +177,16 @@ class RidgeBase(KernelLearner):
         return values[:, 0] if self._single else values
 
     def _std(self, X: Any) -> np.ndarray:
-        if self._posteriors is None:
-            self._posteriors = Posteriors(self)
         variances = self._posteriors.variances(X)
         return np.sqrt(variances[:, 0] if self._single else variances)
 
+    @cached_property
+    def _posteriors(self) -> Posteriors:
+        return Posteriors(self)
+
     def __getstate__(self) -> dict[str, Any]:
         # A factorisation is as large as K; it is made again when asked for.
-        return {**super().__getstate__(), "_posteriors": None}
+        return {k: v for k, v in super().__getstate__().items() if k != "_posteriors"}
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):

@@ -57,7 +57,7 @@ class Shifted:
         if cholesky is not None:
             condition = cholesky.condition(shift)
             # In single precision a matrix this close to singular gives noise, not coefficients.
-            if not self.double and condition * np.finfo(np.float32).eps > 0.5:
+            if not self.double and condition * np.finfo(np.float32).eps > 0.1:
                 cholesky = None
             elif self.double and condition * np.finfo(np.float64).eps > FEW_DIGITS:
                 if self.gram.shape[0] <= SPECTRUM_ROWS and self._room_for_vectors():

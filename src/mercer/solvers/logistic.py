@@ -17,6 +17,8 @@ from mercer.solvers.logistic_space import Precondition, Space
 
 #: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.
 LOOSEST = 0.25
+#: Where single precision ends, an objective this near to its minimum is near enough.
+ROUGH = 1e-4
 
 
 @dataclass
@@ -27,6 +29,21 @@ class Point:
     intercept: np.ndarray
     values: np.ndarray
     penalty: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """A direction, its values at the examples, what its model gains and what it leaves to gain.
+
+    `negative`: an inner product of something with itself was below zero.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    values: np.ndarray
+    gain: float
+    left: float
+    negative: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +71,7 @@ def newton(
 ) -> LogisticSolution:
     """Ends where the objective is within `tol`, relative, of its minimum, by Newton's own estimate.
 
-    A step that promises to gain δ leaves about δ²/objective to gain.
+    That is what conjugate gradients left over, and δ²/objective after a step that gained δ.
     """
     solver = _Newton(space, loss, alpha, intercept)
     point = solver.start(start)
@@ -63,27 +80,29 @@ def newton(
     with progress("logistic regression", None) as bar:
         try:
             while steps < max_iter:
-                promised, point_next = solver.step(point, objective)
-                lowered = objective - solver.objective(point_next)
-                if not lowered > 0:
-                    # No shorter step helps either: the products have no more digits to give.
-                    stopped = "" if _left(promised, objective) <= tol * objective else "rounding"
+                step = solver.step(point, objective)
+                after = solver.searched(point, step, objective)
+                lowered = objective - solver.objective(after)
+                if step.negative or lowered > objective:
+                    stopped = "indefinite"  # no loss is negative, and no ‖f‖² either
                     break
-                point, objective, steps = point_next, objective - lowered, steps + 1
-                history.append(objective)
-                bar.advance(note=f"objective {objective:.6g}")
-                if _left(promised, objective) <= tol * objective:
-                    stopped = ""
+                left = step.left + 2 * step.gain * min(1.0, step.gain / objective)
+                if lowered > 0:
+                    point, objective, steps = after, objective - lowered, steps + 1
+                    history.append(objective)
+                    bar.advance(note=f"objective {objective:.6g}")
+                if left <= tol * objective or not lowered > 0:
+                    # A step that lowers nothing: the products have no more digits to give.
+                    stopped = "" if left <= max(tol, ROUGH) * objective else "rounding"
                     break
+            # Sums over many steps gather rounding: what is reported is evaluated afresh.
+            point = solver.start((point.coef, point.intercept))
+            objective = history[-1] = solver.objective(point)
         except KeyboardInterrupt:
             stopped = "interrupt"
     return LogisticSolution(
         point.coef, point.intercept, objective, steps, solver.n_products, stopped, history
     )
-
-
-def _left(promised: float, objective: float) -> float:
-    return promised * min(LOOSEST, promised / max(objective, 1e-300))
 
 
 class _Newton:
@@ -104,16 +123,14 @@ class _Newton:
     def objective(self, point: Point) -> float:
         return self.loss.value(point.values) + 0.5 * self.alpha * point.penalty
 
-    def step(self, point: Point, objective: float) -> tuple[float, Point]:
-        """What the step promises, and where it leads after the line search."""
+    def step(self, point: Point, objective: float) -> Step:
         p = self.loss.probabilities(point.values)
         g = self.loss.residual(p)
         r = -(self.space.gradient(g) + self.alpha * point.coef)
         rb = -g.sum(axis=0) if self.intercept else np.zeros(g.shape[1])
         diagonal = self.loss.weights[:, None] * p * (1 - p)
         precondition = self.space.preconditioner(diagonal, self.alpha, self.intercept)
-        d, db, values, promised = self._solve(p, r, rb, precondition, objective)
-        return promised, self._search(point, d, db, values, promised, objective)
+        return self._solve(p, r, rb, precondition, objective)
 
     def _solve(
         self,
@@ -122,39 +139,35 @@ class _Newton:
         rb: np.ndarray,
         precondition: Precondition,
         objective: float,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """H d = r by conjugate gradients in the inner product of the space.
-
-        Gives d, its intercept, its values at the examples, and ⟨r, d⟩.
-        """
+    ) -> Step:
+        """H d = r by conjugate gradients in the inner product of the space."""
         d, db, values = np.zeros_like(r), np.zeros_like(rb), np.zeros_like(p)
         q, qb, qv = np.zeros_like(r), np.zeros_like(rb), np.zeros_like(p)
-        rz = gain = wanted = 0.0
-        for turn in range(200):
+        rz = gain = last = 0.0
+        turn, negative = 0, False
+        for turn in range(1, 201):
             z, zb = self._centred(*precondition(r, rb))
             zf = self._evaluate(z)
             new = self.space.inner(r, z, zf) + float(rb @ zb)
-            if turn == 0:
-                q, qb, qv = z, zb, zf + zb
-                # ⟨r, z⟩ is about twice the distance to the optimum: the nearer, the finer.
-                wanted = min(LOOSEST, max(new, 0.0) / max(objective, 1e-300)) * new
-            else:
-                beta = new / rz
-                q, qb, qv = z + beta * q, zb + beta * qb, zf + zb + beta * qv
-            rz = new
-            if gain and not rz > wanted:
-                break
+            beta = new / rz if turn > 1 else 0.0
+            q, qb, qv, rz = z + beta * q, zb + beta * qb, zf + zb + beta * qv, new
             curved = self.loss.curvature(p, qv)
-            Hq = self.space.gradient(curved) + self.alpha * q
-            Hb = curved.sum(axis=0) if self.intercept else np.zeros_like(rb)
             bend = float(np.vdot(qv, curved)) + self.alpha * self.space.inner(q, q, qv - qb)
-            if not bend > 0:
+            if not (bend > 0 and rz > 0):
+                size = float(np.linalg.norm(r) * np.linalg.norm(zf))
+                negative = turn == 1 and (rz < -1e-9 * size or bend < -1e-9 * abs(rz))
                 break
             length = rz / bend
-            gain += length * rz
+            last = 0.5 * length * rz
+            gain += last
             d, db, values = d + length * q, db + length * qb, values + length * qv
-            r, rb = r - length * Hq, rb - length * Hb
-        return d, db, values, gain
+            # The gains fall geometrically; the nearer the optimum, the finer the step.
+            if turn * last <= min(LOOSEST, gain / max(objective, 1e-300)) * gain:
+                break
+            r = r - length * (self.space.gradient(curved) + self.alpha * q)
+            if self.intercept:
+                rb = rb - length * curved.sum(axis=0)
+        return Step(d, db, values, gain, turn * last, negative)
 
     def _centred(self, z: np.ndarray, zb: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores that all classes share change no probability: keep their sum at zero."""
@@ -162,29 +175,20 @@ class _Newton:
             return z, zb
         return z - z.mean(axis=1, keepdims=True), zb - zb.mean()
 
-    def _search(
-        self,
-        point: Point,
-        d: np.ndarray,
-        db: np.ndarray,
-        values: np.ndarray,
-        promised: float,
-        objective: float,
-    ) -> Point:
+    def searched(self, point: Point, step: Step, objective: float) -> Point:
         """The full step, or half of it, or half of that, …"""
-        f = values - db
+        d, f = step.coef, step.values - step.intercept
         cross, square = self.space.inner(point.coef, d, f), self.space.inner(d, d, f)
         length = 1.0
         for _ in range(40):
             penalty = point.penalty + 2 * length * cross + length**2 * square
-            scores = point.values + length * values
+            scores = point.values + length * step.values
             value = self.loss.value(scores) + 0.5 * self.alpha * penalty
-            if value <= objective - 1e-4 * length * promised:
+            if value <= objective - 1e-4 * length * step.gain:
                 break
             length /= 2
-        return Point(
-            point.coef + length * d, point.intercept + length * db, scores, max(penalty, 0.0)
-        )
+        intercept = point.intercept + length * step.intercept
+        return Point(point.coef + length * d, intercept, scores, penalty)
 
     def _evaluate(self, coef: np.ndarray) -> np.ndarray:
         self.n_products += 1

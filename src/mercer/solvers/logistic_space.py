@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dtrtri
 
 from mercer._config import get_config
 from mercer.gram.operator import Gram
@@ -67,6 +68,7 @@ class Span:
 
     def __init__(self, K: Kernels, low_rank: LowRank) -> None:
         self.K, self.size, self.low_rank = K, len(low_rank.F), low_rank
+        self._basis = inverse_lower(low_rank.L).T
 
     def evaluate(self, coef: np.ndarray) -> np.ndarray:
         return self.K.times(coef)
@@ -82,15 +84,14 @@ class Span:
 
         In an orthonormal basis of that span the rows of Φ are those of F.
         """
-        F, L, pivots = self.low_rank.F, self.low_rank.L, self.low_rank.pivots
+        F, pivots = self.low_rank.F, self.low_rank.pivots
         solve = _bordered(F, diagonal, alpha, intercept)
 
         def precondition(r: np.ndarray, rb: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             inside = (F.T @ r.astype(F.dtype)).astype(np.float64)
             solved, b = solve(inside, rb)
             z = r / alpha
-            change = solved - inside / alpha
-            z[pivots] += solve_triangular(L.T, change, lower=False, check_finite=False)
+            z[pivots] += self._basis @ (solved - inside / alpha)
             return z, b
 
         return precondition
@@ -105,14 +106,14 @@ class CenterSpan:
     def __init__(self, centers: Centers, keep: float = 0.5) -> None:
         self.centers, self.size = centers, len(centers.positions)
         self.L = lower_factor(centers.penalty)
+        self._basis = inverse_lower(self.L).T
         centers.panels.keep(keep)
 
     def evaluate(self, coef: np.ndarray) -> np.ndarray:
-        return times(self.centers.panels, self.expansion(coef), "scores")
+        return times(self.centers.panels, self._basis @ coef, "scores")
 
     def gradient(self, g: np.ndarray) -> np.ndarray:
-        columns = transposed_times(self.centers.panels, g, "gradient")
-        return solve_triangular(self.L, columns, lower=True, check_finite=False)
+        return self._basis.T @ transposed_times(self.centers.panels, g, "gradient")
 
     def inner(self, left: np.ndarray, right: np.ndarray, right_values: np.ndarray) -> float:
         return float(np.vdot(left, right))
@@ -123,7 +124,17 @@ class CenterSpan:
         return _bordered(self.L, share * diagonal[self.centers.positions], alpha, intercept)
 
     def expansion(self, coef: np.ndarray) -> np.ndarray:
-        return solve_triangular(self.L.T, coef, lower=False, check_finite=False)
+        return self._basis @ coef
+
+
+def inverse_lower(L: np.ndarray) -> np.ndarray:
+    """L⁻¹. Products with it are NumPy's; solves would wake SciPy's own BLAS at every step."""
+    if not len(L):
+        return L
+    inverse, info = dtrtri(np.asfortranarray(L), lower=1)
+    if info:
+        raise LinAlgError("the kernel matrix of the chosen examples is singular")
+    return np.ascontiguousarray(np.tril(inverse))
 
 
 def _bordered(F: np.ndarray, diagonal: np.ndarray, alpha: float, intercept: bool) -> Precondition:
@@ -132,25 +143,24 @@ def _bordered(F: np.ndarray, diagonal: np.ndarray, alpha: float, intercept: bool
     classes = diagonal.shape[1]
     if classes > 1 and classes * n * rank**2 > CLASS_WORK:
         diagonal = diagonal.mean(axis=1, keepdims=True)
-    factors = []
-    for d in diagonal.T:
+    size = rank + intercept
+    inverses = np.empty((diagonal.shape[1], size, size))
+    for inner, d in zip(inverses, diagonal.T, strict=True):
         root = np.sqrt(d)
         scaled = root[:, None].astype(F.dtype) * F
-        inner = np.empty((rank + intercept, rank + intercept))
         inner[:rank, :rank] = scaled.T @ scaled
-        inner.flat[:: rank + intercept + 1] += alpha
+        inner.flat[:: size + 1] += alpha
         if intercept:
             inner[rank, :rank] = inner[:rank, rank] = root @ scaled
             inner[rank, rank] = d.sum() * (1 + 1e-10) + 1e-300
-        factors.append(cho_factor(inner, overwrite_a=True, check_finite=False))
+        inner[...] = np.linalg.inv(inner)
 
     def solve(r: np.ndarray, rb: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         right = np.vstack([r, rb[None]]) if intercept else r
-        if len(factors) == 1:
-            solved = cho_solve(factors[0], right, check_finite=False)
+        if len(inverses) == 1:
+            solved = inverses[0] @ right
         else:
-            columns = zip(factors, right.T, strict=True)
-            solved = np.column_stack([cho_solve(f, c, check_finite=False) for f, c in columns])
+            solved = np.matmul(inverses, right.T[:, :, None])[:, :, 0].T
         return (solved[:-1], solved[-1]) if intercept else (solved, np.zeros_like(rb))
 
     return solve

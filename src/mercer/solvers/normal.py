@@ -21,6 +21,8 @@ from mercer.solvers.blas import add_squares, mirror
 
 #: Rows of a panel at most, and the memory that a thread's panels may take.
 ROWS, SCRATCH = 1024, 100_000_000
+#: Elements of Φ below which starting threads costs more than it saves.
+WORTH_THREADS = 500_000
 
 
 class Panels(Protocol):
@@ -37,11 +39,11 @@ class GramPanels:
 
     def __init__(self, gram: Gram) -> None:
         self.gram, self.shape, self.dtype = gram, gram.shape, gram.dtype
-        self._kept: np.ndarray | None = None
+        self.kept: np.ndarray | None = None
 
     def panel(self, rows: slice, scratch: Scratch) -> np.ndarray:
-        if self._kept is not None:
-            return self._kept[rows]
+        if self.kept is not None:
+            return self.kept[rows]
         shape = (rows.stop - rows.start, self.shape[1])
         out = scratch.get("panel", shape, self.dtype)
         # Each thread has its own room; the engine itself is shared and never changes.
@@ -51,9 +53,9 @@ class GramPanels:
     def keep(self, share: float = 0.5) -> bool:
         """Hold all of it, if that takes no more than a share of the memory limit."""
         need = self.shape[0] * self.shape[1] * self.dtype.itemsize
-        if self._kept is None and need <= share * get_config().memory_bytes:
-            self._kept = self.gram.dense()
-        return self._kept is not None
+        if self.kept is None and need <= share * get_config().memory_bytes:
+            self.kept = self.gram.dense()
+        return self.kept is not None
 
 
 class FeaturePanels:
@@ -95,8 +97,9 @@ def tiling(panels: Panels, copies: int = 1) -> Tiling:
     settings = get_config()
     per_row = m * (panels.dtype.itemsize + 8 * copies)
     room = min(SCRATCH, settings.memory_bytes // (4 * settings.n_threads))
-    height = max(16, min(ROWS, int(room // per_row), -(-n // settings.n_threads)))
-    return Tiling((n, m), (height, m), settings.n_threads, fixed=True)
+    threads = settings.n_threads if n * m >= WORTH_THREADS else 1
+    height = max(16, min(ROWS, int(room // per_row), -(-n // threads)))
+    return Tiling((n, m), (height, m), threads, fixed=True)
 
 
 def normal_equations(
@@ -136,6 +139,9 @@ def normal_equations(
 
 def times(panels: Panels, B: np.ndarray, what: str = "features times matrix") -> np.ndarray:
     """Φ B, in double precision."""
+    whole = getattr(panels, "kept", None)
+    if whole is not None:
+        return (whole @ B.astype(whole.dtype, copy=False)).astype(np.float64, copy=False)
     result = np.empty((panels.shape[0], B.shape[1]))
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
@@ -148,6 +154,9 @@ def times(panels: Panels, B: np.ndarray, what: str = "features times matrix") ->
 
 def transposed_times(panels: Panels, V: np.ndarray, what: str = "features") -> np.ndarray:
     """Φᵀ V; partial sums of the threads are added in double precision."""
+    whole = getattr(panels, "kept", None)
+    if whole is not None:
+        return (whole.T @ V.astype(whole.dtype, copy=False)).astype(np.float64, copy=False)
     plan = tiling(panels, 0)
     parts = [np.zeros((panels.shape[1], V.shape[1])) for _ in range(plan.threads)]
 

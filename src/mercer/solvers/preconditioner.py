@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from mercer._config import get_config
 from mercer.gram.operator import Gram
@@ -44,6 +44,8 @@ def from_columns(gram: Gram, pivots: np.ndarray) -> LowRank:
     K = center_matrix(gram, pivots)
     kept, L = _independent(K, gram.dtype)
     pivots = pivots[kept]
+    if not len(pivots):  # zero or negative on all of them: nothing to go by
+        return LowRank(np.zeros((gram.shape[0], 0), dtype=gram.dtype), pivots, L)
     columns = gram.take(columns=pivots).dense()
     F = solve_triangular(L.astype(gram.dtype), columns.T, lower=True, check_finite=False).T
     return LowRank(np.ascontiguousarray(F), pivots, L)
@@ -51,7 +53,9 @@ def from_columns(gram: Gram, pivots: np.ndarray) -> LowRank:
 
 def _independent(K: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Rows of K in an order that Cholesky can go, and their factor."""
-    tolerance = 10 * float(np.finfo(dtype).eps) * float(np.max(K.diagonal(), initial=0.0))
+    # Generous: L⁻¹ is multiplied by, and a direction left out costs an iteration at most.
+    least = 1e-12 if dtype == np.float64 else 1e-5
+    tolerance = least * float(np.max(K.diagonal(), initial=0.0))
     try:
         L = cholesky(K, lower=True, check_finite=False)
         if L.diagonal().min() ** 2 > tolerance:
@@ -61,17 +65,14 @@ def _independent(K: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray
     from scipy.linalg.lapack import dpstrf
 
     L, order, rank, _ = dpstrf(K, tol=tolerance, lower=1)
-    if rank == 0:
-        raise LinAlgError("the kernel is zero or negative on the chosen examples")
     return order[:rank] - 1, np.tril(L[:rank, :rank])
 
 
-def pivoted_cholesky(
-    gram: Gram, rank: int, random: np.random.RandomState, block: int = 64
-) -> LowRank:
+def pivoted_cholesky(gram: Gram, rank: int, random: np.random.RandomState) -> LowRank:
     """S grows in blocks, drawn with probability proportional to the diagonal of K − FFᵀ."""
     n = gram.shape[0]
-    rest = gram.diagonal().astype(np.float64)
+    block = max(1, min(64, rank // 8))
+    rest = np.maximum(gram.diagonal().astype(np.float64), 0.0)
     enough = 1e-10 * rest.sum()
     F = np.empty((n, min(rank, n)), dtype=gram.dtype)
     pivots = np.empty(0, dtype=np.intp)
@@ -81,9 +82,8 @@ def pivoted_cholesky(
         drawn = np.setdiff1d(draws, pivots)
         done = F[:, : len(pivots)]
         small = center_matrix(gram, drawn) - (done[drawn] @ done[drawn].T)
-        try:
-            kept, L = _independent(small, gram.dtype)
-        except LinAlgError:
+        kept, L = _independent(small, gram.dtype)
+        if not len(kept):
             rest[drawn] = 0.0
             continue
         new = drawn[kept]
@@ -102,8 +102,8 @@ class Woodbury:
 
     def __init__(self, low_rank: LowRank, scale: np.ndarray | None = None) -> None:
         F = low_rank.F if scale is None else scale[:, None].astype(low_rank.F.dtype) * low_rank.F
-        squares, V = eigh((F.T @ F).astype(np.float64), check_finite=False)
-        good = squares > max(squares[-1], 0.0) * 10 * len(V) * np.finfo(F.dtype).eps
+        squares, V = np.linalg.eigh((F.T @ F).astype(np.float64))
+        good = squares > squares.max(initial=0.0) * 10 * len(V) * np.finfo(F.dtype).eps
         self.squares = squares[good]
         self.U = F @ (V[:, good] / np.sqrt(self.squares)).astype(F.dtype)
 

@@ -31,6 +31,8 @@ from mercer.solvers.ridge_exact import RidgePath, RidgeSolution
 
 #: What is added to the diagonal, relative to its mean, where P or the whole is not definite.
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+#: So little changes no prediction that anyone could see.
+UNSEEN = 1e-10
 
 
 class PrimalFactor(Protocol):
@@ -94,7 +96,7 @@ def factorise(
         # The factor is made in one triangle; the other keeps H for another try.
         U, info = dpotrf(H.T, lower=0, overwrite_a=1, clean=0)
         if info == 0:
-            if jitter:
+            if jitter > UNSEEN:
                 _warn_jitter(jitter * scale)
             return _Definite(U)
         mirror(H)

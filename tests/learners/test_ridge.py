@@ -1,0 +1,280 @@
+"""Ridge estimators: equal to scikit-learn, to refits, and from solver to solver."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_ridge import KernelRidge as Peer
+from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer
+from mercer import Gaussian, Linear, Polynomial, Spectrum
+from mercer.learners import KernelRidge, KernelRidgeClassifier
+
+RNG = np.random.default_rng(2)
+N = 60
+X = RNG.normal(size=(N, 3))
+Z = RNG.normal(size=(25, 3))
+y = np.sin(2 * X[:, 0]) + X[:, 1] + 3.0
+Y = np.column_stack([y, X[:, 2] ** 2, RNG.normal(size=N)])
+WEIGHTS = RNG.random(N)
+EXACT = ["cholesky", "eigh", "cg"]
+GAMMA = 0.7
+KERNEL = Gaussian.from_gamma(GAMMA)
+
+
+@parametrize_with_checks([KernelRidge(), KernelRidgeClassifier()])
+def test_scikit_learn_contract(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.mark.parametrize("solver", [*EXACT, "auto"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("alpha", [0.3, [0.1, 1.0, 5.0]])
+def test_equal_to_scikit_learn(solver, weights, alpha):
+    ours = KernelRidge(KERNEL, alpha, solver=solver, tol=1e-12).fit(X, Y, weights)
+    theirs = Peer(kernel="rbf", gamma=GAMMA, alpha=alpha).fit(X, Y, weights)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(ours.predict(Z), theirs.predict(Z), rtol=1e-7, atol=1e-8)
+    one = KernelRidge(KERNEL, 0.3, solver=solver, tol=1e-12).fit(X, y, weights)
+    assert one.dual_coef_.shape == (N,)
+    peer = Peer(kernel="rbf", gamma=GAMMA, alpha=0.3).fit(X, y, weights)
+    np.testing.assert_allclose(one.predict(Z), peer.predict(Z), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_a_linear_kernel_with_intercept_is_ridge_regression(weights):
+    theirs = Ridge(alpha=0.5).fit(X, Y, weights)
+    for solver in (*EXACT, "primal", "nystrom"):
+        ours = KernelRidge("linear()", 0.5, fit_intercept=True, solver=solver, tol=1e-12)
+        ours.fit(X, Y, weights)
+        np.testing.assert_allclose(ours.predict(Z), theirs.predict(Z), rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-6)
+    ours = KernelRidge("linear()", 0.5, fit_intercept=True).fit(X, Y, weights)
+    assert ours.solver_ == "primal"
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8, atol=1e-10)
+
+
+def test_primal_and_dual_are_one_model():
+    kernel = Polynomial(2, offset=1.0)
+    for intercept in (False, True):
+        options = {"alpha": 0.2, "fit_intercept": intercept}
+        primal = KernelRidge(kernel, solver="primal", **options).fit(X, Y, WEIGHTS)
+        dual = KernelRidge(kernel, solver="cholesky", **options).fit(X, Y, WEIGHTS)
+        np.testing.assert_allclose(primal.predict(Z), dual.predict(Z), rtol=1e-9)
+        np.testing.assert_allclose(primal.dual_coef_, dual.dual_coef_, atol=1e-8)
+        np.testing.assert_allclose(primal.expansion_(Z), dual.predict(Z), rtol=1e-8)
+        mean, std = primal.predict(Z, return_std=True)
+        np.testing.assert_allclose(std, dual.predict(Z, return_std=True)[1], rtol=1e-6)
+        assert mean.shape == std.shape == (25, 3)
+
+
+# --- the path --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigh", "primal", "nystrom"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_path_chooses_by_what_refitting_without_each_example_gives(solver, intercept):
+    alphas = [1e-3, 0.1, 10.0]
+    kernel = Polynomial(2, offset=1.0) if solver == "primal" else KERNEL
+    options = {"solver": solver, "fit_intercept": intercept, "n_centers": N}
+    model = KernelRidge(kernel, alphas=alphas, **options).fit(X, y, WEIGHTS)
+    errors = []
+    for alpha in alphas:
+        left_out = np.empty(N)
+        for i in range(N):
+            on = np.arange(N) != i
+            refit = KernelRidge(kernel, alpha, solver="cholesky", fit_intercept=intercept)
+            left_out[i] = refit.fit(X[on], y[on], WEIGHTS[on]).predict(X[i : i + 1])[0]
+        errors.append(np.average(np.square(left_out - y), weights=WEIGHTS))
+        if alpha == model.alpha_:
+            tolerance = 1e-5 if solver == "nystrom" else 1e-8
+            np.testing.assert_allclose(model.loo_predictions_, left_out, atol=tolerance)
+    np.testing.assert_allclose(model.loo_errors_, errors, rtol=1e-4)
+    assert model.alpha_ == alphas[int(np.argmin(errors))]
+    again = KernelRidge(kernel, model.alpha_, **options).fit(X, y, WEIGHTS)
+    np.testing.assert_allclose(model.predict(Z), again.predict(Z), rtol=1e-6)
+    assert model.dual_coef_path_.shape == (3, *model.dual_coef_.shape)
+
+
+def test_one_penalty_for_all_targets_or_one_for_each():
+    alphas = np.logspace(-3, 2, 15)
+    shared = KernelRidge(KERNEL, alphas=alphas).fit(X, Y)
+    assert shared.solver_ == "eigh"  # many penalties: one factorisation
+    assert isinstance(shared.alpha_, float)
+    assert shared.loo_errors_.shape == (15, 3)
+    own = KernelRidge(KERNEL, alphas=alphas, alpha_per_target=True).fit(X, Y)
+    assert own.alpha_.shape == (3,)
+    for j in range(3):
+        alone = KernelRidge(KERNEL, alphas=alphas).fit(X, Y[:, j])
+        assert own.alpha_[j] == alone.alpha_
+        np.testing.assert_allclose(own.predict(Z)[:, j], alone.predict(Z), rtol=1e-9)
+        np.testing.assert_allclose(own.loo_predictions_[:, j], alone.loo_predictions_, rtol=1e-8)
+    few = KernelRidge(KERNEL, alphas=alphas[:3]).fit(X, Y)
+    assert few.solver_ == "cholesky"
+
+
+# --- the standard deviation ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigh", "cg", "nystrom"])
+def test_std_is_that_of_a_gaussian_process(solver):
+    options = {"solver": solver, "n_centers": N, "tol": 1e-12}
+    ours = KernelRidge(Gaussian(1.3), 0.2, **options).fit(X, y)
+    process = GaussianProcessRegressor(RBF(1.3), alpha=0.2, optimizer=None).fit(X, y)
+    mean, std = ours.predict(Z, return_std=True)
+    wanted_mean, wanted = process.predict(Z, return_std=True)
+    np.testing.assert_allclose(mean, wanted_mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(std, wanted, rtol=1e-5)
+    many = KernelRidge(Gaussian(1.3), [0.2, 1.0, 0.2], **options).fit(X, Y)
+    std = many.predict(Z, return_std=True)[1]
+    np.testing.assert_allclose(std[:, [0, 2]], np.column_stack([wanted, wanted]), rtol=1e-5)
+
+
+def test_std_with_weights_is_noise_divided_by_them():
+    """A weight of 2 is two measurements of one value."""
+    twice = np.ones(N)
+    twice[:5] = 2.0
+    weighted = KernelRidge(KERNEL, 0.3, fit_intercept=True).fit(X, y, twice)
+    repeated = KernelRidge(KERNEL, 0.3, fit_intercept=True).fit(
+        np.vstack([X, X[:5]]), np.append(y, y[:5])
+    )
+    for a, b in zip(
+        weighted.predict(Z, return_std=True), repeated.predict(Z, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-7)
+
+
+def test_std_with_an_intercept_is_that_of_a_very_wide_constant():
+    """A free intercept is the limit of k + c for c → ∞."""
+    free = KernelRidge(KERNEL, 0.3, fit_intercept=True).fit(X, y)
+    wide = KernelRidge(KERNEL + 1e7, 0.3, solver="cholesky").fit(X, y)
+    np.testing.assert_allclose(free.predict(Z), wide.predict(Z), rtol=1e-5)
+    np.testing.assert_allclose(
+        free.predict(Z, return_std=True)[1], wide.predict(Z, return_std=True)[1], rtol=1e-4
+    )
+
+
+# --- inputs ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigh", "cg", "nystrom"])
+def test_a_precomputed_matrix(solver):
+    options = {"alpha": 0.3, "solver": solver, "random_state": 0, "n_centers": 40, "tol": 1e-10}
+    given = KernelRidge("precomputed", **options).fit(KERNEL(X), Y)
+    direct = KernelRidge(KERNEL, **options).fit(X, Y)
+    np.testing.assert_allclose(given.predict(KERNEL(Z, X)), direct.predict(Z), rtol=1e-5, atol=1e-7)
+    with pytest.raises(ValueError, match="expecting 60"):
+        given.predict(KERNEL(Z, X)[:, :7])
+    with pytest.raises(ValueError, match="return_std"):
+        given.predict(KERNEL(Z, X), return_std=True)
+
+
+def test_sparse_single_precision_frames_strings_and_callables():
+    import pandas as pd
+
+    dense = KernelRidge(KERNEL, 0.3).fit(X, y)
+    sparse = KernelRidge(KERNEL, 0.3).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict(sp.csr_array(Z)), dense.predict(Z), rtol=1e-9)
+    single = KernelRidge(KERNEL, 0.3).fit(X.astype(np.float32), y)
+    assert single.dual_coef_.dtype == np.float32
+    np.testing.assert_allclose(single.predict(Z.astype(np.float32)), dense.predict(Z), rtol=1e-3)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    named = KernelRidge(Gaussian().on(["a", "c"]), 0.3).fit(frame, y)
+    direct = KernelRidge(Gaussian(), 0.3).fit(X[:, [0, 2]], y)
+    np.testing.assert_allclose(
+        named.predict(pd.DataFrame(Z, columns=["a", "b", "c"])), direct.predict(Z[:, [0, 2]])
+    )
+    words = ["gattaca", "tagacat", "cattag", "aaaa"]
+    model = KernelRidge(Spectrum(2), 0.1).fit(words, [1.0, 2.0, 3.0, 4.0])
+    assert model.predict(["aaaa", "gattaca"]).shape == (2,)
+    box = KernelRidge(lambda a, b: float(a @ b), 0.3).fit(X, y)
+    np.testing.assert_allclose(box.predict(Z), KernelRidge("linear()", 0.3).fit(X, y).predict(Z))
+
+
+def test_parameters_of_the_kernel_reach_a_grid_search():
+    search = GridSearchCV(KernelRidge("gaussian(1)"), {"kernel__sigma": [1e-3, 1.0]}, cv=3)
+    assert search.fit(X, y).best_params_ == {"kernel__sigma": 1.0}
+
+
+def test_copies_and_files(tmp_path):
+    model = KernelRidge(KERNEL, alphas=[0.1, 1.0], fit_intercept=True).fit(X, Y)
+    std = model.predict(Z, return_std=True)[1]
+    assert len(pickle.dumps(model)) < 5 * N * N * 8  # no factorisation in it
+    mercer.save(model, tmp_path / "m")
+    for again in (pickle.loads(pickle.dumps(model)), mercer.load(tmp_path / "m")):
+        np.testing.assert_array_equal(again.predict(Z), model.predict(Z))
+        np.testing.assert_allclose(again.predict(Z, return_std=True)[1], std)
+    assert not hasattr(clone(model), "dual_coef_")
+
+
+def test_refitting_forgets_the_path():
+    model = KernelRidge(KERNEL, alphas=[0.1, 1.0]).fit(X, y)
+    model.set_params(alphas=None).fit(X, y)
+    assert not hasattr(model, "loo_errors_")
+    assert not hasattr(model, "dual_coef_path_")
+
+
+# --- which solver ----------------------------------------------------------------------------
+
+
+def test_auto_goes_by_size_path_and_memory():
+    assert KernelRidge(Linear()).fit(X, y).solver_ == "primal"
+    assert KernelRidge(Polynomial(6, offset=1.0)).fit(X, y).solver_ == "cholesky"  # M = 84 > N
+    assert KernelRidge(KERNEL).fit(X, y).solver_ == "cholesky"
+    assert KernelRidge(KERNEL, alphas=np.logspace(-3, 3, 20)).fit(X, y).solver_ == "eigh"
+    big = RNG.normal(size=(700, 2))
+    target = np.sin(big[:, 0])
+    with mercer.config(memory="3MB", threads=1):
+        model = KernelRidge("gaussian(1)", 1e-3, n_centers=60, random_state=0).fit(big, target)
+    assert model.solver_ == "nystrom"
+    assert model.centers_.shape == (60,) == (len(model.expansion_),)
+    assert model.score(big, target) > 0.99
+
+
+def test_what_does_not_fit_names_what_does():
+    big = np.zeros((3000, 2))
+    with mercer.config(memory="10MB"):
+        with pytest.raises(MemoryError, match=r"'cholesky' needs 72.* MB .* is 10 MB; .*'cg'"):
+            KernelRidge(KERNEL, solver="cholesky").fit(big, big[:, 0])
+        with pytest.raises(MemoryError, match=r"'eigh' needs 216 MB"):
+            KernelRidge(KERNEL, solver="eigh", alphas=[1.0]).fit(big, big[:, 0])
+
+
+# --- classification --------------------------------------------------------------------------
+
+
+def test_the_classifier_is_ridge_on_plus_and_minus_one():
+    A, labels = load_iris(return_X_y=True)
+    ours = KernelRidgeClassifier("linear()", 1.0).fit(A, labels)
+    theirs = RidgeClassifier(alpha=1.0).fit(A, labels)
+    np.testing.assert_allclose(
+        ours.decision_function(A), theirs.decision_function(A), rtol=1e-7, atol=1e-9
+    )
+    assert (ours.predict(A) == theirs.predict(A)).all()
+    names = np.array(["no", "yes"])[(labels > 0).astype(int)]
+    ours = KernelRidgeClassifier("linear()", class_weight="balanced").fit(A, names)
+    theirs = RidgeClassifier(class_weight="balanced").fit(A, names)
+    np.testing.assert_allclose(ours.decision_function(A), theirs.decision_function(A), rtol=1e-6)
+    assert ours.dual_coef_.ndim == 1
+
+
+def test_digits_by_ridge():
+    A, labels = load_digits(return_X_y=True)
+    A = A.astype(np.float32) / 16
+    alphas = np.logspace(-3, 0, 4)
+    model = KernelRidgeClassifier("gaussian(1.5)", alphas=alphas).fit(A[:900], labels[:900])
+    assert model.score(A[900:], labels[900:]) > 0.96
+    # leave-one-out tells it beforehand
+    guess = model.loo_predictions_.argmax(axis=1) == labels[:900]
+    assert guess.mean() > 0.97
