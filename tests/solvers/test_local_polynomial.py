@@ -239,19 +239,24 @@ def test_nearly_equal_features_are_solved_by_singular_values() -> None:
     assert (found.variance < 1e-15).all()
 
 
+@pytest.mark.parametrize(("off", "slopes"), [(1e-9, (1.5, 1.5)), (1e-4, (3.0, 0.0))])
 @pytest.mark.parametrize("kernel", [Epanechnikov(0.5), Gaussian(0.05)], ids=repr)
 def test_singular_rows_among_tiles_out_of_reach(
-    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    kernel: Kernel,
+    off: float,
+    slopes: tuple[float, float],
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Points on a curve that is nearly a line within reach: slopes across it are undetermined."""
+    """Points off a line by so little that the slope across it is nothing, or just determined."""
     monkeypatch.setattr(compact, "FEWEST_PAIRS", 0)
     a = 40 * rng.random((1500, 1))
-    Z = np.hstack([a, a + 1e-9 * rng.random((1500, 1))])
+    Z = np.hstack([a, a + off * rng.random((1500, 1))])
     W = Weights(kernel.formula(), Z[:200], Z)
     assert W.near is not None
     found = local_fits(W, 3 * a, polynomial_basis(Z, 1))
     np.testing.assert_allclose(found.value, 3 * a[:200], atol=1e-6)
-    np.testing.assert_allclose(found.coefficients[:, 1:, 0], 1.5, atol=1e-4)
+    np.testing.assert_allclose(found.coefficients[:, 1:, 0], [slopes] * 200, atol=1e-4)
 
 
 def test_leave_one_out_with_spread(rng: np.random.Generator) -> None:
