@@ -29,7 +29,7 @@ from mnist_matvec import Products
 from mercer import KernelPerceptron
 from mercer.kernels import Polynomial
 
-EPOCHS, DEGREE, FEW, SAMPLE = 10, 4, 5000, 2048
+EPOCHS, DEGREE, FEW, SAMPLE = 10, 4, 5000, 6144
 FLOOR, LOOP = at_most(1.6), faster(30)
 NAMES = {
     "native": "perceptron MNIST, ten classes at once, vs bare products",
