@@ -8,8 +8,7 @@ True
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from mercer._lazy import by_name
 
 __version__ = "0.1.0"
 
@@ -73,6 +72,7 @@ _WHERE = {
     "mercer.expansion": ["KernelExpansion"],
     "mercer.learners": [
         "DeformableTemplateClassifier",
+        "DeformableTemplateClassifier",
         "KernelCentroidClassifier",
         "KernelLogisticRegression",
         "KernelNeighborsClassifier",
@@ -108,17 +108,7 @@ _MODULES = [
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])
-
-
-def __getattr__(name: str) -> Any:
-    """Names load on first use (PEP 562): ``import mercer`` alone imports NumPy at most."""
-    if name in _HOME:
-        value = getattr(importlib.import_module(_HOME[name]), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return importlib.import_module(f"mercer.{name}")
-    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+__getattr__ = by_name(__name__, _HOME, _MODULES)
 
 
 def __dir__() -> list[str]:

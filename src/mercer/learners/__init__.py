@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mercer._lazy import by_name
 
 if TYPE_CHECKING:
     from mercer.learners.centroids import KernelCentroidClassifier
@@ -53,13 +54,7 @@ __all__ = [
     "Perceptron",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = by_name(__name__, {name: f"{__name__}.{file}" for name, file in _WHERE.items()})
 
 
 def __dir__() -> list[str]:
