@@ -30,7 +30,7 @@ from mercer.gram.bits import bits_of_float, float_from_bits
 R = np.{dtype}
 I = np.{integer}
 ZERO, ONE, HALF = R(0), R(1), R(0.5)
-LOW, HIGH, INF = R(-{bias} + 1), R({bias} + 1), R(np.inf)
+LOW, HIGH, INF = R(-{bias}), R({bias} + 1), R(np.inf)
 SHIFT, MAGIC = I({shift}), R(1.5 * 2.0**{shift})
 {coefficients}
 
@@ -46,8 +46,8 @@ def exp2_down(x):
     f = y - (shifted - MAGIC)
     p = {horner}
     # The last bits of `shifted` are n; added to the exponent of p they multiply it by 2**n.
-    scaled = float_from_bits(I(bits_of_float(p) + I(bits_of_float(shifted) << SHIFT)))
-    return scaled if x > LOW else ZERO
+    # At the clamp p is 1, and its exponent is taken down to the bits of zero.
+    return float_from_bits(I(bits_of_float(p) + I(bits_of_float(shifted) << SHIFT)))
 
 
 @numba.njit(fastmath={{"contract"}})
