@@ -81,7 +81,7 @@ def _vote(
     f: Any,
     votes: Any,
     since: Any,
-) -> None:  # pragma: no cover
+) -> None:
     n, outputs = f.shape
     extra = 1.0 if bias else 0.0
     last = since.copy()

@@ -74,7 +74,7 @@ class PrimalPerceptron:
 
 # Sums may be reordered: each is a dot product, whose terms have no order of their own.
 @numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _dots(coef: Any, x: Any, out: Any) -> None:  # pragma: no cover
+def _dots(coef: Any, x: Any, out: Any) -> None:
     for c in range(coef.shape[0]):
         row = coef[c]
         total = 0.0
@@ -84,7 +84,7 @@ def _dots(coef: Any, x: Any, out: Any) -> None:  # pragma: no cover
 
 
 @numba.njit(nogil=True, cache=True)
-def _cut(units: Any, ranked: bool, allowed: int) -> int:  # pragma: no cover
+def _cut(units: Any, ranked: bool, allowed: int) -> int:
     """How many updates a visit makes, at most `allowed`: the others are taken back."""
     if ranked:
         return 1
@@ -103,7 +103,7 @@ def _walk_dense(
     phi: Any, labels: Any, coef: Any, late: Any, bias: Any, ranked: bool, positive: int,
     first: bool, margin: float, rate: float, learns: bool, allowed: int, before: int,
     found: Any, units: Any, loss: Any,
-) -> tuple[int, int]:  # pragma: no cover  # fmt: skip
+) -> tuple[int, int]:  # fmt: skip
     scores = np.empty((1, coef.shape[0]))
     made = 0
     for i in range(len(labels)):
@@ -134,7 +134,7 @@ def _walk_sparse(
     indptr: Any, indices: Any, data: Any, labels: Any, coef: Any, late: Any, bias: Any,
     ranked: bool, positive: int, first: bool, margin: float, rate: float, learns: bool,
     allowed: int, before: int, found: Any, units: Any, loss: Any,
-) -> tuple[int, int]:  # pragma: no cover  # fmt: skip
+) -> tuple[int, int]:  # fmt: skip
     scores = np.empty((1, coef.shape[0]))
     made = 0
     for i in range(len(labels)):

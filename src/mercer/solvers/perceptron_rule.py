@@ -76,7 +76,7 @@ def next_update(
     margin: float,
     units: Any,
     loss: Any,
-) -> int:  # pragma: no cover
+) -> int:
     """The first row from `start` on that calls for an update, or `stop`; `units` says which.
 
     The hinge losses of all rows looked at are added to `loss`.
