@@ -6,11 +6,11 @@ from scipy.optimize import minimize
 
 import mercer
 from mercer import Gaussian
-from mercer.solvers import nystrom, preconditioner
+from mercer.solvers import nystrom
 from mercer.solvers.logistic import newton
 from mercer.solvers.logistic_gradient import gradient_descent, safe_rate
 from mercer.solvers.logistic_loss import Binary, Multinomial
-from mercer.solvers.logistic_space import CenterSpan, Kernels, Span
+from mercer.solvers.logistic_space import CenterSpan, Kernels, Span, rank_for
 
 RNG = np.random.default_rng(5)
 N = 50
@@ -52,9 +52,14 @@ def generic(loss, alpha, intercept):
     return answer.fun, loss.probabilities(L @ w + b)
 
 
-def span(rank=N):
-    gram = KERNEL.gram(X)
-    return Span(Kernels(gram), preconditioner.nystrom(gram, rank, np.random.RandomState(0)))
+def span(rank=N, rows=X, keep=0.5):
+    return Span(Kernels(KERNEL.gram(rows), keep), rank, np.random.RandomState(0))
+
+
+def center_span(count=N, rank=N, keep=0.5):
+    random = np.random.RandomState(0)
+    chosen = nystrom.draw_centers(KERNEL.gram(X), count, random)
+    return CenterSpan(chosen, rank, random, keep)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -64,16 +69,12 @@ def test_objective_and_probabilities_are_those_of_a_generic_optimiser(labels, we
     alpha = 0.1
     loss = LABELS[labels](weights)
     value, wanted = generic(loss, alpha, intercept)
-    for space in (span(), span(10), CenterSpan(centers())):
+    for space in (span(), span(10), center_span(), center_span(rank=10)):
         found = newton(space, loss, alpha, intercept=intercept, tol=1e-13)
         scores = K @ space.expansion(found.coef) + found.intercept
         assert found.stopped == ""
         assert found.objective == pytest.approx(value, rel=1e-6)
         np.testing.assert_allclose(loss.probabilities(scores), wanted, atol=1e-6)
-
-
-def centers(count=N):
-    return nystrom.draw_centers(KERNEL.gram(X), count, np.random.RandomState(0))
 
 
 def test_the_default_tolerance_is_kept():
@@ -138,19 +139,24 @@ def test_a_rate_that_is_too_large_is_named_with_one_that_is_not():
 
 def test_k_need_not_be_kept():
     loss = LABELS["ten"](np.ones(N))
-    gram = KERNEL.gram(X)
-    low = preconditioner.nystrom(gram, 20, np.random.RandomState(0))
-    kept = newton(Span(Kernels(gram), low), loss, 0.1, tol=1e-10)
-    free = newton(Span(Kernels(gram, keep=0.0), low), loss, 0.1, tol=1e-10)
+    kept = newton(span(20), loss, 0.1, tol=1e-12)
+    free = newton(span(20, keep=0.0), loss, 0.1, tol=1e-12)
     np.testing.assert_allclose(free.coef, kept.coef, atol=1e-7)
 
 
-def test_one_preconditioner_for_all_classes_leads_to_the_same_optimum(monkeypatch):
-    loss = LABELS["ten"](np.ones(N))
-    wanted = newton(span(20), loss, 0.1, tol=1e-12)
-    monkeypatch.setattr("mercer.solvers.logistic_space.CLASS_WORK", 0.0)
-    found = newton(span(20), loss, 0.1, tol=1e-12)
-    assert found.objective == pytest.approx(wanted.objective, rel=1e-9)
+def test_the_preconditioner_is_exact_for_two_classes_and_all_examples():
+    """Then conjugate gradients need one product to solve and one to see that it is solved."""
+    for space in (span(), center_span()):
+        found = newton(space, LABELS["binary"](WEIGHTS), 0.1, tol=1e-12)
+        assert found.n_products <= 2 * found.n_iter + 2
+    rough = newton(span(5), LABELS["binary"](WEIGHTS), 0.1, tol=1e-12)
+    assert rough.n_products > 3 * rough.n_iter
+
+
+def test_ranks():
+    assert rank_for(50, 1) == 50
+    assert rank_for(10_000, 1) == 1000
+    assert 500 < rank_for(1_000_000, 10) < 1000
 
 
 @pytest.mark.parametrize("run", ["newton", "gradient"])
@@ -176,20 +182,20 @@ def test_ctrl_c_keeps_the_model_found_so_far(run, monkeypatch):
 
 
 def test_single_precision_ends_at_its_rounding():
-    gram = KERNEL.gram(X.astype(np.float32))
-    low = preconditioner.nystrom(gram, 20, np.random.RandomState(0))
     loss = LABELS["three"](np.ones(N))
-    found = newton(Span(Kernels(gram), low), loss, 1e-3, tol=1e-6)
+    found = newton(span(20, X.astype(np.float32)), loss, 1e-3, tol=1e-6)
     assert found.stopped == ""
-    assert found.objective == pytest.approx(newton(span(), loss, 1e-3).objective, rel=1e-4)
+    assert found.objective == pytest.approx(
+        newton(span(), loss, 1e-3, tol=1e-9).objective, rel=1e-4
+    )
 
 
 def test_centres_within_a_small_limit():
     """K_nm is made again for every pass where it does not fit."""
     loss = LABELS["binary"](np.ones(N))
-    kept = newton(CenterSpan(centers(20)), loss, 0.1, tol=1e-10)
+    kept = newton(center_span(20), loss, 0.1, tol=1e-10)
     with mercer.config(memory="60KB", threads=1):
-        chosen = centers(20)
-        found = newton(CenterSpan(chosen, keep=0.01), loss, 0.1, tol=1e-10)
-        assert chosen.panels.kept is None
+        space = center_span(20, keep=0.01)
+        found = newton(space, loss, 0.1, tol=1e-10)
+        assert space.centers.panels.kept is None
     np.testing.assert_allclose(found.objective, kept.objective, rtol=1e-9)

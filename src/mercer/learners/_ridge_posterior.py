@@ -81,5 +81,5 @@ class Posteriors:
             system = RidgeSystem(gram, scale, np.array([alpha]), model.preconditioner, None, random)
             return Dual(Iterative(system, model.tol, model.max_iter), scale, intercept)
         check_fits("cholesky", Size(n, 1, 0, gram.dtype.itemsize), ("cg",))
-        shifted = Shifted(gram, None if weights is None else scale)
+        shifted = Shifted(gram, None if weights is None else scale, once=True)
         return Dual(shifted.factor(alpha), scale, intercept)

@@ -23,11 +23,11 @@ from mercer.learners._penalised import (
 )
 from mercer.learners._svm import positive
 from mercer.maps._checks import count, one_of
-from mercer.solvers import nystrom, preconditioner
+from mercer.solvers import nystrom
 from mercer.solvers.logistic import LogisticSolution, newton
 from mercer.solvers.logistic_gradient import gradient_descent
 from mercer.solvers.logistic_loss import Binary, Loss, Multinomial
-from mercer.solvers.logistic_space import CenterSpan, Kernels, Span
+from mercer.solvers.logistic_space import CenterSpan, Kernels, Span, rank_for
 
 #: Beyond so many rows "auto" goes on with centres.
 EXACT_ROWS = 20_000
@@ -60,7 +60,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         Of "nystrom"; None takes 20 √N, at most 5000.
     learning_rate : float or None
         η of "gradient"; None takes one that is safe for this K.
-    tol : float, default 1e-6
+    tol : float, default 1e-4
         How near to its minimum, relative, the objective must be; with "gradient" the size of the
         gradient, relative to the first.
     max_iter : int or None
@@ -104,7 +104,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         class_weight: Any = None,
         n_centers: int | None = None,
         learning_rate: float | None = None,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
         max_iter: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -161,6 +161,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         }
         self.centers_ = None
         n = gram.shape[0]
+        rank = rank_for(n, loss.columns)
         if self.solver_ == "gradient":
             rate = self.learning_rate
             if rate is not None:
@@ -170,13 +171,11 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         elif self.solver_ == "nystrom":
             size = None if self.n_centers is None else count("n_centers", self.n_centers)
             centers = nystrom.draw_centers(gram, size, random)
-            span = CenterSpan(centers)
+            span = CenterSpan(centers, rank, random)
             found = newton(span, loss, alpha, **options)
             coef, self.centers_ = span.expansion(found.coef), centers.positions
         else:
-            rank = preconditioner.default_rank(n, gram.dtype.itemsize)
-            low_rank = preconditioner.nystrom(gram, rank, random)
-            found = newton(Span(Kernels(gram), low_rank), loss, alpha, **options)
+            found = newton(Span(Kernels(gram), rank, random), loss, alpha, **options)
             coef = found.coef
         self._keep(X, n, coef, found)
 

@@ -1,7 +1,11 @@
-"""C += PᵀP, one triangle, with the interpreter free: sums of squares from several threads.
+"""Matrix products as the solvers need them: by threads of ours, each with a BLAS of one thread.
 
-NumPy's `P.T @ P` needs room for a second C and copies one triangle to the other; SciPy's wrapper
-of `syrk` keeps the interpreter locked. Underneath it is the same routine, called here directly.
+A tall matrix times a few columns is over in milliseconds, and a BLAS of several threads spends
+them waiting for each other, the more so on a machine that others use, too.
+
+C += PᵀP, one triangle: NumPy's `P.T @ P` needs room for a second C and copies one triangle to the
+other; SciPy's wrapper of `syrk` keeps the interpreter locked. Underneath it is the same routine,
+called here directly.
 """
 
 from __future__ import annotations
@@ -13,7 +17,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cython_blas
 
+from mercer._config import get_config
 from mercer.gram import threads
+from mercer.gram.tiles import Scratch, Tiling, sweep
+
+#: Elements below which starting threads costs more than it saves.
+WORTH_THREADS = 1_000_000
 
 
 def _routine(name: str) -> Callable[..., None] | None:
@@ -60,6 +69,36 @@ def add_squares(P: np.ndarray, C: np.ndarray) -> None:
     at = ctypes.byref
     routine(at(uplo), at(trans), at(size), at(depth), at(one),
             P.ctypes.data, at(size), at(one), C.ctypes.data, at(size))  # fmt: skip
+
+
+def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A B in double precision, multiplied in the precision of A; the rows of A go to threads."""
+    B = np.ascontiguousarray(B, dtype=A.dtype)
+    result = np.empty((len(A), B.shape[1]))
+
+    def body(rows: slice, columns: slice, scratch: Scratch) -> None:
+        result[rows] = A[rows] @ B
+
+    sweep(_shares(A), body, "product")
+    return result
+
+
+def transposed_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Aᵀ B likewise; the sums of the threads are added in double precision."""
+    plan = _shares(A)
+    parts = np.zeros((plan.threads, A.shape[1], B.shape[1]))
+
+    def body(rows: slice, columns: slice, scratch: Scratch) -> None:
+        parts[scratch.thread] += A[rows].T @ B[rows].astype(A.dtype)
+
+    sweep(plan, body, "product")
+    return parts.sum(axis=0)
+
+
+def _shares(A: np.ndarray) -> Tiling:
+    n, m = A.shape
+    threads = get_config().n_threads if A.size >= WORTH_THREADS else 1
+    return Tiling((n, m), (max(1, -(-n // threads)), m), threads, fixed=True)
 
 
 def mirror(C: np.ndarray, square: int = 512) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer._progress import progress
 from mercer.gram.operator import Gram
+from mercer.gram.threads import single_threaded_blas
 from mercer.solvers.preconditioner import CHOICES, Woodbury, default_rank
 from mercer.solvers.ridge_exact import RidgeSolution
 
@@ -58,7 +59,7 @@ def conjugate_gradients(
     P = Z.copy()
     rz = np.einsum("ij,ij->j", R[:, running], Z)
     best, stalled, stopped, step = np.inf, 0, "", 0
-    with progress("conjugate gradients", None) as bar:
+    with progress("conjugate gradients", None) as bar, single_threaded_blas():
         try:
             while len(running) and step < max_iter:
                 AP = multiply(P, running)

@@ -9,22 +9,49 @@ import numpy as np
 
 from mercer.gram.operator import Gram
 from mercer.gram.sides import _select
+from mercer.gram.tiles import Scratch, Tiling, sweep
+from mercer.gram.triangle import set_diagonal
 from mercer.kernels import Kernel
 
 #: Rows handled at a time where a pass over the matrix needs temporaries.
 PANEL = 512
 
 
-def scaled_matrix(gram: Gram, scale: np.ndarray | None = None, double: bool = False) -> np.ndarray:
-    """Kᵢⱼ sᵢ sⱼ, symmetric, in the dtype of the Gram or in double precision."""
-    A = dense_in_double(gram) if double else gram.dense()
+def scaled_matrix(
+    gram: Gram, scale: np.ndarray | None = None, double: bool = False, triangle: bool = False
+) -> np.ndarray:
+    """Kᵢⱼ sᵢ sⱼ, symmetric, in the dtype of the Gram or in double precision.
+
+    With `triangle` only what is on or above the diagonal need be right.
+    """
+    if double and gram.dtype != np.float64:
+        A = dense_in_double(gram)
+    else:
+        A = upper_triangle(gram) if triangle and gram._symmetric else gram.dense()
     if not gram._symmetric:
         _make_symmetric(A)
     if scale is not None:
         s = scale.astype(A.dtype)
         for start in range(0, len(A), PANEL):
-            A[start : start + PANEL] *= s[start : start + PANEL, None]
-            A[start : start + PANEL] *= s
+            first = start if triangle else 0
+            A[start : start + PANEL, first:] *= s[start : start + PANEL, None]
+            A[start : start + PANEL, first:] *= s[first:]
+    return A
+
+
+def upper_triangle(gram: Gram) -> np.ndarray:
+    """K on and above the diagonal; a factorisation never reads what is below it."""
+    n = gram.shape[0]
+    A = np.zeros(gram.shape, dtype=gram.dtype)  # pages that are never touched take no memory
+    plan = gram._plan(dense=True, fixed=A.nbytes)
+    engine, diagonal = gram._engine(plan), gram._exact_diagonal()
+
+    def body(rows: slice, columns: slice, scratch: Scratch) -> None:
+        tile = A[rows, columns]
+        engine.fill(rows, columns, tile, scratch)
+        set_diagonal(tile, rows, columns, diagonal)
+
+    sweep(Tiling((n, n), plan.tile, plan.threads, triangle=True), body, "Gram matrix")
     return A
 
 

@@ -1,13 +1,15 @@
 """S K S + λI factorised in place: one N×N array, never two.
 
 K is symmetric, so one triangle of the array is enough to hold it; the Cholesky factor is made in
-the other one. Should that fail, or should another λ come, K is still there.
+the other one. Where another λ comes, K is still there.
 
     ┌─────────┐
     │ d   K   │    d: λ and the diagonal of K are kept apart
     │  ⋱      │
     │ U    d  │    UᵀU = SKS + λI
     └─────────┘
+
+For one λ only, the upper triangle is all that is computed, and the factor takes its place.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from mercer.solvers.memory import Size, fits
 
 #: Warn where fewer than three digits of the coefficients are certain.
 FEW_DIGITS = 1e-3
+#: Begin again in double precision where single leaves less than one digit.
+NOISE = 0.1
 #: Up to this many rows an ill-conditioned matrix is worth its eigenvectors, 20 × the time.
 SPECTRUM_ROWS = 4000
 
@@ -42,8 +46,8 @@ class Factor(Protocol):
 class Shifted:
     """SKS + λI for one λ after the other, from a Gram that is evaluated once if all goes well."""
 
-    def __init__(self, gram: Gram, scale: np.ndarray | None = None) -> None:
-        self.gram, self.scale = gram, scale
+    def __init__(self, gram: Gram, scale: np.ndarray | None = None, once: bool = False) -> None:
+        self.gram, self.scale, self.once = gram, scale, once
         self.double = gram.dtype == np.float64
         self._A: np.ndarray | None = None
         self._factored = False
@@ -57,7 +61,7 @@ class Shifted:
         if cholesky is not None:
             condition = cholesky.condition(shift)
             # In single precision a matrix this close to singular gives noise, not coefficients.
-            if not self.double and condition * np.finfo(np.float32).eps > 0.1:
+            if not self.double and condition * np.finfo(np.float32).eps > NOISE:
                 cholesky = None
             elif self.double and condition * np.finfo(np.float64).eps > FEW_DIGITS:
                 if self.gram.shape[0] <= SPECTRUM_ROWS and self._room_for_vectors():
@@ -80,10 +84,17 @@ class Shifted:
         return self._A
 
     def _cholesky(self, shift: float) -> Cholesky | None:
-        A = self._matrix(shift)
+        if self.once:
+            A = scaled_matrix(self.gram, self.scale, self.double, triangle=True)
+            trace = float(A.diagonal().sum(dtype=np.float64))
+            A.flat[:: len(A) + 1] += A.dtype.type(shift)
+        else:
+            A = self._matrix(shift)
+            trace = float(self._diagonal.sum(dtype=np.float64))
         (potrf,) = get_lapack_funcs(("potrf",), (A,))
-        _, info = potrf(A.T, lower=0, overwrite_a=1, clean=0)
-        return Cholesky(A, float(self._diagonal.sum(dtype=np.float64))) if info == 0 else None
+        # LAPACK reads rows as columns: our upper triangle is its lower one.
+        _, info = potrf(A.T, lower=int(self.once), overwrite_a=1, clean=0)
+        return Cholesky(A, trace, int(self.once)) if info == 0 else None
 
     def _widen(self) -> bool:
         """Begin again in double precision, where that fits."""
@@ -126,18 +137,19 @@ class Shifted:
 
 
 class Cholesky:
-    """UᵀU = SKS + λI, in the lower triangle of a row-major array."""
+    """UᵀU = SKS + λI, in one triangle of an array; `lower` as LAPACK sees it."""
 
-    def __init__(self, A: np.ndarray, trace: float) -> None:
-        self.A, self._trace = A, trace
+    def __init__(self, A: np.ndarray, trace: float, lower: int) -> None:
+        self.A, self._trace, self._lower = A, trace, lower
 
     def solve(self, B: np.ndarray) -> np.ndarray:
         (potrs,) = get_lapack_funcs(("potrs",), (self.A,))
-        X, _ = potrs(self.A.T, np.asfortranarray(B, dtype=self.A.dtype), lower=0)
+        X, _ = potrs(self.A.T, np.asfortranarray(B, dtype=self.A.dtype), lower=self._lower)
         return X
 
     def inverse_diagonal(self) -> np.ndarray:
         """Row sums of squares of U⁻¹. It takes the place of U: nothing can be solved after."""
+        assert not self._lower, "made for several λ"
         (trtri,) = get_lapack_funcs(("trtri",), (self.A,))
         trtri(self.A.T, lower=0, overwrite_c=1)
         n = len(self.A)
@@ -152,7 +164,7 @@ class Cholesky:
         eps = np.finfo(self.A.dtype).eps
         # K ≥ 0 as far as is known: its norm is at most its trace, and no eigenvalue is below λ.
         bound = (self._trace + shift) / shift
-        if bound * eps < FEW_DIGITS:
+        if bound * eps < (FEW_DIGITS if self.A.dtype == np.float64 else NOISE):
             return bound
         # Inverse iteration: the smallest eigenvalue, to a factor, at the price of three solves.
         x = np.random.default_rng(0).standard_normal(len(self.A))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mercer._progress import progress
+from mercer.gram.threads import single_threaded_blas
 from mercer.solvers.logistic_loss import Loss
 from mercer.solvers.logistic_space import Precondition, Space
 
@@ -65,7 +66,7 @@ def newton(
     alpha: float,
     *,
     intercept: bool = True,
-    tol: float = 1e-6,
+    tol: float = 1e-4,
     max_iter: int = 100,
     start: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> LogisticSolution:
@@ -77,7 +78,7 @@ def newton(
     point = solver.start(start)
     objective = solver.objective(point)
     history, stopped, steps = [objective], "max_iter", 0
-    with progress("logistic regression", None) as bar:
+    with progress("logistic regression", None) as bar, single_threaded_blas():
         try:
             while steps < max_iter:
                 step = solver.step(point, objective)
@@ -152,10 +153,10 @@ class _Newton:
             beta = new / rz if turn > 1 else 0.0
             q, qb, qv, rz = z + beta * q, zb + beta * qb, zf + zb + beta * qv, new
             curved = self.loss.curvature(p, qv)
-            bend = float(np.vdot(qv, curved)) + self.alpha * self.space.inner(q, q, qv - qb)
-            if not (bend > 0 and rz > 0):
-                size = float(np.linalg.norm(r) * np.linalg.norm(zf))
-                negative = turn == 1 and (rz < -1e-9 * size or bend < -1e-9 * abs(rz))
+            square = self.space.inner(q, q, qv - qb)
+            bend = float(np.vdot(qv, curved)) + self.alpha * square
+            negative = square < -self.space.rounding * float(np.vdot(q, q))
+            if negative or not (bend > 0 and rz > 0):
                 break
             length = rz / bend
             last = 0.5 * length * rz

@@ -17,6 +17,7 @@ from mercer.gram.operator import Gram
 from mercer.gram.sides import _select
 from mercer.gram.tiles import Scratch, Tiling, sweep
 from mercer.kernels import Kernel
+from mercer.solvers import blas
 from mercer.solvers.blas import add_squares, mirror
 
 #: Rows of a panel at most, and the memory that a thread's panels may take.
@@ -141,7 +142,7 @@ def times(panels: Panels, B: np.ndarray, what: str = "features times matrix") ->
     """Φ B, in double precision."""
     whole = getattr(panels, "kept", None)
     if whole is not None:
-        return (whole @ B.astype(whole.dtype, copy=False)).astype(np.float64, copy=False)
+        return blas.times(whole, B)
     result = np.empty((panels.shape[0], B.shape[1]))
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
@@ -156,7 +157,7 @@ def transposed_times(panels: Panels, V: np.ndarray, what: str = "features") -> n
     """Φᵀ V; partial sums of the threads are added in double precision."""
     whole = getattr(panels, "kept", None)
     if whole is not None:
-        return (whole.T @ V.astype(whole.dtype, copy=False)).astype(np.float64, copy=False)
+        return blas.transposed_times(whole, V)
     plan = tiling(panels, 0)
     parts = [np.zeros((panels.shape[1], V.shape[1])) for _ in range(plan.threads)]
 

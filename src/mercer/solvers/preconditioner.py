@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from mercer._config import get_config
 from mercer.gram.operator import Gram
+from mercer.solvers import blas
 from mercer.solvers.nystrom import center_matrix
 
 
@@ -42,7 +43,7 @@ def nystrom(gram: Gram, rank: int, random: np.random.RandomState) -> LowRank:
 def from_columns(gram: Gram, pivots: np.ndarray) -> LowRank:
     """F = K₍ₙₛ₎ L⁻ᵀ with LLᵀ = K₍ₛₛ₎; columns that add nothing but rounding are dropped."""
     K = center_matrix(gram, pivots)
-    kept, L = _independent(K, gram.dtype)
+    kept, L = independent(K, gram.dtype)
     pivots = pivots[kept]
     if not len(pivots):  # zero or negative on all of them: nothing to go by
         return LowRank(np.zeros((gram.shape[0], 0), dtype=gram.dtype), pivots, L)
@@ -51,7 +52,7 @@ def from_columns(gram: Gram, pivots: np.ndarray) -> LowRank:
     return LowRank(np.ascontiguousarray(F), pivots, L)
 
 
-def _independent(K: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+def independent(K: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Rows of K in an order that Cholesky can go, and their factor."""
     # Generous: L⁻¹ is multiplied by, and a direction left out costs an iteration at most.
     least = 1e-12 if dtype == np.float64 else 1e-5
@@ -82,7 +83,7 @@ def pivoted_cholesky(gram: Gram, rank: int, random: np.random.RandomState) -> Lo
         drawn = np.setdiff1d(draws, pivots)
         done = F[:, : len(pivots)]
         small = center_matrix(gram, drawn) - (done[drawn] @ done[drawn].T)
-        kept, L = _independent(small, gram.dtype)
+        kept, L = independent(small, gram.dtype)
         if not len(kept):
             rest[drawn] = 0.0
             continue
@@ -109,9 +110,9 @@ class Woodbury:
 
     def solve(self, B: np.ndarray, shifts: np.ndarray) -> np.ndarray:
         """One λ for each column of B."""
-        inside = (self.U.T @ B.astype(self.U.dtype)).astype(np.float64)
+        inside = blas.transposed_times(self.U, B)
         change = 1.0 / (self.squares[:, None] + shifts) - 1.0 / shifts
-        return B / shifts + self.U @ (change * inside).astype(self.U.dtype)
+        return B / shifts + blas.times(self.U, change * inside)
 
 
 CHOICES = {"nystrom": nystrom, "cholesky": pivoted_cholesky}

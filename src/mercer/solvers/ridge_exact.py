@@ -55,10 +55,10 @@ def cholesky(
 ) -> RidgeSolution:
     """Targets (N, T), with one λ for each; one factorisation for each distinct λ."""
     problem = _Problem(targets, weights, intercept)
-    shifted = Shifted(gram, problem.scale)
+    distinct = np.unique(alphas)
+    shifted = Shifted(gram, problem.scale, once=len(distinct) == 1)
     coef = np.empty(targets.shape, dtype=gram.dtype)
     b = np.zeros(targets.shape[1])
-    distinct = np.unique(alphas)
     with progress("ridge", len(distinct)) as bar:
         for alpha in distinct:
             mine = np.flatnonzero(alphas == alpha)
