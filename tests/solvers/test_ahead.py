@@ -64,9 +64,13 @@ def test_leaving_drops_what_was_not_begun():
         time.sleep(0.02)
         done.append(1)
 
+    def interrupted():
+        with Helpers(2) as helpers:
+            helpers.start([slow] * 500)
+            raise KeyboardInterrupt
+
     before = threading.active_count()
-    with pytest.raises(KeyboardInterrupt), Helpers(2) as helpers:
-        helpers.start([slow] * 500)
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert len(done) < 10
     assert threading.active_count() == before
