@@ -28,7 +28,9 @@ class Compiled:
         self, x: Side, z: Side, rows: slice, columns: slice, tiles: list[Any], out: np.ndarray
     ) -> None:
         matrices = [t for t in tiles if t is not None and t is not out]
-        self.module.fill(self.numbers, *matrices, *self._operands(x, z, rows, columns), out)
+        self.module.fill(
+            self.numbers, *matrices, *self._operands(x, z, rows, columns), _whole_rows(out)
+        )
 
     def multiply(self, x: Side, z: Side, rows: slice, V: np.ndarray, out: np.ndarray) -> None:
         """out += k(x[rows], z) Vᵀ without a tile in memory; `V` holds one vector a row."""
@@ -43,6 +45,18 @@ class Compiled:
         operands += [v[rows] for v in x.values]
         operands += [v[columns] for v in z.values]
         return [*operands, columns.start, columns.stop]
+
+
+def _whole_rows(out: np.ndarray) -> np.ndarray:
+    """A stretch of columns seen as rows of the full length: loops over it are then contiguous.
+
+    What lies beyond the stretch is never touched; it only tells the compiler that neighbours in a
+    row are neighbours in memory.
+    """
+    if out.flags.c_contiguous or out.strides[1] != out.itemsize or out.strides[0] % out.itemsize:
+        return out
+    length = out.strides[0] // out.itemsize
+    return np.lib.stride_tricks.as_strided(out, (out.shape[0], length), out.strides)
 
 
 def can_compile(program: Program) -> bool:
