@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from mercer import Gaussian, KernelExpansion, Linear, Polynomial, Sigmoid, theory
+from mercer import Gaussian, KernelExpansion, KernelPerceptron, Linear, Polynomial, Sigmoid, theory
 
 
 def blobs(seed, gap, n=30, d=2):
@@ -143,3 +143,21 @@ def test_bounds_refuse_a_separator_of_the_wrong_kind():
     plain = KernelExpansion(Linear(), np.array([[1.0, 0.0]]), np.ones(1))
     with pytest.raises(ValueError, match="gamma"):
         theory.deviation_bound(plain, X, y, gamma=0.0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("gap", [0.5, -1.0])
+def test_the_report_prints_bounds_beside_facts(gap):
+    X, y = blobs(8, gap)
+    model = KernelPerceptron(Linear(), epochs=50, fit_intercept=False).fit(X, y)
+    found = theory.report(model, X, y)
+    bound, fact = found["mistakes"]
+    assert fact == model.n_mistakes_
+    assert fact <= bound
+    assert (bound == math.inf) == (gap < 0)
+    bound, fact = found["mistakes in one pass"]
+    assert fact <= bound
+    assert found["radius R"][0] == pytest.approx(np.linalg.norm(X, axis=1).max())
+    assert "theory" in str(found)
+    with pytest.raises(KeyError, match="not in the report"):
+        found["luck"]

@@ -275,6 +275,16 @@ def test_max_iter_warns(sample):
     assert model.predict(X).shape == y.shape
 
 
+@pytest.fixture
+def _ctrl_c_interrupts():
+    """A process started in the background ignores SIGINT; these tests need the usual handler."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals reach the main thread only")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press(pressed):
     """Ctrl-C, once, however many threads get here."""
     with LOCK:
@@ -283,10 +293,9 @@ def press(pressed):
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
+@pytest.mark.usefixtures("_ctrl_c_interrupts")
 def test_ctrl_c_keeps_the_model_so_far():
     """The signal comes in the middle of the fit, from the kernel itself."""
-    if threading.current_thread() is not threading.main_thread():
-        pytest.skip("signals reach the main thread only")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 3))
     y = (X[:, 0] + rng.normal(size=1000) > 0).astype(int)
@@ -305,9 +314,8 @@ def test_ctrl_c_keeps_the_model_so_far():
     assert model.fit_status_ == 1
 
 
+@pytest.mark.usefixtures("_ctrl_c_interrupts")
 def test_ctrl_c_with_many_pairs():
-    if threading.current_thread() is not threading.main_thread():
-        pytest.skip("signals reach the main thread only")
     X, y = load_digits(return_X_y=True)
     calls, pressed = [], []
 
