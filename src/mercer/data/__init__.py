@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from mercer.data.dataset import Dataset, guess_task
-from mercer.data.loaders import DataError, load
+from mercer.data.loaders import load
+from mercer.data.schema import DataError, Schema
+from mercer.data.tables import from_frame
 from mercer.data.toys import (
     TOYS,
     checkerboard,
@@ -20,9 +22,11 @@ __all__ = [
     "TOYS",
     "DataError",
     "Dataset",
+    "Schema",
     "checkerboard",
     "circles",
     "digits",
+    "from_frame",
     "guess_task",
     "linear_noise",
     "load",
@@ -39,4 +43,7 @@ def digits() -> Dataset:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    return Dataset(X / 16.0, y, "images", "classification", "digit", "digits", (), (8, 8))
+    schema = Schema("images", target="digit", shape=(8, 8))
+    return Dataset(
+        X / 16.0, y, "images", "classification", "digit", "digits", (), (8, 8), (), schema
+    )

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.schema import Schema
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -24,7 +26,8 @@ class Dataset:
     source: str = ""
     notes: tuple[str, ...] = ()
     shape: tuple[int, int] | None = None  # height and width of images
-    names: tuple[str, ...] = field(default=())
+    names: tuple[str, ...] = field(default=())  # of columns, or of sequences
+    schema: Schema | None = None  # how to read new rows
 
     def __len__(self) -> int:
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)

@@ -1,0 +1,134 @@
+"""What the rows of a data set look like, so that new rows can be read the same way.
+
+A `Schema` is made when a file is loaded, travels in the model's file (`pipeline.schema_`), and
+turns raw rows (text from a CSV file, columns in any order) into what the model was fitted on.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+#: What a column can be. Dates become seconds since 1970, truths 0 and 1.
+TYPES = ("number", "truth", "date", "category", "text")
+
+
+class DataError(ValueError):
+    """The file cannot be read as asked; the message says what was found and what to do."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The kind of a data set and, for tables, its columns: their names and types, in order.
+
+    >>> import pandas as pd
+    >>> schema = Schema("table", ("age", "when"), ("number", "date"))
+    >>> raw = pd.DataFrame({"when": ["1970-01-02"], "age": ["41"], "extra": [0]})
+    >>> schema.table(raw).to_dict("records")
+    [{'age': 41.0, 'when': 86400.0}]
+    """
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    target: str | None = None
+    shape: tuple[int, int] | None = None
+
+    def missing_from(self, names: list[str]) -> None:
+        """Raises if a column is not among `names`; the message has the nearest one."""
+        absent = [c for c in self.columns if c not in set(names)]
+        if absent:
+            shown = "; ".join(f"{c!r}{suggest(c, names)}" for c in absent[:5])
+            more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+            raise DataError(f"the rows lack columns of the model: {shown}{more}")
+
+    def table(self, frame: Any, first_row: int = 1) -> Any:
+        """The model's columns of a DataFrame, each in its type; others are left behind."""
+        import pandas as pd
+
+        self.missing_from([str(c) for c in frame.columns])
+        types = self.types or ("",) * len(self.columns)
+        parts = {
+            name: convert(frame[name], kind, first_row)
+            for name, kind in zip(self.columns, types, strict=True)
+        }
+        return pd.DataFrame(parts, index=frame.index)
+
+
+def suggest(name: str, among: Any, cutoff: float = 0.4) -> str:
+    """ " (did you mean 'x'?)" with the nearest of the names, or nothing."""
+    names = [str(n) for n in among]
+    same = [n for n in names if n.strip().lower() == name.strip().lower()]
+    near = same or difflib.get_close_matches(name, names[:20_000], 1, cutoff=cutoff)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def convert(series: Any, kind: str, first_row: int = 1) -> Any:
+    """A column in its type; a value that does not fit is named with its row."""
+    rule = _CONVERTERS.get(kind)
+    return series if rule is None else rule(series, first_row)
+
+
+def _number(series: Any, first_row: int) -> Any:
+    import pandas as pd
+
+    if not pd.api.types.is_bool_dtype(series) and pd.api.types.is_numeric_dtype(series):
+        numbers = series.astype(np.float64)
+    else:
+        numbers = pd.to_numeric(series, errors="coerce").astype(np.float64)
+        _refuse(series, numbers, "a number", first_row)
+    # Infinity has no place on a scale; the pipeline fills it in like a missing value.
+    return numbers.where(np.isfinite(numbers), np.nan)
+
+
+def _truth(series: Any, first_row: int) -> Any:
+    words = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+    values = series.map(lambda v: words.get(str(v).strip().lower(), np.nan), na_action="ignore")
+    values = values.astype(np.float64)
+    _refuse(series, values, "True or False", first_row)
+    return values
+
+
+def _date(series: Any, first_row: int) -> Any:
+    import pandas as pd
+
+    if pd.api.types.is_timedelta64_dtype(series):
+        return series.dt.total_seconds()
+    if pd.api.types.is_numeric_dtype(series):  # seconds already
+        return series.astype(np.float64)
+    if not pd.api.types.is_datetime64_any_dtype(series):
+        text = series.astype(object).where(series.notna(), None)
+        moments = pd.to_datetime(text, errors="coerce", utc=True, format="ISO8601")
+        _refuse(series, moments, "a date such as 2026-12-31", first_row)
+    else:
+        moments = pd.to_datetime(series, utc=True)
+    return (moments - pd.Timestamp("1970-01-01", tz="UTC")).dt.total_seconds()
+
+
+def _words(series: Any, first_row: int) -> Any:
+    values = series.map(str, na_action="ignore").astype(object)
+    return values.where(series.notna().to_numpy(), np.nan)
+
+
+def _refuse(given: Any, made: Any, expected: str, first_row: int) -> None:
+    bad = given.notna().to_numpy() & made.isna().to_numpy()
+    text = given.astype(str).str.strip().str.lower() if bad.any() else given
+    bad = bad & ~np.isin(np.asarray(text, dtype=object), ["", "nan"]) if bad.any() else bad
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"row {first_row + at}: column {given.name!r} holds {given.iloc[at]!r}, "
+            f"which is not {expected}"
+        )
+
+
+_CONVERTERS: dict[str, Any] = {
+    "number": _number,
+    "truth": _truth,
+    "date": _date,
+    "category": _words,
+    "text": _words,
+}

@@ -1,0 +1,80 @@
+"""Sequences and mail: FASTA, mbox and Maildir."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.data.arrays import labelled
+from mercer.data.dataset import Dataset
+from mercer.data.schema import DataError
+from mercer.data.tables import check_size, open_bytes
+
+
+def read_fasta(path: Path, target: str | None, columns: Any = None) -> Dataset:
+    """Sequences; the label is the word after the last | or blank of the name line, if asked for."""
+    check_size(path)
+    names: list[str] = []
+    parts: list[list[str]] = []
+    with io.TextIOWrapper(open_bytes(path), encoding="utf-8") as stream:
+        for line in stream:
+            line = line.strip()
+            if line.startswith(">"):
+                names.append(line[1:].strip())
+                parts.append([])
+            elif line and not line.startswith(";"):
+                if not parts:
+                    raise DataError(f"{path.name}: the first line of a FASTA file starts with >")
+                parts[-1].append(line)
+    if not names:
+        raise DataError(f"{path.name} holds no sequence")
+    y = None
+    if target is not None:
+        y = np.asarray([n.replace("|", " ").split()[-1] if n.split() else "" for n in names])
+    found = labelled(["".join(p) for p in parts], y, "strings", target, path.name)
+    return Dataset(
+        found.X, found.y, "strings", found.task, found.target, path.name, found.notes, None,
+        tuple(names), found.schema,
+    )  # fmt: skip
+
+
+def read_mbox(path: Path, target: str | None, columns: Any = None) -> Dataset:
+    """Messages of one file; the target is a header, such as X-Label."""
+    import mailbox
+
+    check_size(path)
+    return _messages(mailbox.mbox(str(path), create=False), path, target)
+
+
+def read_maildir(path: Path, target: str | None, columns: Any = None) -> Dataset:
+    """A Maildir, or a folder of Maildirs whose names are the labels."""
+    import mailbox
+
+    if (path / "cur").is_dir() or (path / "new").is_dir():
+        return _messages(mailbox.Maildir(str(path), create=False), path, target)
+    X: list[bytes] = []
+    y: list[str] = []
+    for folder in sorted(p for p in path.iterdir() if (p / "cur").is_dir()):
+        part = _messages(mailbox.Maildir(str(folder), create=False), folder, None)
+        X += part.X
+        y += [folder.name] * len(part.X)
+    if not X:
+        raise DataError(f"{str(path)!r} is a folder, but no Maildir and holds none")
+    return labelled(X, np.asarray(y), "mail", "folder", path.name)
+
+
+def _messages(box: Any, path: Path, target: str | None) -> Dataset:
+    X = [box.get_bytes(key) for key in box.iterkeys()]
+    if not X:
+        raise DataError(f"{str(path)!r} holds no message")
+    y = None
+    if target is not None:
+        import email
+
+        y = np.asarray([str(email.message_from_bytes(m).get(target, "")) for m in X])
+        if not any(y):
+            raise DataError(f"no message of {path.name} has the header {target!r}")
+    return labelled(X, y, "mail", target, path.name)
