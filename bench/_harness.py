@@ -89,6 +89,7 @@ class Row:
 
 def claim(name: str, ours: float, peer: float | None, target: Target, note: str = "") -> Row:
     """Judge one measurement; the row says everything the table prints."""
+    ours, peer = float(ours), None if peer is None else float(peer)  # NumPy's own are no JSON
     return Row(
         name,
         ours,

@@ -10,6 +10,7 @@ from mercer.formula import Formula
 from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Input, statistics
 from mercer.gram import accuracy
+from mercer.gram.narrow import without_empty_columns
 from mercer.gram.overflow import check_range
 from mercer.gram.program import Program, compile_program
 from mercer.gram.rows import common_dtype, count, dtype_of, matrix, numeric_inputs
@@ -31,6 +32,7 @@ def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
         for key in inputs:
             if dtype == np.float64:  # rows that were widened for float32 stay so
                 side[key] = side[key].astype(dtype, copy=False)
+    left, right = without_empty_columns(formula, left, right)
     methods, centers = _methods(formula, left, right, dtype)
     program = compile_program(formula, methods)
     x = Side(count(X), dtype, left, centers, raw=X)

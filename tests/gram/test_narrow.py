@@ -1,0 +1,45 @@
+"""Columns that are zero everywhere are left out of the products, and nothing else changes."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.kernels import BSpline, Gaussian, Laplacian, Polynomial
+
+
+def bordered(n, seed, inner=90):
+    rng = np.random.default_rng(seed)
+    X = np.zeros((n, 100))
+    X[:, 5 : 5 + inner] = rng.normal(size=(n, inner))
+    return X
+
+
+def width(gram):
+    (matrix,) = gram._x.matrices.values()
+    return matrix.shape[1]
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(9.0), Polynomial(2, 1.0), Laplacian(0.1, norm=1)])
+def test_the_same_values_from_fewer_columns(kernel):
+    X, Z = bordered(300, 0), bordered(7, 1)
+    gram = kernel.gram(X, Z)
+    assert width(gram) == 90
+    np.testing.assert_allclose(gram.dense(), kernel.gram(X[:, 5:95], Z[:, 5:95]).dense())
+    np.testing.assert_allclose(kernel(X), kernel(X[:, 5:95]), atol=1e-12)
+
+
+def test_a_column_that_one_side_uses_stays():
+    X, Z = bordered(300, 0), bordered(7, 1)
+    X[299, 99] = 3.0
+    assert width(Gaussian().gram(X, Z)) == 91
+    Z[0, 0] = 2.0
+    assert width(Gaussian().gram(X, Z)) == 92
+
+
+def test_left_alone_where_it_saves_nothing_or_would_be_wrong():
+    X = bordered(50, 0)
+    assert width(BSpline(3).gram(X)) == 100  # B(0) is not 0
+    assert width(Gaussian().gram(bordered(50, 0, inner=97))) == 100
+    assert width(Gaussian().gram(np.zeros((3, 100)))) == 100
+    with mercer.config(memory="100kB"):
+        assert width(Gaussian().gram(X)) == 100
