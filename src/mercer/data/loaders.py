@@ -11,8 +11,10 @@ from typing import Any
 from mercer.data.arrays import read_idx, read_libsvm, read_npz
 from mercer.data.dataset import Dataset
 from mercer.data.schema import DataError
-from mercer.data.tables import read_csv, read_parquet
+from mercer.data.tables import from_frame, read_csv, read_parquet
 from mercer.data.texts import read_fasta, read_maildir, read_mbox
+
+__all__ = ["READERS", "DataError", "from_frame", "guess_format", "load"]
 
 READERS: dict[str, Callable[..., Dataset]] = {
     "csv": read_csv,

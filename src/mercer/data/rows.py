@@ -1,0 +1,251 @@
+"""New rows for a model, a block at a time: a million of them need no more memory than a thousand.
+
+`read_rows` takes a stream (or a file that is streamed) and a `Schema`, and gives blocks in the form
+the model was fitted on. Tables come with a header, in any order of columns; vectors with or without
+one; strings and messages one a line, FASTA or mbox.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from mercer.data.schema import DataError, Schema
+from mercer.data.tables import Header, suggest
+
+#: Rows in a block.
+BLOCK = 10_000
+#: The longest line that is read.
+MAX_LINE = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows for `model.predict`, and the columns that were asked to be kept beside them."""
+
+    X: Any
+    kept: tuple[list[str], ...] = ()
+
+
+def schema_of(model: Any) -> Schema:
+    """The schema a model carries, or what its attributes say about the rows it takes."""
+    schema = getattr(model, "schema_", None)
+    if isinstance(schema, Schema):
+        return schema
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return Schema("table", tuple(map(str, names)))
+    if getattr(model, "n_features_in_", None) is not None:
+        return Schema("vectors")
+    return Schema("strings")
+
+
+def read_rows(
+    stream: BinaryIO,
+    schema: Schema,
+    *,
+    format: str | None = None,
+    keep: tuple[str, ...] = (),
+    width: int | None = None,
+    block: int = BLOCK,
+) -> Iterator[Block]:
+    """Blocks of at most `block` rows; `width` is the number of columns vectors must have."""
+    peeked = Peeked(stream)
+    if keep and schema.kind in ("strings", "mail") and not (schema.columns and _has_header(
+        peeked.start, schema)):  # fmt: skip
+        raise DataError("only columns of a table with a line of names can be kept")
+    if schema.kind in ("strings", "mail"):
+        yield from _texts(peeked, schema, format, keep, block)
+    elif format == "libsvm":
+        yield from _libsvm(peeked, width, block)
+    else:
+        yield from _table(peeked, schema, format, keep, width, block)
+
+
+def open_rows(path: Path) -> BinaryIO:
+    """A file of rows as a stream, unpacked if its name ends in .gz."""
+    if not path.exists():
+        raise DataError(f"there is no file {str(path)!r}")
+    if path.is_dir():
+        raise DataError(f"{str(path)!r} is a folder; give a file of rows")
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+class Peeked(io.RawIOBase):
+    """A stream whose beginning was looked at, and is read again from there."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.start = stream.readline(MAX_LINE)
+        while self.start and not self.start.strip(b"\xef\xbb\xbf\r\n \t"):
+            self.start = stream.readline(MAX_LINE)  # empty lines at the top
+        self._left = self.start
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._left[: len(buffer)] if self._left else self._stream.read(len(buffer)) or b""
+        self._left = self._left[len(data) :] if self._left else b""
+        buffer[: len(data)] = data
+        return len(data)
+
+    def lines(self) -> Iterator[bytes]:
+        with io.BufferedReader(self, 1 << 16) as reader:
+            yield from iter(lambda: reader.readline(MAX_LINE), b"")
+
+
+def _table(
+    peeked: Peeked,
+    schema: Schema,
+    format: str | None,
+    keep: tuple[str, ...],
+    width: int | None,
+    block: int,
+) -> Iterator[Block]:
+    import pandas as pd
+
+    if not peeked.start:
+        return
+    head = Header(peeked.start, "the input", "\t" if format == "tsv" else None)
+    by_name = bool(schema.columns)
+    if by_name and not head.named:
+        raise DataError(
+            f"the first line must name the columns ({', '.join(schema.columns[:5])}, …); "
+            "it holds numbers only"
+        )
+    if by_name:
+        schema.missing_from(head.names)
+    for name in keep:
+        if name not in head.names:
+            raise DataError(f"there is no column {name!r} to keep{suggest(name, head.names)}")
+    chosen = list(schema.columns) if by_name else [n for n in head.names if n not in set(keep)]
+    if not by_name:
+        chosen = [n for n in chosen if n != schema.target] or chosen
+        if width is not None and len(chosen) != width:
+            raise DataError(f"the model takes rows of {width} numbers, got {len(chosen)} columns")
+    words = {c: str for c, t in zip(schema.columns, schema.types, strict=False)
+             if t in ("category", "text")}  # fmt: skip
+    options = head.options() | {"dtype": words | dict.fromkeys(keep, str), "chunksize": block}
+    wanted = {*chosen, *keep}
+    options |= {"names": head.names, "usecols": [n for n in head.names if n in wanted]}
+    text = io.BufferedReader(peeked, 1 << 20)
+    seen = 0
+    with _readable_errors(), pd.read_csv(text, **options) as chunks:
+        for frame in chunks:
+            kept = tuple(frame[name].fillna("").astype(str).tolist() for name in keep)
+            if by_name:
+                X = schema.table(frame, seen + 1)
+            else:
+                rows = Schema("table", tuple(chosen), ("number",) * len(chosen))
+                X = rows.table(frame, seen + 1).to_numpy(dtype=np.float64)
+            seen += len(frame)
+            yield Block(X, kept)
+
+
+class _readable_errors:
+    """What goes wrong while rows are parsed, in words."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, UnicodeDecodeError):
+            raise DataError("the rows are not UTF-8 text; convert them first, e.g. iconv") from None
+        if type(error).__name__ in ("ParserError", "EmptyDataError"):
+            raise DataError(f"the rows cannot be read: {error}") from None
+
+
+def _libsvm(peeked: Peeked, width: int | None, block: int) -> Iterator[Block]:
+    from sklearn.datasets import load_svmlight_file
+
+    lines = peeked.lines()
+    while part := list(islice(lines, block)):
+        X, _ = load_svmlight_file(io.BytesIO(b"".join(part)), n_features=width)
+        yield Block(X)
+
+
+def _has_header(start: bytes, schema: Schema) -> bool:
+    """Whether strings come as a table: its first line then names the model's column."""
+    try:
+        return schema.columns[0] in Header(start, "the input").names
+    except (DataError, UnicodeDecodeError):
+        return False
+
+
+def _texts(
+    peeked: Peeked, schema: Schema, format: str | None, keep: tuple[str, ...], block: int
+) -> Iterator[Block]:
+    if format in (None, "csv", "tsv") and schema.columns and _has_header(peeked.start, schema):
+        for part in _table(peeked, schema, format, keep, None, block):
+            yield Block(part.X[schema.columns[0]].fillna("").tolist(), part.kept)
+        return
+    if format == "mbox" or (schema.kind == "mail" and peeked.start.startswith(b"From ")):
+        items: Iterator[Any] = _mbox(peeked.lines())
+    elif format == "fasta" or (schema.kind == "strings" and peeked.start.startswith(b">")):
+        items = _fasta(peeked.lines())
+    else:
+        items = (_unescaped(line) for line in peeked.lines())
+    if schema.kind == "strings":
+        items = (item.decode("utf-8") for item in items)
+    with _readable_errors():
+        while part := list(islice(items, block)):
+            yield Block(part)
+
+
+def _unescaped(line: bytes) -> bytes:
+    """A line as one text: \\n, \\t, \\r and \\\\ stand for what cannot stand in a line."""
+    line = line.rstrip(b"\r\n")
+    if b"\\" not in line:
+        return line
+    signs = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"\\": b"\\"}
+    parts = line.split(b"\\")
+    out, i = [parts[0]], 1
+    while i < len(parts):
+        part = parts[i]
+        if not part and i + 1 < len(parts):  # two backslashes in a row
+            out.append(b"\\" + parts[i + 1])
+            i += 2
+            continue
+        out.append(signs[part[:1]] + part[1:] if part[:1] in signs else b"\\" + part)
+        i += 1
+    return b"".join(out)
+
+
+def _fasta(lines: Iterator[bytes]) -> Iterator[bytes]:
+    parts: list[bytes] | None = None
+    for line in lines:
+        line = line.strip()
+        if line.startswith(b">"):
+            if parts is not None:
+                yield b"".join(parts)
+            parts = []
+        elif line and not line.startswith(b";"):
+            if parts is None:
+                raise DataError("the first line of a FASTA file starts with >")
+            parts.append(line)
+    if parts is not None:
+        yield b"".join(parts)
+
+
+def _mbox(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Messages begin with a line "From …" after an empty one; >From is a From that was quoted."""
+    parts: list[bytes] | None = None
+    empty = True
+    for line in lines:
+        if line.startswith(b"From ") and empty:
+            if parts is not None:
+                yield b"".join(parts)
+            parts = []
+        elif parts is not None:
+            parts.append(line)
+        empty = not line.strip()
+    if parts is not None:
+        yield b"".join(parts)
