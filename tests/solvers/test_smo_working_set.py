@@ -9,10 +9,12 @@ import mercer
 from mercer.gram.panels import RowPanels
 from mercer.kernels import Gaussian
 from mercer.solvers import many, working_set
+from mercer.solvers.attended import Share
 from mercer.solvers.hard_margin import NotSeparableError, hard_margin
-from mercer.solvers.many import Task, solve_all
+from mercer.solvers.many import solve_all
 from mercer.solvers.quadratic import c_svc, epsilon_svr, nu_svc, nu_svr, one_class
 from mercer.solvers.row_cache import Workspace
+from mercer.solvers.tasks import Task
 from mercer.solvers.working_set import Options, resume, solve
 
 
@@ -233,7 +235,7 @@ def test_newton_steps_with_two_sides_and_groups(monkeypatch, noisy):
 
 def test_a_problem_reports_how_far_the_logarithm_of_its_gap_has_come():
     moves = []
-    share = many._Share(moves.append, 1e-3)
+    share = Share(moves.append, 1e-3)
     for gap in (4.0, 5.0, 0.5, 0.6, 1e-2, 1e-4, -np.inf):
         share(gap)
         assert 0 <= sum(moves) < 1

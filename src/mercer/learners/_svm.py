@@ -18,9 +18,7 @@ from mercer.gram.operator import Gram
 from mercer.gram.rows import count
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, take
-from mercer.solvers.many import Task, solve_all
-from mercer.solvers.quadratic import Quadratic
-from mercer.solvers.working_set import Solution, resume, solve
+from mercer.solvers.tasks import Solution, Task
 
 
 class SupportVectorBase(KernelLearner):
@@ -44,6 +42,8 @@ class SupportVectorBase(KernelLearner):
         with config(device="cpu"):
             # The rows of K are walked here; a device serves the products of prediction.
             gram = Gram(self.kernel_, X)
+            from mercer.solvers.many import solve_all
+
             found, interrupted = solve_all(gram, tasks, tol, int(steps), type(self).__name__)
         late = [s for s in found if not s.converged]
         self.fit_status_ = int(bool(late))
@@ -101,13 +101,6 @@ class SupportVectorBase(KernelLearner):
             raise AttributeError(
                 f"coef_ needs a kernel with a finite feature map: {error}"
             ) from None
-
-
-def plain(problem: Quadratic, rows: np.ndarray, start: np.ndarray | None = None) -> Task:
-    """A problem solved from scratch, or from a feasible point close to its solution."""
-    if start is None:
-        return Task(rows, lambda panels, options, room: solve(panels, problem, options, room))
-    return Task(rows, lambda panels, options, room: resume(panels, problem, start, options, room))
 
 
 def positive(name: str, value: Any, why: str, infinite: bool = False) -> float:

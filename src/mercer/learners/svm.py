@@ -15,13 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.kernels import Gaussian
 from mercer.learners._calibrated import calibrated
 from mercer.learners._common import classes_of, encode
-from mercer.learners._svm import SupportVectorBase, plain, positive, share, weights_of
+from mercer.learners._svm import SupportVectorBase, positive, share, weights_of
 from mercer.learners._votes import one_against_rest, pair_votes
 from mercer.maps._checks import one_of
-from mercer.solvers.hard_margin import hard_margin
-from mercer.solvers.many import Task
 from mercer.solvers.quadratic import Quadratic, c_svc, carried, nu_svc
-from mercer.solvers.working_set import Solution
+from mercer.solvers.tasks import Solution, Task, plain, widest_margin
 
 
 class KernelSVC(ClassifierMixin, SupportVectorBase):
@@ -248,8 +246,7 @@ class _Pair:
 
     def task(self) -> Task:
         if self.nu is None and math.isinf(self.C):
-            signs = self.signs
-            return Task(self.rows, lambda panels, o, room: hard_margin(panels, signs, o, room))
+            return widest_margin(self.signs, self.rows)
         return plain(self.problem(), self.rows, self.start)
 
     def finish(self, found: Solution) -> None:

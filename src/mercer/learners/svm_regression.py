@@ -10,9 +10,10 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Gaussian
-from mercer.learners._svm import SupportVectorBase, plain, positive, share, weights_of
+from mercer.learners._svm import SupportVectorBase, positive, share, weights_of
 from mercer.maps._checks import nonnegative
 from mercer.solvers.quadratic import Quadratic, carried, epsilon_svr, nu_svr, one_class
+from mercer.solvers.tasks import plain
 
 
 class KernelSVR(RegressorMixin, SupportVectorBase):

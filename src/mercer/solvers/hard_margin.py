@@ -14,7 +14,8 @@ import numpy as np
 from mercer.gram.panels import RowPanels
 from mercer.solvers.quadratic import nearest_points
 from mercer.solvers.row_cache import Workspace
-from mercer.solvers.working_set import Options, Solution, resume, solve
+from mercer.solvers.tasks import Solution
+from mercer.solvers.working_set import Options, resume, solve
 
 #: Nearest points closer than this, relative to the largest ‖φ(x)‖², have met.
 TOUCHING = 1e-12

@@ -7,15 +7,9 @@ than rows over all of them, even though some are computed in several pairs.
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextvars import copy_context
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from mercer._config import get_config, show_bytes
 from mercer._progress import progress
@@ -23,8 +17,10 @@ from mercer.formula.inputs import is_sparse
 from mercer.gram.operator import Gram
 from mercer.gram.panels import HEIGHT, WIDTH, RowPanels
 from mercer.gram.threads import single_threaded_blas
+from mercer.solvers.attended import Share, attended
 from mercer.solvers.row_cache import Workspace
-from mercer.solvers.working_set import Options, Solution
+from mercer.solvers.tasks import Solution, Task
+from mercer.solvers.working_set import Options
 
 #: Working sets smaller than this make no sense; nor do fewer rows kept.
 LEAST = 256
@@ -34,14 +30,6 @@ DEAR = 500
 MODEST = 256_000_000
 #: Rows from which one problem is worth several threads.
 ALONE = 2000
-
-
-@dataclass(frozen=True)
-class Task:
-    """One problem: the rows of the Gram it is about, and how it is solved over them."""
-
-    rows: np.ndarray
-    run: Callable[[RowPanels, Options, Workspace], Solution]
 
 
 def solve_all(
@@ -68,7 +56,7 @@ def solve_all(
                         index = next(queue, None)
                     if index is None:
                         return
-                    note = _Share(bar.advance, tol)
+                    note = Share(bar.advance, tol)
                     options = Options(tol, max_iter, each, memory, stop.is_set, note)
                     task = tasks[index]
                     panels = RowPanels(gram, task.rows)
@@ -79,56 +67,7 @@ def solve_all(
                 raise
 
         with single_threaded_blas():
-            return solutions, _wait(work, threads, stop)
-
-
-def _wait(work: Callable[[], None], threads: int, stop: threading.Event) -> bool:
-    """Workers compute and this thread waits: Ctrl-C reaches it, and never a half-made step."""
-    interrupted = False
-    pool = ThreadPoolExecutor(threads)
-    try:
-        jobs = [pool.submit(copy_context().run, work) for _ in range(threads)]
-        while True:
-            try:
-                # Short waits: a signal is dealt with when this thread runs.
-                while wait(jobs, timeout=0.2).not_done:
-                    pass
-                break
-            except KeyboardInterrupt:
-                if interrupted:
-                    raise  # asked twice: leave at once
-                interrupted = True
-                stop.set()
-    finally:
-        stop.set()
-        pool.shutdown(wait=False)
-    for job in jobs:
-        job.result()
-    return interrupted
-
-
-class _Share:
-    """One problem's share of a progress bar: how far the logarithm of its gap has come."""
-
-    def __init__(self, advance: Callable[[float], None], tol: float) -> None:
-        self._advance, self._tol = advance, tol
-        self._first: float | None = None
-        self._done = 0.0
-
-    def __call__(self, gap: float) -> None:
-        if not gap > self._tol or not math.isfinite(gap):
-            return
-        self._first = gap if self._first is None else max(gap, self._first)
-        whole = math.log(2 * self._first / self._tol)
-        self._move(min(0.99, math.log(2 * self._first / gap) / whole))
-
-    def finish(self) -> None:
-        self._move(1.0)
-
-    def _move(self, done: float) -> None:
-        if done > self._done:
-            self._advance(done - self._done)
-            self._done = done
+            return solutions, attended(work, threads, stop)
 
 
 def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from mercer.solvers.free_newton import newton
 from mercer.solvers.quadratic import Quadratic, pour
 from mercer.solvers.row_cache import Block, RowCache, Workspace
 from mercer.solvers.smo import smo
+from mercer.solvers.tasks import Solution
 
 #: Rows added to W in a round: at least so many, …
 BATCH = 128
@@ -55,23 +56,6 @@ class Options:
     memory: int = 1 << 30
     stopped: Callable[[], bool] = lambda: False
     report: Callable[[float], None] = lambda gap: None
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The a of every variable, F = K Σa for every row, and how it ended.
-
-    `thresholds`: for every group the value −f takes on its free variables (b of the machine).
-    """
-
-    a: np.ndarray
-    image: np.ndarray
-    objective: float
-    thresholds: np.ndarray
-    gap: float
-    n_iter: int
-    converged: bool
-    rows_computed: int
 
 
 def solve(
