@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mercer.data.catalog import catalog, digits, named
 from mercer.data.dataset import Dataset, guess_task
 from mercer.data.loaders import load
 from mercer.data.schema import DataError, Schema
@@ -23,6 +24,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "Schema",
+    "catalog",
     "checkerboard",
     "circles",
     "digits",
@@ -31,19 +33,9 @@ __all__ = [
     "linear_noise",
     "load",
     "moons",
+    "named",
     "pure_noise",
     "sine_linear_noise",
     "spirals",
     "xor",
 ]
-
-
-def digits() -> Dataset:
-    """scikit-learn's 1797 images of digits, 8 × 8, pixels in [0, 1]."""
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    schema = Schema("images", target="digit", shape=(8, 8))
-    return Dataset(
-        X / 16.0, y, "images", "classification", "digit", "digits", (), (8, 8), (), schema
-    )

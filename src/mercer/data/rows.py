@@ -196,8 +196,8 @@ def _texts(
     if schema.kind == "strings":
         items = (item.decode("utf-8") for item in items)
     with _readable_errors():
-        while part := list(islice(items, block)):
-            yield Block(part)
+        while texts := list(islice(items, block)):
+            yield Block(texts)
 
 
 def _unescaped(line: bytes) -> bytes:

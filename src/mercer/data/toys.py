@@ -6,6 +6,7 @@ Each gives (X, y) and is the same for the same seed.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def pure_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
     return x[:, None], noise * rng.normal(size=n)
 
 
-TOYS = {
+TOYS: dict[str, Callable[..., Pair]] = {
     "xor": xor,
     "spirals": spirals,
     "circles": circles,

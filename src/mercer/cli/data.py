@@ -1,0 +1,129 @@
+"""`mercer data`: the data sets there are, one of them, or what a file holds."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import numpy as np
+
+from mercer.cli.output import console, json_option, print_json, say
+
+
+@click.command("data")
+@click.argument("what", default="list")
+@click.option("--target", metavar="NAME", help="The column to predict (of a file).")
+@click.option("--format", "file_format", metavar="NAME", help="What the file is.")
+@click.option("--out", metavar="FILE", help="Write a named set as CSV; - is stdout.")
+@click.option("--rows", type=click.IntRange(min=2), help="How many (toys).")
+@click.option("--noise", type=click.FloatRange(min=0), help="How noisy (toys).")
+@click.option("--seed", type=int, help="Which ones (toys).")
+@json_option
+def command(
+    what: str,
+    target: str | None,
+    file_format: str | None,
+    out: str | None,
+    rows: int | None,
+    noise: float | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """List the built-in data sets, make one (WHAT is its name), or describe a file.
+
+    \b
+      mercer data
+      mercer data spirals --rows 400 --out spirals.csv
+      mercer data table.csv --target label
+    """
+    from mercer import data
+
+    if what == "list":
+        _list(data.catalog(), as_json)
+        return
+    options = {"n": rows, "noise": noise, "random_state": seed}
+    given = {k: v for k, v in options.items() if v is not None}
+    is_file = Path(what).exists() or any(c in what for c in "./\\")
+    found = data.load(what, target, file_format) if is_file else data.named(what, **given)
+    if out is not None:
+        if is_file:
+            raise click.UsageError("--out writes a built-in set; this is a file already")
+        if out == "-":
+            write(sys.stdout, found)
+        else:
+            with Path(out).open("w", encoding="utf-8", newline="") as stream:
+                write(stream, found)
+            say(f"wrote {out} ({len(found):,} rows; the target is {found.target!r})")
+        return
+    if as_json:
+        print_json(describe(found))
+        return
+    click.echo(str(found))
+    if found.kind == "table":
+        console().print(_columns(found))
+
+
+def _list(sets: dict[str, str], as_json: bool) -> None:
+    if as_json:
+        print_json(sets)
+        return
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, words in sets.items():
+        table.add_row(name, words)
+    console().print(table)
+    console().print("formats of files: csv, tsv, parquet, libsvm, idx, fasta, mbox, maildir, npz")
+
+
+def write(stream: IO[str], found: Any) -> None:
+    """A data set of numbers as CSV, the target last."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*(f"x{i}" for i in range(found.X.shape[1])), found.target])
+    for row, label in zip(found.X.tolist(), found.y.tolist(), strict=True):
+        writer.writerow([*row, label])
+
+
+def describe(found: Any) -> dict[str, Any]:
+    """What is to be known about a data set, ready for JSON."""
+    known: dict[str, Any] = {
+        "source": found.source,
+        "rows": len(found),
+        "kind": found.kind,
+        "task": found.task,
+        "target": found.target,
+        "notes": found.notes,
+    }
+    if hasattr(found.X, "shape"):
+        known["columns"] = int(found.X.shape[1])
+    if found.task == "classification":
+        labels, sizes = np.unique(found.y, return_counts=True)
+        known["classes"] = {str(k): int(n) for k, n in zip(labels, sizes, strict=True)}
+    if found.kind == "table":
+        types = dict(zip(found.schema.columns, found.schema.types, strict=True))
+        known["names"] = [
+            {"name": c, "type": types[c], "missing": int(found.X[c].isna().sum()),
+             "distinct": int(found.X[c].nunique())}
+            for c in found.X.columns
+        ]  # fmt: skip
+    return known
+
+
+def _columns(found: Any) -> Any:
+    from rich.table import Table
+
+    table = Table("column", "type", "missing", "distinct", "values", box=None, pad_edge=False)
+    for entry in describe(found)["names"][:40]:
+        column = found.X[entry["name"]].dropna()
+        if entry["type"] == "category":
+            shown = ", ".join(map(str, column.value_counts().index[:4]))
+        else:
+            shown = f"{column.min():.4g} … {column.max():.4g}" if len(column) else ""
+        values = (entry["name"], entry["type"], str(entry["missing"]), str(entry["distinct"]))
+        table.add_row(*values, shown[:40])
+    if found.X.shape[1] > 40:
+        table.add_row(f"… and {found.X.shape[1] - 40} more")
+    return table

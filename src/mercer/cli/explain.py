@@ -1,0 +1,114 @@
+"""`mercer explain`: what an expression computes, or what a model file holds."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from mercer.cli.output import json_option, print_json
+
+
+@click.command("explain", context_settings={"ignore_unknown_options": True})
+@click.argument("what")
+@click.option("--rows", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option("--columns", type=click.IntRange(min=1), default=10, show_default=True)
+@json_option
+def command(what: str, rows: int, columns: int, as_json: bool) -> None:
+    """Explain WHAT: a kernel expression, or a model file.
+
+    \b
+      mercer explain "gaussian(2) * polynomial(3)" --rows 100000 --columns 50
+      mercer explain model.mercer
+    """
+    if Path(what).exists() or what.endswith(".mercer"):
+        import mercer
+
+        known = of_model(mercer.load(what))
+    else:
+        known = of_kernel(what, rows, columns)
+    if as_json:
+        print_json(known)
+    else:
+        click.echo(as_text(known))
+
+
+def of_kernel(expression: str, rows: int, columns: int) -> dict[str, Any]:
+    """Formula, proof and plan of a kernel on so many rows and columns."""
+    import mercer
+
+    kernel = mercer.parse(expression)
+    # The rules alone: looking for counterexamples is what `mercer prove` is for.
+    claim = kernel.claim(None if kernel.is_opaque else columns)
+    words = {True: "yes, by rule", False: "no", None: "no rule says so: try mercer prove"}
+    known = {
+        "expression": repr(kernel),
+        "mathematics": kernel.latex(),
+        "a kernel?": words[claim.holds],
+    }
+    with suppress(TypeError, ValueError, NotImplementedError):
+        known["dimensions of φ"] = str(kernel.n_dims(columns))
+    if kernel.is_opaque:
+        return known | {"plan": "it works on objects other than rows of numbers"}
+    X = np.random.default_rng(0).uniform(0.1, 1.0, (min(rows, 2000), columns))
+    Z = X if rows <= 2000 else np.broadcast_to(X[:1], (rows, columns))
+    plan = kernel.explain(X) if rows <= 2000 else kernel.explain(Z)
+    return known | {"plan": str(plan)}
+
+
+def of_model(model: Any) -> dict[str, Any]:
+    """The steps of a pipeline, its learner and kernel, and the rows it takes."""
+    import mercer
+    from mercer.data.rows import schema_of
+
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    last = steps[-1]
+    known: dict[str, Any] = {"learner": type(last).__name__}
+    if len(steps) > 1:
+        known["preprocessing"] = [type(step).__name__ for step in steps[:-1]]
+    kernel = getattr(last, "kernel_", getattr(last, "kernel", None))
+    if isinstance(last, mercer.KernelExpansion):
+        kernel = last.kernel
+    if isinstance(kernel, mercer.Kernel):
+        known |= {"kernel": repr(kernel), "mathematics": kernel.latex()}
+        known["a kernel?"] = {True: "yes, by rule", False: "no", None: "no rule says so"}[
+            kernel.claim().holds
+        ]
+    expansion = getattr(
+        last, "expansion_", last if isinstance(last, mercer.KernelExpansion) else None
+    )
+    if expansion is not None and hasattr(expansion, "__len__"):
+        known["points kept"] = len(expansion)
+    if hasattr(last, "get_params"):
+        known["settings"] = {k: str(v) for k, v in last.get_params(deep=False).items()
+                             if k != "kernel"}  # fmt: skip
+    if getattr(model, "classes_", None) is not None:
+        known["classes"] = [str(c) for c in model.classes_]
+    schema = schema_of(model)
+    known["takes"] = schema.kind
+    if schema.columns:
+        types = schema.types or ("",) * len(schema.columns)
+        known["columns"] = [f"{c} ({t})" if t else c
+                            for c, t in zip(schema.columns, types, strict=True)]  # fmt: skip
+    elif getattr(model, "n_features_in_", None) is not None:
+        known["columns"] = int(model.n_features_in_)
+    if schema.target:
+        known["predicts"] = schema.target
+    return known
+
+
+def as_text(known: dict[str, Any]) -> str:
+    lines = []
+    for name, value in known.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{k}={v}" for k, v in value.items())
+        if isinstance(value, list):
+            value = ", ".join(value[:30]) + (f", … ({len(value)})" if len(value) > 30 else "")
+        if "\n" in str(value):
+            lines += [name, *(f"  {line}" for line in str(value).splitlines())]
+        else:
+            lines.append(f"{name}: {value}")
+    return "\n".join(lines)

@@ -1,0 +1,127 @@
+"""What commands share: consoles, JSON, resources, and the reading of options."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Columns of text when nobody watches: the same everywhere, and no word is cut off.
+PIPED_WIDTH = 100
+
+
+def console(stderr: bool = False) -> Console:
+    """For people: colours in a terminal, plain text in a pipe."""
+    import os
+
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    fixed = None if stream.isatty() or os.environ.get("COLUMNS") else PIPED_WIDTH
+    return Console(file=stream, highlight=False, soft_wrap=False, width=fixed)
+
+
+def say(text: str) -> None:
+    """A sentence on stderr, where it does not mix with results."""
+    click.echo(text, err=True)
+
+
+def print_json(value: Any) -> None:
+    from mercer.selection.scoreboard import plain
+
+    click.echo(json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def json_option(function: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(
+        function
+    )
+
+
+def resource_options(function: F) -> F:
+    """--memory and --threads, for commands that compute."""
+    memory = click.option("--memory", metavar="SIZE", help="Limit of memory, such as 4GB.")
+    threads = click.option("--threads", type=click.IntRange(min=1), help="Threads to use.")
+    return memory(threads(function))
+
+
+def resources(memory: str | None, threads: int | None) -> Any:
+    """The context of `mercer.config` with what was given."""
+    import mercer
+
+    given = {"memory": memory, "threads": threads}
+    return mercer.config(**{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+
+
+def data_options(function: F) -> F:
+    """--target, --format and --columns, for commands that read a data file."""
+    from mercer.data.loaders import READERS
+
+    for option in (
+        click.option("--columns", metavar="A,B,…", help="Use these columns of a table only."),
+        click.option(
+            "--format",
+            "file_format",
+            metavar="NAME",
+            help=f"What the file is, if its name does not say: {', '.join(READERS)}.",
+        ),
+        click.option("--target", metavar="NAME", help="The column (array, header) to predict."),
+    ):
+        function = option(function)
+    return function
+
+
+def load_data(
+    path: str | None, target: str | None, file_format: str | None, columns: str | None
+) -> Any:
+    """The data set a command was given; scikit-learn's digits or a toy by name if no file."""
+    from mercer import data
+
+    if path is None:
+        return data.digits()
+    if not Path(path).exists() and (path == "digits" or path in data.TOYS):
+        return data.named(path)
+    chosen = [c.strip() for c in columns.split(",") if c.strip()] if columns else None
+    found = data.load(path, target, file_format, chosen)
+    if found.y is None:
+        names = ", ".join(found.names[:20]) if found.kind == "table" else ""
+        hint = f"; its columns: {names}" if names else ""
+        raise click.UsageError(f"say which column to predict: --target NAME{hint}")
+    return found
+
+
+def parse_value(text: str) -> Any:
+    """`--set C=10`: a number, true, false, none, or else a word.
+
+    >>> parse_value("10"), parse_value("1e-3"), parse_value("true"), parse_value("average")
+    (10, 0.001, True, 'average')
+    """
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """{"C": 10} from ("C=10",)."""
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise click.UsageError(f"--set takes NAME=VALUE, such as C=10; got {pair!r}")
+        settings[name.strip()] = parse_value(value.strip())
+    return settings

@@ -1,0 +1,115 @@
+"""`mercer predict MODEL`: answers for rows from a file or a pipe, a block at a time."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import numpy as np
+
+from mercer.cli.output import resource_options, resources, say
+from mercer.data.schema import DataError
+
+
+@click.command("predict")
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.argument("rows", required=False, default="-")
+@click.option("--proba", is_flag=True, help="Probabilities, one column a class.")
+@click.option("--out", metavar="FILE", default="-", help="Where to write; stdout unless given.")
+@click.option("--keep", multiple=True, metavar="NAME", help="Copy this column into the output.")
+@click.option("--format", "file_format", metavar="NAME", help="csv, tsv, libsvm, fasta, mbox, …")
+@click.option("--block", type=click.IntRange(min=1), default=10_000, show_default=True,
+              help="Rows in memory at a time.")  # fmt: skip
+@resource_options
+def command(
+    model: str,
+    rows: str,
+    proba: bool,
+    out: str,
+    keep: tuple[str, ...],
+    file_format: str | None,
+    block: int,
+    memory: str | None,
+    threads: int | None,
+) -> None:
+    """Predict with MODEL for ROWS (a file, or stdin) and write CSV.
+
+    \b
+      mercer predict model.mercer < rows.csv > answers.csv
+      mercer predict model.mercer rows.parquet --proba --keep id --out answers.csv
+
+    Tables need a header line; the columns may stand in any order, and others are ignored. Strings
+    and messages come one a line, as FASTA or as mbox. Memory does not grow with the rows.
+    """
+    import mercer
+
+    with resources(memory, threads):
+        fitted = mercer.load(model)
+        answers = predictions(fitted, _blocks(fitted, rows, file_format, keep, block), proba)
+        header = [*keep, *names_of(fitted, proba)]
+        if out == "-":
+            count = write(sys.stdout, header, answers)
+        else:
+            with Path(out).open("w", encoding="utf-8", newline="") as stream:
+                count = write(stream, header, answers)
+            say(f"wrote {out} ({count:,} rows)")
+
+
+def _blocks(
+    fitted: Any, rows: str, file_format: str | None, keep: tuple[str, ...], block: int
+) -> Iterator[Any]:
+    from mercer.data.row_files import rows_of_file
+    from mercer.data.rows import read_rows, schema_of
+
+    schema = schema_of(fitted)
+    width = None if schema.columns else getattr(fitted, "n_features_in_", None)
+    options: dict[str, Any] = {"format": file_format, "keep": keep, "width": width, "block": block}
+    if rows != "-":
+        return rows_of_file(Path(rows), schema, **options)
+    if sys.stdin.isatty():
+        say("reading rows from the terminal; end with Ctrl-D")
+    return read_rows(sys.stdin.buffer, schema, **options)
+
+
+def names_of(fitted: Any, proba: bool) -> list[str]:
+    """The columns that are written."""
+    if not proba:
+        return ["prediction"]
+    if not hasattr(fitted, "predict_proba"):
+        last = getattr(fitted, "steps", [("", fitted)])[-1][1]
+        raise DataError(
+            f"{type(last).__name__} gives no probabilities; KernelLogisticRegression does, and "
+            "KernelSVC with probability=true"
+        )
+    return [f"p({label})" for label in fitted.classes_]
+
+
+def predictions(fitted: Any, blocks: Iterable[Any], proba: bool) -> Iterator[list[list[str]]]:
+    """The rows to write, a block at a time."""
+    for block in blocks:
+        if proba:
+            shares = np.asarray(fitted.predict_proba(block.X))
+            columns = [[f"{v:.6g}" for v in column] for column in shares.T]
+        else:
+            columns = [[_cell(v) for v in np.asarray(fitted.predict(block.X)).tolist()]]
+        yield [list(row) for row in zip(*block.kept, *columns, strict=True)]
+
+
+def _cell(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def write(stream: IO[str], header: list[str], blocks: Iterable[list[list[str]]]) -> int:
+    """CSV with a header; each block is flushed, so that a pipe sees it."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    count = 0
+    for block in blocks:
+        writer.writerows(block)
+        stream.flush()
+        count += len(block)
+    return count
