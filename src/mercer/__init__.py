@@ -88,6 +88,7 @@ _WHERE = {
         "NadarayaWatsonRegressor",
         "Perceptron",
     ],
+    "mercer.selection": ["compare"],
     "mercer.store": ["load", "save"],
 }
 _MODULES = [

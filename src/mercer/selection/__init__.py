@@ -1,3 +1,29 @@
-"""Choosing: bandwidths and what else is chosen from data."""
+"""Choosing: which kernel with which learner, at which scale, for data at hand."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mercer._lazy import by_name
+
+if TYPE_CHECKING:
+    from mercer.selection.comparison import compare
+    from mercer.selection.scoreboard import OutOfFold, Row, Scoreboard
+    from mercer.selection.tree import SearchNode, SearchTree
+
+_WHERE = {
+    "OutOfFold": "scoreboard",
+    "Row": "scoreboard",
+    "Scoreboard": "scoreboard",
+    "SearchNode": "tree",
+    "SearchTree": "tree",
+    "compare": "comparison",
+}
+
+__all__ = ["OutOfFold", "Row", "Scoreboard", "SearchNode", "SearchTree", "compare"]
+
+__getattr__ = by_name(__name__, {name: f"{__name__}.{file}" for name, file in _WHERE.items()})
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,384 @@
+"""`compare`: kernels × learners on the same held-out rows, and the winner fitted on all of them."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer._config import get_config
+from mercer._progress import progress as progress_bar
+from mercer.gram.rows import count
+from mercer.kernels import Gaussian, Kernel, as_kernel
+from mercer.selection.candidates import kernels_for
+from mercer.selection.folds import draw_order, splits_of
+from mercer.selection.metrics import metric_of
+from mercer.selection.preprocess import Preprocessing, preprocessing
+from mercer.selection.problem import Problem, as_problem, seconds_of
+from mercer.selection.race import FIRST_SHARE, KEEP, Clock, Data, Entry, Race
+from mercer.selection.scoreboard import OutOfFold, Row, Scoreboard
+from mercer.selection.trainers import Trainer, trainers_for
+
+#: Rows that the choice is made on; beyond this, a sample of so many is drawn.
+MOST_ROWS = 6_000
+#: N×N matrices that are alive at once during a fold (K, its blocks, a factor), with room.
+COPIES = 4.0
+#: Learners that judge every kernel; the others are tried with the kernels these find best.
+JUDGES = ("ridge", "svm")
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    task: str | None = None,
+    kernels: Iterable[Any] | None = None,
+    learners: Iterable[str] | None = None,
+    cv: Any = 5,
+    repeats: int = 1,
+    budget: Any = None,
+    search: bool = False,
+    random_state: int = 0,
+    metric: str | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> Scoreboard:
+    """Kernels × learners, judged by the same held-out rows.
+
+    Parameters
+    ----------
+    X : Dataset, DataFrame, array, CSR matrix, or list of strings or messages
+        Raw rows: missing values, categories, dates and scales are dealt with, and said.
+    y : array, or the name of a column of the DataFrame X
+        Not needed for a `mercer.data.Dataset`.
+    task : "classification", "regression" or None
+        None reads it off the targets.
+    kernels, learners : iterables or None
+        What to try: kernels or expressions; "ridge", "svm", "logistic", "perceptron",
+        "neighbours", "smoother" or names of classes. None takes those that suit the data.
+    cv, repeats : int
+        Folds, and how often they are drawn anew; `cv` may be a scikit-learn splitter.
+    budget : seconds, or a text such as "60s" or "5min"
+        The time for everything, the last fit included.
+    search : bool
+        Also grow a kernel from building blocks (`mercer.selection.search_kernel`).
+    random_state : int
+        Draws folds and samples. Without a budget the result depends on nothing else.
+    metric : str or None
+        "accuracy", "balanced_accuracy", "f1_macro"; "r2", "neg_mean_absolute_error",
+        "neg_root_mean_squared_error".
+    progress : callable or None
+        Called with what is being done and the share that is done; None draws a bar.
+
+    Notes
+    -----
+    Parameters of a learner (λ, C, …) are chosen inside each training fold, so a row's score is
+    that of the whole procedure. The winner is the best of many rows, and its score therefore a
+    little flattered; a test set that was never in X says how much.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> board = mercer.selection.compare(*mercer.data.moons(80))
+    >>> board.task, board.best_row.mean > 0.9, board.baseline.mean < 0.6
+    ('classification', True, True)
+    """
+    clock = Clock(seconds_of(budget))
+    seed = int(random_state)
+    problem = as_problem(X, y, task)
+    name, measure = metric_of(problem.task, metric)
+    trainers = _chosen(learners, problem.task)
+    made = preprocessing(problem)
+    notes = [*problem.notes, *made.notes]
+
+    order = draw_order(problem.y, problem.task == "classification", seed)
+    most = min(MOST_ROWS, _rows_that_fit())
+    drawn = np.sort(order[:most])
+    if len(drawn) < problem.n:
+        notes.append(
+            f"candidates are compared on {len(drawn)} of {problem.n} rows, the winner is fitted "
+            "on all"
+        )
+    begin = time.perf_counter()
+    rows = _prepared(made, problem.take(drawn))
+    overhead = (time.perf_counter() - begin) * problem.n / len(drawn)
+    coded = problem.y[drawn]
+    if problem.classes is not None:
+        coded = np.searchsorted(problem.classes, coded)
+    splits, folds, said = splits_of(cv, rows, coded, problem.classes is not None, repeats, seed)
+    notes += said
+    data = Data(
+        rows,
+        coded,
+        0 if problem.classes is None else len(problem.classes),
+        measure,
+        splits,
+        draw_order(coded, problem.classes is not None, seed + 1),
+        seed,
+    )
+    candidates = [as_kernel(k) for k in kernels] if kernels is not None else None
+    tree = None
+    if candidates is None:
+        candidates = kernels_for(rows, made.kind)
+    with _Progress(progress) as say:
+        if search and made.kind != "strings":
+            from mercer.selection.search import search_kernel
+
+            found = search_kernel(rows, coded, task=problem.task, random_state=seed)
+            tree = found.tree
+            candidates = [found.kernel, *candidates]
+        race = Race(data, clock, problem.n, overhead, say)
+        _run(race, candidates, trainers, len(splits))
+        standing = race.best()
+        if not standing:
+            why = next((e.failed for e in race.entries if e.failed), "no candidate")
+            raise ValueError(f"nothing could be fitted: {why}")
+        winner = standing[0]
+        say(f"last fit: {winner.trainer.learner}")
+        best, params = _fit(problem, made, winner)
+    from mercer.proof import prove
+
+    entries = {id(e): _row(e, race, made) for e in race.entries if e.scores and not e.failed}
+    listed = [entries[id(e)] for e in standing]
+    top = Row(**{**vars(listed[0]), "params": params})
+    base = _baseline(data, problem, name)
+    everything = [top, *listed[1:]]
+    place = next(
+        (i for i, r in enumerate(everything) if r.stopped or r.mean < base.mean), len(everything)
+    )
+    everything.insert(place, base)
+    notes += [
+        f"{e.kernel!r} with {e.trainer.learner} was left out: {e.failed}"
+        for e in race.entries
+        if e.failed
+    ][:5]
+    return Scoreboard(
+        rows=everything,
+        best=best,
+        best_row=top,
+        proof=prove(winner.kernel, n_features=_width(rows)),
+        task=problem.task,
+        task_reason=problem.reason,
+        metric=name,
+        classes=problem.classes,
+        oof=_out_of_fold(winner, problem, drawn),
+        search=tree,
+        notes=tuple(notes),
+        folds=folds,
+        seconds=clock.spent(),
+        budget=clock.budget,
+        n_rows=problem.n,
+        kind=problem.kind,
+    )
+
+
+# --- the parts -----------------------------------------------------------------------------------
+
+
+def _chosen(learners: Iterable[str] | None, task: str) -> dict[str, Trainer]:
+    known = trainers_for(task)
+    if learners is None:
+        return known
+    by_class = {t.learner: key for key, t in known.items()}
+    picked = {}
+    for name in learners:
+        key = by_class.get(name, name)
+        if key not in known:
+            raise ValueError(f"learners for {task} are {', '.join(known)}; got {name!r}")
+        picked[key] = known[key]
+    if not picked:
+        raise ValueError("learners is empty: name at least one, or leave it out")
+    return picked
+
+
+def _rows_that_fit() -> int:
+    """So many that K and what is made of it stay within the memory limit."""
+    return max(200, int(math.sqrt(get_config().memory_bytes / (COPIES * 8))))
+
+
+def _prepared(made: Preprocessing, X: Any) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    if not made.steps:
+        return X
+    rows = Pipeline(list(made.steps)).fit_transform(X)
+    if count(rows) > 2_000 and getattr(rows, "dtype", None) == np.float64:
+        return rows.astype(np.float32)
+    return rows
+
+
+def _width(rows: Any) -> int | None:
+    return int(rows.shape[1]) if hasattr(rows, "shape") else None
+
+
+def _run(race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], repeats: int) -> None:
+    """Judges on all kernels, the other learners on the best of them, then stage by stage."""
+    first = race.sizes[0]
+    judges = [t for key, t in trainers.items() if key in JUDGES] or list(trainers.values())
+    plain = [t for t in judges if not t.needs_examples]
+    entries = [race.add(k, t) for k in kernels for t in plain]
+    budget = race.clock.budget
+    until = 0.0 if budget is None else (1 - FIRST_SHARE) * budget
+    if len(race.sizes) == 1 and budget is not None:
+        until = 0.3 * budget
+    race.stage(entries, first, until, f"{first} rows")
+    others = [t for t in trainers.values() if t not in plain and not t.needs_examples]
+    leaders = list(dict.fromkeys(e.kernel for e in race.best()))[:2]
+    more = [race.add(k, t) for k in leaders for t in others]
+    if not isinstance(race.data.X, list):
+        more += [race.add(Gaussian(1.0), t) for t in trainers.values() if t.needs_examples]
+    race.stage(more, first, until * 0.9, f"{first} rows")
+    for level, size in enumerate(race.sizes[1:]):
+        last = size == race.sizes[-1]
+        keep = KEEP[1] if last else KEEP[level]
+        going = _survivors(race.best(), keep, champions=not last)
+        reserve = race.reserve(going[0]) if going else 0.0
+        race.stage(going, size, reserve, f"{size} rows")
+    for repeat in range(1, repeats):
+        for entry in [e for e in race.best() if e.size == race.data.n]:
+            race.run(entry, race.data.n, repeat)
+
+
+def _survivors(standing: list[Entry], keep: int, champions: bool) -> list[Entry]:
+    """The first `keep`, and the best of every learner while rows are few."""
+    going = standing[:keep]
+    if champions:
+        seen = {e.trainer.learner for e in going}
+        for entry in standing[keep:]:
+            if entry.trainer.learner not in seen:
+                seen.add(entry.trainer.learner)
+                going.append(entry)
+    return going
+
+
+def _fit(problem: Problem, made: Preprocessing, winner: Entry) -> tuple[Any, dict[str, Any]]:
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+
+    model = winner.trainer.final(winner.kernel, winner.outcomes, winner.unit, problem.y)
+    steps = [(name, clone(step)) for name, step in made.steps]
+    pipeline = Pipeline([*steps, ("model", model)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline.fit(problem.X, problem.y)
+    return pipeline, _params(model)
+
+
+def _params(model: Any) -> dict[str, Any]:
+    """What was chosen, under the names of the learner."""
+    shown = {}
+    for name in ("C", "epsilon", "alpha", "n_neighbors", "bandwidth"):
+        if not hasattr(model, name):
+            continue
+        value = getattr(model, f"{name}_", getattr(model, name))
+        shown[name] = float(value) if isinstance(value, (float, np.floating)) else value
+    return shown
+
+
+def _row(entry: Entry, race: Race, made: Preprocessing) -> Row:
+    n, total = race.data.n, len(race.data.splits[0])
+    complete = entry.size == n and entry.folds == total
+    share = 1 - 1 / total
+    support = round(float(np.mean([o.n_support for o in entry.outcomes])))
+    outputs = max(1, race.data.classes if race.data.classes != 2 else 1)
+    note = ""
+    if entry.size < n:
+        note = f"stopped after {entry.size} of {n} rows"
+    elif not complete:
+        note = f"stopped after {entry.folds} of {total} folds"
+    return Row(
+        name=f"{entry.kernel!r} with {entry.trainer.learner}",
+        kernel=repr(entry.kernel),
+        learner=entry.trainer.learner,
+        params={},
+        mean=entry.mean,
+        spread=float(np.std(entry.scores)),
+        scores=tuple(entry.scores),
+        fit_seconds=float(np.mean([o.fit_seconds for o in entry.outcomes]))
+        + entry.gram_seconds * share**2,
+        predict_seconds=float(np.mean([o.predict_seconds for o in entry.outcomes]))
+        + entry.gram_seconds * share * (1 - share),
+        n_support=support,
+        memory_bytes=int(support * (_bytes_of_a_row(race.data.X) + 8 * outputs)),
+        rows_seen=entry.size,
+        stopped=not complete,
+        note=note,
+    )
+
+
+def _bytes_of_a_row(X: Any) -> float:
+    if hasattr(X, "indptr"):
+        return float((X.data.nbytes + X.indices.nbytes) / max(1, X.shape[0]))
+    if hasattr(X, "nbytes"):
+        return float(X.shape[1] * 8)
+    return float(np.mean([len(x) for x in X[:200]]))
+
+
+def _baseline(data: Data, problem: Problem, metric: str) -> Row:
+    """The most frequent class, or the mean."""
+    scores = []
+    begin = time.perf_counter()
+    for train, test in (s for repeat in data.splits for s in repeat):
+        if data.classes:
+            guess: Any = np.bincount(data.y[train]).argmax()
+        else:
+            guess = data.y[train].mean()
+        scores.append(data.metric(data.y[test], np.full(len(test), guess)))
+    kind = "Classifier" if data.classes else "Regressor"
+    seconds = (time.perf_counter() - begin) / max(1, len(scores))
+    what = "the most frequent class" if data.classes else "the mean"
+    return Row(
+        name=f"baseline: {what}",
+        kernel="",
+        learner=f"Dummy{kind}",
+        params={},
+        mean=float(np.mean(scores)),
+        spread=float(np.std(scores)),
+        scores=tuple(scores),
+        fit_seconds=seconds,
+        predict_seconds=0.0,
+        n_support=0,
+        memory_bytes=8,
+        rows_seen=data.n,
+        note=f"always {what}",
+    )
+
+
+def _out_of_fold(winner: Entry, problem: Problem, drawn: np.ndarray) -> OutOfFold:
+    total = winner.folds
+    rows = np.concatenate(winner.tests[:total])
+    predicted = np.concatenate([o.predicted for o in winner.outcomes[:total]])
+    sure = np.concatenate([o.certainty for o in winner.outcomes[:total]])
+    order = np.argsort(rows, kind="stable")
+    where = drawn[rows[order]]
+    if problem.classes is not None:
+        predicted = problem.classes[predicted.astype(int)]
+    return OutOfFold(where, problem.y[where], predicted[order], sure[order])
+
+
+class _Progress:
+    """One sentence at a time, to a bar or to whoever asked."""
+
+    def __init__(self, told: Callable[[str, float], None] | None) -> None:
+        self.told = told
+        self.done = 0
+
+    def __enter__(self) -> Callable[[str], None]:
+        self._bar = progress_bar("compare", None)
+        self._bar.__enter__()
+        return self._say
+
+    def _say(self, text: str) -> None:
+        self.done += 1
+        self._bar.advance(note=text)
+        if self.told is not None:
+            self.told(text, 1 - 1 / (1 + self.done / 20))
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.__exit__(*error)
+
+
+__all__ = ["compare"]

@@ -1,0 +1,74 @@
+"""Which rows are held out when, and which are drawn when there are too many."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+Split = tuple[np.ndarray, np.ndarray]
+
+
+def draw_order(y: np.ndarray, classification: bool, seed: int) -> np.ndarray:
+    """A shuffled order of the rows whose every beginning has the shares of classes of the whole.
+
+    >>> y = np.array([0, 0, 0, 0, 1, 1])
+    >>> sorted(y[draw_order(y, True, 0)[:3]].tolist())
+    [0, 0, 1]
+    """
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(y))
+    if not classification:
+        return order
+    when = np.empty(len(y))
+    for label in np.unique(y):
+        mine = order[y[order] == label]
+        # The i-th of m stands where a share i/m of the whole has been drawn.
+        when[mine] = (np.arange(len(mine)) + 0.5) / len(mine)
+    return order[np.argsort(when[order], kind="stable")]
+
+
+def splits_of(
+    cv: Any, X: Any, y: np.ndarray, classification: bool, repeats: int, seed: int
+) -> tuple[list[list[Split]], str, tuple[str, ...]]:
+    """One list of (train, test) a repeat, what to call them, and what had to be changed."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    if hasattr(cv, "split"):
+        splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(np.zeros(len(y)), y)]
+        return [splits], f"{type(cv).__name__} ({len(splits)} folds)", ()
+    if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
+        raise ValueError(f"cv is a number of folds, at least 2, or a splitter; got {cv!r}")
+    if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
+        raise ValueError(f"repeats is a whole number ≥ 1, got {repeats!r}")
+    k, notes = int(min(cv, len(y))), []
+    if classification:
+        labels, sizes = np.unique(y, return_counts=True)
+        if sizes.max() < k:
+            k = max(2, int(sizes.max()))
+            notes.append(f"{k} folds, because no class has {cv} rows")
+        elif sizes.min() < k:
+            few = int((sizes < k).sum())
+            notes.append(
+                f"{few} of {len(labels)} classes have fewer rows than there are folds, and are "
+                "missing from some of them"
+            )
+    made = []
+    for repeat in range(repeats):
+        folds = (StratifiedKFold if classification else KFold)(
+            k, shuffle=True, random_state=seed + repeat
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # said above, in our own words
+            made.append(list(folds.split(np.zeros(len(y)), y)))
+    name = f"{k}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
+    return made, name, tuple(notes)
+
+
+def within(split: Split, rows: np.ndarray, n: int) -> Split:
+    """A split cut down to some of the rows, as positions among those."""
+    place = np.full(n, -1)
+    place[rows] = np.arange(len(rows))
+    train, test = place[split[0]], place[split[1]]
+    return np.sort(train[train >= 0]), np.sort(test[test >= 0])

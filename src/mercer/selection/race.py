@@ -1,0 +1,261 @@
+"""Successive halving: all candidates on few rows, the better ones on more, the best on all.
+
+Every candidate of a stage sees the same rows and folds. With a time budget the number that goes on
+is what the measured times say will fit; without one it is fixed, and nothing depends on a clock.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer.gram.operator import Gram
+from mercer.kernels import Kernel
+from mercer.selection.folds import Split, within
+from mercer.selection.metrics import Metric
+from mercer.selection.trainers import Fold, Outcome, Trainer
+from mercer.solvers.examples import take
+
+#: Rows of the first stages; the last stage has all that were drawn.
+FIRST_ROWS, SECOND_ROWS = 600, 2_000
+#: Candidates that go on to a second and to the last stage where no budget says otherwise.
+KEEP = (10, 6)
+#: The part of a time budget that the first stage may take.
+FIRST_SHARE = 0.3
+
+
+@dataclass
+class Data:
+    """Prepared rows, coded targets, folds, and the order in which rows are drawn."""
+
+    X: Any
+    y: np.ndarray
+    classes: int
+    metric: Metric
+    splits: list[list[Split]]
+    order: np.ndarray
+    seed: int
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+
+@dataclass
+class Entry:
+    """One candidate and what is known of it; scores are those of the largest stage it was in."""
+
+    kernel: Kernel
+    trainer: Trainer
+    place: int
+    size: int = 0
+    unit: float = 1.0
+    gram_seconds: float = 0.0
+    scores: list[float] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    tests: list[np.ndarray] = field(default_factory=list)
+    failed: str = ""
+    folds: int = 0  # of the first repeat, complete at this size
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.scores)) if self.scores else -math.inf
+
+    @property
+    def seconds(self) -> float:
+        """A fold's fit and prediction, in the last stage."""
+        if not self.outcomes:
+            return math.nan
+        return float(np.mean([o.fit_seconds + o.predict_seconds for o in self.outcomes]))
+
+    def rank(self) -> tuple[float, ...]:
+        """Sorts the best first: more rows, more folds, higher mean; of equals the steadier one,
+        then the one that keeps fewer examples, then the earlier."""
+        spread, support = float(np.std(self.scores)), sum(o.n_support for o in self.outcomes)
+        return (-self.size, -self.folds, -round(self.mean, 12), round(spread, 12), support)
+
+
+class Clock:
+    """Time since the start, and what is left of a budget."""
+
+    def __init__(self, budget: float | None) -> None:
+        self.begin, self.budget = time.perf_counter(), budget
+
+    def spent(self) -> float:
+        return time.perf_counter() - self.begin
+
+    def left(self) -> float:
+        return math.inf if self.budget is None else self.budget - self.spent()
+
+
+class Race:
+    """Runs candidates through stages; `entries` holds them all, the stopped ones too."""
+
+    def __init__(
+        self,
+        data: Data,
+        clock: Clock,
+        final_rows: int,
+        overhead: float,
+        say: Callable[[str], None],
+    ) -> None:
+        self.data, self.clock, self.final_rows, self.overhead = data, clock, final_rows, overhead
+        self.say = say
+        self.entries: list[Entry] = []
+        self._matrix: tuple[Any, np.ndarray, float, float] | None = None
+        n = data.n
+        self.sizes = [s for s in (FIRST_ROWS, SECOND_ROWS) if n > 1.5 * s] + [n]
+        if len(self.sizes) == 2 and self.sizes[0] == SECOND_ROWS:
+            self.sizes = [n]
+
+    # --- one candidate ----------------------------------------------------------------------
+
+    def add(self, kernel: Kernel, trainer: Trainer) -> Entry:
+        for entry in self.entries:
+            if entry.kernel == kernel and entry.trainer is trainer:
+                return entry
+        entry = Entry(kernel, trainer, len(self.entries))
+        self.entries.append(entry)
+        return entry
+
+    def matrix(self, kernel: Kernel, size: int) -> tuple[np.ndarray, float, float]:
+        """K on the first `size` rows drawn, the mean of its diagonal, and the seconds it took."""
+        key = (kernel, size)
+        if self._matrix is None or self._matrix[0] != key:
+            self._matrix = None  # frees the old one first
+            begin = time.perf_counter()
+            K = Gram(kernel, take(self.data.X, self.rows(size))).dense()
+            if size > SECOND_ROWS and K.dtype == np.float64:
+                K = K.astype(np.float32)
+            if not np.isfinite(K).all():
+                raise ValueError("k is not finite on these rows")
+            unit = float(np.mean(np.diagonal(K), dtype=np.float64))
+            seconds = time.perf_counter() - begin
+            self._matrix = (key, K, unit if unit > 0 else 1.0, seconds)
+        return self._matrix[1:]
+
+    def rows(self, size: int) -> np.ndarray:
+        return np.sort(self.data.order[:size])
+
+    def run(self, entry: Entry, size: int, repeat: int = 0) -> None:
+        """All folds of one repeat at this size, as far as the time allows."""
+        if entry.failed:
+            return
+        try:
+            K, unit, seconds = self.matrix(entry.kernel, size)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            entry.failed = f"{type(error).__name__}: {error}"
+            return
+        if entry.size != size:
+            entry.size, entry.scores, entry.outcomes, entry.tests = size, [], [], []
+            entry.folds = 0
+        entry.unit, entry.gram_seconds = unit, seconds
+        rows = self.rows(size)
+        start = entry.outcomes[-1].pick if entry.outcomes else None
+        for number, split in enumerate(self.data.splits[repeat]):
+            if number and self.clock.left() < self.reserve(entry) + entry.seconds:
+                break
+            try:
+                outcome = self._fold(entry, K, unit, rows, split, number, start)
+            except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+                entry.failed = f"{type(error).__name__}: {error}"
+                return
+            start = outcome.pick
+            if repeat == 0:
+                entry.folds += 1
+
+    def _fold(
+        self,
+        entry: Entry,
+        K: np.ndarray,
+        unit: float,
+        rows: np.ndarray,
+        split: Split,
+        number: int,
+        start: int | None,
+    ) -> Outcome:
+        data = self.data
+        train, test = within(split, rows, data.n)
+        y = data.y[rows]
+        if data.classes and len(np.unique(y[train])) < 2:
+            raise ValueError("a training fold has a single class")
+
+        def examples() -> tuple[Any, Any]:
+            return take(data.X, rows[train]), take(data.X, rows[test])
+
+        fold = Fold(
+            K[np.ix_(train, train)],
+            K[np.ix_(test, train)],
+            y[train],
+            data.classes,
+            data.metric,
+            unit,
+            data.seed + number,
+            examples,
+        )
+        with warnings.catch_warnings():
+            # Conditions and iterations at the ends of a grid are no news to the reader.
+            warnings.simplefilter("ignore")
+            outcome = entry.trainer.fold(fold, start)
+        entry.scores.append(data.metric(y[test], outcome.predicted))
+        entry.outcomes.append(outcome)
+        entry.tests.append(rows[test])
+        return outcome
+
+    # --- times ------------------------------------------------------------------------------
+
+    def cost(self, entry: Entry, size: int) -> float:
+        """Seconds that all folds at this size will take, from what a smaller stage took."""
+        like = entry
+        if not entry.outcomes:
+            known = [e for e in self.entries if e.trainer is entry.trainer and e.outcomes]
+            if not known:
+                return 0.0
+            like = max(known, key=lambda e: (e.size, e.place))
+        growth = size / like.size
+        folds = len(self.data.splits[0])
+        return like.seconds * growth**entry.trainer.exponent * folds + (
+            like.gram_seconds * growth**2
+        )
+
+    def reserve(self, entry: Entry) -> float:
+        """Seconds to keep for the fit of this candidate on all rows."""
+        if self.clock.budget is None:
+            return 0.0
+        if not entry.outcomes:
+            return self.overhead
+        train = entry.size * (1 - 1 / len(self.data.splits[0]))
+        growth = self.final_rows / train
+        fit = float(np.mean([o.fit_seconds for o in entry.outcomes]))
+        # The choice on a grid is part of a fold's fit, and not of the last one.
+        share = 1.0 if len(entry.outcomes[0].tried) <= 1 else 0.6
+        exponent = entry.trainer.exponent if self.final_rows <= 20_000 else 1.5
+        return share * fit * growth**exponent + entry.gram_seconds * growth**2 + self.overhead
+
+    # --- stages -----------------------------------------------------------------------------
+
+    def stage(self, entries: Iterable[Entry], size: int, until: float, what: str) -> None:
+        """Run candidates, those with the same kernel together, until a time is left (in s)."""
+        groups: dict[Kernel, list[Entry]] = {}
+        for entry in entries:
+            groups.setdefault(entry.kernel, []).append(entry)
+        for group in groups.values():
+            for entry in group:
+                if self.clock.left() - self.cost(entry, size) < until and self._any(size):
+                    continue
+                self.say(f"{what}: {entry.trainer.learner}, {entry.kernel!r}")
+                self.run(entry, size)
+
+    def _any(self, size: int) -> bool:
+        """Whether some candidate has been through this stage."""
+        return any(e.size == size and e.outcomes for e in self.entries)
+
+    def best(self) -> list[Entry]:
+        """Those with scores, best first."""
+        return sorted((e for e in self.entries if e.scores and not e.failed), key=Entry.rank)

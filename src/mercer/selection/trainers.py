@@ -1,0 +1,435 @@
+"""Learners at work on one fold of a shared kernel matrix, their parameters chosen inside it.
+
+A trainer sees the training block of K, its targets, and the block of K between test and training
+rows; nothing about the test targets. Penalties of ridge regression are chosen by closed-form
+leave-one-out errors, all else on a quarter of the training rows held out once more.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer.gram.operator import Gram
+from mercer.kernels import Kernel, Precomputed
+from mercer.selection.metrics import Metric
+
+
+@dataclass
+class Fold:
+    """One fold: `unit` is the mean of k(x, x), by which penalties are measured; `spread` of y."""
+
+    train: np.ndarray
+    cross: np.ndarray
+    y: np.ndarray
+    classes: int  # 0 for regression
+    metric: Metric
+    unit: float
+    seed: int
+    examples: Callable[[], tuple[Any, Any]]
+    _inner: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def spread(self) -> float:
+        return float(np.std(self.y)) or 1.0
+
+    def inner(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions to fit on and positions to judge by, the same for every learner."""
+        if self._inner is None:
+            random = np.random.default_rng(self.seed)
+            order = random.permutation(len(self.y))
+            if self.classes:
+                order = order[np.argsort(self.y[order], kind="stable")]
+            else:
+                order = order[np.argsort(self.y[order], kind="stable")]
+            # Every fourth along the sorted targets: both parts see the same distribution.
+            held = np.zeros(len(order), dtype=bool)
+            held[order[random.integers(4) :: 4]] = True
+            if self.classes and len(np.unique(self.y[~held])) < 2:
+                held[:] = False
+                held[order[-1]] = True
+            self._inner = np.flatnonzero(~held), np.flatnonzero(held)
+        return self._inner
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Predictions for the test rows and what they took; `tried` maps places on the grid to how
+    good they were inside the training rows."""
+
+    predicted: np.ndarray
+    certainty: np.ndarray
+    n_support: int
+    fit_seconds: float
+    predict_seconds: float
+    pick: int
+    tried: dict[int, float] = field(default_factory=dict)
+
+
+class Trainer:
+    """A learner with a grid of parameters to choose from."""
+
+    learner: str
+    task: str
+    #: How the seconds of a fit grow with the rows, for the time budget.
+    exponent = 2.2
+    #: Whether it takes any kernel, or only those that are weights (k ≥ 0, decaying).
+    only_weights = False
+    needs_examples = False
+
+    @property
+    def name(self) -> str:
+        return self.learner
+
+    def fold(self, fold: Fold, start: int | None) -> Outcome:
+        """`start`: the place on the grid that was best for another fold, where known."""
+        raise NotImplementedError
+
+    def final(self, kernel: Kernel, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+        """The learner to fit on all rows, its parameters chosen from what all folds found."""
+        raise NotImplementedError
+
+
+# --- ridge ---------------------------------------------------------------------------------------
+
+
+class RidgeTrainer(Trainer):
+    """λ on a grid relative to the mean of k(x, x), by leave-one-out: downhill from a start."""
+
+    exponent = 2.9
+    grid = tuple(10.0 ** (e / 2) for e in range(-13, 5))
+    start = 9  # 10^-2
+
+    def __init__(self, task: str) -> None:
+        self.task = task
+        self.learner = "KernelRidgeClassifier" if task == "classification" else "KernelRidge"
+
+    def fold(self, fold: Fold, start: int | None) -> Outcome:
+        from mercer.solvers.ridge_exact import cholesky_path
+
+        begin = time.perf_counter()
+        gram = Gram(Precomputed(), fold.train)
+        targets = _indicators(fold.y, fold.classes)
+        tried: dict[int, float] = {}
+        models: dict[int, Any] = {}
+
+        def error(place: int) -> float:
+            alphas = np.array([self.grid[place] * fold.unit])
+            found = cholesky_path(gram, targets, alphas, None, True)
+            value = float(np.mean((found.loo[0] - targets) ** 2))
+            tried[place] = -value if math.isfinite(value) else -math.inf
+            models[place] = (found.coef[0], found.intercept[0])
+            return -tried[place]
+
+        best = descend(error, self.start if start is None else start, len(self.grid))
+        coef, intercept = models[best]
+        done = time.perf_counter()
+        scores = np.asarray(fold.cross @ coef.astype(fold.cross.dtype), dtype=float) + intercept
+        predicted, certainty = _decide(scores, fold.classes)
+        end = time.perf_counter()
+        return Outcome(
+            predicted, certainty, len(fold.y), done - begin, end - done, best, dict(tried)
+        )
+
+    def final(self, kernel: Kernel, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+        from mercer.learners import KernelRidge, KernelRidgeClassifier
+
+        picks = sorted({o.pick for o in outcomes})
+        places = range(max(0, picks[0] - 1), min(len(self.grid), picks[-1] + 2))
+        # All rows choose once more among what the folds chose, at the price of a few solutions.
+        if len(places) > 5:
+            middle = int(np.median([o.pick for o in outcomes]))
+            places = range(max(0, middle - 2), min(len(self.grid), middle + 3))
+        alphas = [self.grid[i] * unit for i in places]
+        cls = KernelRidgeClassifier if self.task == "classification" else KernelRidge
+        return cls(kernel, alphas=alphas, fit_intercept=True)
+
+
+def descend(loss: Callable[[int], float], start: int, size: int) -> int:
+    """The place of the least loss, downhill step by step from `start` (a valley is assumed)."""
+    known: dict[int, float] = {}
+
+    def at(i: int) -> float:
+        if i not in known:
+            known[i] = loss(i)
+        return known[i]
+
+    place = min(max(start, 0), size - 1)
+    while True:
+        near = [i for i in (place + 1, place - 1) if 0 <= i < size]
+        if at(place) == math.inf and near:
+            # Nothing could be solved here: towards larger penalties.
+            if place + 1 >= size:
+                return place
+            place += 1
+            continue
+        better = [i for i in near if at(i) < at(place)]
+        if not better:
+            return place
+        place = min(better, key=at)
+
+
+def _indicators(y: np.ndarray, classes: int) -> np.ndarray:
+    """Targets of least squares: numbers, ±1, or one column of ±1 a class."""
+    if not classes:
+        return y[:, None].astype(np.float64)
+    if classes == 2:
+        return np.where(y == 1, 1.0, -1.0)[:, None]
+    return np.where(y[:, None] == np.arange(classes), 1.0, -1.0)
+
+
+def _decide(scores: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Class (or number) and how sure it is: the gap between the two highest scores."""
+    if not classes:
+        values = scores.reshape(len(scores))
+        return values, np.full(len(values), np.nan)
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        scores = scores.reshape(len(scores))
+        return (scores > 0).astype(int), np.abs(scores)
+    top = np.partition(scores, -2, axis=1)
+    return scores.argmax(axis=1), top[:, -1] - top[:, -2]
+
+
+# --- learners with a grid and an inner split -----------------------------------------------------
+
+
+class GridTrainer(Trainer):
+    """Places on a grid in order; those after a clear fall are not tried."""
+
+    #: Places after the best one that may be worse before the climb ends.
+    patience = 2
+
+    def __init__(self, size: int, start: int = 0) -> None:
+        self.size, self.start = size, start
+
+    def make(self, kernel: Any, place: int, unit: float, spread: float) -> Any:
+        """The learner at a place on the grid."""
+        raise NotImplementedError
+
+    def judge(self, model: Any, cross: np.ndarray, y: np.ndarray, fold: Fold) -> float:
+        return fold.metric(y, model.predict(cross))
+
+    def again(self, model: Any, place: int, unit: float, spread: float) -> Any:
+        """The learner for the next place, which may start from the last solution."""
+        return self.make("precomputed", place, unit, spread)
+
+    def fold(self, fold: Fold, start: int | None) -> Outcome:
+        begin = time.perf_counter()
+        tried: dict[int, float] = {}
+        pick = self.start
+        if self.size > 1:
+            fit, judge = fold.inner()
+            block = np.ascontiguousarray(fold.train[np.ix_(fit, fit)])
+            cross = fold.train[np.ix_(judge, fit)]
+            model: Any = None
+            worse = 0
+            for place in range(self.size):
+                if model is None:
+                    model = self.make("precomputed", place, fold.unit, fold.spread)
+                else:
+                    model = self.again(model, place, fold.unit, fold.spread)
+                model.fit(block, fold.y[fit])
+                before = max(tried.values(), default=-math.inf)
+                tried[place] = self.judge(model, cross, fold.y[judge], fold)
+                worse = worse + 1 if tried[place] < before else 0
+                if worse >= self.patience:
+                    break
+            pick = smoothed_best(tried)
+        model = self.make("precomputed", pick, fold.unit, fold.spread)
+        model.fit(fold.train, fold.y)
+        done = time.perf_counter()
+        predicted, certainty = predictions(model, fold.cross, fold.classes)
+        end = time.perf_counter()
+        support = support_of(model, len(fold.y))
+        return Outcome(predicted, certainty, support, done - begin, end - done, pick, tried)
+
+    def final(self, kernel: Kernel, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+        pooled: dict[int, list[float]] = {}
+        for outcome in outcomes:
+            worst = min(outcome.tried.values(), default=0.0)
+            for place in range(self.size):
+                pooled.setdefault(place, []).append(outcome.tried.get(place, worst))
+        means = {place: float(np.mean(values)) for place, values in pooled.items()}
+        pick = smoothed_best(means) if self.size > 1 else self.start
+        spread = float(np.std(y)) if self.task == "regression" else 1.0
+        return self.make(kernel, pick, unit, spread or 1.0)
+
+
+def smoothed_best(tried: dict[int, float]) -> int:
+    """The best place when each score is averaged with its neighbours'; of equals the first.
+
+    One held-out quarter is a noisy judge; a parameter whose neighbours do well is a safer choice.
+    """
+    best, value = -1, -math.inf
+    for place in sorted(tried):
+        near = [tried[i] for i in (place - 1, place + 1) if i in tried]
+        score = (2 * tried[place] + sum(near)) / (2 + len(near))
+        if score > value + 1e-12:
+            best, value = place, score
+    return best
+
+
+def predictions(model: Any, cross: Any, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    predicted = np.asarray(model.predict(cross))
+    certainty = np.full(len(predicted), np.nan)
+    if classes and hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(cross))
+        certainty = _decide(scores, classes)[1]
+    return predicted, certainty
+
+
+def support_of(model: Any, n: int) -> int:
+    support = getattr(model, "support_", None)
+    if support is not None:
+        return len(support)
+    coef = getattr(getattr(model, "expansion_", None), "coef", None)
+    if coef is None:
+        return n
+    return int(np.any(np.asarray(coef).reshape(len(coef), -1) != 0, axis=1).sum())
+
+
+class SVCTrainer(GridTrainer):
+    """C on a grid relative to 1 / mean k(x, x), each solution the start of the next."""
+
+    learner, task = "KernelSVC", "classification"
+    grid = (0.1, 0.4, 1.5, 6.0, 25.0, 100.0)
+
+    def __init__(self) -> None:
+        super().__init__(len(self.grid))
+
+    def make(self, kernel: Any, place: int, unit: float, spread: float) -> Any:
+        from mercer.learners import KernelSVC
+
+        return KernelSVC(kernel, C=self.grid[place] / unit)
+
+    def again(self, model: Any, place: int, unit: float, spread: float) -> Any:
+        return model.set_params(C=self.grid[place] / unit, warm_start=True)
+
+
+class SVRTrainer(GridTrainer):
+    """C and ε in units of the spread of the targets."""
+
+    learner, task = "KernelSVR", "regression"
+    grid = tuple((c, e) for e in (0.1, 0.02) for c in (1.0, 5.0, 25.0, 125.0))
+    patience = 8
+
+    def __init__(self) -> None:
+        super().__init__(len(self.grid))
+
+    def make(self, kernel: Any, place: int, unit: float, spread: float) -> Any:
+        from mercer.learners import KernelSVR
+
+        C, epsilon = self.grid[place]
+        return KernelSVR(kernel, C=C * spread / unit, epsilon=epsilon * spread, tol=1e-3 * spread)
+
+
+class LogisticTrainer(GridTrainer):
+    learner, task = "KernelLogisticRegression", "classification"
+    grid = (1.0, 0.1, 0.01, 0.001)
+    patience = 1
+    exponent = 2.6
+
+    def __init__(self) -> None:
+        super().__init__(len(self.grid))
+
+    def make(self, kernel: Any, place: int, unit: float, spread: float) -> Any:
+        from mercer.learners import KernelLogisticRegression
+
+        return KernelLogisticRegression(kernel, alpha=self.grid[place] * unit, random_state=0)
+
+    def judge(self, model: Any, cross: np.ndarray, y: np.ndarray, fold: Fold) -> float:
+        """The mean logarithm of the probability of the truth, which ties less than a share."""
+        place = np.searchsorted(model.classes_, y)
+        known = place < len(model.classes_)
+        known[known] = model.classes_[place[known]] == y[known]
+        log = model.predict_log_proba(cross)
+        picked = log[np.arange(len(y)), np.where(known, place, 0)]
+        return float(np.mean(np.where(known, np.maximum(picked, -20.0), -20.0)))
+
+
+class PerceptronTrainer(GridTrainer):
+    learner, task = "KernelPerceptron", "classification"
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def make(self, kernel: Any, place: int, unit: float, spread: float) -> Any:
+        from mercer.learners import KernelPerceptron
+
+        return KernelPerceptron(kernel, epochs=10, averaging="average", random_state=0)
+
+
+class NeighboursTrainer(GridTrainer):
+    grid = (1, 3, 5, 9, 17, 33)
+    exponent = 2.0
+
+    def __init__(self, task: str) -> None:
+        super().__init__(len(self.grid))
+        self.task = task
+        kind = "Classifier" if task == "classification" else "Regressor"
+        self.learner = f"KernelNeighbors{kind}"
+
+    def make(self, kernel: Any, place: int, unit: float, spread: float) -> Any:
+        import mercer.learners as learners
+
+        return getattr(learners, self.learner)(kernel, n_neighbors=self.grid[place])
+
+    def fold(self, fold: Fold, start: int | None) -> Outcome:
+        # As many neighbours as the inner fit has rows, at most.
+        most = len(fold.inner()[0])
+        self.size = max(1, sum(k <= most for k in self.grid))
+        return super().fold(fold, start)
+
+
+class SmootherTrainer(Trainer):
+    """Its bandwidth is chosen by leave-one-out from the examples themselves."""
+
+    needs_examples = True
+    only_weights = True
+    exponent = 2.0
+
+    def __init__(self, task: str) -> None:
+        self.task = task
+        kind = "Classifier" if task == "classification" else "Regressor"
+        self.learner = f"NadarayaWatson{kind}"
+
+    def _make(self, kernel: Any) -> Any:
+        import mercer.learners as learners
+
+        return getattr(learners, self.learner)(kernel, bandwidth="loo")
+
+    def fold(self, fold: Fold, start: int | None) -> Outcome:
+        begin = time.perf_counter()
+        X, test = fold.examples()
+        model = self._make("gaussian(1)").fit(X, fold.y)
+        done = time.perf_counter()
+        predicted, certainty = predictions(model, test, fold.classes)
+        end = time.perf_counter()
+        return Outcome(predicted, certainty, len(fold.y), done - begin, end - done, 0)
+
+    def final(self, kernel: Kernel, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+        return self._make(kernel)
+
+
+def trainers_for(task: str) -> dict[str, Trainer]:
+    """Every learner of a task, by a short name; the first ones are the cheapest good judges."""
+    if task == "classification":
+        return {
+            "ridge": RidgeTrainer(task),
+            "svm": SVCTrainer(),
+            "logistic": LogisticTrainer(),
+            "perceptron": PerceptronTrainer(),
+            "neighbours": NeighboursTrainer(task),
+            "smoother": SmootherTrainer(task),
+        }
+    return {
+        "ridge": RidgeTrainer(task),
+        "svm": SVRTrainer(),
+        "neighbours": NeighboursTrainer(task),
+        "smoother": SmootherTrainer(task),
+    }

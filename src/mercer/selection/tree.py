@@ -1,0 +1,82 @@
+"""The path of a kernel search: what was tried, from what it grew, and why it was kept or not."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SearchNode:
+    """One candidate of the search; `parent` is the place in the tree of what it grew from."""
+
+    expression: str
+    score: float
+    parent: int | None
+    accepted: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class SearchTree:
+    """All candidates in the order they were tried; `best` is the place of the one that was kept."""
+
+    nodes: tuple[SearchNode, ...]
+    best: int
+    criterion: str
+
+    @property
+    def path(self) -> tuple[SearchNode, ...]:
+        """From the first kernel kept to the last."""
+        place: int | None = self.best
+        found = []
+        while place is not None:
+            found.append(self.nodes[place])
+            place = self.nodes[place].parent
+        return tuple(reversed(found))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "criterion": self.criterion,
+            "best": self.best,
+            "nodes": [vars(node) for node in self.nodes],
+        }
+
+    def __rich__(self, most: int = 4) -> Any:
+        """The tree: of what was turned down, the best `most` at each place."""
+        from rich.text import Text
+        from rich.tree import Tree
+
+        root = Tree(Text(f"kernel search by {self.criterion}"))
+        self._grow(root, None, most)
+        return root
+
+    def _grow(self, branch: Any, parent: int | None, most: int) -> None:
+        from rich.text import Text
+
+        mine = [i for i, node in enumerate(self.nodes) if node.parent == parent]
+        mine.sort(key=lambda i: (-self.nodes[i].accepted, -self.nodes[i].score, i))
+        shown = 0
+        for i in mine:
+            node = self.nodes[i]
+            shown += not node.accepted
+            if not node.accepted and shown > most:
+                continue
+            mark = "✓" if node.accepted else "·"
+            text = Text(f"{mark} {node.expression}  {node.score:.4g}  ({node.why})")
+            text.stylize("bold" if node.accepted else "dim")
+            child = branch.add(text)
+            self._grow(child, i, most)
+        if shown > most:
+            branch.add(Text(f"· and {shown - most} more", style="dim"))
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        stream = io.StringIO()
+        Console(file=stream, width=80, color_system=None, highlight=False).print(self.__rich__())
+        return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+
+__all__ = ["SearchNode", "SearchTree"]
