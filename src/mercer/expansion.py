@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.device import make_gram
-from mercer.gram.operator import Gram
+from mercer.gram.device import beside, host, make_gram
 from mercer.gram.rows import count
 from mercer.kernels import Kernel, Precomputed, as_kernel
 
@@ -32,7 +31,7 @@ class KernelExpansion:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        coef = np.asarray(self.coef)
+        coef = np.asarray(host(self.coef))
         if coef.dtype.kind not in "fiu" or coef.ndim not in (1, 2):
             raise ValueError(f"coef must be real, 1-D or 2-D; got {coef.dtype} {coef.shape}")
         coef = coef.astype(np.float64) if coef.dtype.kind != "f" else coef
@@ -40,7 +39,7 @@ class KernelExpansion:
             raise ValueError(f"{count(self.points)} points need as many coef, got {len(coef)}")
         if not np.isfinite(coef).all():
             raise ValueError("coef has NaN or infinite entries")
-        intercept = np.asarray(self.intercept, dtype=np.float64)
+        intercept = np.asarray(host(self.intercept), dtype=np.float64)
         if intercept.ndim > 1 or (intercept.ndim == 1 and intercept.shape != coef.shape[1:]):
             raise ValueError(
                 f"one intercept an output is needed ({coef.shape[1:]}), got {intercept.shape}"
@@ -52,7 +51,7 @@ class KernelExpansion:
         """f(x) for every row of X."""
         if not len(self.coef):
             shape = (count(X), *self.coef.shape[1:])
-            return np.zeros(shape, dtype=self.coef.dtype) + self.intercept
+            return beside(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
         values = make_gram(self.kernel, X, self.points) @ self.coef
         if isinstance(values, np.ndarray):
             return values + np.asarray(self.intercept, dtype=values.dtype)
@@ -73,7 +72,7 @@ class KernelExpansion:
             return np.zeros(self.coef.shape[1:])[()]
         if isinstance(self.kernel, Precomputed):
             raise TypeError("‖w‖² needs K between the points; a precomputed kernel keeps no points")
-        image = Gram(self.kernel, self.points) @ self.coef
+        image = host(make_gram(self.kernel, self.points) @ self.coef)
         return np.einsum("i...,i...->...", self.coef, image)[()]
 
     def margins(self, X: Any, y: Any) -> np.ndarray:
@@ -86,18 +85,18 @@ class KernelExpansion:
         norm = float(np.sqrt(max(float(self.squared_norm), 0.0)))
         if norm == 0:
             raise ValueError("margins need w ≠ 0: the expansion is the zero function")
-        return y * self(X) / norm
+        return y * host(self(X)) / norm
 
     def primal(self) -> np.ndarray:
         """w = Σᵢ αᵢ φ(xᵢ), where φ is finite."""
-        phi = self.kernel.features(self.points)
+        phi = self.kernel.features(host(self.points))
         return phi.T @ self.coef
 
     def contributions(self, x: Any) -> np.ndarray:
         """αᵢ k(xᵢ, x) for each point: what one prediction is made of (b comes on top)."""
         if count(x) != 1:
             raise ValueError(f"contributions explain one example, got {count(x)}")
-        values = Gram(self.kernel, x, self.points).dense()[0]
+        values = host(make_gram(self.kernel, x, self.points).dense())[0]
         return self.coef * (values if self.coef.ndim == 1 else values[:, None])
 
     def __len__(self) -> int:

@@ -19,14 +19,16 @@ import math
 import os
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from mercer._config import get_config, show_bytes
 from mercer.expansion import KernelExpansion
 from mercer.formula.nodes import Formula
+from mercer.gram.device import host, is_tensor
 from mercer.kernels.core import Kernel
 
 FORMAT = "mercer"
@@ -45,6 +47,7 @@ _OWN = (
     "mercer.solvers",
 )
 _OTHERS = {
+    "mercer.data.schema": {"Schema"},
     "mercer.expansion": {"KernelExpansion"},
     "mercer.formula.nodes": {"Input"},
     "sklearn.pipeline": {"Pipeline", "FeatureUnion"},
@@ -106,13 +109,22 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode()
     if len(text) > MAX_HEADER:
         raise StoreError(f"the description of the model needs {show_bytes(len(text))} of text")
-    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+
+    def write(stream: Any) -> None:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("header.json", text)
+            for i, blob in enumerate(blobs):
+                archive.writestr(f"a{i}.npy", blob)
+
+    write_atomically(path, write)
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
+    """The file at `path` is what `write` has written, all of it, or what it was before."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:
-            with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-                archive.writestr("header.json", text)
-                for i, blob in enumerate(blobs):
-                    archive.writestr(f"a{i}.npy", blob)
+            write(stream)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
@@ -150,6 +162,8 @@ class _Writer:
             return value if math.isfinite(value) else {"float": repr(value)}
         if isinstance(value, np.generic):
             return self._scalar(value)
+        if is_tensor(value):  # a model fitted on a GPU can be read where there is none
+            return self._array(host(value), where, depth)
         if isinstance(value, np.ndarray):
             return self._array(value, where, depth)
         for kind in (list, tuple, set, frozenset):
@@ -157,6 +171,8 @@ class _Writer:
                 items = sorted(value, key=repr) if kind in (set, frozenset) else value
                 parts = [self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(items)]
                 return parts if kind is list else {kind.__name__: parts}
+        if isinstance(value, np.dtype):
+            return {"dtype": value.str}
         if isinstance(value, slice):
             return {"slice": [value.start, value.stop, value.step]}
         if isinstance(value, (bytes, bytearray)):
@@ -427,6 +443,7 @@ _DECODERS: dict[str, Any] = {
     "set": lambda r, n, d: {r.decode(v, d) for v in n["set"]},
     "frozenset": lambda r, n, d: frozenset(r.decode(v, d) for v in n["frozenset"]),
     "slice": lambda r, n, d: slice(*n["slice"]),
+    "dtype": lambda r, n, d: np.dtype(str(n["dtype"])),
     "bytes": lambda r, n, d: r.arrays[_position(n["bytes"])].tobytes(),
     "array": _Reader._array,
     "scalar": _Reader._scalar,

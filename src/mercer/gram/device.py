@@ -1,11 +1,8 @@
-"""Which engine: the input picks it, or ``config(device=…)`` does.
-
-Kernels, lazy Grams and expansions come through here. Solvers walk K on the CPU: they make their
-`Gram` themselves.
-"""
+"""Which engine: the input picks it, or ``config(device=…)`` does."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -17,25 +14,68 @@ _told: set[str] = set()
 
 def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
     """K on the engine this data belongs to."""
-    if on_device(kernel, X):
+    if on_device(kernel, X, Z):
+        from mercer.gram.streamed import StreamedGram, too_large
         from mercer.gram.torch_engine import DeviceGram
 
-        return DeviceGram(kernel, X, Z)
-    return Gram(kernel, X, Z)
+        return (StreamedGram if too_large(X, Z) else DeviceGram)(kernel, X, Z)
+    return Gram(kernel, host(X), host(Z))
 
 
-def on_device(kernel: Any, X: Any) -> bool:
+def solver_gram(kernel: Any, X: Any) -> Gram:
+    """K(X, X) for a solver: where its data belongs, and with results on the host either way."""
+    gram = make_gram(kernel, X)
+    return gram.facing_host() if gram.on_device else gram  # type: ignore[attr-defined]
+
+
+def is_tensor(X: Any) -> bool:
+    """Whether X is a PyTorch tensor; PyTorch is not imported to find out."""
+    return type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "is_cuda")
+
+
+def host(X: Any) -> Any:
+    """X as a NumPy array where it is a tensor; anything else as it is."""
+    return X.detach().cpu().numpy() if is_tensor(X) else X
+
+
+def beside(values: Any, X: Any) -> Any:
+    """An array as a tensor on the GPU of X, where X is there; as it is otherwise."""
+    if not on_gpu(X) or is_tensor(values):
+        return values
+    import torch
+
+    return torch.as_tensor(values, device=X.device)
+
+
+def on_gpu(X: Any) -> bool:
+    """A CUDA tensor. Under Triton's interpreter, which is for tests, any tensor counts as one."""
+    return is_tensor(X) and bool(X.is_cuda or os.environ.get("TRITON_INTERPRET") == "1")
+
+
+def keeps_tensor(kernel: Any, X: Any) -> bool:
+    """Whether a learner works on X where it is: a tensor on a GPU, and a kernel that runs there."""
+    return on_gpu(X) and _has_device_form(kernel)
+
+
+def on_device(kernel: Any, X: Any, Z: Any = None) -> bool:
     """Whether this Gram belongs on a GPU: a CUDA tensor, or arrays under config(device="cuda")."""
-    tensor = type(X).__module__.partition(".")[0] == "torch"
-    if not (tensor and X.is_cuda) and (tensor or get_config().device == "cpu"):
+    given = on_gpu(X) or on_gpu(Z)
+    if not given and (is_tensor(X) or get_config().device == "cpu"):
         return False
+    if not _has_device_form(kernel):
+        return False
+    if not given:
+        require_cuda()
+    return True
+
+
+def _has_device_form(kernel: Any) -> bool:
     if getattr(kernel, "is_opaque", False):
         _tell_once(
             f"{type(kernel).__name__} holds an opaque kernel, which has no GPU form: it is "
             "computed on the CPU"
         )
         return False
-    require_cuda()
     return True
 
 

@@ -33,6 +33,8 @@ class Gram:
     array([1.6065, 1.6065])
     """
 
+    #: Whether the rows live on a GPU.
+    on_device = False
     #: The function k(x, z) may depend on the order of its arguments here.
     _swapped = False
 

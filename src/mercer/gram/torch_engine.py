@@ -7,6 +7,7 @@ the few operations Triton lacks, run as PyTorch products and element-wise functi
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from mercer._config import get_config, show_bytes
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, dependence, statistics
 from mercer.gram.accuracy import Method, sensitivity
+from mercer.gram.device import host
 from mercer.gram.operator import Gram, positions_of
 from mercer.gram.program import compile_program
 from mercer.gram.rows import numeric_inputs, row_weights
@@ -51,7 +53,7 @@ class DeviceSide:
             len(range(*index.indices(self.n))) if isinstance(index, slice) else len(index),
             {key: m[index] for key, m in self.matrices.items()},
             self.centers,
-            None,
+            self.raw[index],
             tuple(v[index] for v in self.values),
         )
 
@@ -67,6 +69,7 @@ class DeviceSide:
 class DeviceGram(Gram):
     """`Gram` whose rows live on a GPU."""
 
+    on_device = True
     _x: DeviceSide  # type: ignore[assignment]
     _z: DeviceSide  # type: ignore[assignment]
 
@@ -75,8 +78,12 @@ class DeviceGram(Gram):
         self.formula = simplify(kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel)
         self.precision = get_config().precision
         self._as_tensor = isinstance(X, torch.Tensor)
-        x = to_device(X, "X")
-        z = None if Z is None else to_device(Z, "Z", x)
+        if isinstance(Z, torch.Tensor) and not self._as_tensor:  # rows go where the points are
+            z = to_device(Z, "Z")
+            x = to_device(X, "X", z)
+        else:
+            x = to_device(X, "X")
+            z = None if Z is None else to_device(Z, "Z", x)
         if z is not None and (z.device != x.device or z.dtype != x.dtype):
             raise ValueError(
                 f"X is {x.dtype} on {x.device} and Z is {z.dtype} on {z.device}: they must agree"
@@ -173,7 +180,7 @@ class DeviceGram(Gram):
         columns = V.reshape(len(V), -1)
         result = self._product(columns)
         result = result[:, 0] if V.ndim == 1 else result
-        return result if isinstance(given, torch.Tensor) or self._as_tensor else _host(result)
+        return result if isinstance(given, torch.Tensor) or self._as_tensor else host(result)
 
     def _product(self, V: torch.Tensor) -> torch.Tensor:
         diagonal = self._diagonal_tensor() if self._square else None
@@ -203,7 +210,7 @@ class DeviceGram(Gram):
         values = self._dense_tensor(rows, columns)
         if out is None:
             return self._give(values)
-        out[...] = values if isinstance(out, torch.Tensor) else _host(values)
+        out[...] = values if isinstance(out, torch.Tensor) else host(values)
         return out
 
     def argkmax(self, k: int, chunk: int = 1 << 28) -> tuple[Any, Any]:
@@ -233,11 +240,28 @@ class DeviceGram(Gram):
 
     # --- views ---------------------------------------------------------------------------------
 
+    def facing_host(self) -> DeviceGram:
+        """The same matrix, whose products and blocks come back as NumPy arrays."""
+        gram = copy.copy(self)
+        gram._as_tensor = False
+        return gram
+
+    def in_double(self, positions: Any = None) -> torch.Tensor:
+        """K of the same rows, or of some of them, in double precision."""
+        rows = self._x.raw
+        if positions is not None:
+            rows = rows[torch.as_tensor(np.asarray(positions), device=rows.device)]
+        return DeviceGram(self.kernel, rows.double())._dense_tensor(
+            slice(0, len(rows)), slice(0, len(rows))
+        )
+
     @property
     def T(self) -> Gram:
         if self._square:
             return self
-        return DeviceGram(self.kernel, self._outside(self._z.raw), self._outside(self._x.raw))
+        gram = DeviceGram(self.kernel, self._z.raw, self._x.raw)
+        gram._as_tensor = self._as_tensor
+        return gram
 
     def take(self, rows: Any = None, columns: Any = None) -> Gram:
         x = self._x if rows is None else self._x.take(positions_of(rows, self.shape[0], "row"))
@@ -280,21 +304,21 @@ class DeviceGram(Gram):
         return result
 
     def _limit(self) -> int:
-        settings = get_config()
-        if self._x.device.type != "cuda":
-            return settings.memory_bytes
-        free = torch.cuda.mem_get_info(self._x.device)[0]
-        return min(settings.memory or int(0.9 * free), int(0.95 * free))
+        return device_limit(self._x.device)
 
     def _give(self, tensor: torch.Tensor) -> Any:
-        return tensor if self._as_tensor else _host(tensor)
-
-    def _outside(self, tensor: torch.Tensor) -> Any:
-        return tensor if self._as_tensor else _host(tensor)
+        return tensor if self._as_tensor else host(tensor)
 
 
-def _host(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.cpu().numpy()
+def device_limit(device: torch.device) -> int:
+    """Bytes that may be taken on a device: the limit that was set, or what is free there."""
+    settings = get_config()
+    if device.type != "cuda":
+        return settings.memory_bytes
+    free = torch.cuda.mem_get_info(device)[0]
+    # What PyTorch holds in reserve is free for it, too.
+    free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return min(settings.memory or int(0.9 * free), int(0.95 * free))
 
 
 def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Tensor:

@@ -22,8 +22,10 @@ from sklearn.utils.validation import (
 
 from mercer._params import KernelParams
 from mercer.formula.inputs import is_sparse
+from mercer.gram.device import host, is_tensor, keeps_tensor
 from mercer.gram.rows import count
 from mercer.kernels import Kernel, On, Precomputed, as_kernel
+from mercer.learners._device import checked_tensor
 from mercer.solvers.examples import joined, take
 
 #: `fit(X, None)` is an error for a supervised learner; `_start(X)` is for the others.
@@ -62,6 +64,9 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
 
     def _examples(self, X: Any, *, reset: bool) -> Any:
         """The examples as the kernel takes them; with `reset`, their width becomes the norm."""
+        if keeps_tensor(self.kernel_, X):
+            return checked_tensor(self, X, reset=reset)
+        X = host(X)
         if not goes_as_it_is(self.kernel_, X):
             return validate_data(
                 self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
@@ -128,13 +133,14 @@ def targets(X: Any, y: Any, who: str, *, labels: bool = False, multi_output: boo
     """One target an example: numbers, or with `labels` classes of any type."""
     if y is None:
         raise ValueError(f"requires y to be passed, but the target y is None: {who} is supervised")
+    y = host(y)
     if labels:
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y", estimator_name=who)
         check_classification_targets(y)
     else:
         y = _check_y(y, multi_output=multi_output, y_numeric=True)
-    check_consistent_length(X, y)
+    check_consistent_length(np.empty((count(X), 0)) if is_tensor(X) else X, y)
     return y
 
 

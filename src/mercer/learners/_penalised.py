@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
+from mercer.gram.device import host
 from mercer.gram.rows import count
 from mercer.kernels import Kernel, Precomputed
 from mercer.learners._common import classes_of, encode
@@ -35,7 +36,7 @@ def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
     """One weight ≥ 0 an example, not all zero (scikit-learn checks that); None where all are 1."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, np.empty((count(X), 1)), dtype=np.float64)
+    weights = _check_sample_weight(host(sample_weight), np.empty((count(X), 1)), dtype=np.float64)
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative")
     return None if (weights == 1).all() else weights

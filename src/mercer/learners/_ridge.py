@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from mercer.gram.device import host
 from mercer.gram.operator import Gram
 from mercer.kernels import Kernel
 from mercer.solvers import cg, nystrom, primal, ridge_exact
-from mercer.solvers.memory import Size, check_fits, fits
+from mercer.solvers.memory import Size, check_fits, fits, limit_of
 from mercer.solvers.normal import FeaturePanels
 
 SOLVERS = ("auto", "cholesky", "eigh", "primal", "cg", "nystrom")
 #: Beyond so many rows an exact solution takes minutes: "auto" goes on with centres.
 EXACT_ROWS = 20_000
+EXACT_ROWS_DEVICE = 80_000
 #: From so many penalties on, one eigendecomposition is cheaper than Cholesky for each.
 MANY = 12
 
@@ -69,14 +71,18 @@ class Options:
 
 def choose(task: Task, options: Options) -> str:
     """primal where M < N; exact where it fits and does not take minutes; centres otherwise."""
-    n = len(task.targets)
-    if task.features is not None and task.features < n and fits("primal", task.size()):
+    n, limit = len(task.targets), limit_of(task.gram)
+    if task.gram.on_device:
+        # A device is for products and factorisations: features are made on the host.
+        exact = n <= EXACT_ROWS_DEVICE and fits("cholesky", task.size(), limit)
+        return "cholesky" if exact else "nystrom"
+    if task.features is not None and task.features < n and fits("primal", task.size(), limit):
         return "primal"
     if n <= EXACT_ROWS:
         count = len(np.unique(task.alphas))
-        if count > MANY and fits("eigh", task.size()):
+        if count > MANY and fits("eigh", task.size(), limit):
             return "eigh"
-        if fits("cholesky", task.size()):
+        if fits("cholesky", task.size(), limit):
             return "cholesky"
     return "nystrom"
 
@@ -97,12 +103,15 @@ def solve(task: Task, solver: str, options: Options) -> Found:
     centers = options.n_centers
     if name == "nystrom" and centers is None:
         centers = nystrom.default_count(len(task.targets))
+    limit = limit_of(task.gram)
     others = ("nystrom",) if task.path else ("cg", "nystrom")
     if task.features is not None and name != "primal":
         others = ("primal", *others)
     size = task.size(centers) if name == "nystrom" else task.size()
     alternatives = Size(size.n, size.targets, min(size.columns, 1000), size.itemsize)
-    check_fits(name, size, tuple(o for o in others if o == "cg" or fits(o, alternatives)))
+    check_fits(
+        name, size, tuple(o for o in others if o == "cg" or fits(o, alternatives, limit)), limit
+    )
     return _RUN[name](task, options)
 
 
@@ -117,7 +126,7 @@ def _exact(task: Task, options: Options, name: str) -> Found:
 
 
 def _primal(task: Task, options: Options) -> Found:
-    panels = FeaturePanels(task.kernel, task.X, len(task.targets))
+    panels = FeaturePanels(task.kernel, host(task.X), len(task.targets))
     arguments = (panels, task.targets, task.alphas, task.weights, task.intercept)
     if not task.path:
         solution = primal.ridge(*arguments)
@@ -149,12 +158,28 @@ def _cg(task: Task, options: Options) -> Found:
 
 def _nystrom(task: Task, options: Options) -> Found:
     centers = nystrom.draw_centers(task.gram, options.n_centers, options.random)
+    if task.gram.on_device:
+        return _nystrom_there(task, options, centers)
     arguments = (centers, task.targets, task.alphas, task.weights, task.intercept)
     if task.path:
         path = nystrom.ridge_path(*arguments)
         return Found(path.coef[0], path.intercept[0], "nystrom", path, centers.positions)
     solution = nystrom.ridge(*arguments)
     return Found(solution.coef, solution.intercept, "nystrom", centers=centers.positions)
+
+
+def _nystrom_there(task: Task, options: Options, centers: nystrom.Centers) -> Found:
+    from mercer.solvers.device.nystrom import ridge, ridge_path
+
+    penalty = task.gram.in_double(centers.positions)  # type: ignore[attr-defined]
+    problem = (centers.panels, penalty, task.targets, task.alphas, task.weights, task.intercept)
+    if task.path:
+        path = ridge_path(*problem)
+        return Found(path.coef[0], path.intercept[0], "nystrom", path, centers.positions)
+    solution, steps = ridge(*problem, tol=options.tol, max_iter=options.max_iter)
+    return Found(
+        solution.coef, solution.intercept, "nystrom", centers=centers.positions, n_iter=steps
+    )
 
 
 _RUN = {

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer._config import get_config
+from mercer.gram.device import host
 from mercer.gram.operator import Gram
 from mercer.gram.rows import count
 from mercer.kernels import Precomputed
@@ -60,7 +61,7 @@ class Posteriors:
         model = self.model
         if model._primal is not None:
             return model.kernel_.features(X)
-        return Gram(model.kernel_, X, model.expansion_.points).dense()
+        return Gram(model.kernel_, X, host(model.expansion_.points)).dense()
 
     def _make(self, alpha: float) -> Posterior:
         model = self.model
@@ -68,9 +69,9 @@ class Posteriors:
         intercept, weights = bool(model.fit_intercept), model._weights
         none = np.zeros((n, 0))
         if model.solver_ == "primal":
-            panels = FeaturePanels(model.kernel_, model.X_fit_, n)
+            panels = FeaturePanels(model.kernel_, host(model.X_fit_), n)
             return Primal(normal_equations(panels, none, weights), alpha, intercept)
-        gram = Gram(model.kernel_, model.X_fit_)
+        gram = Gram(model.kernel_, host(model.X_fit_))
         if model.solver_ == "nystrom":
             columns = GramPanels(gram.take(columns=model.centers_))
             penalty = center_matrix(gram, model.centers_)

@@ -6,14 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import KernelExpansion
+from mercer.gram.device import is_tensor, solver_gram
 from mercer.gram.operator import Gram
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, take
+from mercer.learners._device import ClassifierMixin, as_scores, labels_at, places_of
 from mercer.learners._penalised import (
     check_width,
     labelled,
@@ -128,7 +129,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         tol = positive("tol", self.tol, "it is how near to the minimum to go")
         X, y = self._start(X, y, labels=True)
         loss = self._loss(X, y, sample_weight)
-        gram = Gram(self.kernel_, X)
+        gram = solver_gram(self.kernel_, X)
         self.solver_ = self.solver
         if self.solver == "auto":
             self.solver_ = "newton" if gram.shape[0] <= EXACT_ROWS else "nystrom"
@@ -201,29 +202,40 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
 
     # --- predicting -------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """f(x): the log-odds of the second of two classes, or one score a class."""
         check_is_fitted(self)
         X = self._examples(X, reset=False)
         check_width(type(self).__name__, self.kernel_, X, self._n_train)
-        return np.asarray(self.expansion_(X), dtype=np.float64)
+        return as_scores(self.expansion_(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """P(Y = c|x), one column a class."""
         scores = self.decision_function(X)
+        if is_tensor(scores):
+            return self.predict_log_proba(X).exp()
         if scores.ndim == 2:
             return softmax(scores, axis=1)
         return np.column_stack([expit(-scores), expit(scores)])
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Any:
         """log P(Y = c|x), exact where P itself is too small for a float."""
         scores = self.decision_function(X)
+        if is_tensor(scores):
+            return _log_shares(scores)
         if scores.ndim == 2:
             return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
         return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The most probable class (at a tie the first)."""
-        scores = self.decision_function(X)
-        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[places]
+        return labels_at(self.classes_, places_of(self.decision_function(X)))
+
+
+def _log_shares(scores: Any) -> Any:
+    """log P for scores on a device."""
+    import torch
+
+    if scores.ndim == 1:
+        scores = torch.stack([torch.zeros_like(scores), scores], dim=1)
+    return scores.log_softmax(dim=1)

@@ -6,15 +6,22 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import KernelExpansion
-from mercer.gram.operator import Gram
+from mercer.gram.device import beside, host, solver_gram
 from mercer.gram.rows import count as n_rows
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, take
+from mercer.learners._device import (
+    ClassifierMixin,
+    RegressorMixin,
+    as_scores,
+    labels_at,
+    places_of,
+)
 from mercer.learners._penalised import (
     check_width,
     finite_dims,
@@ -94,7 +101,7 @@ class RidgeBase(KernelLearner):
         task = Task(
             self.kernel_,
             X,
-            Gram(self.kernel_, X),
+            solver_gram(self.kernel_, X),
             columns,
             alphas,
             path,
@@ -169,16 +176,16 @@ class RidgeBase(KernelLearner):
         check_width(type(self).__name__, self.kernel_, X, self._n_train)
         return X
 
-    def _values(self, X: Any) -> np.ndarray:
+    def _values(self, X: Any) -> Any:
         if self._primal is None:
-            return np.asarray(self.expansion_(X), dtype=np.float64)
-        panels = FeaturePanels(self.kernel_, X, n_rows(X))
+            return as_scores(self.expansion_(X))
+        panels = FeaturePanels(self.kernel_, host(X), n_rows(X))
         values = times(panels, self._primal, "predict") + self.intercept_
-        return values[:, 0] if self._single else values
+        return beside(values[:, 0] if self._single else values, X)
 
-    def _std(self, X: Any) -> np.ndarray:
-        variances = self._posteriors.variances(X)
-        return np.sqrt(variances[:, 0] if self._single else variances)
+    def _std(self, X: Any) -> Any:
+        variances = self._posteriors.variances(host(X))
+        return beside(np.sqrt(variances[:, 0] if self._single else variances), X)
 
     @cached_property
     def _posteriors(self) -> Posteriors:
@@ -346,12 +353,10 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
         self._fit(X, targets, weights)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """f(x): one score a class, or one in all for two classes (above 0: the second)."""
         return self._values(self._checked(X))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The class of the highest score."""
-        scores = self.decision_function(X)
-        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[places]
+        return labels_at(self.classes_, places_of(self.decision_function(X)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.gram.device import host
 from mercer.gram.operator import Gram
 from mercer.gram.sides import _select
 from mercer.gram.tiles import Scratch, Tiling, sweep
@@ -57,6 +58,8 @@ def upper_triangle(gram: Gram) -> np.ndarray:
 
 def dense_in_double(gram: Gram, positions: np.ndarray | None = None) -> np.ndarray:
     """K of the same examples (or some of them), computed in float64."""
+    if gram.on_device:
+        return host(gram.in_double(positions))  # type: ignore[attr-defined, no-any-return]
     kernel = gram.kernel
     opaque = isinstance(kernel, Kernel) and kernel.is_opaque
     if gram.dtype == np.float64 or opaque:  # a given matrix or a black box has no more digits

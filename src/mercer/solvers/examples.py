@@ -1,4 +1,4 @@
-"""Sets of examples, whatever holds them: an array, CSR, a DataFrame, a list of objects."""
+"""Sets of examples, whatever holds them: an array, CSR, a DataFrame, a tensor, a list."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.formula.inputs import is_sparse
+from mercer.gram.device import is_tensor
 from mercer.gram.rows import count
 
 
@@ -37,6 +38,10 @@ def joined(parts: Sequence[Any]) -> Any:
         import scipy.sparse as sp
 
         return sp.vstack([sp.csr_array(p) for p in parts], format="csr")
+    if all(is_tensor(p) for p in parts):
+        import torch
+
+        return torch.cat(list(parts))
     if all(isinstance(p, np.ndarray) for p in parts):
         return np.concatenate(parts)
     return [example for part in parts for example in part]

@@ -15,7 +15,7 @@ For one λ only, the upper triangle is all that is computed, and the factor take
 from __future__ import annotations
 
 import warnings
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
@@ -41,6 +41,15 @@ class Factor(Protocol):
     def solve(self, B: np.ndarray) -> np.ndarray: ...
 
     def inverse_diagonal(self) -> np.ndarray: ...
+
+
+def shifted(gram: Gram, scale: np.ndarray | None = None, once: bool = False) -> Any:
+    """SKS + λI, factorised where its data is; `once`: for a single λ."""
+    if gram.on_device:
+        from mercer.solvers.device.cholesky import DeviceShifted
+
+        return DeviceShifted(gram, scale)  # type: ignore[arg-type]
+    return Shifted(gram, scale, once)
 
 
 class Shifted:
@@ -117,7 +126,7 @@ class Shifted:
             if condition * eps > FEW_DIGITS:
                 warn_condition(condition, shift)
             else:
-                _warn_indefinite(self.gram)
+                warn_indefinite(self.gram)
             return LU(A, pivots)
         if not self._room_for_vectors():
             room = show_bytes(3 * A.nbytes)
@@ -259,7 +268,7 @@ def warn_condition(condition: float, shift: float, more: str = "") -> None:
     )
 
 
-def _warn_indefinite(gram: Gram) -> None:
+def warn_indefinite(gram: Gram) -> None:
     """Said here where no rule could say it before."""
     kernel = gram.kernel
     if not isinstance(kernel, Kernel) or kernel.claim().holds is not False:

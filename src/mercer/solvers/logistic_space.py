@@ -28,6 +28,7 @@ from mercer._config import get_config
 from mercer.gram.operator import Gram
 from mercer.gram.tiles import Scratch, Tiling, sweep
 from mercer.solvers import blas
+from mercer.solvers.memory import limit_of
 from mercer.solvers.normal import times, transposed_times
 from mercer.solvers.nystrom import Centers, center_matrix
 from mercer.solvers.preconditioner import independent
@@ -66,9 +67,20 @@ class Kernels:
     def __init__(self, gram: Gram, keep: float = 0.5) -> None:
         need = gram.shape[0] ** 2 * gram.dtype.itemsize
         self.gram = gram
-        self._K = gram.dense() if need <= keep * get_config().memory_bytes else None
+        self._K = None
+        self._there: Any = None
+        if need <= keep * limit_of(gram):
+            if gram.on_device:
+                from mercer.solvers.device.panels import DevicePanels
+
+                self._there = DevicePanels(gram)  # type: ignore[arg-type]
+                self._there.keep(keep)
+            else:
+                self._K = gram.dense()
 
     def times(self, V: np.ndarray) -> np.ndarray:
+        if self._there is not None:
+            return self._there.times(V)  # type: ignore[no-any-return]
         return _product(self.gram if self._K is None else self._K, V)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mercer._config import get_config, show_bytes
 
@@ -29,20 +30,26 @@ NEEDS: Mapping[str, Callable[[Size], float]] = {
 }
 
 
-def fits(solver: str, size: Size) -> bool:
-    return NEEDS[solver](size) <= get_config().memory_bytes
+def limit_of(gram: Any) -> int:
+    """The bytes that may be used where this Gram's data is."""
+    return int(gram._limit()) if gram.on_device else get_config().memory_bytes
 
 
-def check_fits(solver: str, size: Size, others: tuple[str, ...]) -> None:
+def fits(solver: str, size: Size, limit: int | None = None) -> bool:
+    return NEEDS[solver](size) <= (get_config().memory_bytes if limit is None else limit)
+
+
+def check_fits(solver: str, size: Size, others: tuple[str, ...], limit: int | None = None) -> None:
     """Refuse at once, saying how much is needed, how much there is, and what would fit."""
-    if fits(solver, size):
+    limit = get_config().memory_bytes if limit is None else limit
+    if fits(solver, size, limit):
         return
-    fitting = [name for name in others if name != solver and fits(name, size)]
+    fitting = [name for name in others if name != solver and fits(name, size, limit)]
     instead = " and ".join(repr(name) for name in fitting)
     advice = f"solver={instead} fits within it" if len(fitting) == 1 else f"{instead} fit within it"
     raise MemoryError(
         f"solver={solver!r} needs {show_bytes(NEEDS[solver](size))} for N = {size.n}, but the "
-        f"memory limit is {show_bytes(get_config().memory_bytes)}; "
+        f"memory limit is {show_bytes(limit)}; "
         + (f"{advice}, or " if fitting else "no exact solver fits; ")
         + "raise the limit with mercer.config(memory=…)."
     )

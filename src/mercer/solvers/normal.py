@@ -140,6 +140,8 @@ def normal_equations(
 
 def times(panels: Panels, B: np.ndarray, what: str = "features times matrix") -> np.ndarray:
     """Φ B, in double precision."""
+    if hasattr(panels, "times"):  # on a device
+        return panels.times(B)  # type: ignore[no-any-return]
     whole = getattr(panels, "kept", None)
     if whole is not None:
         return blas.times(whole, B)
@@ -155,6 +157,8 @@ def times(panels: Panels, B: np.ndarray, what: str = "features times matrix") ->
 
 def transposed_times(panels: Panels, V: np.ndarray, what: str = "features") -> np.ndarray:
     """Φᵀ V; partial sums of the threads are added in double precision."""
+    if hasattr(panels, "transposed_times"):
+        return panels.transposed_times(V)  # type: ignore[no-any-return]
     whole = getattr(panels, "kept", None)
     if whole is not None:
         return blas.transposed_times(whole, V)

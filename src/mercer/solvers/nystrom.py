@@ -7,24 +7,31 @@ K_nm in the precision of the data, each of which exists only for a moment.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from mercer._config import get_config, show_bytes
+from mercer._config import show_bytes
 from mercer.gram.operator import Gram
 from mercer.solvers import primal
 from mercer.solvers.dense import dense_in_double
+from mercer.solvers.memory import limit_of
 from mercer.solvers.normal import GramPanels
 from mercer.solvers.ridge_exact import RidgePath, RidgeSolution
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Centers:
     """`positions` among the examples; K_nm as `panels`; K_mm in double precision."""
 
+    gram: Gram
     positions: np.ndarray
-    panels: GramPanels
-    penalty: np.ndarray
+    panels: Any
+
+    @cached_property
+    def penalty(self) -> np.ndarray:
+        return center_matrix(self.gram, self.positions)
 
 
 def default_count(n: int) -> int:
@@ -37,7 +44,7 @@ def draw_centers(gram: Gram, count: int | None, random: np.random.RandomState) -
     n = gram.shape[0]
     m = min(n, default_count(n) if count is None else count)
     need = 4 * 8 * m * m
-    limit = get_config().memory_bytes
+    limit = limit_of(gram)
     if need > limit:
         raise MemoryError(
             f"{m} centres need {show_bytes(need)}, but the memory limit is {show_bytes(limit)}: "
@@ -46,7 +53,11 @@ def draw_centers(gram: Gram, count: int | None, random: np.random.RandomState) -
         )
     positions = np.arange(n) if m == n else np.sort(random.permutation(n)[:m])
     columns = gram.take(columns=positions)
-    return Centers(positions, GramPanels(columns), center_matrix(gram, positions))
+    if gram.on_device:
+        from mercer.solvers.device.panels import DevicePanels
+
+        return Centers(gram, positions, DevicePanels(columns))  # type: ignore[arg-type]
+    return Centers(gram, positions, GramPanels(columns))
 
 
 def center_matrix(gram: Gram, positions: np.ndarray) -> np.ndarray:

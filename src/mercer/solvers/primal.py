@@ -97,7 +97,7 @@ def factorise(
         U, info = dpotrf(H.T, lower=0, overwrite_a=1, clean=0)
         if info == 0:
             if jitter > UNSEEN:
-                _warn_jitter(jitter * scale)
+                warn_jitter(jitter * scale)
             return _Definite(U)
         mirror(H)
     H.flat[:: len(H) + 1] = diagonal
@@ -110,7 +110,7 @@ def factorise(
     return _Indefinite(lu_factor(H, overwrite_a=True, check_finite=False))
 
 
-def _warn_jitter(jitter: float) -> None:
+def warn_jitter(jitter: float) -> None:
     warnings.warn(
         f"the normal equations are singular to rounding: {jitter:.2g} was added to their diagonal; "
         "raise alpha, or take fewer centres",

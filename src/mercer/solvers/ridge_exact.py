@@ -20,8 +20,8 @@ from mercer.solvers.dense import scaled_matrix
 from mercer.solvers.factor import (
     FEW_DIGITS,
     Factor,
-    Shifted,
     Spectrum,
+    shifted,
     squares_times,
     warn_condition,
 )
@@ -56,13 +56,13 @@ def cholesky(
     """Targets (N, T), with one λ for each; one factorisation for each distinct λ."""
     problem = _Problem(targets, weights, intercept)
     distinct = np.unique(alphas)
-    shifted = Shifted(gram, problem.scale, once=len(distinct) == 1)
+    system = shifted(gram, problem.scale, once=len(distinct) == 1)
     coef = np.empty(targets.shape, dtype=gram.dtype)
     b = np.zeros(targets.shape[1])
     with progress("ridge", len(distinct)) as bar:
         for alpha in distinct:
             mine = np.flatnonzero(alphas == alpha)
-            solution = problem.solve(shifted.factor(float(alpha)), mine)
+            solution = problem.solve(system.factor(float(alpha)), mine)
             if solution.coef.dtype != coef.dtype:  # it went on in double precision
                 coef = coef.astype(solution.coef.dtype)
             coef[:, mine], b[mine] = solution.coef, solution.intercept
@@ -79,11 +79,11 @@ def cholesky_path(
 ) -> RidgePath:
     """A few λ, one factorisation and one triangular inverse each, in one N×N array."""
     problem = _Problem(targets, weights, intercept)
-    shifted = Shifted(gram, problem.scale)
+    system = shifted(gram, problem.scale)
     parts = []
     with progress("ridge path", len(alphas)) as bar:
         for alpha in alphas:
-            factor = shifted.factor(float(alpha))
+            factor = system.factor(float(alpha))
             c, d, b = problem.unscaled(factor.solve(problem.right_hand_sides()))
             loo = problem.leave_one_out(gram, c, d, b, factor.inverse_diagonal())
             parts.append((problem.scaled(c), b, loo))

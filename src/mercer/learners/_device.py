@@ -1,0 +1,93 @@
+"""Learners and tensors: what comes in on a GPU is checked, learnt from and answered there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin as SklearnClassifier
+from sklearn.base import RegressorMixin as SklearnRegressor
+
+from mercer.gram.device import host, is_tensor, keeps_tensor
+
+
+def checked_tensor(learner: Any, X: Any, *, reset: bool) -> Any:
+    """A 2-D finite tensor with as many columns as `fit` saw; with `reset`, those become the norm.
+
+    scikit-learn's own checks would copy it to the CPU.
+    """
+    from mercer.gram.torch_engine import to_device
+
+    X = to_device(X, "X")
+    width = int(X.shape[1])
+    if reset:
+        learner.__dict__.pop("feature_names_in_", None)
+        learner.n_features_in_ = width
+    elif width != learner.n_features_in_:
+        raise ValueError(
+            f"X has {width} features, but {type(learner).__name__} is expecting "
+            f"{learner.n_features_in_} features as input"
+        )
+    return X
+
+
+def as_scores(values: Any) -> Any:
+    """Scores as they leave an estimator: a tensor as it is, anything else in float64."""
+    return values if is_tensor(values) else np.asarray(values, dtype=np.float64)
+
+
+def places_of(scores: Any) -> Any:
+    """The position of the winning class: sign for one score an example, arg max for several."""
+    if scores.ndim == 1:
+        return (scores > 0).long() if is_tensor(scores) else (scores > 0).astype(int)
+    return scores.argmax(axis=1)
+
+
+def labels_at(classes: np.ndarray, places: Any) -> Any:
+    """The labels at these positions; on the device where they are numbers and the places are."""
+    if not is_tensor(places):
+        return np.asarray(classes[places])
+    if classes.dtype.kind not in "biuf":
+        return classes[host(places)]
+    import torch
+
+    return torch.as_tensor(classes, device=places.device)[places]
+
+
+class ClassifierMixin(SklearnClassifier):
+    """scikit-learn's, whose `score` takes tensors, too."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of right answers."""
+        if not is_tensor(X):
+            return float(super().score(X, host(y), sample_weight))
+        from sklearn.metrics import accuracy_score
+
+        predicted = host(self.predict(X))  # type: ignore[attr-defined]
+        return float(accuracy_score(host(y), predicted, sample_weight=host(sample_weight)))
+
+
+class RegressorMixin(SklearnRegressor):
+    """scikit-learn's, whose `score` takes tensors, too."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R²: one minus the squared error relative to that of the mean."""
+        if not is_tensor(X):
+            return float(super().score(X, host(y), sample_weight))
+        from sklearn.metrics import r2_score
+
+        predicted = host(self.predict(X))  # type: ignore[attr-defined]
+        return float(r2_score(host(y), predicted, sample_weight=host(sample_weight)))
+
+
+__all__ = [
+    "ClassifierMixin",
+    "RegressorMixin",
+    "as_scores",
+    "checked_tensor",
+    "host",
+    "is_tensor",
+    "keeps_tensor",
+    "labels_at",
+    "places_of",
+]
