@@ -7,6 +7,8 @@ import warnings
 from typing import Any
 
 from mercer._config import get_config
+from mercer.formula import Formula
+from mercer.formula.nodes import statistics
 from mercer.gram.operator import Gram
 
 _told: set[str] = set()
@@ -70,6 +72,8 @@ def on_device(kernel: Any, X: Any, Z: Any = None) -> bool:
 
 
 def _has_device_form(kernel: Any) -> bool:
+    if isinstance(kernel, Formula):
+        return all(node.op != "opaque" for node in statistics(kernel))
     if getattr(kernel, "is_opaque", False):
         _tell_once(
             f"{type(kernel).__name__} holds an opaque kernel, which has no GPU form: it is "

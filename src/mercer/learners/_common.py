@@ -47,6 +47,8 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
 
     #: Whether the mathematics needs a positive semi-definite k (then a refuted one is warned of).
     _needs_psd = True
+    #: Whether examples on a GPU are learnt from there; otherwise they are fetched.
+    _learns_on_device = True
     kernel: Any
 
     def _start(self, X: Any, y: Any = _NO_TARGETS, **checks: Any) -> tuple[Any, Any]:
@@ -64,7 +66,7 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
 
     def _examples(self, X: Any, *, reset: bool) -> Any:
         """The examples as the kernel takes them; with `reset`, their width becomes the norm."""
-        if keeps_tensor(self.kernel_, X):
+        if self._learns_on_device and keeps_tensor(self.kernel_, X):
             return checked_tensor(self, X, reset=reset)
         X = host(X)
         if not goes_as_it_is(self.kernel_, X):

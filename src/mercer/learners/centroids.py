@@ -6,14 +6,14 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer.expansion import KernelExpansion
-from mercer.gram.operator import Gram
+from mercer.gram.device import beside, host, solver_gram
 from mercer.gram.rows import count
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, classes_of, encode, targets
+from mercer.learners._device import ClassifierMixin, labels_at, places_of
 from mercer.solvers.centroids import means, medoids, shrunk, squared_norms_of
 
 
@@ -69,13 +69,15 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         X, y = self._start(X, y, labels=True)
         weight = np.ones(count(X))
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            weight = _check_sample_weight(
+                host(sample_weight), np.empty((count(X), 1)), ensure_non_negative=True
+            )
             weight = weight.astype(np.float64)
         seen = weight > 0
         self.classes_ = classes_of(np.asarray(y)[seen], type(self).__name__)
         labels = np.zeros(len(weight), dtype=np.int64)
         labels[seen] = encode(np.asarray(y)[seen], self.classes_)
-        gram = Gram(self.kernel_, X)
+        gram = solver_gram(self.kernel_, X)
         A = means(labels, len(self.classes_), weight)
         if self.prototype == "medoid":
             self.medoids_ = medoids(gram, labels, len(self.classes_), weight)
@@ -87,23 +89,22 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         self.expansion_ = KernelExpansion(self.kernel_, points, A, -half).pruned()
         return self
 
-    def distances(self, X: Any) -> np.ndarray:
+    def distances(self, X: Any) -> Any:
         """‖φ(x) − μ_c‖ for every row, one column a class."""
         check_is_fitted(self, "expansion_")
         X = self._examples(X, reset=False)
         if isinstance(self.kernel_, Precomputed):
             raise ValueError("distances need k(x, x), which a matrix of new rows does not hold")
-        own = np.asarray(self.kernel_.diag(X), dtype=np.float64)
-        return np.sqrt(np.maximum(own[:, None] - 2.0 * self.expansion_(X), 0.0))
+        own = np.asarray(host(self.kernel_.diag(X)), dtype=np.float64)
+        squares = own[:, None] - 2.0 * host(self.expansion_(X))
+        return beside(np.sqrt(np.maximum(squares, 0.0)), X)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """f_c(x), one column a class; for two classes f₂ − f₁."""
         check_is_fitted(self, "expansion_")
         scores = self.expansion_(self._examples(X, reset=False))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The class whose mean is nearest; of equal ones the first."""
-        scores = self.decision_function(X)
-        winner = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[winner])
+        return labels_at(self.classes_, places_of(self.decision_function(X)))

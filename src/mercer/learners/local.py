@@ -42,6 +42,8 @@ class LocalLinearRegressor(SmoothingRegressor):
     (array([11.]), array([[2.]]))
     """
 
+    _learns_on_device = False  # its sums of moments are loops on the host
+
     def __init__(
         self,
         kernel: Any = "gaussian()",

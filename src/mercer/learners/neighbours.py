@@ -8,14 +8,15 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT
+from mercer.gram.device import beside, host
 from mercer.gram.rows import count
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, classes_of, encode, take, targets
+from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.solvers.closeness import check_votes, distances, weights_of
 from mercer.solvers.neighbours import Ranking, nearest, ranking
 from mercer.solvers.radius import Within, within
@@ -64,7 +65,7 @@ class KernelNeighbors(KernelLearner):
         self.y_fit_ = values
         # k(x, x) of the training examples: all that ranking needs beyond the examples.
         own = X.diagonal() if given else self.kernel_.diag(X)
-        self.diagonal_ = np.asarray(own, dtype=np.float64)
+        self.diagonal_ = np.asarray(host(own), dtype=np.float64)
 
     @property
     def _rank(self) -> Ranking:
@@ -87,8 +88,9 @@ class KernelNeighbors(KernelLearner):
             raise ValueError(f"n_neighbors must lie between 1 and {most} here, got {k}")
         found = nearest(self._rank, queries, self.X_fit_, int(k), own)
         if not return_distance:
-            return found.index
-        return distances(self._rank, queries, self.X_fit_, found), found.index
+            return beside(found.index, queries)
+        apart = distances(self._rank, queries, self.X_fit_, found)
+        return beside(apart, queries), beside(found.index, queries)
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, return_distance: bool = True
@@ -194,14 +196,13 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         self._keep(X, np.eye(len(self.classes_))[encode(y, self.classes_)])
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """The share of each class in the votes."""
-        return self._mean(X)
+        return beside(self._mean(X), X)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The class with the most votes; of equal ones the first."""
-        winner = self._mean(X).argmax(axis=1)
-        return np.asarray(self.classes_[winner])
+        return labels_at(self.classes_, self.predict_proba(X).argmax(axis=1))
 
 
 class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
@@ -223,10 +224,10 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
         self._keep(X, np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64))
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The mean over the neighbours."""
         values = self._mean(X)
-        return values[:, 0] if self._one_output else values
+        return beside(values[:, 0] if self._one_output else values, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

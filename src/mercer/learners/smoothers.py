@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from mercer.gram.device import beside, host
 from mercer.gram.rows import count
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, classes_of, encode, take, targets
+from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.selection.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
 from mercer.solvers.smoothing import weighted_means
 from mercer.solvers.weights import Weights, divide
@@ -70,7 +71,9 @@ class Smoother(KernelLearner):
         places = np.arange(n)
         self.sample_weight_ = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            weight = _check_sample_weight(
+                host(sample_weight), np.empty((n, 1)), ensure_non_negative=True
+            )
             places = np.flatnonzero(weight > 0)
             self.sample_weight_ = weight[places].astype(np.float64)
             y = y[places]
@@ -93,7 +96,10 @@ class Smoother(KernelLearner):
             return
         everyone = self._without_copies()
         start = rule_of_thumb(
-            self.kernel_, everyone.X, per_column=self.per_column, sample_weight=everyone.weight
+            self.kernel_,
+            host(everyone.X),
+            per_column=self.per_column,
+            sample_weight=everyone.weight,
         )
         if given == "rule":
             self.bandwidth_ = start
@@ -126,7 +132,7 @@ class Smoother(KernelLearner):
         return h if h.ndim else float(h)
 
     def _without_copies(self) -> Sample:
-        found = copies(self.X_fit_, self.y_fit_)
+        found = copies(host(self.X_fit_), self.y_fit_)
         if found is None:
             return Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)
         first, group = found
@@ -199,10 +205,11 @@ class SmoothingRegressor(RegressorMixin, Smoother):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The value at each row; with `return_std` also the local spread of the targets there."""
         found = self._evaluate(X, spread=return_std)
+        value = beside(self._shaped(found.value), X)
         if not return_std:
-            return self._shaped(found.value)
+            return value
         assert found.variance is not None
-        return self._shaped(found.value), self._shaped(np.sqrt(found.variance))
+        return value, beside(self._shaped(np.sqrt(found.variance)), X)
 
     def confidence_band(self, X: Any, level: float = 0.95) -> tuple[Any, Any, Any]:
         """The value at each row, and a lower and an upper end that hold the mean there.
@@ -225,7 +232,7 @@ class SmoothingRegressor(RegressorMixin, Smoother):
         error = np.where(share < 1 - 1e-9, error, np.inf)
         half = float(ndtri(0.5 + 0.5 * level)) * error
         parts = (found.value, found.value - half, found.value + half)
-        return tuple(self._shaped(p) for p in parts)  # type: ignore[return-value]
+        return tuple(beside(self._shaped(p), X) for p in parts)  # type: ignore[return-value]
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._one_output else values
@@ -306,12 +313,11 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
         self._keep(X, indicators, sample_weight)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """The share of each class in the weights at each row."""
         shares = np.clip(self._evaluate(X).value, 0.0, 1.0)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return beside(np.asarray(shares / shares.sum(axis=1, keepdims=True)), X)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The class of the largest share."""
-        winner = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[winner])
+        return labels_at(self.classes_, self.predict_proba(X).argmax(axis=1))

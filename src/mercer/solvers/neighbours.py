@@ -22,6 +22,7 @@ from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import ROOT, sqdist
 from mercer.formula.profile import ordering
+from mercer.gram.device import on_device
 from mercer.gram.operator import Gram
 from mercer.gram.rows import count, matrix
 from mercer.gram.sides import squared_norms
@@ -123,12 +124,16 @@ def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None = None
     >>> nearest(ranking(Gaussian().formula(), Z), np.array([[40.0]]), Z, 2).index
     array([[2, 1]])
     """
-    if rank.by_distance and isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
+    if on_device(rank.statistic, X, Z):
+        from mercer.solvers.device import neighbours
+
+        return neighbours.nearest(rank, X, Z, k, own)
+    nearer = rank.by_distance and rank.scale < 0  # k = ‖x − z‖² itself ranks the other way round
+    if nearer and isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
         rows = rank.statistic.value
         x, z = matrix(X, rows, "X"), matrix(Z, rows, "Z")
         if not (is_sparse(x) or is_sparse(z)):
-            found = _by_distance(x, z, k, own)
-            return Neighbours(found.index, -found.value if rank.scale > 0 else found.value)
+            return _by_distance(x, z, k, own)
     return _search(on_host(rank.statistic, X, Z), rank.scale, rank.offset, k, own)
 
 

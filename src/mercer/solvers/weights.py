@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer._config import config, get_config
+from mercer._config import get_config
 from mercer.formula import Formula
 from mercer.formula.inputs import is_sparse, numeric
 from mercer.formula.profile import log2_of, never_negative
+from mercer.gram.device import host, is_tensor, on_device
 from mercer.gram.operator import Gram
 from mercer.gram.plan import COMPILE_WORK, Plan
 from mercer.gram.rows import count
@@ -45,6 +46,10 @@ def divide(X: Any, bandwidth: Any) -> Any:
             f"one bandwidth per column was given ({h.size} of them), but the data has "
             f"{X.shape[1]} columns"
         )
+    if is_tensor(X):
+        import torch
+
+        return X / torch.as_tensor(h, device=X.device).to(X.dtype)
     if hasattr(X, "iloc"):
         each = np.broadcast_to(h, X.shape[1])
         numbers = [kind.kind in "biuf" for kind in X.dtypes]
@@ -86,7 +91,7 @@ class Weights:
     @cached_property
     def near(self) -> Near | None:
         """Which tiles are within reach, where that saves anything."""
-        return near_tiles(self.formula, self.X, self.Z)
+        return None if is_tensor(self.X) else near_tiles(self.formula, self.X, self.Z)
 
     @cached_property
     def gram(self) -> Gram:
@@ -120,7 +125,9 @@ class Weights:
     @property
     def smallest(self) -> float:
         """Row sums above this carry all their digits; below, weights may have underflowed."""
-        single = all(getattr(side, "dtype", None) == np.float32 for side in (self.X, self.Z))
+        single = all(
+            str(getattr(side, "dtype", "")).endswith("float32") for side in (self.X, self.Z)
+        )
         return 1e-26 if single else 1e-280
 
     def at(self, rows: np.ndarray) -> Weights:
@@ -138,11 +145,13 @@ class Weights:
 
     def product(self, V: np.ndarray) -> np.ndarray:
         """W V."""
+        if on_device(self.formula, self.X, self.Z):
+            from mercer.solvers.device.weights import weighted_product
+
+            return weighted_product(self.formula, self.X, self.Z, V, self.own, self._certain)
         fused = self.repeats == 1 or self._plan.compiled
         if fused and self.own is None and self.near is None and self._certain:
-            here = get_config().device == "cpu"
-            gram = self.gram if here else Gram(self.formula, self.X, self.Z)
-            return np.asarray(gram @ V, dtype=np.float64)
+            return np.asarray(self.gram @ V, dtype=np.float64)
         out = np.zeros((self.shape[0], V.shape[1]))
         V = V if self.near is None else V[self.near.columns]
         V = np.ascontiguousarray(V, dtype=self.gram.dtype)
@@ -240,8 +249,7 @@ class Relative(Weights):
 
 def on_host(formula: Formula, X: Any, Z: Any) -> Gram:
     """The Gram whose tiles are walked here, whichever device is configured for products."""
-    with config(device="cpu"):
-        return Gram(formula, X, Z)
+    return Gram(formula, host(X), host(Z))
 
 
 def _set(tile: np.ndarray, column: np.ndarray, value: float) -> None:
@@ -255,15 +263,21 @@ def _check_sign(w: np.ndarray) -> None:
     low = w.min(initial=0.0)
     if low >= 0:
         return
-    if low < -1e-6 * max(1e-300, float(w.max(initial=0.0))):
+    refuse_negative(float(low), float(w.max(initial=0.0)))
+    np.maximum(w, 0, out=w)
+
+
+def refuse_negative(low: float, high: float) -> None:
+    """An error where the smallest of some weights is negative by more than rounding."""
+    if low < -1e-6 * max(1e-300, high):
         raise ValueError(
             f"the kernel takes negative values here (as low as {low:.3g}), so it cannot weight "
             "examples: a mean with negative weights can leave the range of what it averages, and "
             "its weights can sum to zero. Use a kernel with k(x, z) ≥ 0, such as gaussian(), "
             "laplacian() or epanechnikov()."
         )
-    np.maximum(w, 0, out=w)
 
 
 def _double(X: Any) -> Any:
+    X = host(X)
     return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
