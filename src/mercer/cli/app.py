@@ -100,13 +100,14 @@ def _run(call: Any, debug: bool) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:
-        # The interpreter flushes stdout once more at its end; that must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except SystemExit:
+        # How click ends when whoever read our output went away, in quiet.
         return BROKEN_PIPE
     except USER_ERRORS as error:
         if debug:
             traceback.print_exc()
-        click.echo(f"error: {_words(error)}", err=True)
+        click.echo(f"Error: {_words(error)}", err=True)
         return BAD_INPUT
     except Exception as error:
         if debug:
@@ -114,7 +115,7 @@ def _run(call: Any, debug: bool) -> int:
         else:
             click.echo("This is a fault of mercer, not yours.", err=True)
             click.echo("Run `mercer --debug …` for the place where it arose.", err=True)
-        click.echo(f"error: {type(error).__name__}: {error}", err=True)
+        click.echo(f"Error: {type(error).__name__}: {error}", err=True)
         return FAULT
 
 

@@ -40,7 +40,14 @@ def kernel_shape(
     return tidy(ax, repr(k), "z₁", "z₂")
 
 
-def gram(kernel: Any, X: Any, y: Any = None, ax: Any = None, largest: int = 1000) -> Any:
+def gram(
+    kernel: Any,
+    X: Any,
+    y: Any = None,
+    ax: Any = None,
+    largest: int = 1000,
+    title: str | None = None,
+) -> Any:
     """K as an image; rows in the order of their class, with lines between the classes."""
     k = as_kernel(kernel)
     ax = axes(ax)
@@ -62,7 +69,8 @@ def gram(kernel: Any, X: Any, y: Any = None, ax: Any = None, largest: int = 1000
         middles = (bounds[1:] + bounds[:-1]) / 2
         ax.set_yticks(middles, [str(y[int(m)]) for m in middles])
         ax.set_xticks([])
-    ax.set_title(repr(k))
+        ax.set_ylabel("class")
+    ax.set_title(repr(k) if title is None else title)
     return ax
 
 
@@ -80,7 +88,9 @@ def spectrum(kernel: Any, X: Any, ax: Any = None) -> Any:
     if negative.any():
         ax.semilogy(index[negative], shown[negative], "x", color=color_of(1), label="|λ|, λ < 0")
         ax.legend(frameon=False)
-    ax.axhline(rounding, color="0.7", linewidth=0.8, linestyle=":")
+    if shown.min() < 1e4 * rounding:  # else it would only squeeze the curve together
+        ax.axhline(rounding, color="0.6", linewidth=0.8, linestyle=":", label="rounding")
+        ax.legend(frameon=False)
     return tidy(ax, f"spectrum of {k!r}", "index", "eigenvalue")
 
 

@@ -99,31 +99,6 @@ def contributions(expansion: Any, x: Any, most: int = 15, output: int = 0, ax: A
     return tidy(ax, f"contributions (the rest: {rest:+.3g})", "αᵢ k(xᵢ, x)")
 
 
-def calibration(y: Any, probabilities: Any, bins: int = 10, ax: Any = None) -> Any:
-    """How often it came true against how likely it was said to be; the diagonal is honest."""
-    from sklearn.calibration import calibration_curve
-
-    ax = axes(ax)
-    share, said = calibration_curve(y, probabilities, n_bins=bins, strategy="quantile")
-    ax.plot([0, 1], [0, 1], color="0.7", linestyle=":")
-    ax.plot(said, share, "o-", color=color_of(0), markersize=4)
-    ax.set_aspect("equal")
-    return tidy(ax, "calibration", "said", "came true")
-
-
-def roc(y: Any, scores: Any, ax: Any = None) -> Any:
-    """True against false alarms over all thresholds, and the area under the curve."""
-    from sklearn.metrics import auc, roc_curve
-
-    ax = axes(ax)
-    wrong, right, _ = roc_curve(y, scores)
-    ax.plot([0, 1], [0, 1], color="0.7", linestyle=":")
-    ax.plot(wrong, right, color=color_of(0), label=f"area {auc(wrong, right):.4f}")
-    ax.legend(frameon=False, loc="lower right")
-    ax.set_aspect("equal")
-    return tidy(ax, "ROC", "false positive rate", "true positive rate")
-
-
 def learning_curve(
     model: Any, X: Any, y: Any, sizes: Any = None, cv: int = 5, ax: Any = None
 ) -> Any:

@@ -1,0 +1,147 @@
+"""`mercer compare DATA`: from a data file to a scoreboard, a report and a saved model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mercer.cli.output import (
+    console,
+    data_options,
+    json_option,
+    load_data,
+    print_json,
+    resource_options,
+    resources,
+    say,
+)
+
+
+@click.command("compare")
+@click.argument("data", required=False)
+@data_options
+@click.option("--task", type=click.Choice(["classification", "regression"]),
+              help="What the target is, if reading it off goes wrong.")  # fmt: skip
+@click.option("--budget", metavar="TIME", help="Such as 60s, 5min or 1h: stop in time.")
+@click.option("--search", is_flag=True, help="Also grow a kernel from building blocks.")
+@click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True, help="Folds.")
+@click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Times that folds are drawn.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--metric", metavar="NAME", help="accuracy, balanced_accuracy, f1_macro, r2, …")
+@click.option("--kernel", "kernels", multiple=True, metavar="EXPR", help="Try these kernels only.")
+@click.option("--learner", "learners", multiple=True, metavar="NAME",
+              help="Try these learners only: ridge, svm, logistic, …")  # fmt: skip
+@click.option("--out", metavar="DIR", help="Write report.html, model.mercer, scoreboard.csv here.")
+@click.option("--report", metavar="FILE", help="Write the report here.")
+@click.option("--model", metavar="FILE", help="Save the best model here.")
+@json_option
+@resource_options
+def command(
+    data: str | None,
+    target: str | None,
+    file_format: str | None,
+    columns: str | None,
+    task: str | None,
+    budget: str | None,
+    search: bool,
+    cv: int,
+    repeats: int,
+    seed: int,
+    metric: str | None,
+    kernels: tuple[str, ...],
+    learners: tuple[str, ...],
+    out: str | None,
+    report: str | None,
+    model: str | None,
+    as_json: bool,
+    memory: str | None,
+    threads: int | None,
+) -> None:
+    """Try kernels × learners on DATA, all on the same held-out folds; show and keep the best.
+
+    \b
+      mercer compare data.csv --target label --out found
+      mercer compare mail.mbox --target X-Label --budget 60s --json
+      mercer compare                     (scikit-learn's digits)
+
+    DATA is a table (CSV, TSV, Parquet), LIBSVM, .npz, IDX images, FASTA, mbox or a Maildir, or the
+    name of a built-in set (`mercer data`).
+    """
+    import mercer
+    from mercer.selection import compare
+
+    asked = [mercer.parse(k) for k in kernels] or None
+    paths = destinations(out, report, model)
+    found = load_data(data, target, file_format, columns)
+    say(str(found))
+    with resources(memory, threads):
+        board = compare(
+            found,
+            task=task,
+            kernels=asked,
+            learners=list(learners) or None,
+            cv=cv,
+            repeats=repeats,
+            budget=budget,
+            search=search,
+            random_state=seed,
+            metric=metric,
+        )
+        board.best.schema_ = found.schema
+        if as_json:
+            print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
+        else:
+            show(board)
+        keep(board, found, paths)
+
+
+def destinations(out: str | None, report: str | None, model: str | None) -> dict[str, Path]:
+    """What is to be written where; a place that cannot be written to is found out beforehand."""
+    paths: dict[str, Path] = {}
+    if out is not None:
+        folder = Path(out)
+        if folder.exists() and not folder.is_dir():
+            raise click.UsageError(f"--out takes a folder; {out} is a file")
+        folder.mkdir(parents=True, exist_ok=True)
+        paths |= {"scoreboard": folder / "scoreboard.csv", "json": folder / "scoreboard.json"}
+        paths |= {"report": folder / "report.html", "model": folder / "model.mercer"}
+    paths |= {k: Path(v) for k, v in (("report", report), ("model", model)) if v is not None}
+    for path in paths.values():
+        if path.is_dir():
+            raise click.UsageError(f"{path} is a folder; give the name of a file")
+        if not path.parent.is_dir():
+            raise click.UsageError(f"there is no folder {path.parent} to write {path.name} to")
+    return paths
+
+
+def show(board: Any) -> None:
+    """The scoreboard and why the winner is a kernel."""
+    printer = console()
+    printer.print(board)
+    printer.print()
+    printer.print(str(board.proof), markup=False, soft_wrap=True)
+
+
+def keep(board: Any, found: Any, paths: dict[str, Path]) -> None:
+    """Write the files that were asked for, and how to go on."""
+    import mercer
+
+    if "scoreboard" in paths:
+        board.to_frame().to_csv(paths["scoreboard"], index=False)
+    if "json" in paths:
+        text = json.dumps(board.to_dict(), ensure_ascii=False, indent=2)
+        paths["json"].write_text(text + "\n", encoding="utf-8")
+    if "model" in paths:
+        mercer.save(board.best, paths["model"])
+    if "report" in paths:
+        from mercer import report
+
+        report.write(board, found, paths["report"], model=paths.get("model"))
+    if paths:
+        say("wrote " + ", ".join(map(str, paths.values())))
+    if "model" in paths:
+        say(f"next: mercer predict {paths['model']} < rows.csv > answers.csv")

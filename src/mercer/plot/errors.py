@@ -1,0 +1,97 @@
+"""Pictures of what a model gets wrong: labels, probabilities, numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.plot.style import axes, color_of, tidy
+
+
+def confusion(truth: Any, predicted: Any, labels: Any = None, ax: Any = None) -> Any:
+    """Counts of truth (rows) against prediction (columns); mistakes stand out from the diagonal."""
+    from sklearn.metrics import confusion_matrix
+
+    truth, predicted = np.asarray(truth), np.asarray(predicted)
+    labels = np.unique(np.concatenate([truth, predicted])) if labels is None else np.asarray(labels)
+    counts = confusion_matrix(truth, predicted, labels=labels)
+    ax = axes(ax)
+    # Shares of each row, so that a rare class is seen; the diagonal is its own, quiet colour.
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    right = np.eye(len(labels), dtype=bool)
+    ax.imshow(np.where(right, np.nan, share), cmap="Oranges", vmin=0, vmax=max(share[~right].max(
+        initial=0.0), 0.02) * 1.6)  # fmt: skip
+    ax.imshow(np.where(right, share, np.nan), cmap="Blues", vmin=0, vmax=2.2)
+    size = "medium" if len(labels) <= 6 else "small" if len(labels) <= 12 else "xx-small"
+    for i, j in zip(*np.nonzero(counts), strict=True):
+        ax.text(j, i, f"{counts[i, j]}", ha="center", va="center", fontsize=size, color="0.1")
+    names = [_cut(label) for label in labels]
+    tilt = {"rotation": 45, "ha": "right"} if max(map(len, names)) > 3 else {}
+    ax.set_xticks(range(len(names)), names, **tilt)
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(length=0)
+    for side in ax.spines.values():
+        side.set_visible(False)
+    ax.set_xlabel("predicted")
+    ax.set_ylabel("truth")
+    return ax
+
+
+def _cut(label: Any, most: int = 14) -> str:
+    name = str(label)
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def predicted_against_truth(truth: Any, predicted: Any, ax: Any = None) -> Any:
+    """A dot an example: on the diagonal, the prediction is the truth."""
+    truth, predicted = np.asarray(truth, dtype=float), np.asarray(predicted, dtype=float)
+    ax = axes(ax)
+    low, high = min(truth.min(), predicted.min()), max(truth.max(), predicted.max())
+    ax.plot([low, high], [low, high], color="0.55", linewidth=1, linestyle="--")
+    ax.scatter(truth, predicted, s=12, color=color_of(0), alpha=_alpha(len(truth)), linewidths=0)
+    ax.set_aspect("equal", adjustable="datalim")
+    return tidy(ax, "", "truth", "predicted")
+
+
+def residuals(truth: Any, predicted: Any, ax: Any = None) -> Any:
+    """truth − prediction against the prediction, with its root mean square as a band."""
+    truth, predicted = np.asarray(truth, dtype=float), np.asarray(predicted, dtype=float)
+    rest = truth - predicted
+    rms = float(np.sqrt(np.mean(rest**2)))
+    ax = axes(ax)
+    ax.axhspan(-rms, rms, color=color_of(0), alpha=0.12, linewidth=0, label=f"± {rms:.3g} (rms)")
+    ax.axhline(0, color="0.55", linewidth=1)
+    ax.scatter(predicted, rest, s=12, color=color_of(0), alpha=_alpha(len(truth)), linewidths=0)
+    ax.legend(frameon=False, loc="best", fontsize="small")
+    return tidy(ax, "", "predicted", "truth − predicted")
+
+
+def _alpha(count: int) -> float:
+    """Many dots need to be thin to be told apart."""
+    return float(np.clip(30 / np.sqrt(max(count, 1)), 0.12, 0.85))
+
+
+def calibration(y: Any, probabilities: Any, bins: int = 10, ax: Any = None) -> Any:
+    """How often it came true against how likely it was said to be; the diagonal is honest."""
+    from sklearn.calibration import calibration_curve
+
+    ax = axes(ax)
+    share, said = calibration_curve(y, probabilities, n_bins=bins, strategy="quantile")
+    ax.plot([0, 1], [0, 1], color="0.6", linestyle=":")
+    ax.plot(said, share, "o-", color=color_of(0), markersize=4)
+    ax.set_aspect("equal")
+    return tidy(ax, "calibration", "said", "came true")
+
+
+def roc(y: Any, scores: Any, ax: Any = None) -> Any:
+    """True against false alarms over all thresholds, and the area under the curve."""
+    from sklearn.metrics import auc, roc_curve
+
+    ax = axes(ax)
+    wrong, right, _ = roc_curve(y, scores)
+    ax.plot([0, 1], [0, 1], color="0.6", linestyle=":")
+    ax.plot(wrong, right, color=color_of(0), label=f"area {auc(wrong, right):.4f}")
+    ax.legend(frameon=False, loc="lower right")
+    ax.set_aspect("equal")
+    return tidy(ax, "ROC", "false positive rate", "true positive rate")

@@ -1,0 +1,88 @@
+"""Figures as SVG inside the page: lines and letters take the colour of the text around them."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer.report.html import Markup, tag, text
+
+#: A colour no picture uses: where it stands, the page's own text colour is put.
+_INK = "#010203"
+_INKED = (
+    "text.color",
+    "axes.edgecolor",
+    "axes.labelcolor",
+    "axes.titlecolor",
+    "xtick.color",
+    "ytick.color",
+)
+
+
+def figure(draw: Callable[[Any], Any], size: tuple[float, float], name: str) -> Markup:
+    """What `draw(ax)` draws, as an SVG element; `name` is read aloud instead of the picture."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    ink: dict[Any, Any] = dict.fromkeys(_INKED, _INK)
+    with rc_context({**ink, "svg.hashsalt": name, "svg.fonttype": "path", "font.size": 10}):
+        made = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(made)
+        draw(made.add_subplot())
+        return _svg(made, name)
+
+
+def formula(latex: str) -> Markup | None:
+    """Mathematics set by matplotlib; None where it does not know a command."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with rc_context({"text.color": _INK, "svg.hashsalt": "formula", "mathtext.fontset": "cm"}):
+        made = Figure(figsize=(0.01, 0.01))
+        FigureCanvasSVG(made)
+        try:
+            made.text(0, 0, f"${latex}$", fontsize=15)
+            return _svg(made, latex, bbox_inches="tight", pad_inches=0.03)
+        except ValueError:
+            return None
+
+
+def _svg(made: Any, name: str, **options: Any) -> Markup:
+    stream = io.StringIO()
+    made.savefig(stream, format="svg", transparent=True, metadata={"Date": None}, **options)
+    code = stream.getvalue()
+    code = code[code.index("<svg") :].replace(_INK, "currentColor")
+    # Letters without a fill of their own are black: let them follow the page as well.
+    code = re.sub(r"<metadata>.*?</metadata>", "", code, flags=re.DOTALL)
+    # Names of parts are unique in a file, not in a page of several.
+    mark = f"i{abs(hash_of(name)):x}-"
+    code = re.sub(r'\bid="', f'id="{mark}', code)
+    code = re.sub(r'(xlink:href="|url\()#', rf"\1#{mark}", code)
+    code = code.replace(
+        "<svg ", f'<svg role="img" aria-label="{text(name)}" fill="currentColor" ', 1
+    )
+    return Markup(code.strip())
+
+
+def hash_of(name: str) -> int:
+    """The same in every process, unlike `hash`."""
+    import zlib
+
+    return zlib.crc32(name.encode())
+
+
+def picture(pixels: np.ndarray, words: str) -> Markup:
+    """Grey pixels as an image element, dark on light as ink on paper."""
+    from matplotlib.image import imsave
+
+    stream = io.BytesIO()
+    imsave(stream, np.asarray(pixels, dtype=float), format="png", cmap="gray_r")
+    data = base64.b64encode(stream.getvalue()).decode()
+    return tag("img", src=f"data:image/png;base64,{data}", alt=words)
