@@ -14,15 +14,17 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._config import config
 from mercer.expansion import KernelExpansion
+from mercer.gram.device import host, on_device
 from mercer.gram.operator import Gram
 from mercer.gram.rows import count
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, take
+from mercer.learners._device import as_scores
 from mercer.solvers.tasks import Solution, Task
 
 
 class SupportVectorBase(KernelLearner):
-    """Fits by `solvers.many`, predicts by one Gram product over the support vectors."""
+    """Fits by `solvers.many` or on a device, predicts by one product over the support vectors."""
 
     tol: float
     max_iter: int
@@ -39,15 +41,10 @@ class SupportVectorBase(KernelLearner):
         steps = self.max_iter
         if not isinstance(steps, Integral) or isinstance(steps, bool) or steps < -1 or steps == 0:
             raise ValueError(f"max_iter must be a positive whole number, or -1, not {steps!r}")
-        with config(device="cpu"):
-            # The rows of K are walked here; a device serves the products of prediction.
-            gram = Gram(self.kernel_, X)
-            from mercer.solvers.many import solve_all
-
-            found, interrupted = solve_all(gram, tasks, tol, int(steps), type(self).__name__)
+        found, interrupted = _solved(self.kernel_, X, tasks, tol, int(steps), type(self).__name__)
         late = [s for s in found if not s.converged]
         self.fit_status_ = int(bool(late))
-        self.shape_fit_ = getattr(X, "shape", (count(X),))
+        self.shape_fit_ = tuple(getattr(X, "shape", (count(X),)))
         if interrupted:
             warnings.warn(
                 "interrupted: the model is what the solver had found so far",
@@ -81,7 +78,7 @@ class SupportVectorBase(KernelLearner):
 
     # --- predicting -------------------------------------------------------------------------
 
-    def _values(self, X: Any) -> np.ndarray:
+    def _values(self, X: Any) -> Any:
         check_is_fitted(self)
         X = self._examples(X, reset=False)
         if isinstance(self.kernel_, Precomputed) and X.shape[1] != self.shape_fit_[0]:
@@ -89,7 +86,7 @@ class SupportVectorBase(KernelLearner):
                 f"X has {X.shape[1]} columns, but {type(self).__name__} is expecting "
                 f"{self.shape_fit_[0]}: k between each new example and every training example"
             )
-        return np.asarray(self.expansion_(X), dtype=np.float64)
+        return as_scores(self.expansion_(X))
 
     @property
     def coef_(self) -> np.ndarray:
@@ -101,6 +98,23 @@ class SupportVectorBase(KernelLearner):
             raise AttributeError(
                 f"coef_ needs a kernel with a finite feature map: {error}"
             ) from None
+
+
+def _solved(
+    kernel: Any, X: Any, tasks: Sequence[Task], tol: float, steps: int, what: str
+) -> tuple[list[Solution], bool]:
+    """By the solver of the device that X belongs to; what only the CPU solves is solved there."""
+    problems = [task.problem for task in tasks if task.problem is not None]
+    if len(problems) == len(tasks) and on_device(kernel, X):
+        from mercer.gram.torch_engine import DeviceGram
+        from mercer.solvers.device.svm import solve_all as solve_there
+
+        rows = [task.rows for task in tasks]
+        return solve_there(DeviceGram(kernel, X), problems, rows, tol, steps, what)
+    from mercer.solvers.many import solve_all
+
+    with config(device="cpu"):
+        return solve_all(Gram(kernel, host(X)), tasks, tol, steps, what)
 
 
 def positive(name: str, value: Any, why: str, infinite: bool = False) -> float:
@@ -124,7 +138,7 @@ def weights_of(sample_weight: Any, X: Any) -> np.ndarray:
     n = count(X)
     if sample_weight is None:
         return np.ones(n)
-    weights = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64)
+    weights = _check_sample_weight(host(sample_weight), np.empty((n, 1)), dtype=np.float64)
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative: it multiplies the bound C")
     if not weights.any():

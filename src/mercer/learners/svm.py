@@ -7,14 +7,15 @@ from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.gram.device import beside, host, is_tensor
 from mercer.kernels import Gaussian
 from mercer.learners._calibrated import calibrated
 from mercer.learners._common import classes_of, encode
+from mercer.learners._device import ClassifierMixin, labels_at, places_of
 from mercer.learners._svm import SupportVectorBase, positive, share, weights_of
 from mercer.learners._votes import one_against_rest, pair_votes
 from mercer.maps._checks import one_of
@@ -127,14 +128,16 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         if self.warm_start and known is not None and np.array_equal(known, self.classes_):
             for pair, before in zip(problems, old, strict=True):
                 pair.follow(before)
-        if math.isinf(C) and getattr(X, "dtype", None) == np.float32:
-            X = X.astype(np.float64)  # the nearest points of close hulls need the digits
-        found = self._solve(X, [pair.task() for pair in problems])
+        exact = host(X) if math.isinf(C) else X
+        if math.isinf(C) and getattr(exact, "dtype", None) == np.float32:
+            exact = exact.astype(np.float64)  # the nearest points of close hulls need the digits
+            X = X if is_tensor(X) else exact
+        found = self._solve(exact, [pair.task() for pair in problems])
         for pair, solution in zip(problems, found, strict=True):
             pair.finish(solution)
         self._gather(X, places, problems)
         if self.probability:
-            self.calibrated_ = calibrated(self, X, y, sample_weight)
+            self.calibrated_ = calibrated(self, host(X), y, host(sample_weight))
         return self
 
     def _gather(self, X: Any, places: np.ndarray, pairs: list[_Pair]) -> None:
@@ -196,28 +199,27 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     # --- predicting -------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """f(x); positive for the second class of two, one column a class ("ovr") or a pair."""
         values = self._values(X)
         if values.ndim == 1 or self.decision_function_shape == "ovo":
             return values
         return one_against_rest(values, len(self.classes_))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The class with most votes."""
         self._check_shape()
         values = self._values(X)
         if values.ndim == 1:
-            return self.classes_[(values > 0).astype(int)]
-        if self.break_ties:
-            return self.classes_[one_against_rest(values, len(self.classes_)).argmax(axis=1)]
-        return self.classes_[pair_votes(values, len(self.classes_)).argmax(axis=1)]
+            return labels_at(self.classes_, places_of(values))
+        votes = one_against_rest if self.break_ties else pair_votes
+        return labels_at(self.classes_, places_of(votes(values, len(self.classes_))))
 
     @available_if(lambda self: self.probability)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """P(class | x), with ``probability=True``."""
         check_is_fitted(self)
-        return np.asarray(self.calibrated_.predict_proba(X))
+        return beside(np.asarray(self.calibrated_.predict_proba(host(X))), X)
 
 
 class _Pair:

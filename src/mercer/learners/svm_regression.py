@@ -6,10 +6,11 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin, RegressorMixin
+from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Gaussian
+from mercer.learners._device import RegressorMixin
 from mercer.learners._svm import SupportVectorBase, positive, share, weights_of
 from mercer.maps._checks import nonnegative
 from mercer.solvers.quadratic import Quadratic, carried, epsilon_svr, nu_svr, one_class
@@ -114,7 +115,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
             return None
         return carried(old[2], old[1], problem)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """f(x)."""
         return self._values(X)
 
@@ -195,14 +196,14 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
         check_is_fitted(self)
         return self._per_example(np.maximum(0.0, -self._decided))
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """w·φ(x) − ρ: positive inside."""
         return self._values(X)
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: Any) -> Any:
         """w·φ(x)."""
         return self._values(X) + self.offset_
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """1 inside, −1 outside."""
-        return np.where(self._values(X) >= 0, 1, -1)
+        return 2 * (self._values(X) >= 0) - 1
