@@ -9,6 +9,8 @@ from mercer._lazy import by_name
 if TYPE_CHECKING:
     from mercer.selection.comparison import compare
     from mercer.selection.scoreboard import OutOfFold, Row, Scoreboard
+    from mercer.selection.search import SearchResult, search_kernel
+    from mercer.selection.target_alignment import alignment
     from mercer.selection.tree import SearchNode, SearchTree
 
 _WHERE = {
@@ -16,11 +18,24 @@ _WHERE = {
     "Row": "scoreboard",
     "Scoreboard": "scoreboard",
     "SearchNode": "tree",
+    "SearchResult": "search",
     "SearchTree": "tree",
+    "alignment": "target_alignment",
     "compare": "comparison",
+    "search_kernel": "search",
 }
 
-__all__ = ["OutOfFold", "Row", "Scoreboard", "SearchNode", "SearchTree", "compare"]
+__all__ = [
+    "OutOfFold",
+    "Row",
+    "Scoreboard",
+    "SearchNode",
+    "SearchResult",
+    "SearchTree",
+    "alignment",
+    "compare",
+    "search_kernel",
+]
 
 __getattr__ = by_name(__name__, {name: f"{__name__}.{file}" for name, file in _WHERE.items()})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,22 +13,23 @@ import numpy as np
 from mercer._config import get_config
 from mercer._progress import progress as progress_bar
 from mercer.gram.rows import count
-from mercer.kernels import Gaussian, Kernel, as_kernel
+from mercer.kernels import as_kernel
 from mercer.selection.candidates import kernels_for
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import metric_of
 from mercer.selection.preprocess import Preprocessing, preprocessing
 from mercer.selection.problem import Problem, as_problem, seconds_of
-from mercer.selection.race import FIRST_SHARE, KEEP, Clock, Data, Entry, Race
+from mercer.selection.race import Clock, Data, Entry, Race
 from mercer.selection.scoreboard import OutOfFold, Row, Scoreboard
+from mercer.selection.stages import EXTRA_REPEATS, run_stages
 from mercer.selection.trainers import Trainer, trainers_for
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
 MOST_ROWS = 6_000
+#: The part of a time budget that a kernel search may take.
+SEARCH_SHARE = 0.25
 #: N×N matrices that are alive at once during a fold (K, its blocks, a factor), with room.
 COPIES = 4.0
-#: Learners that judge every kernel; the others are tried with the kernels these find best.
-JUDGES = ("ridge", "svm")
 
 
 def compare(
@@ -108,7 +109,10 @@ def compare(
     coded = problem.y[drawn]
     if problem.classes is not None:
         coded = np.searchsorted(problem.classes, coded)
-    splits, folds, said = splits_of(cv, rows, coded, problem.classes is not None, repeats, seed)
+    extra = 0 if clock.budget is None else EXTRA_REPEATS
+    splits, folds, said = splits_of(
+        cv, rows, coded, problem.classes is not None, repeats, seed, extra
+    )
     notes += said
     data = Data(
         rows,
@@ -127,11 +131,17 @@ def compare(
         if search and made.kind != "strings":
             from mercer.selection.search import search_kernel
 
-            found = search_kernel(rows, coded, task=problem.task, random_state=seed)
+            say("kernel search")
+            share = None if clock.budget is None else SEARCH_SHARE * clock.budget
+            found = search_kernel(rows, coded, task=problem.task, random_state=seed, seconds=share)
             tree = found.tree
+            notes.append(
+                f"the kernel {found.kernel!r} was grown on targets of all folds: its score is "
+                "flattered more than those of the others"
+            )
             candidates = [found.kernel, *candidates]
         race = Race(data, clock, problem.n, overhead, say)
-        _run(race, candidates, trainers, len(splits))
+        run_stages(race, candidates, trainers, repeats)
         standing = race.best()
         if not standing:
             why = next((e.failed for e in race.entries if e.failed), "no candidate")
@@ -212,46 +222,6 @@ def _prepared(made: Preprocessing, X: Any) -> Any:
 
 def _width(rows: Any) -> int | None:
     return int(rows.shape[1]) if hasattr(rows, "shape") else None
-
-
-def _run(race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], repeats: int) -> None:
-    """Judges on all kernels, the other learners on the best of them, then stage by stage."""
-    first = race.sizes[0]
-    judges = [t for key, t in trainers.items() if key in JUDGES] or list(trainers.values())
-    plain = [t for t in judges if not t.needs_examples]
-    entries = [race.add(k, t) for k in kernels for t in plain]
-    budget = race.clock.budget
-    until = 0.0 if budget is None else (1 - FIRST_SHARE) * budget
-    if len(race.sizes) == 1 and budget is not None:
-        until = 0.3 * budget
-    race.stage(entries, first, until, f"{first} rows")
-    others = [t for t in trainers.values() if t not in plain and not t.needs_examples]
-    leaders = list(dict.fromkeys(e.kernel for e in race.best()))[:2]
-    more = [race.add(k, t) for k in leaders for t in others]
-    if not isinstance(race.data.X, list):
-        more += [race.add(Gaussian(1.0), t) for t in trainers.values() if t.needs_examples]
-    race.stage(more, first, until * 0.9, f"{first} rows")
-    for level, size in enumerate(race.sizes[1:]):
-        last = size == race.sizes[-1]
-        keep = KEEP[1] if last else KEEP[level]
-        going = _survivors(race.best(), keep, champions=not last)
-        reserve = race.reserve(going[0]) if going else 0.0
-        race.stage(going, size, reserve, f"{size} rows")
-    for repeat in range(1, repeats):
-        for entry in [e for e in race.best() if e.size == race.data.n]:
-            race.run(entry, race.data.n, repeat)
-
-
-def _survivors(standing: list[Entry], keep: int, champions: bool) -> list[Entry]:
-    """The first `keep`, and the best of every learner while rows are few."""
-    going = standing[:keep]
-    if champions:
-        seen = {e.trainer.learner for e in going}
-        for entry in standing[keep:]:
-            if entry.trainer.learner not in seen:
-                seen.add(entry.trainer.learner)
-                going.append(entry)
-    return going
 
 
 def _fit(problem: Problem, made: Preprocessing, winner: Entry) -> tuple[Any, dict[str, Any]]:

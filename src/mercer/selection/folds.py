@@ -30,9 +30,18 @@ def draw_order(y: np.ndarray, classification: bool, seed: int) -> np.ndarray:
 
 
 def splits_of(
-    cv: Any, X: Any, y: np.ndarray, classification: bool, repeats: int, seed: int
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    classification: bool,
+    repeats: int,
+    seed: int,
+    extra: int = 0,
 ) -> tuple[list[list[Split]], str, tuple[str, ...]]:
-    """One list of (train, test) a repeat, what to call them, and what had to be changed."""
+    """One list of (train, test) a repeat, what to call them, and what had to be changed.
+
+    `extra` repeats are made beyond those asked for, for time that is left over.
+    """
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if hasattr(cv, "split"):
@@ -55,7 +64,7 @@ def splits_of(
                 "missing from some of them"
             )
     made = []
-    for repeat in range(repeats):
+    for repeat in range(repeats + extra):
         folds = (StratifiedKFold if classification else KFold)(
             k, shuffle=True, random_state=seed + repeat
         )

@@ -10,12 +10,14 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from mercer.gram.operator import Gram
+from mercer.gram.threads import single_threaded_blas
 from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
@@ -24,10 +26,8 @@ from mercer.solvers.examples import take
 
 #: Rows of the first stages; the last stage has all that were drawn.
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
-#: Candidates that go on to a second and to the last stage where no budget says otherwise.
-KEEP = (10, 6)
-#: The part of a time budget that the first stage may take.
-FIRST_SHARE = 0.3
+#: Training rows from which the linear algebra of a fold takes several threads.
+WORTH_THREADS = 1_000
 
 
 @dataclass
@@ -111,8 +111,6 @@ class Race:
         self._matrix: tuple[Any, np.ndarray, float, float] | None = None
         n = data.n
         self.sizes = [s for s in (FIRST_ROWS, SECOND_ROWS) if n > 1.5 * s] + [n]
-        if len(self.sizes) == 2 and self.sizes[0] == SECOND_ROWS:
-            self.sizes = [n]
 
     # --- one candidate ----------------------------------------------------------------------
 
@@ -152,21 +150,23 @@ class Race:
         except (ValueError, TypeError, ArithmeticError) as error:
             entry.failed = f"{type(error).__name__}: {error}"
             return
+        before = entry.outcomes if repeat == 0 else []
         if entry.size != size:
             entry.size, entry.scores, entry.outcomes, entry.tests = size, [], [], []
             entry.folds = 0
         entry.unit, entry.gram_seconds = unit, seconds
         rows = self.rows(size)
-        start = entry.outcomes[-1].pick if entry.outcomes else None
         for number, split in enumerate(self.data.splits[repeat]):
-            if number and self.clock.left() < self.reserve(entry) + entry.seconds:
+            known = bool(entry.outcomes)
+            if known and self.clock.left() < self.reserve(entry) + entry.seconds:
                 break
+            # What this very fold chose when it had fewer rows; other folds know its test rows.
+            start = before[number].pick if number < len(before) else None
             try:
-                outcome = self._fold(entry, K, unit, rows, split, number, start)
+                self._fold(entry, K, unit, rows, split, number, start)
             except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
                 entry.failed = f"{type(error).__name__}: {error}"
                 return
-            start = outcome.pick
             if repeat == 0:
                 entry.folds += 1
 
@@ -179,7 +179,7 @@ class Race:
         split: Split,
         number: int,
         start: int | None,
-    ) -> Outcome:
+    ) -> None:
         data = self.data
         train, test = within(split, rows, data.n)
         y = data.y[rows]
@@ -199,14 +199,15 @@ class Race:
             data.seed + number,
             examples,
         )
-        with warnings.catch_warnings():
+        # Threads that wait for each other at every step cost a small matrix more than they save.
+        calm = single_threaded_blas() if len(train) < WORTH_THREADS else nullcontext()
+        with calm, warnings.catch_warnings():
             # Conditions and iterations at the ends of a grid are no news to the reader.
             warnings.simplefilter("ignore")
             outcome = entry.trainer.fold(fold, start)
         entry.scores.append(data.metric(y[test], outcome.predicted))
         entry.outcomes.append(outcome)
         entry.tests.append(rows[test])
-        return outcome
 
     # --- times ------------------------------------------------------------------------------
 
@@ -240,21 +241,20 @@ class Race:
 
     # --- stages -----------------------------------------------------------------------------
 
-    def stage(self, entries: Iterable[Entry], size: int, until: float, what: str) -> None:
-        """Run candidates, those with the same kernel together, until a time is left (in s)."""
+    def stage(self, entries: Iterable[Entry], size: int, keep: float = 0.0) -> None:
+        """Run candidates, those with the same kernel together; `keep` seconds are left alone.
+
+        What does not fit into the time is passed over; the first one is run in any case.
+        """
         groups: dict[Kernel, list[Entry]] = {}
         for entry in entries:
             groups.setdefault(entry.kernel, []).append(entry)
-        for group in groups.values():
-            for entry in group:
-                if self.clock.left() - self.cost(entry, size) < until and self._any(size):
-                    continue
-                self.say(f"{what}: {entry.trainer.learner}, {entry.kernel!r}")
-                self.run(entry, size)
-
-    def _any(self, size: int) -> bool:
-        """Whether some candidate has been through this stage."""
-        return any(e.size == size and e.outcomes for e in self.entries)
+        for entry in (e for group in groups.values() for e in group):
+            need = self.cost(entry, size) + max(keep, self.reserve(entry))
+            if self.clock.left() < need and any(e.size == size for e in self.entries):
+                continue
+            self.say(f"{size} rows: {entry.trainer.learner}, {entry.kernel!r}")
+            self.run(entry, size)
 
     def best(self) -> list[Entry]:
         """Those with scores, best first."""

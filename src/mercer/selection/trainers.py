@@ -43,11 +43,8 @@ class Fold:
         if self._inner is None:
             random = np.random.default_rng(self.seed)
             order = random.permutation(len(self.y))
-            if self.classes:
-                order = order[np.argsort(self.y[order], kind="stable")]
-            else:
-                order = order[np.argsort(self.y[order], kind="stable")]
             # Every fourth along the sorted targets: both parts see the same distribution.
+            order = order[np.argsort(self.y[order], kind="stable")]
             held = np.zeros(len(order), dtype=bool)
             held[order[random.integers(4) :: 4]] = True
             if self.classes and len(np.unique(self.y[~held])) < 2:
@@ -199,10 +196,7 @@ def _decide(scores: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class GridTrainer(Trainer):
-    """Places on a grid in order; those after a clear fall are not tried."""
-
-    #: Places after the best one that may be worse before the climb ends.
-    patience = 2
+    """Places on a grid, in order, judged on the inner split; see `climb` for which are tried."""
 
     def __init__(self, size: int, start: int = 0) -> None:
         self.size, self.start = size, start
@@ -211,34 +205,38 @@ class GridTrainer(Trainer):
         """The learner at a place on the grid."""
         raise NotImplementedError
 
-    def judge(self, model: Any, cross: np.ndarray, y: np.ndarray, fold: Fold) -> float:
-        return fold.metric(y, model.predict(cross))
-
     def again(self, model: Any, place: int, unit: float, spread: float) -> Any:
         """The learner for the next place, which may start from the last solution."""
         return self.make("precomputed", place, unit, spread)
+
+    def judge(self, model: Any, cross: np.ndarray, y: np.ndarray, fold: Fold) -> float:
+        return fold.metric(y, model.predict(cross))
+
+    def places(self, fold: Fold) -> int:
+        """How many places of the grid make sense here."""
+        return self.size
 
     def fold(self, fold: Fold, start: int | None) -> Outcome:
         begin = time.perf_counter()
         tried: dict[int, float] = {}
         pick = self.start
-        if self.size > 1:
+        size = self.places(fold)
+        if size > 1:
             fit, judge = fold.inner()
             block = np.ascontiguousarray(fold.train[np.ix_(fit, fit)])
             cross = fold.train[np.ix_(judge, fit)]
             model: Any = None
-            worse = 0
-            for place in range(self.size):
+
+            def score(place: int) -> float:
+                nonlocal model
                 if model is None:
                     model = self.make("precomputed", place, fold.unit, fold.spread)
                 else:
                     model = self.again(model, place, fold.unit, fold.spread)
                 model.fit(block, fold.y[fit])
-                before = max(tried.values(), default=-math.inf)
-                tried[place] = self.judge(model, cross, fold.y[judge], fold)
-                worse = worse + 1 if tried[place] < before else 0
-                if worse >= self.patience:
-                    break
+                return self.judge(model, cross, fold.y[judge], fold)
+
+            tried = climb(score, start, size)
             pick = smoothed_best(tried)
         model = self.make("precomputed", pick, fold.unit, fold.spread)
         model.fit(fold.train, fold.y)
@@ -258,6 +256,38 @@ class GridTrainer(Trainer):
         pick = smoothed_best(means) if self.size > 1 else self.start
         spread = float(np.std(y)) if self.task == "regression" else 1.0
         return self.make(kernel, pick, unit, spread or 1.0)
+
+
+def climb(score: Callable[[int], float], start: int | None, size: int) -> dict[int, float]:
+    """Scores of places on a grid: upwards until they fall twice in a row; or around a start.
+
+    The start is what the same training rows chose when fewer of them were drawn.
+    """
+    tried: dict[int, float] = {}
+    if start is None:
+        falls = 0
+        for place in range(size):
+            before = max(tried.values(), default=-math.inf)
+            tried[place] = score(place)
+            falls = falls + 1 if tried[place] < before else 0
+            if falls >= 2:
+                break
+        return tried
+    for place in range(max(0, start - 1), min(size, start + 2)):
+        tried[place] = score(place)
+    while True:
+        low, high = min(tried), max(tried)
+        best = smoothed_best(tried)
+        if (
+            best == high
+            and high + 1 < size
+            and tried[high] > tried[high - 1 if high > low else high]
+        ):
+            tried[high + 1] = score(high + 1)
+        elif best == low and low > 0 and tried[low] > tried[low + 1 if low < high else low]:
+            tried[low - 1] = score(low - 1)
+        else:
+            return tried
 
 
 def smoothed_best(tried: dict[int, float]) -> int:
@@ -312,11 +342,11 @@ class SVCTrainer(GridTrainer):
 
 
 class SVRTrainer(GridTrainer):
-    """C and ε in units of the spread of the targets."""
+    """C in units of the spread of the targets; the tube is a twentieth of it."""
 
     learner, task = "KernelSVR", "regression"
-    grid = tuple((c, e) for e in (0.1, 0.02) for c in (1.0, 5.0, 25.0, 125.0))
-    patience = 8
+    grid = (0.5, 2.0, 8.0, 32.0, 128.0)
+    tube = 0.05
 
     def __init__(self) -> None:
         super().__init__(len(self.grid))
@@ -324,14 +354,16 @@ class SVRTrainer(GridTrainer):
     def make(self, kernel: Any, place: int, unit: float, spread: float) -> Any:
         from mercer.learners import KernelSVR
 
-        C, epsilon = self.grid[place]
-        return KernelSVR(kernel, C=C * spread / unit, epsilon=epsilon * spread, tol=1e-3 * spread)
+        C, epsilon = self.grid[place] * spread / unit, self.tube * spread
+        return KernelSVR(kernel, C=C, epsilon=epsilon, tol=1e-3 * spread)
+
+    def again(self, model: Any, place: int, unit: float, spread: float) -> Any:
+        return model.set_params(C=self.grid[place] * spread / unit, warm_start=True)
 
 
 class LogisticTrainer(GridTrainer):
     learner, task = "KernelLogisticRegression", "classification"
     grid = (1.0, 0.1, 0.01, 0.001)
-    patience = 1
     exponent = 2.6
 
     def __init__(self) -> None:
@@ -379,11 +411,9 @@ class NeighboursTrainer(GridTrainer):
 
         return getattr(learners, self.learner)(kernel, n_neighbors=self.grid[place])
 
-    def fold(self, fold: Fold, start: int | None) -> Outcome:
-        # As many neighbours as the inner fit has rows, at most.
+    def places(self, fold: Fold) -> int:
         most = len(fold.inner()[0])
-        self.size = max(1, sum(k <= most for k in self.grid))
-        return super().fold(fold, start)
+        return max(1, sum(k <= most for k in self.grid))
 
 
 class SmootherTrainer(Trainer):

@@ -43,7 +43,7 @@ class SearchTree:
             "nodes": [vars(node) for node in self.nodes],
         }
 
-    def __rich__(self, most: int = 4) -> Any:
+    def __rich__(self, most: int = 3) -> Any:
         """The tree: of what was turned down, the best `most` at each place."""
         from rich.text import Text
         from rich.tree import Tree

@@ -1,0 +1,366 @@
+"""Kernel search: a kernel grows from building blocks, one rule at a time.
+
+A step adds a block to the kernel, multiplies it by one, warps it, or changes a scale; blocks are
+leaves over all columns or over single ones. The best candidate is kept while it lowers the
+leave-one-out error of ridge regression, which costs one factorisation a candidate. A candidate is
+scored only if the rules prove it a kernel, and all that is tried is kept as a tree.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from mercer.gram.operator import Gram
+from mercer.gram.threads import single_threaded_blas
+from mercer.kernels import Gaussian, Kernel, Linear, Matern, Periodic, Precomputed, Sum
+from mercer.selection.candidates import median_distance, rounded
+from mercer.selection.folds import draw_order
+from mercer.selection.stages import neighbours_of
+from mercer.selection.target_alignment import matrix_alignment, targets_of
+from mercer.selection.trainers import RidgeTrainer, descend
+from mercer.selection.tree import SearchNode, SearchTree
+from mercer.solvers.examples import take
+
+#: Rows that the search looks at, and columns that get blocks of their own.
+ROWS, COLUMNS = 400, 8
+#: A step is kept if it removes at least this share of the error that is left.
+WORTH = 0.03
+#: A summand is left out again if that adds no more than this share to the error.
+SLACK = 0.01
+#: An error this small is as good as none.
+ENOUGH = 1e-4
+#: Functions that a kernel is warped by where their domain allows.
+WARPS = ("square", "tanh", "log1p", "sqrt")
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """`kernel` is the best that was found, `score` its leave-one-out score."""
+
+    kernel: Kernel
+    score: float
+    tree: SearchTree
+
+
+def search_kernel(
+    X: Any,
+    y: Any,
+    *,
+    task: str = "regression",
+    criterion: str = "loo",
+    steps: int = 4,
+    random_state: int = 0,
+    seconds: float | None = None,
+) -> SearchResult:
+    """Greedy growth of a kernel over columns of numbers.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    y : numbers, or labels with ``task="classification"``
+    criterion : "loo" or "alignment"
+        1 − (leave-one-out squared error) / variance of ridge regression on numbers or ±1; or the
+        centred alignment of K with the targets.
+    steps : int
+        How often the kernel may grow.
+    seconds : float or None
+        When to stop growing; None lets the size of the search decide alone.
+
+    Examples
+    --------
+    A trend with a period: neither block alone explains it.
+
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> t = random.uniform(0, 10, 80)[:, None]
+    >>> y = 0.5 * t[:, 0] + np.sin(3 * np.pi * t[:, 0]) + 0.1 * random.normal(size=80)
+    >>> search_kernel(t, y).kernel
+    Periodic(period=0.667) + 0.0571 * Linear()
+    """
+    if criterion not in ("loo", "alignment"):
+        raise ValueError(f"criterion is 'loo' or 'alignment', got {criterion!r}")
+    labels = task == "classification"
+    y = np.asarray(y)
+    rows = np.sort(draw_order(y, labels, random_state)[:ROWS])
+    part = take(X, rows)
+    part = part.toarray() if hasattr(part, "toarray") else np.asarray(part, dtype=np.float64)
+    growth = _Growth(part, targets_of(y[rows] if labels else y[rows].astype(float)), criterion)
+    end = math.inf if seconds is None else time.perf_counter() + seconds
+    with single_threaded_blas(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return growth.run(steps, end)
+
+
+class _Growth:
+    def __init__(self, X: np.ndarray, T: np.ndarray, criterion: str) -> None:
+        self.X, self.T, self.criterion = X, T, criterion
+        self.variance = float(np.mean(T**2)) or 1.0
+        self.nodes: list[SearchNode] = []
+        self.kernels: list[Kernel] = []
+        self.matrices: dict[Kernel, np.ndarray] = {}
+
+    # --- scores -----------------------------------------------------------------------------
+
+    def matrix(self, block: Kernel) -> np.ndarray:
+        """K of a block, kept: sums and products are made from these."""
+        if block not in self.matrices:
+            self.matrices[block] = Gram(block, self.X).dense().astype(np.float64)
+        return self.matrices[block]
+
+    def score(self, K: np.ndarray) -> float:
+        if not np.isfinite(K).all():
+            return -math.inf
+        if self.criterion == "alignment":
+            return matrix_alignment(K, self.T)
+        return leave_one_out(K, self.T, self.variance)
+
+    def consider(
+        self, kernel: Kernel, K: Callable[[], np.ndarray], parent: int | None, how: str
+    ) -> int:
+        """Score a candidate that is proved to be a kernel; its place among the nodes."""
+        claim = kernel.claim(self.X.shape[1])
+        if claim.holds is not True:
+            score, how = -math.inf, f"not proved a kernel: {claim.rule}"
+        else:
+            score = self.score(K())
+        self.nodes.append(SearchNode(repr(kernel), score, parent, False, how))
+        self.kernels.append(kernel)
+        return len(self.nodes) - 1
+
+    # --- growth -----------------------------------------------------------------------------
+
+    def run(self, steps: int, end: float) -> SearchResult:
+        blocks = self.blocks()
+        places = [self.consider(b, partial(self.matrix, b), None, how) for b, how in blocks]
+        best = self._keep(places, -math.inf, "best single block")
+        assert best is not None
+        # Blocks that explain nothing by themselves may still help another, so all stay.
+        for _ in range(steps):
+            if time.perf_counter() > end or 1.0 - self.nodes[best].score < ENOUGH:
+                break
+            places = self._step(best, [b for b, _ in blocks], end)
+            kept = self._keep(places, self.nodes[best].score, None)
+            if kept is None:
+                break
+            best = kept
+        best = self._prune(best)
+        tree = SearchTree(tuple(self.nodes), best, self._name())
+        return SearchResult(self.kernels[best], self.nodes[best].score, tree)
+
+    def _name(self) -> str:
+        if self.criterion == "alignment":
+            return "alignment with the targets"
+        return "leave-one-out R² of ridge regression"
+
+    def _step(self, best: int, blocks: Sequence[Kernel], end: float) -> list[int]:
+        kernel = self.kernels[best]
+        K = self.matrix(kernel)
+        unit = _unit(K)
+        tried: list[tuple[Kernel, Callable[[], np.ndarray], str]] = []
+        inside = set(_parts(kernel))
+        for block in blocks:
+            if block in inside:
+                continue
+            B = self.matrix(block)
+            for share in (1.0, 0.1):
+                weight = rounded(share * unit / _unit(B))
+                scaled = block if weight == 1.0 else weight * block
+                tried.append((kernel + scaled, partial(_plus, K, weight, B), "plus a block"))
+            tried.append((kernel * block, partial(np.multiply, K, B), "times a block"))
+        for other in neighbours_of(kernel):
+            tried.append((other, partial(self.fresh, other), "another scale"))
+        for name in WARPS:
+            if self._allowed(name):
+                warped = kernel.warp(name)
+                tried.append((warped, partial(self.fresh, warped), f"inputs through {name}"))
+        known = set(self.kernels)
+        places = []
+        for candidate, make, how in tried:
+            if candidate in known or time.perf_counter() > end:
+                continue
+            known.add(candidate)
+            places.append(self.consider(candidate, make, best, how))
+        return places
+
+    def _prune(self, best: int) -> int:
+        """Leave out summands that the others have made superfluous."""
+        while True:
+            terms = _summands(self.kernels[best])
+            before = 1.0 - self.nodes[best].score
+            places = []
+            for i in range(len(terms) if len(terms) > 1 else 0):
+                rest = reduce(operator.add, terms[:i] + terms[i + 1 :])
+                make = partial(self.fresh, rest)
+                places.append(self.consider(rest, make, best, f"without {terms[i]!r}"))
+            error = {i: 1.0 - self.nodes[i].score for i in places}
+            good = [i for i in places if error[i] <= max(before * (1 + SLACK), ENOUGH)]
+            if not good:
+                return best
+            best = min(good, key=lambda i: (error[i], i))
+            node = self.nodes[best]
+            why = f"{node.why}: simpler, and as good"
+            self.nodes[best] = SearchNode(node.expression, node.score, node.parent, True, why)
+
+    def fresh(self, kernel: Kernel) -> np.ndarray:
+        return Gram(kernel, self.X).dense().astype(np.float64)
+
+    def _allowed(self, name: str) -> bool:
+        if name in ("log1p", "sqrt"):
+            return bool(self.X.min() >= 0)
+        return True
+
+    def _keep(self, places: Sequence[int], before: float, why: str | None) -> int | None:
+        """Accept the best of these, if it is worth its place."""
+        if not places:
+            return None
+        best = max(places, key=lambda i: (self.nodes[i].score, -i))
+        node = self.nodes[best]
+        if not math.isfinite(node.score):
+            return best if why is not None else None
+        error, old = 1.0 - node.score, 1.0 - before
+        if why is None and not error < old * (1.0 - WORTH):
+            return None
+        reason = why or f"{node.why}: removes {100 * (1 - error / old):.0f} % of the error left"
+        self.nodes[best] = SearchNode(node.expression, node.score, node.parent, True, reason)
+        self.matrices[self.kernels[best]] = self.fresh(self.kernels[best])
+        return best
+
+    # --- blocks -----------------------------------------------------------------------------
+
+    def blocks(self) -> list[tuple[Kernel, str]]:
+        """Leaves over all columns, and over each of the columns that say most."""
+        width = self.X.shape[1]
+        m = median_distance(self.X)
+        whole: list[Kernel] = [
+            Linear(),
+            Gaussian(rounded(m)),
+            Gaussian(rounded(m / 3)),
+            Matern(1.5, rounded(m)),
+        ]
+        if width == 1:
+            whole += self._periodic(0, alone=True)
+            return [(k, "block") for k in whole]
+        made = [(k, "block over all columns") for k in whole]
+        for column in self._columns():
+            values = self.X[:, [column]]
+            m = median_distance(values)
+            single: list[Kernel] = [
+                Gaussian(rounded(m)).on([column]),
+                Linear().on([column]),
+                *self._periodic(column, alone=False),
+            ]
+            made += [(k, f"block over column {column}") for k in single]
+        return made
+
+    def _columns(self) -> list[int]:
+        """Those whose own Gaussian agrees best with the targets."""
+        width = self.X.shape[1]
+        varied = [j for j in range(width) if np.ptp(self.X[:, j]) > 0]
+        if len(varied) <= COLUMNS:
+            return varied
+        # A cheap look at all of them: the share of the targets that values and squares explain.
+        values = self.X[:, varied]
+        scores = np.zeros(len(varied))
+        for phi in (values, values**2, np.abs(values)):
+            phi = phi - phi.mean(axis=0)
+            norm = np.linalg.norm(phi, axis=0)
+            norm[norm == 0] = 1.0
+            scores = np.maximum(scores, np.linalg.norm(self.T.T @ (phi / norm), axis=0))
+        best = np.argsort(-scores, kind="stable")[:COLUMNS]
+        return sorted(varied[i] for i in best)
+
+    def _periodic(self, column: int, alone: bool) -> list[Kernel]:
+        """Periods where the targets have most power along this column."""
+        x = self.X[:, column]
+        if len(np.unique(x)) < 20:
+            return []
+        made: list[Kernel] = []
+        for period in strongest_periods(x, self.T):
+            k: Kernel = Periodic(rounded(period), 1.0)
+            made.append(k if alone else k.on([column]))
+        return made
+
+
+def strongest_periods(x: np.ndarray, T: np.ndarray, count: int = 2) -> list[float]:
+    """Peaks of the power spectrum of the targets along x, their trend removed (Lomb–Scargle).
+
+    >>> x = np.linspace(0, 10, 200)
+    >>> [round(p, 1) for p in strongest_periods(x, np.sin(np.pi * x)[:, None], 1)]
+    [2.0]
+    """
+    from scipy.signal import lombscargle
+
+    span = float(np.ptp(x))
+    trend = np.vander(x - x.mean(), 3)
+    left = T - trend @ np.linalg.lstsq(trend, T, rcond=None)[0]
+    most = min(len(x) / 4, 60.0)
+    cycles = np.linspace(1.5, max(2.0, most), 1200)
+    frequencies = 2 * np.pi * cycles / span
+    power = sum(lombscargle(x, column, frequencies) for column in left.T)
+    found: list[float] = []
+    for place in np.argsort(-np.asarray(power)):
+        period = span / cycles[place]
+        if all(abs(math.log(period / other)) > 0.2 for other in found):
+            found.append(float(period))
+        if len(found) == count:
+            break
+    return found
+
+
+def leave_one_out(K: np.ndarray, T: np.ndarray, variance: float) -> float:
+    """1 − (leave-one-out squared error) / variance, at the best penalty."""
+    from mercer.solvers.ridge_exact import cholesky_path
+
+    gram, unit, grid = Gram(Precomputed(), K), _unit(K), RidgeTrainer.grid
+
+    def error(place: int) -> float:
+        try:
+            loo = cholesky_path(gram, T, np.array([grid[place] * unit]), None, True).loo[0]
+        except (np.linalg.LinAlgError, ValueError):
+            return math.inf
+        value = float(np.mean((loo - T) ** 2))
+        return value if math.isfinite(value) else math.inf
+
+    losses: dict[int, float] = {}
+
+    def remembered(place: int) -> float:
+        if place not in losses:
+            losses[place] = error(place)
+        return losses[place]
+
+    best = descend(remembered, RidgeTrainer.start, len(grid))
+    return 1.0 - losses[best] / variance
+
+
+def _plus(K: np.ndarray, weight: float, B: np.ndarray) -> np.ndarray:
+    return K + weight * B
+
+
+def _parts(kernel: Kernel) -> Iterator[Kernel]:
+    """The kernel and everything it is made of."""
+    yield kernel
+    for _, child in kernel.children():
+        yield from _parts(child)
+
+
+def _summands(kernel: Kernel) -> list[Kernel]:
+    if isinstance(kernel, Sum):
+        return _summands(kernel.left) + _summands(kernel.right)
+    return [kernel]
+
+
+def _unit(K: np.ndarray) -> float:
+    value = float(np.mean(np.diagonal(K)))
+    return value if value > 0 else 1.0
+
+
+__all__ = ["SearchResult", "leave_one_out", "search_kernel", "strongest_periods"]

@@ -1,0 +1,134 @@
+"""The plan of a race: who runs on how many rows, and what is done with time that is left over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mercer.kernels import Gaussian, Kernel
+from mercer.selection.race import Entry, Race
+from mercer.selection.trainers import Trainer
+
+#: Learners that judge every kernel; the others are tried with the kernels these find best.
+JUDGES = ("ridge", "svm")
+#: Candidates that go on to the second and to the last stage where no budget says otherwise.
+KEEP = (10, 6)
+#: The share of a time budget that may be spent when a stage ends, from the first to the last.
+SHARES = (0.3, 0.6)
+#: Of time left over: so many more cross-validations, for so many of the best.
+EXTRA_REPEATS, CLOSE = 3, 3
+#: Factors on a scale that are tried around the best kernel, where there is time.
+FACTORS = (0.7, 1.4)
+_SCALES = ("sigma", "length", "rate", "gamma")
+
+
+def run_stages(
+    race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], repeats: int
+) -> None:
+    """Judges on all kernels, the other learners on the best of them, then stage by stage."""
+    budget, sizes = race.clock.budget, race.sizes
+    first(race, kernels, trainers, 0.0 if budget is None else _left_after(race, 0))
+    for level, size in enumerate(sizes[1:], start=1):
+        last = level == len(sizes) - 1
+        standing = race.best()
+        if budget is None:
+            going = _survivors(standing, KEEP[1] if last else KEEP[level - 1], champions=not last)
+            race.stage(going, size)
+        else:
+            # Everyone in order of merit, as far as the time goes.
+            going = standing if last else _survivors(standing, 2 * KEEP[0], champions=True)
+            race.stage(going, size, 0.0 if last else _left_after(race, level))
+    for repeat in range(1, repeats):
+        for entry in _complete(race):
+            race.run(entry, race.data.n, repeat)
+    if budget is not None:
+        refine(race)
+        again(race, repeats)
+
+
+def _left_after(race: Race, level: int) -> float:
+    """Seconds that this stage must leave to those after it."""
+    assert race.clock.budget is not None
+    if level == len(race.sizes) - 1:
+        return 0.0
+    # With two stages in all, the first is the last but one.
+    share = SHARES[min(level + 3 - len(race.sizes), 1)]
+    return (1 - share) * race.clock.budget
+
+
+def first(race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], keep: float) -> None:
+    """The stage with the fewest rows; learners that take examples themselves choose a scale."""
+    size = race.sizes[0]
+    on_matrix = {key: t for key, t in trainers.items() if not t.needs_examples}
+    judges = [t for key, t in on_matrix.items() if key in JUDGES] or list(on_matrix.values())
+    race.stage([race.add(k, t) for k in kernels for t in judges], size, keep)
+    others = [t for t in on_matrix.values() if t not in judges]
+    leaders = list(dict.fromkeys(e.kernel for e in race.best()))[:2]
+    more = [race.add(k, t) for t in others for k in leaders]
+    if not isinstance(race.data.X, list):
+        more += [race.add(Gaussian(1.0), t) for t in trainers.values() if t.needs_examples]
+    race.stage(more, size, keep)
+
+
+def _survivors(standing: list[Entry], keep: int, champions: bool) -> list[Entry]:
+    """The first `keep`, and the best of every learner while rows are few."""
+    going = standing[:keep]
+    if champions:
+        seen = {e.trainer.learner for e in going}
+        for entry in standing[keep:]:
+            if entry.trainer.learner not in seen:
+                seen.add(entry.trainer.learner)
+                going.append(entry)
+    return going
+
+
+def _complete(race: Race) -> list[Entry]:
+    folds = len(race.data.splits[0])
+    return [e for e in race.best() if e.size == race.data.n and e.folds == folds]
+
+
+def refine(race: Race) -> None:
+    """Other scales of the best kernel, and its sum with the runner-up, while they fit."""
+    tried: set[Entry | int] = set()
+    while True:
+        standing = _complete(race)
+        if not standing or standing[0].place in tried:
+            return
+        best = standing[0]
+        tried.add(best.place)
+        near = neighbours_of(best.kernel)
+        other = next((e.kernel for e in standing if e.kernel != best.kernel), None)
+        if other is not None and best.unit > 0:
+            near.append(best.kernel + other)
+        before = len(race.entries)
+        fresh = [race.add(k, best.trainer) for k in near]
+        fresh = [e for e in fresh if e.place >= before]
+        for entry in fresh:
+            # A sibling's time is the best guess there is.
+            need = race.cost(best, race.data.n) + race.reserve(best)
+            if race.clock.left() < need:
+                return
+            race.stage([entry], race.data.n)
+
+
+def neighbours_of(kernel: Kernel) -> list[Kernel]:
+    """The kernel with one of its scales a little smaller or larger.
+
+    >>> neighbours_of(2.0 * Gaussian(1.0))
+    [2.0 * Gaussian(sigma=0.7), 2.0 * Gaussian(sigma=1.4)]
+    """
+    made = []
+    for name, value in kernel.get_params(deep=True).items():
+        if name.split("__")[-1] in _SCALES and isinstance(value, float) and math.isfinite(value):
+            made += [kernel.set_params(**{name: float(f"{value * f:.3g}")}) for f in FACTORS]
+    return made
+
+
+def again(race: Race, repeats: int) -> None:
+    """More cross-validations for those close to the top, on folds drawn anew."""
+    for repeat in range(repeats, len(race.data.splits)):
+        for entry in sorted(_complete(race), key=lambda e: -e.mean)[:CLOSE]:
+            if race.clock.left() < race.cost(entry, race.data.n) + race.reserve(entry):
+                return
+            race.say(f"once more on other folds: {entry.kernel!r}")
+            race.run(entry, race.data.n, repeat)
