@@ -36,6 +36,9 @@ def test_each_function_takes_and_gives_back_an_axes(moons):
         lambda ax: plot.contributions(model.expansion_, X[:1], ax=ax),
         lambda ax: plot.calibration(y, 1 / (1 + np.exp(-scores)), bins=3, ax=ax),
         lambda ax: plot.roc(y, scores, ax=ax),
+        lambda ax: plot.confusion(y, model.predict(X), ax=ax),
+        lambda ax: plot.residuals(y, scores, ax=ax),
+        lambda ax: plot.predicted_against_truth(y, scores, ax=ax),
         lambda ax: plot.learning_curve(model, X, y, sizes=[0.5, 1.0], cv=2, ax=ax),
     ]
     for call in calls:
@@ -43,6 +46,7 @@ def test_each_function_takes_and_gives_back_an_axes(moons):
         assert call(ax) is ax
         assert ax.has_data()
         assert call(None) is not ax
+        plt.close("all")
 
 
 def test_the_shape_of_a_kernel_peaks_at_its_centre():
@@ -53,8 +57,10 @@ def test_the_shape_of_a_kernel_peaks_at_its_centre():
 
 def test_the_spectrum_shows_negative_eigenvalues_apart():
     X, _ = data.moons(30)
-    assert len(plot.spectrum(Gaussian(), X).get_lines()) == 2
-    assert len(plot.spectrum(Sigmoid(1.0, -1.0), X).get_lines()) == 3
+    apart = "|λ|, λ < 0"
+    assert apart not in {line.get_label() for line in plot.spectrum(Gaussian(), X).get_lines()}
+    drawn = plot.spectrum(Sigmoid(1.0, -1.0), X).get_lines()
+    assert apart in {line.get_label() for line in drawn}
 
 
 def test_the_growth_of_monomials_is_the_lectures_number():
@@ -110,3 +116,24 @@ def test_what_cannot_be_drawn_is_named(moons):
         plot.regression_curve(_PlainLine(), X, y)
     with pytest.raises(ValueError, match="one or two"):
         plot.kernel_shape(Gaussian(), center=[1.0, 2.0, 3.0])
+
+
+def test_confusion_counts_every_pair():
+    truth, said = ["a", "a", "a very long name indeed", "b"], ["a", "b", "b", "b"]
+    ax = plot.confusion(truth, said)
+    seen = {(t.get_position(), t.get_text()) for t in ax.texts}
+    assert seen == {((0, 0), "1"), ((2, 0), "1"), ((2, 1), "1"), ((2, 2), "1")}
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "a very long n…", "b"]
+
+
+def test_residuals_name_their_size():
+    ax = plot.residuals(np.array([1.0, 2.0]), np.array([0.0, 3.0]))
+    assert "± 1 (rms)" in [t.get_text() for t in ax.get_legend().get_texts()]
+    _, rest = ax.collections[0].get_offsets().T
+    assert rest.tolist() == [1.0, -1.0]
+
+
+def test_the_bound_is_drawn_to_scale():
+    X, y = data.moons(60, noise=0.05)
+    near = KernelPerceptron("gaussian(0.4)", epochs=30).fit(X, y)
+    assert plot.mistakes_against_bound(near, X, y).get_yscale() == "linear"

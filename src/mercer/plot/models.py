@@ -80,7 +80,8 @@ def mistakes_against_bound(model: Any, X: Any, y: Any, ax: Any = None) -> Any:
     if found.separator is not None:
         bound = theory.mistake_bound(found.separator, X, signs, bias)
         ax.axhline(bound, color=color_of(1), linestyle="--", label=f"bound {bound:.4g}")
-        ax.set_yscale("log")
+        if bound > 20 * len(mistakes):  # far above: both are seen on a logarithmic axis only
+            ax.set_yscale("log")
     ax.legend(frameon=False)
     return tidy(ax, "mistakes and their bound", "update", "mistakes so far")
 
@@ -96,7 +97,7 @@ def contributions(expansion: Any, x: Any, most: int = 15, output: int = 0, ax: A
     ax.set_yticks(np.arange(len(order)), [f"point {i}" for i in order], fontsize="small")
     ax.axvline(0, color="0.3", linewidth=0.8)
     rest = float(parts.sum() - parts[order].sum())
-    return tidy(ax, f"contributions (the rest: {rest:+.3g})", "αᵢ k(xᵢ, x)")
+    return tidy(ax, f"contributions (the rest: {rest:+.3g})", r"$\alpha_i\,k(x_i, x)$")
 
 
 def learning_curve(

@@ -57,4 +57,4 @@ def scatter(ax: Any, X: np.ndarray, y: Any, size: float = 18.0) -> None:
             label=str(label), zorder=3,
         )  # fmt: skip
     if len(classes) <= 10:
-        ax.legend(loc="best", frameon=False, fontsize="small")
+        ax.legend(loc="best", fontsize="small", framealpha=0.75, edgecolor="none")

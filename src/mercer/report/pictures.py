@@ -130,6 +130,8 @@ def _plane(board: Any, data: Any) -> Iterator[Markup]:
         def regions(ax: Any) -> None:
             plot.decision_regions(model, points, data.y, ax=ax)
             ax.set(title="", xlabel=names[0], ylabel=names[1])
+            if ax.get_legend() is not None:  # its paper would stay white on a dark page
+                ax.get_legend().get_frame().set_alpha(0.0)
 
         yield _shown(figure(regions, (5.0, 4.2), "decision regions"), "What is predicted where.")
     elif board.task == "regression" and X.shape[1] == 1:
