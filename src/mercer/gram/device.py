@@ -24,9 +24,9 @@ def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
     return Gram(kernel, host(X), host(Z))
 
 
-def solver_gram(kernel: Any, X: Any) -> Gram:
-    """K(X, X) for a solver: where its data belongs, and with results on the host either way."""
-    gram = make_gram(kernel, X)
+def solver_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
+    """K for a solver: where its data belongs, and with results on the host either way."""
+    gram = make_gram(kernel, X, Z)
     return gram.facing_host() if gram.on_device else gram  # type: ignore[attr-defined]
 
 

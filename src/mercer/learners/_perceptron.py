@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.gram.device import host
 from mercer.learners._common import classes_of, encode
+from mercer.learners._device import ClassifierMixin, labels_at, places_of
 from mercer.maps._checks import count, nonnegative, one_of
 from mercer.solvers.judge import winners
 from mercer.solvers.online import Journal, Outcome, Schedule
@@ -167,20 +168,21 @@ class PerceptronBase(ClassifierMixin):
 
     # --- predictions ------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: Any) -> Any:
         """One column an output."""
         raise NotImplementedError
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """f(x) for every class, or for the second of two; a vote gives shares of the votes."""
         check_is_fitted(self, "n_mistakes_")
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The class with the highest score; the first one at a tie, or at a score of zero."""
         check_is_fitted(self, "n_mistakes_")
-        return np.asarray(self.classes_[winners(self._scores(X))])
+        scores = self._scores(X)
+        return labels_at(self.classes_, places_of(scores[:, 0] if scores.shape[1] == 1 else scores))
 
     # --- online learning --------------------------------------------------------------------
 
@@ -195,9 +197,9 @@ class PerceptronBase(ClassifierMixin):
         """
         check_is_fitted(self, "n_mistakes_")
         one_of("loss", loss, ("mistakes", "hinge"))
-        labels = encode(np.asarray(y), self.classes_)
+        labels = encode(np.asarray(host(y)), self.classes_)
         memory, n = self._memory, len(labels)
-        scores = np.asarray(expansion(X), dtype=np.float64).reshape(n, -1)
+        scores = np.asarray(host(expansion(X)), dtype=np.float64).reshape(n, -1)
         if scores.shape[1] != memory.rule.outputs:
             raise ValueError(
                 f"f* gives {scores.shape[1]} score(s) an example; the model has "

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from mercer.expansion import KernelExpansion
+from mercer.gram.device import beside, host, is_tensor
 from mercer.gram.operator import Gram
 from mercer.gram.rows import count as n_rows
 from mercer.kernels import Gaussian, Precomputed
@@ -148,6 +149,10 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
     # --- learning ---------------------------------------------------------------------------
 
+    @property
+    def _learns_on_device(self) -> bool:  # type: ignore[override]
+        return self.budget is None  # the points of a budget come and go one by one
+
     def fit(self, X: Any, y: Any, alpha_init: Any = None, intercept_init: Any = None) -> Self:
         """Learn from nothing, or from a given signed α (one row an example) and b."""
         self._check_options()
@@ -270,12 +275,13 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
     # --- predictions, teaching --------------------------------------------------------------
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: Any) -> Any:
         X = self._examples(X, reset=False)
         n = n_rows(X)
         if self._memory.averaging == "vote":
-            return self._memory.votes(self.kernel_, X, n)
-        return np.asarray(self.expansion_(X)).reshape(n, -1)
+            return beside(self._memory.votes(self.kernel_, X, n), X)
+        values = self.expansion_(X)
+        return (values if is_tensor(values) else np.asarray(values)).reshape(n, -1)
 
     def steps(self, X: Any, y: Any, separator: KernelExpansion | None = None) -> Iterator[Visit]:
         """Every visit of `fit` as it happens, by the plain loop, for teaching (no budget).
@@ -297,9 +303,9 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         labels = model._labels(y)
         ideal = None
         if separator is not None:
-            values = np.asarray(separator(X), dtype=np.float64)
+            values = np.asarray(host(separator(X)), dtype=np.float64)
             ideal = (values - separator.intercept).reshape(len(labels), -1)
-        return model._steps(Gram(model.kernel_, X), labels, ideal)
+        return model._steps(Gram(model.kernel_, host(X)), labels, ideal)
 
 
 def _given_alpha(alpha: Any, n: int, outputs: int) -> tuple[np.ndarray, np.ndarray] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.gram.device import solver_gram
 from mercer.gram.operator import Gram
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.solvers.budget import Store
@@ -31,14 +32,15 @@ def learn_dual(
     start: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[Outcome, Journal]:
     """The kernel perceptron on X; `held` are positions to be judged by, `start` (positions, α)."""
-    rule, gram = memory.rule, Gram(kernel, X)
+    rule, gram = memory.rule, solver_gram(kernel, X)
     scores = np.zeros((len(labels), rule.outputs))
     if len(memory.names):
-        scores += Gram(kernel, X, memory.points) @ memory.alpha
+        scores += solver_gram(kernel, X, memory.points) @ memory.alpha
     if start is not None and len(start[0]):
         scores += gram.take(columns=start[0]) @ start[1]
     before = None if held is None else scores[held] + memory.bias
-    walker = DualPerceptron(gram, labels, rule, scores=scores, bias=memory.bias, tally=memory.tally)
+    start_from = {"scores": scores, "bias": memory.bias, "tally": memory.tally}
+    walker = _walker(gram)(gram, labels, rule, **start_from)
     judge = None
     if held is not None and before is not None:
 
@@ -54,6 +56,21 @@ def learn_dual(
 
     memory.absorb(walker.journal, labels, points, start)
     return outcome, walker.journal
+
+
+def _walker(gram: Gram) -> Any:
+    """The algorithm for where the examples are."""
+    if not gram.on_device:
+        return DualPerceptron
+    from mercer.gram.torch_engine import DeviceGram
+    from mercer.solvers.device.perceptron import DevicePerceptron
+
+    if not isinstance(gram, DeviceGram):
+        raise MemoryError(
+            "these examples do not fit the device, and a perceptron visits them in any order: "
+            "use partial_fit on parts of them, config(device='cpu'), or a higher memory limit"
+        )
+    return DevicePerceptron
 
 
 def learn_primal(

@@ -54,6 +54,11 @@ class Journal:
         self._units[self.n] = units
         self.n += 1  # last: an interrupt before this line leaves a journal without the entry
 
+    def extend(self, positions: np.ndarray, times: np.ndarray, units: np.ndarray) -> None:
+        """Several entries at once."""
+        for position, time, added in zip(positions, times, units, strict=True):
+            self.add(position, time, added)
+
     def cut(self, n: int) -> None:
         """Forget all but the first n entries."""
         self.n = n

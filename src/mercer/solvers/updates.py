@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config
-from mercer.gram.operator import Gram
+from mercer.gram.device import solver_gram
 from mercer.kernels import Kernel
 from mercer.solvers.averaging import Follower
 from mercer.solvers.examples import joined
@@ -106,7 +106,7 @@ class Memory:
         start = np.tile(self._vote_bias, (n, 1)) + (0.0 if before is None else before)
         if not len(self.names):
             return Follower(n, self.rule, "vote", start).scores(self.tally.visits)
-        gram = Gram(kernel, X, self.points)
+        gram = solver_gram(kernel, X, self.points)
         room = min(PANEL, get_config().memory_bytes // 4)
         step = max(1, room // (gram.dtype.itemsize * len(self.names)))
         parts = []
