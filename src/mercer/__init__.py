@@ -98,6 +98,7 @@ _MODULES = [
     "kernels",
     "learners",
     "maps",
+    "onnx",
     "plot",
     "proof",
     "selection",

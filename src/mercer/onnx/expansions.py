@@ -1,0 +1,258 @@
+"""Global models: f(x) = Σᵢ αᵢ k(xᵢ, x) + b, and what each learner makes of f."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from mercer.expansion import KernelExpansion
+from mercer.formula import simplify
+from mercer.formula.nodes import ROOT, Formula
+from mercer.onnx.digits import working_dtype
+from mercer.onnx.errors import NotExportable
+from mercer.onnx.graph import Wire
+from mercer.onnx.outputs import Outputs, binary, highest
+from mercer.onnx.pairs import Pairs, check_vectors, precision
+from mercer.onnx.table import Table
+from mercer.onnx.transformers import transform
+from mercer.solvers.neighbours import linear_part
+
+
+def values_of(f: KernelExpansion, table: Table) -> Wire:
+    """f(x) in float64, of shape (N, outputs)."""
+    g = table.graph
+    coef = f.coef[:, None] if f.coef.ndim == 1 else f.coef
+    coef = coef.astype(np.float64)
+    intercept = np.broadcast_to(np.asarray(f.intercept, dtype=float), coef.shape[1:])
+    if not len(coef):
+        return Wire(g.add("Add", g.zeros(table.column(0).wire), intercept.reshape(1, -1)))
+    formula = f.kernel.lower(ROOT)
+    check_vectors(formula)
+    linear = _linear_weights(formula, f, coef, table)
+    if linear is not None:
+        rows, weights, constant = linear
+        product = g.add("MatMul", rows.numbers(), weights)
+        return Wire(g.add("Add", product, (intercept + constant).reshape(1, -1)))
+    dtype = working_dtype(formula, f.points, coef, intercept, g.fed)
+    K = Pairs(table, f.points, formula, dtype).kernel()
+    with precision(g, dtype):
+        product = g.add("MatMul", K, coef)
+    if dtype == "float32":
+        product = g.cast(product, "float64")
+    return Wire(g.add("Add", product, intercept.reshape(1, -1)))
+
+
+def _linear_weights(
+    formula: Formula, f: KernelExpansion, coef: np.ndarray, table: Table
+) -> tuple[Table, np.ndarray, np.ndarray] | None:
+    """Where k = s x·z + c, f is one weight vector: x·(s Σ αᵢ xᵢ) + c Σ αᵢ."""
+    simple = simplify(formula)
+    node, slope = linear_part(simple)
+    if node is None or any(a.op not in ("const", "dot", "mul", "add") for a in simple.walk()):
+        return None
+    pairs = Pairs(table, f.points, formula, "float64")
+    z = pairs.numbers(node.value)
+    constant = sum(a.value for a in simple.args if a.op == "const") if simple.op == "add" else 0.0
+    return pairs.rows(node.value), slope * (z.T @ coef), constant * coef.sum(axis=0)
+
+
+# --- learners ----------------------------------------------------------------------------------
+
+
+def expansion(f: KernelExpansion, table: Table, out: Outputs) -> None:
+    values = values_of(f, table)
+    out.numbers("prediction", values, 1 if f.coef.ndim == 1 else f.coef.shape[1], f.coef.ndim == 1)
+
+
+def classifier(model: Any, table: Table, out: Outputs) -> None:
+    """Sign of one score, or the highest of several."""
+    _scores(model, values_of(model.expansion_, table), out)
+
+
+def _scores(model: Any, scores: Wire, out: Outputs) -> None:
+    g, classes = out.graph, model.classes_
+    one = len(classes) == 2
+    out.labels(binary(g, scores) if one else highest(g, scores), classes)
+    out.numbers("decision", scores, 1 if one else len(classes), one)
+
+
+def logistic(model: Any, table: Table, out: Outputs) -> None:
+    g, scores = out.graph, values_of(model.expansion_, table)
+    if len(model.classes_) == 2:
+        parts = [g.add("Sigmoid", g.add("Neg", scores)), g.add("Sigmoid", scores)]
+        shares = g.side_by_side(parts)
+    else:
+        shares = g.add("Softmax", scores, axis=1)
+    out.probabilities(shares, len(model.classes_))
+    _scores(model, scores, out)
+
+
+def ridge(model: Any, table: Table, out: Outputs) -> None:
+    values = _ridge_values(model, table)
+    width = 1 if model._single else model.dual_coef_.shape[1]
+    out.numbers("prediction", values, width, model._single)
+
+
+def ridge_classifier(model: Any, table: Table, out: Outputs) -> None:
+    _scores(model, _ridge_values(model, table), out)
+
+
+def _ridge_values(model: Any, table: Table) -> Wire:
+    """A primal solution with w of the polynomial features where they have nodes, else by a."""
+    if model._primal is not None:
+        from mercer.kernels import Linear, Polynomial
+
+        kernel, phi = model.kernel_, None
+        if isinstance(kernel, Polynomial):
+            phi = transform(kernel._map(table.width), table)
+        elif isinstance(kernel, Linear):
+            phi = table
+        if phi is not None:
+            g = table.graph
+            product = g.add("MatMul", phi.numbers(), model._primal.astype(float))
+            intercept = np.asarray(model.intercept_, dtype=float).reshape(1, -1)
+            return Wire(g.add("Add", product, intercept))
+    return values_of(model.expansion_, table)
+
+
+def regressor(model: Any, table: Table, out: Outputs) -> None:
+    out.numbers("prediction", values_of(model.expansion_, table), 1, True)
+
+
+def one_class(model: Any, table: Table, out: Outputs) -> None:
+    g, scores = out.graph, values_of(model.expansion_, table)
+    inside = g.add("GreaterOrEqual", g.flat(scores), 0.0)
+    out.labels(g.add("Cast", inside, to=7), np.array([-1, 1]))
+    out.numbers("decision", scores, 1, True)
+
+
+def centroids(model: Any, table: Table, out: Outputs) -> None:
+    g, scores = out.graph, values_of(model.expansion_, table)
+    if len(model.classes_) == 2:
+        scores = g.add("Sub", g.columns(scores, [1]), g.columns(scores, [0]))
+    _scores(model, scores, out)
+
+
+def svc(model: Any, table: Table, out: Outputs) -> None:
+    g, n = out.graph, len(model.classes_)
+    values = values_of(model.expansion_, table)
+    if n == 2:
+        if model.probability:
+            out.probabilities(_calibrated(model, values, out), n)
+        _scores(model, values, out)
+        return
+    # A positive score of the pair (i, j) votes for i, and the sums break ties.
+    pairs = list(combinations(range(n), 2))
+    first, second = np.zeros((len(pairs), n)), np.zeros((len(pairs), n))
+    for row, (i, j) in enumerate(pairs):
+        first[row, i], second[row, j] = 1.0, 1.0
+    won = g.number(g.add("Greater", values, 0.0))
+    lost = g.add("Sub", 1.0, won)
+    votes = g.add("Add", g.add("MatMul", won, first), g.add("MatMul", lost, second))
+    sums = g.add("MatMul", values, first - second)
+    squeezed = g.add("Div", sums, g.add("Mul", g.add("Add", g.add("Abs", sums), 1.0), 3.0))
+    rest = g.add("Add", votes, squeezed)
+    shape = model.decision_function_shape
+    if model.probability:
+        out.probabilities(_calibrated(model, rest if shape == "ovr" else values, out), n)
+    out.labels(highest(g, rest if model.break_ties else votes), model.classes_)
+    decision, width = (values, len(pairs)) if shape == "ovo" else (rest, n)
+    out.numbers("decision", decision, width, False)
+
+
+def _calibrated(model: Any, scores: Wire, out: Outputs) -> Wire:
+    """The sigmoid of every score, as scikit-learn's calibration gives it."""
+    g = out.graph
+    (found,) = model.calibrated_.calibrated_classifiers_
+    slope = np.array([[c.a_ for c in found.calibrators]], dtype=float)
+    offset = np.array([[c.b_ for c in found.calibrators]], dtype=float)
+    shares = g.add("Sigmoid", g.add("Neg", g.add("Add", g.add("Mul", scores, slope), offset)))
+    if len(model.classes_) == 2:
+        return g.side_by_side([g.add("Sub", 1.0, shares), shares])
+    total = g.add("ReduceSum", shares, np.array([1]))
+    none = g.add("Equal", total, 0.0)
+    even = g.add("Where", none, 1.0 / len(model.classes_), shares)
+    return Wire(g.add("Div", even, g.add("Where", none, 1.0, total)))
+
+
+# --- perceptrons -------------------------------------------------------------------------------
+
+
+def kernel_perceptron(model: Any, table: Table, out: Outputs) -> None:
+    if model.averaging != "vote":
+        _scores(model, values_of(model.expansion_, table), out)
+        return
+    memory = model._memory
+    K = None
+    if len(memory.names):
+        K = Pairs(table, memory.points, model.kernel_.lower(ROOT), "float64").kernel()
+    _vote(model, K, np.zeros((1, memory.rule.outputs)), table, out)
+
+
+def perceptron(model: Any, table: Table, out: Outputs) -> None:
+    g = table.graph
+    phi = table
+    if model.feature_map_ is not None:
+        phi = _features(model.feature_map_, table)
+    if model.averaging == "vote":
+        memory = model._memory
+        before = g.add("MatMul", phi.numbers(), model._start_coef.T.astype(float))
+        points = memory.points
+        K = None
+        if len(memory.names):
+            points = np.asarray(points.toarray() if hasattr(points, "toarray") else points)
+            K = g.add("MatMul", phi.numbers(), points.T.astype(float))
+        _vote(model, K, before, phi, out)
+        return
+    product = g.add("MatMul", phi.numbers(), model.coef_.T.astype(float))
+    _scores(model, g.add("Add", product, model.intercept_.astype(float).reshape(1, -1)), out)
+
+
+def _features(feature_map: Any, table: Table) -> Table:
+    from mercer.formula.inputs import Warped
+    from mercer.kernels.registry import name_of, resolve
+    from mercer.onnx.inputs import apply
+
+    if hasattr(feature_map, "transform"):
+        return transform(feature_map, table)
+    return apply(Warped(resolve(feature_map), name_of(feature_map)), table)
+
+
+def _vote(model: Any, K: Any, before: Any, table: Table, out: Outputs) -> None:
+    """Every predictor decides by itself: partial sums over the updates, each for as long as it
+    lasted, and then the share of the votes."""
+    g, memory = out.graph, model._memory
+    rule, visits = memory.rule, memory.tally.visits
+    start = g.add(
+        "Add", g.add("Mul", g.columns(table.numbers(), [0]), 0.0), memory._vote_bias[None]
+    )
+    start = g.add("Add", start, before)
+    lasting = np.diff(np.concatenate([[1], memory._times, [visits + 1]])).astype(float) / visits
+    steps = g.add("Unsqueeze", start, np.array([1]))
+    if K is not None:
+        at_update = g.columns(K, memory._columns)
+        if rule.bias:
+            at_update = g.add("Add", at_update, 1.0)
+        each = g.add("Unsqueeze", at_update, np.array([2]))
+        steps = g.add("Concat", steps, g.add("Mul", each, memory._weights[None]), axis=1)
+    scores = g.add("CumSum", steps, np.array(1))
+    if rule.ranked:
+        winner = g.add("ArgMax", scores, axis=2, keepdims=1)
+        marks = g.number(g.add("Equal", winner, np.arange(rule.outputs).reshape(1, 1, -1)))
+    else:
+        marks = g.add("Where", g.add("Greater", scores, 0.0), 1.0, -1.0)
+    weighted = g.add("Mul", marks, lasting.reshape(1, -1, 1))
+    _scores(model, g.add("ReduceSum", weighted, np.array([1]), keepdims=0), out)
+
+
+def refused(model: Any, table: Table, out: Outputs) -> None:
+    name = type(model).__name__
+    why = {
+        "LocalLinearRegressor": "it solves a small system of equations at every x, and ONNX has no "
+        "operator for that. NadarayaWatsonRegressor (its degree 0) and KernelRidge can be exported",
+        "DeformableTemplateClassifier": "it searches over deformations of images; the other "
+        "classifiers can be exported on the pixels",
+    }[name]
+    raise NotExportable(f"{name} has no form in ONNX: {why}")

@@ -1,0 +1,222 @@
+"""Local models: smoothers, and neighbours in feature space. Their pairs are always in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import simplify
+from mercer.formula.nodes import ROOT, Formula
+from mercer.formula.profile import DISTANCES, log2_of, never_negative
+from mercer.onnx.graph import Graph, Wire
+from mercer.onnx.operations import evaluate
+from mercer.onnx.outputs import Outputs, highest
+from mercer.onnx.pairs import Pairs
+from mercer.onnx.table import Table
+from mercer.solvers.closeness import only
+from mercer.solvers.neighbours import SPARE, Ranking, ranking
+from mercer.solvers.radius import _by_profile, _statistic_at
+from mercer.solvers.smoothing import unit_weights
+from mercer.solvers.weights import divide
+
+NAN = float("nan")
+
+
+# --- smoothers ---------------------------------------------------------------------------------
+
+
+def smoothing_regressor(model: Any, table: Table, out: Outputs) -> None:
+    values = _smoothed(model, table)
+    out.numbers("prediction", values, model.y_fit_.shape[1], model._one_output)
+
+
+def smoothing_classifier(model: Any, table: Table, out: Outputs) -> None:
+    g, values = table.graph, _smoothed(model, table)
+    shares = g.add("Max", g.add("Min", values, 1.0), 0.0)
+    shares = g.add("Div", shares, g.add("ReduceSum", shares, np.array([1])))
+    out.probabilities(shares, len(model.classes_))
+    out.labels(highest(g, shares), model.classes_)
+
+
+def _smoothed(model: Any, table: Table) -> Wire:
+    """Σ w t / Σ w, weights relative to the row's largest where log k is known; the nearest
+    example's target where all weights are 0; NaN where a weight is negative."""
+    g = table.graph
+    h = np.broadcast_to(np.asarray(model.bandwidth_, dtype=float), table.width)
+    scaled = table.affine(factor=1.0 / h) if (h != 1).any() else table
+    points = divide(model.X_fit_, model.bandwidth_)
+    formula = simplify(model.kernel_.lower(ROOT))
+    pairs = Pairs(scaled, points, formula, "float64")
+    v = unit_weights(model.sample_weight_, len(model.y_fit_))
+    log2 = log2_of(formula)
+    if log2 is not None:
+        weights = _relative(g, pairs.value(log2))
+    else:
+        weights = pairs.kernel()
+    if log2 is None and not never_negative(formula):
+        low = g.add("ReduceMin", weights, np.array([1]))
+        size = g.add("Mul", g.add("ReduceMax", weights, np.array([1])), -1e-6)
+        bad = g.add("Less", low, g.add("Min", size, 0.0))
+        weights = g.add("Where", bad, NAN, g.add("Max", weights, 0.0))
+    targets = model.y_fit_
+    centre = v @ targets / v.sum()
+    sums = g.add("MatMul", weights, v[:, None] * (targets - centre))
+    total = g.add("MatMul", weights, v[:, None])
+    none = g.add("Equal", total, 0.0)
+    mean = g.add("Add", g.add("Div", sums, g.add("Where", none, 1.0, total)), centre[None])
+    counted = np.flatnonzero(v > 0)
+    rank = ranking(formula, _take(points, counted))
+    nearest = _nearest(Pairs(scaled, _take(points, counted), formula, "float64"), rank, 1)
+    alone = g.add("Gather", targets[counted], g.add("Squeeze", nearest.places, np.array([1])))
+    return Wire(g.add("Where", none, alone, mean))
+
+
+def _take(points: Any, index: np.ndarray) -> Any:
+    return points.iloc[index] if hasattr(points, "iloc") else points[index]
+
+
+def _relative(g: Graph, logs: Wire) -> Wire:
+    """2^(log₂ w − the row's largest); a row without any weight stays at 0."""
+    top = g.add("ReduceMax", logs, np.array([1]))
+    nothing = g.add("Less", top, -1e300)
+    shift = g.add("Where", nothing, 0.0, top)
+    return Wire(g.add("Exp", g.add("Mul", g.add("Sub", logs, shift), float(np.log(2.0)))))
+
+
+# --- neighbours --------------------------------------------------------------------------------
+
+
+class Nearest:
+    """Places (N, k) of the nearest points, and the ranking values there."""
+
+    def __init__(self, places: Wire, values: Wire) -> None:
+        self.places, self.values = places, values
+
+
+def _ranked(pairs: Pairs, rank: Ranking) -> Wire:
+    g = pairs.graph
+    value = g.add("Mul", pairs.value(rank.statistic), float(rank.scale))
+    return value if rank.offset is None else Wire(g.add("Add", value, rank.offset[None]))
+
+
+def _nearest(pairs: Pairs, rank: Ranking, k: int) -> Nearest:
+    """The k best by scale · statistic + offset; squared distances are measured again."""
+    g, n = pairs.graph, len(rank.diagonal) if rank.diagonal is not None else len(pairs.points)
+    values = _ranked(pairs, rank)
+    if not (rank.by_distance and rank.scale < 0):
+        best, places = g.add("TopK", values, np.array([k]), axis=1, outputs=2)
+        return Nearest(places, best)
+    # A matrix product finds a few more than asked for; exact differences put them in order, and
+    # of equal ones the first in the training set is the first.
+    some = min(k + SPARE, n)
+    _, found = g.add("TopK", values, np.array([some]), axis=1, outputs=2)
+    ordered, _ = g.add("TopK", found, np.array([some]), axis=1, largest=0, outputs=2)
+    key = rank.statistic.value
+    z = pairs.numbers(key)
+    near = g.add("Gather", z, ordered)  # (N, some, columns)
+    here = g.add("Unsqueeze", pairs.rows(key).numbers(), np.array([1]))
+    exact = g.add("ReduceSumSquare", g.add("Sub", here, near), np.array([2]), keepdims=0)
+    value = g.add("Mul", exact, float(rank.scale))
+    best, at = g.add("TopK", value, np.array([k]), axis=1, outputs=2)
+    return Nearest(g.add("GatherElements", ordered, at, axis=1), best)
+
+
+def neighbours_regressor(model: Any, table: Table, out: Outputs) -> None:
+    mean = _mean(model, table)
+    out.numbers("prediction", mean, model.y_fit_.shape[1], model._one_output)
+
+
+def neighbours_classifier(model: Any, table: Table, out: Outputs) -> None:
+    mean = _mean(model, table)
+    out.probabilities(mean, len(model.classes_))
+    out.labels(highest(out.graph, mean), model.classes_)
+
+
+def _mean(model: Any, table: Table) -> Wire:
+    g, rank = table.graph, model._rank
+    pairs = Pairs(table, model.X_fit_, rank.kernel, "float64")
+    if model.radius is not None:
+        return _within(model, pairs, rank)
+    k = int(model.n_neighbors)
+    found = _nearest(pairs, rank, k)
+    targets = g.add("Gather", model.y_fit_, found.places)  # (N, k, outputs)
+    if model.weights == "uniform":
+        return Wire(g.add("ReduceMean", targets, np.array([1]), keepdims=0))
+    w = g.add("Unsqueeze", _weights(pairs, rank, found), np.array([2]))
+    sums = g.add("ReduceSum", g.add("Mul", targets, w), np.array([1]), keepdims=0)
+    return Wire(g.add("Div", sums, g.add("ReduceSum", w, np.array([1]), keepdims=0)))
+
+
+def _weights(pairs: Pairs, rank: Ranking, found: Nearest) -> Wire:
+    """k of the neighbours, relative to the largest where log k is known."""
+    g = pairs.graph
+    log2 = log2_of(rank.kernel)
+    if log2 is not None and only(log2, rank.statistic):
+        statistic = g.add("Div", found.values, float(rank.scale))
+        return _relative(g, _function_of(pairs, log2, rank.statistic, statistic))
+    if rank.offset is not None:
+        shift = g.add("Gather", rank.offset, found.places)
+        values = g.add("Div", g.add("Sub", found.values, shift), float(rank.scale))
+    elif only(rank.kernel, rank.statistic):
+        statistic = g.add("Div", found.values, float(rank.scale))
+        values = _function_of(pairs, rank.kernel, rank.statistic, statistic)
+    else:
+        values = g.add("GatherElements", pairs.kernel(), found.places, axis=1)
+    return _votes(g, values)
+
+
+def _votes(g: Graph, values: Wire) -> Wire:
+    """Weights ≥ 0 (NaN for a row where one is negative); rows without any weight vote alike."""
+    low = g.add("ReduceMin", values, np.array([1]))
+    values = g.add("Where", g.add("Less", low, 0.0), NAN, values)
+    total = g.add("ReduceSum", values, np.array([1]))
+    return Wire(g.add("Where", g.add("Equal", total, 0.0), 1.0, values))
+
+
+def _function_of(pairs: Pairs, formula: Formula, statistic: Formula, wire: Wire) -> Wire:
+    return wire if formula is statistic else Wire(evaluate(pairs.graph, formula, {statistic: wire}))
+
+
+def _within(model: Any, pairs: Pairs, rank: Ranking) -> Wire:
+    """All examples within the radius vote; where there are none, the nearest one does."""
+    g, radius = pairs.graph, float(model.radius)
+    if rank.offset is None and rank.statistic.op in DISTANCES and _by_profile(rank):
+        inside = g.add("LessOrEqual", _measured(pairs, rank), _statistic_at(rank, radius))
+    else:
+        assert rank.diagonal is not None
+        gap = g.add("Sub", g.add("Mul", pairs.kernel(), 2.0), rank.diagonal[None])
+        least = g.add("Sub", pairs.own(rank.kernel), radius**2)
+        inside = g.add("GreaterOrEqual", gap, least)
+    w = g.number(inside)
+    if model.weights == "kernel":
+        k = pairs.kernel()
+        low = g.add("ReduceMin", g.add("Mul", k, w), np.array([1]))
+        k = g.add("Where", g.add("Less", low, 0.0), NAN, k)
+        weighted = g.add("Mul", k, w)
+        empty = g.add("Equal", g.add("ReduceSum", weighted, np.array([1])), 0.0)
+        w = g.add("Where", empty, w, weighted)
+    total = g.add("ReduceSum", w, np.array([1]))
+    none = g.add("Equal", total, 0.0)
+    mean = g.add("Div", g.add("MatMul", w, model.y_fit_), g.add("Where", none, 1.0, total))
+    first = g.add("Squeeze", _nearest(pairs, rank, 1).places, np.array([1]))
+    return Wire(g.add("Where", none, g.add("Gather", model.y_fit_, first), mean))
+
+
+def _measured(pairs: Pairs, rank: Ranking) -> Wire:
+    """The distance itself: ‖x − z‖² of every pair from differences, so that a radius cuts where
+    it should."""
+    if not rank.by_distance:
+        return pairs.value(rank.statistic)
+    g, key = pairs.graph, rank.statistic.value
+    z = pairs.numbers(key)
+    here = g.add("Unsqueeze", pairs.rows(key).numbers(), np.array([1]))
+    return Wire(g.add("ReduceSumSquare", g.add("Sub", here, z[None]), np.array([2]), keepdims=0))
+
+
+__all__ = [
+    "neighbours_classifier",
+    "neighbours_regressor",
+    "smoothing_classifier",
+    "smoothing_regressor",
+]

@@ -1,0 +1,131 @@
+"""One table: what each operation of a formula is in ONNX.
+
+The twin of `mercer.formula.evaluate`. Arguments are wires or NumPy numbers; where all are numbers,
+NumPy computes and no node is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mercer.formula.evaluate import NUMPY
+from mercer.formula.nodes import Formula
+from mercer.onnx.graph import Graph, Wire
+
+
+def _chain(op: str) -> Callable[..., Any]:
+    def fold(g: Graph, *args: Any) -> Any:
+        total = args[0]
+        for arg in args[1:]:
+            total = _fold(g, op, total, arg)
+        return total
+
+    return fold
+
+
+def _fold(g: Graph, op: str, u: Any, v: Any) -> Any:
+    if isinstance(u, Wire) or isinstance(v, Wire):
+        return g.add(op, u, v)
+    return u + v if op == "Add" else u * v
+
+
+def _plain(op: str) -> Callable[..., Any]:
+    return lambda g, *args: g.add(op, *args)
+
+
+def integer_power(g: Graph, u: Wire, n: int) -> Wire:
+    """uⁿ by squaring, as the engines do."""
+    if n < 0:
+        return Wire(g.add("Div", 1.0, integer_power(g, u, -n)))
+    result: Wire | None = None
+    while n:
+        if n & 1:
+            result = u if result is None else Wire(g.add("Mul", result, u))
+        n >>= 1
+        if n:
+            u = Wire(g.add("Mul", u, u))
+    if result is None:
+        return Wire(g.add("Add", g.add("Mul", u, 0.0), 1.0))
+    return result
+
+
+def _rsqrt(g: Graph, u: Wire) -> Wire:
+    return _quotient(g, 1.0, g.add("Sqrt", u))
+
+
+def _quotient(g: Graph, u: Any, v: Any) -> Wire:
+    """u / v, and 0 where v is 0."""
+    if not isinstance(v, Wire) and np.all(np.asarray(v) != 0):
+        return Wire(g.add("Div", u, v))
+    none = g.add("Equal", v, 0.0)
+    safe = g.add("Where", none, 1.0, v)
+    return Wire(g.add("Where", none, 0.0, g.add("Div", u, safe)))
+
+
+def arcsin(g: Graph, u: Wire) -> Wire:
+    """arcsin of u clipped to [−1, 1]."""
+    u = g.add("Max", g.add("Min", u, 1.0), -1.0)
+    if g.dtype == "float32":
+        return Wire(g.add("Asin", u))
+    # Runtimes have no Asin in float64: that of float32 starts Newton's method on sin y = t, and
+    # arcsin u = π/2 − 2 arcsin √((1 − u)/2) keeps t where the slope is mild.
+    size = g.add("Abs", u)
+    steep = g.add("Greater", size, 0.5)
+    half = g.add("Sqrt", g.add("Mul", g.add("Sub", 1.0, size), 0.5))
+    t = g.add("Where", steep, half, size)
+    y = g.cast(g.add("Asin", g.cast(t, "float32")), "float64")
+    error = g.add("Sub", g.add("Sin", y), t)
+    y = g.add("Sub", y, g.add("Div", error, g.add("Cos", y)))
+    folded = g.add("Sub", math.pi / 2, g.add("Mul", y, 2.0))
+    return Wire(g.add("Mul", g.add("Where", steep, folded, y), g.add("Sign", u)))
+
+
+ONNX: dict[str, Callable[..., Any]] = {
+    "add": _chain("Add"),
+    "mul": _chain("Mul"),
+    "exp": _plain("Exp"),
+    "exp2": lambda g, u: g.add("Exp", g.add("Mul", u, math.log(2.0))),
+    "log": _plain("Log"),
+    "sqrt": _plain("Sqrt"),
+    "rsqrt": _rsqrt,
+    "div": _quotient,
+    "tanh": _plain("Tanh"),
+    "abs": _plain("Abs"),
+    "sin": _plain("Sin"),
+    "cos": _plain("Cos"),
+    "arcsin": arcsin,
+    "arccos": lambda g, u: g.add("Sub", math.pi / 2, arcsin(g, u)),
+    "min": _plain("Min"),
+    "max": _plain("Max"),
+    "step": lambda g, u: g.number(g.add("GreaterOrEqual", u, 0.0)),
+    "sign": _plain("Sign"),
+    "eq": lambda g, u, v: g.number(g.add("Equal", u, v)),
+}
+
+
+def evaluate(g: Graph, formula: Formula, known: Mapping[Formula, Any]) -> Any:
+    """The value of a formula, given wires or numbers for its statistics."""
+    values: dict[int, Any] = {id(node): value for node, value in known.items()}
+    for node in formula.walk(bodies=False):
+        if id(node) in values:
+            continue
+        args = [values[id(a)] for a in node.args]
+        dynamic = any(isinstance(a, Wire) for a in args)
+        if node.op == "const":
+            value = node.value
+        elif node.op == "param":
+            value = node.value[1]
+        elif node.op == "pow":
+            (base,) = args
+            value = (
+                integer_power(g, base, node.value) if dynamic else NUMPY["pow"](*args, node.value)
+            )
+        else:
+            with np.errstate(all="ignore"):
+                value = ONNX[node.op](g, *args) if dynamic else NUMPY[node.op](*args)
+        values[id(node)] = value
+    return values[id(formula)]

@@ -1,0 +1,280 @@
+"""k(x, z) between the rows that are fed in and the points of a model, as nodes.
+
+What depends on the points alone is computed here, in float64. Squared distances come from a matrix
+product of centred rows where that keeps enough digits, else from differences.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import evaluate as in_numpy
+from mercer.formula.inputs import Categories, is_sparse
+from mercer.formula.nodes import Formula, Input, at_diagonal, statistics
+from mercer.formula.shape import is_stationary
+from mercer.gram.rows import matrix, row_weights
+from mercer.gram.sides import REDUCE
+from mercer.onnx.errors import NotExportable
+from mercer.onnx.graph import Wire
+from mercer.onnx.inputs import apply, row_number
+from mercer.onnx.operations import evaluate
+from mercer.onnx.table import Table
+
+#: Errors of k up to this, relative to its largest value, may come from a matrix product.
+TOLERANCE = 1e-6
+_REDUCE = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "mean": "ReduceMean"}
+
+
+class Pairs:
+    """Values of formulas between the rows of `table` (wires) and `points` (numbers).
+
+    `dtype` is the precision of the pairs; input maps and centring are done in float64 before.
+    """
+
+    def __init__(self, table: Table, points: Any, formula: Formula, dtype: str) -> None:
+        self.graph, self.table, self.dtype = table.graph, table, dtype
+        self.points = dense(points)
+        self.formula = formula
+        self._rows: dict[Input, Table] = {}
+        self._known: dict[Formula, Any] = {}
+        check_vectors(formula)
+
+    def kernel(self) -> Wire:
+        """k, of shape (N, points)."""
+        return self.value(self.formula)
+
+    def value(self, formula: Formula) -> Wire:
+        """Any formula over the pairs, of shape (N, points)."""
+        found = self._evaluated(formula)
+        if isinstance(found, Wire) and _is_pairwise(formula):
+            return found
+        # k that does not depend on both sides still is one number a pair.
+        with _precision(self.graph, self.dtype):
+            zeros = self.graph.zeros(self._any_column())
+            wide = self.graph.add("Add", zeros, np.zeros((1, len(self.points))))
+            return Wire(self.graph.add("Add", wide, found))
+
+    def _any_column(self) -> Wire:
+        """Something that knows the number of rows."""
+        return self.table.column(0).wire
+
+    def own(self, formula: Formula) -> Any:
+        """k(x, x), of shape (N, 1) or a number."""
+        return self._evaluated(at_diagonal(formula, "x"))
+
+    def _evaluated(self, formula: Formula) -> Any:
+        with _precision(self.graph, self.dtype):
+            for node in statistics(formula):
+                if node not in self._known:
+                    self._known[node] = self._statistic(node, formula)
+            return evaluate(self.graph, formula, self._known)
+
+    # --- both sides -------------------------------------------------------------------------
+
+    def rows(self, key: Input) -> Table:
+        """The rows fed in, after an input map, in float64."""
+        if key not in self._rows:
+            with _precision(self.graph, "float64"):
+                table = self.table
+                for step in key.steps:
+                    table = apply(step, table)
+            self._rows[key] = table
+        return self._rows[key]
+
+    def numbers(self, key: Input) -> np.ndarray:
+        """The points after an input map, in float64."""
+        values = matrix(self.points, key, "the points of the model")
+        found = dense(values).astype(np.float64)
+        if any(isinstance(step, Categories) for step in key.steps):
+            return self._categories(found)
+        return found
+
+    def _categories(self, found: np.ndarray) -> np.ndarray:
+        """Categories as they will be fed in, which must not merge any of them."""
+        if not isinstance(self.points, np.ndarray):
+            raise NotExportable(
+                "categories that are text are compared by a digest that ONNX cannot compute; put "
+                "an OrdinalEncoder in front, so that they are numbers"
+            )
+        rounded = found.astype(self.graph.fed).astype(np.float64)
+        pairs = zip(found.T, rounded.T, strict=True)
+        if any(len(np.unique(a)) != len(np.unique(b)) for a, b in pairs):
+            raise NotExportable(
+                "some categories are numbers that float32 does not tell apart; export with "
+                "dtype='float64'"
+            )
+        return rounded
+
+    def _cast(self, wire: Wire) -> Wire:
+        return wire if self.dtype == "float64" else self.graph.cast(wire, self.dtype)
+
+    # --- statistics -------------------------------------------------------------------------
+
+    def _statistic(self, node: Formula, formula: Formula) -> Any:
+        if node.op in ("sqnorm", "rowfn"):
+            return self._of_row(node)
+        if node.op == "reduce":
+            return self._reduced(node)
+        x, z = self.rows(node.value), self.numbers(node.value)
+        if node.op == "dot":
+            return self.graph.add("MatMul", self._cast(x.numbers()), z.T)
+        centre = z.mean(axis=0)
+        with _precision(self.graph, "float64"):
+            rows = self._cast(x.affine(centre).numbers())
+        if node.op == "sqdist":
+            return self._squared_distance(rows, z - centre, formula, node)
+        gap = self.graph.add("Abs", self._differences(rows, z - centre))
+        return self.graph.add(
+            "ReduceSum" if node.op == "l1" else "ReduceMax", gap, np.array([2]), keepdims=0
+        )
+
+    def _differences(self, rows: Wire, z: np.ndarray) -> Wire:
+        """x − z of every pair, (N, points, columns)."""
+        return Wire(
+            self.graph.add("Sub", self.graph.add("Unsqueeze", rows, np.array([1])), z[None])
+        )
+
+    def _squared_distance(self, rows: Wire, z: np.ndarray, formula: Formula, node: Formula) -> Wire:
+        g = self.graph
+        norms = np.einsum("ij,ij->i", z, z)
+        largest = float(norms.max(initial=0.0))
+        if product_error(formula, node, largest, self.dtype) > TOLERANCE:
+            gap = self._differences(rows, z)
+            return Wire(g.add("ReduceSumSquare", gap, np.array([2]), keepdims=0))
+        own = g.add("ReduceSumSquare", rows, np.array([1]))
+        cross = g.add("MatMul", rows, -2.0 * z.T)
+        total = g.add("Add", g.add("Add", cross, own), norms.reshape(1, -1))
+        return Wire(g.add("Max", total, 0.0))
+
+    def _of_row(self, node: Formula) -> Any:
+        side, key = node.value[0], node.value[-1]
+        if side == "z":
+            if node.op == "sqnorm":
+                z = self.numbers(key)
+                return np.einsum("ij,ij->i", z, z).reshape(1, -1)
+            values = self.points
+            for step in key.steps:
+                values = step(values)
+            return row_weights(node.value[1], values, "the points").reshape(1, -1)
+        with _precision(self.graph, "float64"):
+            table = self.rows(key)
+            if node.op == "sqnorm":
+                wire = self.graph.add("ReduceSumSquare", table.numbers(), np.array([1]))
+            else:
+                wire = row_number(node.value[1], table)
+        return self._cast(wire)
+
+    def _reduced(self, node: Formula) -> Any:
+        how, key = node.value
+        body = node.args[0]
+        sides = {n.value for n in body.walk() if n.op == "coord"}
+        z = self.numbers(key)
+        if "x" not in sides:
+            known: dict[Formula, Any] = {n: z for n in body.walk() if n.op == "coord"}
+            value = np.broadcast_to(in_numpy(body, known), z.shape if sides else z[:1].shape)
+            return REDUCE[how](value, axis=1).reshape(1, -1)
+        table = self.rows(key)
+        if is_stationary(node):
+            # Only differences matter: near the origin they are rounded less.
+            centre = z.mean(axis=0)
+            with _precision(self.graph, "float64"):
+                table = table.affine(centre)
+            z = z - centre
+        rows = self._cast(table.numbers())
+        pair = "z" in sides
+        if pair:
+            rows = self.graph.add("Unsqueeze", rows, np.array([1]))
+        coordinates = {"x": rows, "z": z[None]}
+        known = {n: coordinates[n.value] for n in body.walk() if n.op == "coord"}
+        value = evaluate(self.graph, body, known)
+        return self.graph.add(
+            _REDUCE[how], value, np.array([2 if pair else 1]), keepdims=0 if pair else 1
+        )
+
+
+def check_vectors(formula: Formula) -> None:
+    """An error where a part of the kernel is not a function of vectors."""
+    for node in statistics(formula):
+        if node.op not in ("opaque", "opaque_diag"):
+            continue
+        leaf = node.value[0] if node.op == "opaque" else node.value[1]
+        if type(leaf).__name__ == "FromFeatures":
+            raise NotExportable(
+                f"{leaf!r} stays in Python: write it as linear().warp(phi), where phi is a "
+                "transformer or a named function that can be exported"
+            )
+        raise NotExportable(
+            f"{leaf!r} is not a formula of two vectors, so it has no form in ONNX: kernels on "
+            "strings, graphs, images, densities, black boxes and given matrices stay in Python. "
+            "Save the model with mercer.save(model, path) instead"
+        )
+
+
+class _precision:
+    """Floating constants of nodes made inside have this dtype."""
+
+    def __init__(self, graph: Any, dtype: str) -> None:
+        self.graph, self.dtype = graph, dtype
+
+    def __enter__(self) -> None:
+        self.before, self.graph.dtype = self.graph.dtype, self.dtype
+
+    def __exit__(self, *error: Any) -> None:
+        self.graph.dtype = self.before
+
+
+precision = _precision
+
+
+def _is_pairwise(formula: Formula) -> bool:
+    from mercer.formula.nodes import dependence
+
+    return dependence(formula)[id(formula)] == "pair"
+
+
+def dense(points: Any) -> Any:
+    """Points as arrays (frames stay frames, so that columns can be picked by name)."""
+    if is_sparse(points):
+        return points.toarray()
+    if hasattr(points, "iloc"):
+        return points
+    try:
+        array = np.asarray(points)
+    except ValueError:
+        return points
+    return array
+
+
+@lru_cache(maxsize=1024)
+def product_error(formula: Formula, node: Formula, largest: float, dtype: str) -> float:
+    """How far k moves, relative to its largest value, by the rounding of a matrix product.
+
+    s = ‖x − z‖² is off by a few units of rounding of the largest ‖z‖²: next to nothing for a
+    Gaussian of the data's own width, its square root for e^(−‖x − z‖).
+    """
+    off = 4.0 * float(np.finfo(dtype).eps) * max(largest, 1e-300)
+    s = np.concatenate([[0.0], np.logspace(-14, np.log10(4.0), 120) * max(largest, 1e-300)])
+
+    def at(values: np.ndarray) -> np.ndarray:
+        known: dict[Formula, Any] = {}
+        for i, other in enumerate(statistics(formula)):
+            if other is node or other.op == "sqdist":
+                known[other] = values
+            elif other.op in ("l1", "linf"):
+                known[other] = np.sqrt(s)
+            elif other.op == "dot":
+                known[other] = largest - s / 2
+            elif other.op == "sqnorm":
+                known[other] = np.full_like(s, largest)
+            else:
+                known[other] = np.full_like(s, 0.3 + 0.1 * (i % 7))
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(np.asarray(in_numpy(formula, known), float), s.shape)
+
+    before, after = at(s), at(s + off)
+    good = np.isfinite(before) & np.isfinite(after)
+    top = np.abs(before[good]).max(initial=0.0)
+    return float(np.abs(after - before)[good].max(initial=0.0) / top) if top > 0 else 0.0

@@ -1,0 +1,265 @@
+"""Transformers in front of a model, and feature maps, as nodes: one entry a class.
+
+Everything here works on float64, whatever the model takes and gives: it costs little, and a year
+minus the mean of all years keeps its digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer.formula.nodes import ROOT
+from mercer.onnx.elementwise import ELEMENTWISE
+from mercer.onnx.errors import NotExportable
+from mercer.onnx.graph import Graph, Wire
+from mercer.onnx.operations import arcsin
+from mercer.onnx.table import Table
+
+
+def transform(transformer: Any, table: Table) -> Table:
+    """The table after a fitted transformer."""
+    if transformer is None or (isinstance(transformer, str) and transformer == "passthrough"):
+        return table
+    for cls in type(transformer).__mro__:
+        rule = RULES.get(cls.__name__)
+        if rule is not None:
+            return rule(transformer, table)
+    raise NotExportable(
+        f"{type(transformer).__name__} has no form in ONNX here; there are rules for "
+        f"{', '.join(sorted(RULES))}. Apply it before the exported model, or use one of these"
+    )
+
+
+# --- scaling -----------------------------------------------------------------------------------
+
+
+def _standard(t: Any, table: Table) -> Table:
+    return table.affine(
+        t.mean_ if t.with_mean else None, 1.0 / t.scale_ if t.scale_ is not None else None
+    )
+
+
+def _min_max(t: Any, table: Table) -> Table:
+    table = table.apply("Mul", t.scale_.reshape(1, -1)).apply("Add", t.min_.reshape(1, -1))
+    if t.clip:
+        low, high = map(float, t.feature_range)
+        table = table.apply("Max", low).apply("Min", high)
+    return table
+
+
+def _robust(t: Any, table: Table) -> Table:
+    return table.affine(
+        t.center_ if t.with_centering else None, 1.0 / t.scale_ if t.with_scaling else None
+    )
+
+
+def _normalizer(t: Any, table: Table) -> Table:
+    g, x = table.graph, table.numbers()
+    size = {"l1": "ReduceL1", "l2": "ReduceL2", "max": "ReduceMax"}[t.norm]
+    measured = g.add("Abs", x) if t.norm == "max" else x
+    length = g.add(size, measured, np.array([1]))
+    length = g.add("Where", g.add("Equal", length, 0.0), 1.0, length)
+    return table.replaced(g.add("Div", x, length))
+
+
+def _power(t: Any, table: Table) -> Table:
+    """Yeo–Johnson or Box–Cox, one λ a column, and then perhaps standardised."""
+    g = table.graph
+    columns = []
+    for i, value in enumerate(map(float, t.lambdas_)):
+        x = table.column(i).wire
+        columns.append(_box_cox(g, x, value) if t.method == "box-cox" else _johnson(g, x, value))
+    table = table.replaced(g.side_by_side(columns))
+    return _standard(t._scaler, table) if t.standardize else table
+
+
+def _box_cox(g: Graph, x: Any, power: float) -> Wire:
+    if power == 0.0:
+        return Wire(g.add("Log", x))
+    return Wire(g.add("Div", g.add("Sub", g.add("Pow", x, power), 1.0), power))
+
+
+def _johnson(g: Graph, x: Wire, power: float) -> Wire:
+    up = _box_cox(g, g.add("Add", g.add("Max", x, 0.0), 1.0), power)
+    down = _box_cox(g, g.add("Sub", 1.0, g.add("Min", x, 0.0)), 2.0 - power)
+    return Wire(g.add("Sub", up, down))
+
+
+# --- linear maps and choices of columns --------------------------------------------------------
+
+
+def _pca(t: Any, table: Table) -> Table:
+    matrix = t.components_.T
+    if getattr(t, "whiten", False):
+        matrix = matrix / np.sqrt(t.explained_variance_)
+    if getattr(t, "mean_", None) is not None:
+        table = table.affine(t.mean_)
+    whole = table.graph.add("MatMul", table.numbers(), matrix.astype(float))
+    return table.replaced(whole, matrix.shape[1])
+
+
+def _selector(t: Any, table: Table) -> Table:
+    return table.take(np.flatnonzero(t.get_support()).tolist())
+
+
+def _function(t: Any, table: Table) -> Table:
+    if t.func is None:
+        return table
+    if t.func not in ELEMENTWISE or t.kw_args:
+        raise NotExportable(
+            f"FunctionTransformer({getattr(t.func, '__name__', t.func)}) is Python; it can be "
+            f"exported with one of {', '.join(f.__name__ for f in ELEMENTWISE)}"
+        )
+    return ELEMENTWISE[t.func](table)
+
+
+# --- composition -------------------------------------------------------------------------------
+
+
+def _pipeline(t: Any, table: Table) -> Table:
+    for _, step in t.steps:
+        table = transform(step, table)
+    return table
+
+
+def _union(t: Any, table: Table) -> Table:
+    weights = t.transformer_weights or {}
+    parts = []
+    for name, step in t.transformer_list:
+        if isinstance(step, str) and step == "drop":
+            continue
+        part = transform(step, table)
+        if name in weights:
+            part = part.apply("Mul", float(weights[name]))
+        parts.append(part)
+    return Table.joined(parts)
+
+
+def chosen_columns(t: Any) -> list[tuple[Any, list[int]]]:
+    """What a fitted ColumnTransformer does with which columns, in the order of its output."""
+    width = t.n_features_in_
+    plan = []
+    for name, step, _ in t.transformers_:
+        places = t._transformer_to_input_indices[name]
+        if isinstance(places, slice):
+            places = range(*places.indices(width))
+        if not (isinstance(step, str) and step == "drop") and len(places):
+            plan.append((step, [int(i) for i in places]))
+    return plan
+
+
+def _column_transformer(t: Any, table: Table) -> Table:
+    weights = t.transformer_weights or {}
+    if weights:
+        raise NotExportable("ColumnTransformer(transformer_weights=…) is not exported: drop them")
+    return Table.joined([transform(step, table.take(at)) for step, at in chosen_columns(t)])
+
+
+# --- feature maps of this library --------------------------------------------------------------
+
+
+def _monomials(t: Any, table: Table) -> Table:
+    """Level by level: every monomial is one of the level below times one column."""
+    g, monomials = table.graph, t._monomials
+    zeroth: Any = None
+    if hasattr(t, "_scale"):  # the Taylor series of a Gaussian
+        table = table.affine(factor=np.broadcast_to(t._scale, table.width))
+        square = g.add("ReduceSumSquare", table.numbers(), np.array([1]))
+        zeroth = g.add("Exp", g.add("Mul", square, -0.5))
+    x = table.numbers()
+    if zeroth is None:
+        zeroth = g.add("Add", g.zeros(x), 1.0)
+    level, kept = zeroth, []
+    for degree, variable, parent, _ in monomials._levels():
+        if degree:
+            level = g.add("Mul", g.columns(level, parent), g.columns(x, variable))
+        if degree in monomials.begin:
+            kept.append(level)
+    whole = g.add("Mul", g.side_by_side(kept), monomials.weights.reshape(1, -1))
+    return table.replaced(whole, monomials.n_out)
+
+
+def _polar(t: Any, table: Table) -> Table:
+    g = table.graph
+    x1, x2 = (table.column(i).wire for i in t._pair)
+    r = g.add("Sqrt", g.add("Add", g.add("Mul", x1, x1), g.add("Mul", x2, x2)))
+    safe = g.add("Where", g.add("Equal", r, 0.0), 1.0, r)
+    # Each arcsin only where its slope is mild: of the smaller of the two coordinates.
+    a, b = arcsin(g, g.add("Div", x1, safe)), arcsin(g, g.add("Div", x2, safe))
+    side = g.add("Where", g.add("Less", x1, 0.0), -1.0, 1.0)
+    behind = g.add("Sub", g.add("Mul", side, math.pi), a)
+    along = g.add("Where", g.add("Less", x2, 0.0), behind, a)
+    across = g.add("Mul", side, g.add("Sub", math.pi / 2, b))
+    steep = g.add("Greater", g.add("Abs", x1), g.add("Abs", x2))
+    angle = g.add("Where", steep, across, along)
+    if t.winding is None:
+        pair = [r, angle]
+    else:
+        turned = g.add("Sub", angle, g.add("Mul", r, float(t.winding)))
+        pair = [g.add("Cos", turned), g.add("Sin", turned)]
+    rest = [table.take(t._rest).numbers()] if t._rest else []
+    return table.replaced(g.side_by_side([*pair, *rest]))
+
+
+def _fourier(t: Any, table: Table) -> Table:
+    g, width = table.graph, t._n_features_out
+    angles = g.add("MatMul", table.numbers(), t.frequencies_.T.astype(float))
+    half = width // 2
+    both = g.columns(angles, range(half))
+    parts = [g.add("Cos", both), g.add("Sin", both)] if half else []
+    if width % 2:
+        last = g.columns(angles, [len(t.frequencies_) - 1])
+        parts.append(g.add("Cos", g.add("Add", last, float(t._phase))))
+    return table.replaced(g.add("Mul", g.side_by_side(parts), float(t._scale)), width)
+
+
+def _nystrom(t: Any, table: Table) -> Table:
+    from mercer.onnx.pairs import Pairs
+
+    coefficients = t.eigenvectors_ / np.sqrt(t.eigenvalues_)
+    pairs = Pairs(table, t.components_, t.kernel_.lower(ROOT), "float64")
+    return table.replaced(
+        table.graph.add("MatMul", pairs.kernel(), coefficients), len(t.eigenvalues_)
+    )
+
+
+def _encoders(name: str) -> Callable[[Any, Table], Table]:
+    def rule(t: Any, table: Table) -> Table:
+        from mercer.onnx import encoders
+
+        found: Table = getattr(encoders, name)(t, table)
+        return found
+
+    return rule
+
+
+RULES: dict[str, Callable[[Any, Table], Table]] = {
+    "StandardScaler": _standard,
+    "MinMaxScaler": _min_max,
+    "MaxAbsScaler": lambda t, table: table.affine(factor=1.0 / t.scale_),
+    "RobustScaler": _robust,
+    "CommonScale": lambda t, table: table.apply("Div", float(t.scale_)),
+    "Normalizer": _normalizer,
+    "PowerTransformer": _power,
+    "PCA": _pca,
+    "TruncatedSVD": _pca,
+    "SelectorMixin": _selector,
+    "FunctionTransformer": _function,
+    "Pipeline": _pipeline,
+    "FeatureUnion": _union,
+    "ColumnTransformer": _column_transformer,
+    "SimpleImputer": _encoders("imputer"),
+    "MissingIndicator": _encoders("indicator"),
+    "OneHotEncoder": _encoders("one_hot"),
+    "OrdinalEncoder": _encoders("ordinal"),
+    "TableColumns": _encoders("table_columns"),
+    "PolynomialMap": _monomials,
+    "TaylorGaussianMap": _monomials,
+    "PolarMap": _polar,
+    "RandomFourierMap": _fourier,
+    "NystromMap": _nystrom,
+}
