@@ -20,6 +20,7 @@ from mercer.kernels import (
     Matern,
     Polynomial,
     Similarity,
+    SquaredDistance,
 )
 from mercer.solvers import neighbours
 from mercer.solvers.centroids import means, medoids, shrunk, squared_norms_of
@@ -211,3 +212,12 @@ def test_medoids_minimise_the_sum_of_distances(rng: np.random.Generator) -> None
         members = np.flatnonzero((labels == c) & (weight > 0))
         sums = d[np.ix_(members, members)] @ weight[members]
         assert found[c] == members[sums.argmin()]
+
+
+def test_a_dissimilarity_ranks_dense_and_sparse_rows_alike() -> None:
+    """−2k + k(x, x) + k(z, z) of k = ‖x − z‖² is least for the farthest."""
+    Z = np.array([[0.0], [1.0], [5.0]])
+    x = np.array([[0.2]])
+    rank = ranking(SquaredDistance().formula(), Z)
+    assert nearest(rank, x, Z, 1).index == 2
+    assert nearest(rank, sp.csr_matrix(x), sp.csr_matrix(Z), 1).index == 2
