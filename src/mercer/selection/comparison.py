@@ -20,9 +20,11 @@ from mercer.selection.metrics import metric_of
 from mercer.selection.preprocess import Preprocessing, preprocessing
 from mercer.selection.problem import Problem, as_problem, seconds_of
 from mercer.selection.race import Clock, Data, Entry, Race
-from mercer.selection.scoreboard import OutOfFold, Row, Scoreboard
+from mercer.selection.scoreboard import Row, Scoreboard
 from mercer.selection.stages import EXTRA_REPEATS, run_stages
-from mercer.selection.trainers import Trainer, trainers_for
+from mercer.selection.standing import baseline, out_of_fold, row_of
+from mercer.selection.trainers import Trainer
+from mercer.selection.trainers_grid import trainers_for
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
 MOST_ROWS = 6_000
@@ -151,10 +153,10 @@ def compare(
         best, params = _fit(problem, made, winner)
     from mercer.proof import prove
 
-    entries = {id(e): _row(e, race, made) for e in race.entries if e.scores and not e.failed}
+    entries = {id(e): row_of(e, race) for e in race.entries if e.scores and not e.failed}
     listed = [entries[id(e)] for e in standing]
     top = Row(**{**vars(listed[0]), "params": params})
-    base = _baseline(data, problem, name)
+    base = baseline(data)
     everything = [top, *listed[1:]]
     place = next(
         (i for i, r in enumerate(everything) if r.stopped or r.mean < base.mean), len(everything)
@@ -174,7 +176,7 @@ def compare(
         task_reason=problem.reason,
         metric=name,
         classes=problem.classes,
-        oof=_out_of_fold(winner, problem, drawn),
+        oof=out_of_fold(winner, problem, drawn),
         search=tree,
         notes=tuple(notes),
         folds=folds,
@@ -246,87 +248,6 @@ def _params(model: Any) -> dict[str, Any]:
         value = getattr(model, f"{name}_", getattr(model, name))
         shown[name] = float(value) if isinstance(value, (float, np.floating)) else value
     return shown
-
-
-def _row(entry: Entry, race: Race, made: Preprocessing) -> Row:
-    n, total = race.data.n, len(race.data.splits[0])
-    complete = entry.size == n and entry.folds == total
-    share = 1 - 1 / total
-    support = round(float(np.mean([o.n_support for o in entry.outcomes])))
-    outputs = max(1, race.data.classes if race.data.classes != 2 else 1)
-    note = ""
-    if entry.size < n:
-        note = f"stopped after {entry.size} of {n} rows"
-    elif not complete:
-        note = f"stopped after {entry.folds} of {total} folds"
-    return Row(
-        name=f"{entry.kernel!r} with {entry.trainer.learner}",
-        kernel=repr(entry.kernel),
-        learner=entry.trainer.learner,
-        params={},
-        mean=entry.mean,
-        spread=float(np.std(entry.scores)),
-        scores=tuple(entry.scores),
-        fit_seconds=float(np.mean([o.fit_seconds for o in entry.outcomes]))
-        + entry.gram_seconds * share**2,
-        predict_seconds=float(np.mean([o.predict_seconds for o in entry.outcomes]))
-        + entry.gram_seconds * share * (1 - share),
-        n_support=support,
-        memory_bytes=int(support * (_bytes_of_a_row(race.data.X) + 8 * outputs)),
-        rows_seen=entry.size,
-        stopped=not complete,
-        note=note,
-    )
-
-
-def _bytes_of_a_row(X: Any) -> float:
-    if hasattr(X, "indptr"):
-        return float((X.data.nbytes + X.indices.nbytes) / max(1, X.shape[0]))
-    if hasattr(X, "nbytes"):
-        return float(X.shape[1] * 8)
-    return float(np.mean([len(x) for x in X[:200]]))
-
-
-def _baseline(data: Data, problem: Problem, metric: str) -> Row:
-    """The most frequent class, or the mean."""
-    scores = []
-    begin = time.perf_counter()
-    for train, test in (s for repeat in data.splits for s in repeat):
-        if data.classes:
-            guess: Any = np.bincount(data.y[train]).argmax()
-        else:
-            guess = data.y[train].mean()
-        scores.append(data.metric(data.y[test], np.full(len(test), guess)))
-    kind = "Classifier" if data.classes else "Regressor"
-    seconds = (time.perf_counter() - begin) / max(1, len(scores))
-    what = "the most frequent class" if data.classes else "the mean"
-    return Row(
-        name=f"baseline: {what}",
-        kernel="",
-        learner=f"Dummy{kind}",
-        params={},
-        mean=float(np.mean(scores)),
-        spread=float(np.std(scores)),
-        scores=tuple(scores),
-        fit_seconds=seconds,
-        predict_seconds=0.0,
-        n_support=0,
-        memory_bytes=8,
-        rows_seen=data.n,
-        note=f"always {what}",
-    )
-
-
-def _out_of_fold(winner: Entry, problem: Problem, drawn: np.ndarray) -> OutOfFold:
-    total = winner.folds
-    rows = np.concatenate(winner.tests[:total])
-    predicted = np.concatenate([o.predicted for o in winner.outcomes[:total]])
-    sure = np.concatenate([o.certainty for o in winner.outcomes[:total]])
-    order = np.argsort(rows, kind="stable")
-    where = drawn[rows[order]]
-    if problem.classes is not None:
-        predicted = problem.classes[predicted.astype(int)]
-    return OutOfFold(where, problem.y[where], predicted[order], sure[order])
 
 
 class _Progress:

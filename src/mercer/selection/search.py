@@ -21,17 +21,18 @@ import numpy as np
 
 from mercer.gram.operator import Gram
 from mercer.gram.threads import single_threaded_blas
-from mercer.kernels import Gaussian, Kernel, Linear, Matern, Periodic, Precomputed, Sum
-from mercer.selection.candidates import median_distance, rounded
+from mercer.kernels import Kernel, Precomputed, Sum
+from mercer.selection.blocks import blocks_for
+from mercer.selection.candidates import rounded
 from mercer.selection.folds import draw_order
 from mercer.selection.stages import neighbours_of
 from mercer.selection.target_alignment import matrix_alignment, targets_of
-from mercer.selection.trainers import RidgeTrainer, descend
+from mercer.selection.trainers import best_penalty
 from mercer.selection.tree import SearchNode, SearchTree
 from mercer.solvers.examples import take
 
-#: Rows that the search looks at, and columns that get blocks of their own.
-ROWS, COLUMNS = 400, 8
+#: Rows that the search looks at.
+ROWS = 400
 #: A step is kept if it removes at least this share of the error that is left.
 WORTH = 0.03
 #: A summand is left out again if that adds no more than this share to the error.
@@ -121,7 +122,8 @@ class _Growth:
             return -math.inf
         if self.criterion == "alignment":
             return matrix_alignment(K, self.T)
-        return leave_one_out(K, self.T, self.variance)
+        found = best_penalty(Gram(Precomputed(), K), self.T, _unit(K), None)
+        return 1.0 - found.error / self.variance
 
     def consider(
         self, kernel: Kernel, K: Callable[[], np.ndarray], parent: int | None, how: str
@@ -139,7 +141,7 @@ class _Growth:
     # --- growth -----------------------------------------------------------------------------
 
     def run(self, steps: int, end: float) -> SearchResult:
-        blocks = self.blocks()
+        blocks = blocks_for(self.X, self.T)
         places = [self.consider(b, partial(self.matrix, b), None, how) for b, how in blocks]
         best = self._keep(places, -math.inf, "best single block")
         assert best is not None
@@ -234,112 +236,6 @@ class _Growth:
         self.matrices[self.kernels[best]] = self.fresh(self.kernels[best])
         return best
 
-    # --- blocks -----------------------------------------------------------------------------
-
-    def blocks(self) -> list[tuple[Kernel, str]]:
-        """Leaves over all columns, and over each of the columns that say most."""
-        width = self.X.shape[1]
-        m = median_distance(self.X)
-        whole: list[Kernel] = [
-            Linear(),
-            Gaussian(rounded(m)),
-            Gaussian(rounded(m / 3)),
-            Matern(1.5, rounded(m)),
-        ]
-        if width == 1:
-            whole += self._periodic(0, alone=True)
-            return [(k, "block") for k in whole]
-        made = [(k, "block over all columns") for k in whole]
-        for column in self._columns():
-            values = self.X[:, [column]]
-            m = median_distance(values)
-            single: list[Kernel] = [
-                Gaussian(rounded(m)).on([column]),
-                Linear().on([column]),
-                *self._periodic(column, alone=False),
-            ]
-            made += [(k, f"block over column {column}") for k in single]
-        return made
-
-    def _columns(self) -> list[int]:
-        """Those whose own Gaussian agrees best with the targets."""
-        width = self.X.shape[1]
-        varied = [j for j in range(width) if np.ptp(self.X[:, j]) > 0]
-        if len(varied) <= COLUMNS:
-            return varied
-        # A cheap look at all of them: the share of the targets that values and squares explain.
-        values = self.X[:, varied]
-        scores = np.zeros(len(varied))
-        for phi in (values, values**2, np.abs(values)):
-            phi = phi - phi.mean(axis=0)
-            norm = np.linalg.norm(phi, axis=0)
-            norm[norm == 0] = 1.0
-            scores = np.maximum(scores, np.linalg.norm(self.T.T @ (phi / norm), axis=0))
-        best = np.argsort(-scores, kind="stable")[:COLUMNS]
-        return sorted(varied[i] for i in best)
-
-    def _periodic(self, column: int, alone: bool) -> list[Kernel]:
-        """Periods where the targets have most power along this column."""
-        x = self.X[:, column]
-        if len(np.unique(x)) < 20:
-            return []
-        made: list[Kernel] = []
-        for period in strongest_periods(x, self.T):
-            k: Kernel = Periodic(rounded(period), 1.0)
-            made.append(k if alone else k.on([column]))
-        return made
-
-
-def strongest_periods(x: np.ndarray, T: np.ndarray, count: int = 2) -> list[float]:
-    """Peaks of the power spectrum of the targets along x, their trend removed (Lomb–Scargle).
-
-    >>> x = np.linspace(0, 10, 200)
-    >>> [round(p, 1) for p in strongest_periods(x, np.sin(np.pi * x)[:, None], 1)]
-    [2.0]
-    """
-    from scipy.signal import lombscargle
-
-    span = float(np.ptp(x))
-    trend = np.vander(x - x.mean(), 3)
-    left = T - trend @ np.linalg.lstsq(trend, T, rcond=None)[0]
-    most = min(len(x) / 4, 60.0)
-    cycles = np.linspace(1.5, max(2.0, most), 1200)
-    frequencies = 2 * np.pi * cycles / span
-    power = sum(lombscargle(x, column, frequencies) for column in left.T)
-    found: list[float] = []
-    for place in np.argsort(-np.asarray(power)):
-        period = span / cycles[place]
-        if all(abs(math.log(period / other)) > 0.2 for other in found):
-            found.append(float(period))
-        if len(found) == count:
-            break
-    return found
-
-
-def leave_one_out(K: np.ndarray, T: np.ndarray, variance: float) -> float:
-    """1 − (leave-one-out squared error) / variance, at the best penalty."""
-    from mercer.solvers.ridge_exact import cholesky_path
-
-    gram, unit, grid = Gram(Precomputed(), K), _unit(K), RidgeTrainer.grid
-
-    def error(place: int) -> float:
-        try:
-            loo = cholesky_path(gram, T, np.array([grid[place] * unit]), None, True).loo[0]
-        except (np.linalg.LinAlgError, ValueError):
-            return math.inf
-        value = float(np.mean((loo - T) ** 2))
-        return value if math.isfinite(value) else math.inf
-
-    losses: dict[int, float] = {}
-
-    def remembered(place: int) -> float:
-        if place not in losses:
-            losses[place] = error(place)
-        return losses[place]
-
-    best = descend(remembered, RidgeTrainer.start, len(grid))
-    return 1.0 - losses[best] / variance
-
 
 def _plus(K: np.ndarray, weight: float, B: np.ndarray) -> np.ndarray:
     return K + weight * B
@@ -363,4 +259,4 @@ def _unit(K: np.ndarray) -> float:
     return value if value > 0 else 1.0
 
 
-__all__ = ["SearchResult", "leave_one_out", "search_kernel", "strongest_periods"]
+__all__ = ["SearchResult", "search_kernel"]

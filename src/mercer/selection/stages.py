@@ -27,16 +27,19 @@ def run_stages(
 ) -> None:
     """Judges on all kernels, the other learners on the best of them, then stage by stage."""
     budget, sizes = race.clock.budget, race.sizes
+    everyone = {t.learner for t in trainers.values()}
+    judges = {t.learner for key, t in trainers.items() if key in JUDGES}
     first(race, kernels, trainers, 0.0 if budget is None else _left_after(race, 0))
     for level, size in enumerate(sizes[1:], start=1):
         last = level == len(sizes) - 1
         standing = race.best()
         if budget is None:
-            going = _survivors(standing, KEEP[1] if last else KEEP[level - 1], champions=not last)
+            keep, best_of = KEEP[1] if last else KEEP[level - 1], judges if last else everyone
+            going = _survivors(standing, keep, best_of)
             race.stage(going, size)
         else:
             # Everyone in order of merit, as far as the time goes.
-            going = standing if last else _survivors(standing, 2 * KEEP[0], champions=True)
+            going = standing if last else _survivors(standing, 2 * KEEP[0], everyone)
             race.stage(going, size, 0.0 if last else _left_after(race, level))
     for repeat in range(1, repeats):
         for entry in _complete(race):
@@ -70,15 +73,11 @@ def first(race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], k
     race.stage(more, size, keep)
 
 
-def _survivors(standing: list[Entry], keep: int, champions: bool) -> list[Entry]:
-    """The first `keep`, and the best of every learner while rows are few."""
+def _survivors(standing: list[Entry], keep: int, best_of: set[str]) -> list[Entry]:
+    """The first `keep`, and the best of these learners."""
     going = standing[:keep]
-    if champions:
-        seen = {e.trainer.learner for e in going}
-        for entry in standing[keep:]:
-            if entry.trainer.learner not in seen:
-                seen.add(entry.trainer.learner)
-                going.append(entry)
+    for learner in sorted(best_of - {e.trainer.learner for e in going}):
+        going += [e for e in standing if e.trainer.learner == learner][:1]
     return going
 
 
