@@ -350,3 +350,11 @@ def test_without_the_package_the_error_says_what_to_install(monkeypatch, sample)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match="pip install"):
         mercer.onnx.export(model)
+
+
+def test_a_model_too_large_for_the_format(monkeypatch, sample):
+    from mercer.onnx import graph
+
+    monkeypatch.setattr(graph, "LARGEST", 100)
+    with pytest.raises(mercer.onnx.NotExportable, match="2 GB"):
+        mercer.onnx.export(KernelRidge("gaussian(1)").fit(sample["X"], sample["t"]))

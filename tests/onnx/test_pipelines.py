@@ -260,3 +260,11 @@ def test_steps_without_a_rule_are_named(sample, frame):
     model = make_pipeline(text, KernelRidge("hamming()"))
     model.fit(frame[["town", "height"]], frame.height)
     mercer.onnx.export(model)
+
+
+def test_a_column_named_like_an_output(frame):
+    frame = frame.rename(columns={"town": "label"})
+    encode = ColumnTransformer([("hot", OneHotEncoder(), ["label"])])
+    model = make_pipeline(encode, KernelSVC()).fit(frame, frame["kind"])
+    with pytest.raises(mercer.onnx.NotExportable, match="rename"):
+        mercer.onnx.export(model)

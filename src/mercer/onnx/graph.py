@@ -14,11 +14,15 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from mercer._config import show_bytes
+from mercer.onnx.errors import NotExportable
+
 #: Text tensors compare from opset 19 on, and reductions take their axes as inputs since 18.
 OPSET = 19
 IR_VERSION = 9
 #: The name of the symbolic first dimension: batches of any number of rows.
 BATCH = "N"
+LARGEST = onnx.checker.MAXIMUM_PROTOBUF
 
 FLOATS: dict[str, int] = {
     "float32": onnx.TensorProto.FLOAT,
@@ -82,7 +86,7 @@ class Graph:
 
     def _fresh(self, op: str) -> Wire:
         self._count += 1
-        return Wire(f"{op.lower()}_{self._count}")
+        return Wire(f"/{op.lower()}_{self._count}")  # no column is called that
 
     # --- the words that are used often ------------------------------------------------------
 
@@ -112,6 +116,11 @@ class Graph:
     ) -> Any:
         """A checked ModelProto; an output is (wire, element type, shape)."""
         infos = []
+        taken = {info.name for info in self._inputs} & set(outputs)
+        if taken:
+            raise NotExportable(
+                f"the column {min(taken)!r} has the name of an output; rename it before fitting"
+            )
         for name, (wire, kind, shape) in outputs.items():
             self._nodes.append(helper.make_node("Identity", [wire], [name]))
             infos.append(helper.make_tensor_value_info(name, kind, shape))
@@ -123,6 +132,10 @@ class Graph:
             producer_name="mercer",
         )
         helper.set_model_props(model, dict(notes))
-        if model.ByteSize() < onnx.checker.MAXIMUM_PROTOBUF:
-            onnx.checker.check_model(model, full_check=True)
+        if model.ByteSize() > LARGEST:
+            raise NotExportable(
+                f"the model needs {show_bytes(model.ByteSize())}, and a file of ONNX holds at most "
+                "2 GB; fit one with fewer points (a Nyström solver, a budget)"
+            )
+        onnx.checker.check_model(model, full_check=True)
         return model
