@@ -48,6 +48,14 @@ def test_it_shows_what_is_done(watched) -> None:
     _progress._Active.depth.release()
 
 
+def test_without_an_end_in_sight_there_is_no_percentage(watched) -> None:
+    terminal = watched()
+    with progress("search", None) as bar:
+        bar.advance(note="the third place")
+    assert "the third place" in terminal.getvalue()
+    assert "%" not in terminal.getvalue()
+
+
 def test_the_inner_work_is_silent(watched) -> None:
     watched()
     with progress("outer", 2) as outer:

@@ -212,3 +212,9 @@ def test_every_learner_saves_itself(name, tmp_path):
     model = getattr(mercer.learners, name)().fit(X, Y)
     model.save(tmp_path / "m")
     assert (store.load(tmp_path / "m").predict(X) == model.predict(X)).all()
+
+
+def test_a_saved_file_is_as_public_as_any_other(tmp_path):
+    mercer.save(mercer.Gaussian(), tmp_path / "k.mercer")
+    (tmp_path / "other").write_text("")
+    assert (tmp_path / "k.mercer").stat().st_mode == (tmp_path / "other").stat().st_mode

@@ -43,16 +43,23 @@ class progress:
 
     def _open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            ProgressColumn,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
         )
+
+        words = TextColumn("{task.description}")
+        # Without an end in sight there is no percentage to be shown.
+        columns: list[ProgressColumn] = [SpinnerColumn(), TimeElapsedColumn(), words]
+        if self.total is not None:
+            share = TextColumn("{task.percentage:>3.0f}%")
+            columns = [words, BarColumn(), share, TimeRemainingColumn()]
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
         self._bar.start()
         self._task = self._bar.add_task(self.what, total=self.total)
 

@@ -127,6 +127,10 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
+        # A temporary file is for its maker only; a model is as public as any new file.
+        mask = os.umask(0o077)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from mercer.report.svg import formula
 from mercer.report.words import fine_print, metric_name, score, summary
 from mercer.selection.render import SHORT, as_percent, show_score, show_spread
 from mercer.selection.scoreboard import show_seconds
+from mercer.store import write_atomically
 
 #: Rows of the scoreboard that are seen at once; the rest unfold.
 MOST_ROWS = 14
@@ -27,7 +28,7 @@ def write(board: Any, data: Any, path: str | os.PathLike[str], model: Any = None
     """Write the report on a `Scoreboard` and its `Dataset`; `model` is where the best is saved."""
     path = Path(path)
     text = render(board, data, "model.mercer" if model is None else Path(model).name)
-    path.write_text(text, encoding="utf-8")
+    write_atomically(path, lambda stream: stream.write(text.encode("utf-8", "replace")))
     return path
 
 
