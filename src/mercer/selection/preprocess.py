@@ -39,7 +39,10 @@ def preprocessing(problem: Problem) -> Preprocessing:
         steps = (("features", EmailFeatures(min_df=2)),)
         return Preprocessing(steps, "sparse", ("mail is read as words, hosts, dates, senders …",))
     if problem.kind == "strings":
-        return Preprocessing((), "strings", ())
+        from mercer.maps.table import TextColumn
+
+        # So that a table with that column is read as well as a list of strings.
+        return Preprocessing((("text", TextColumn(problem.column)),), "strings", ())
     return _numbers(problem.X, problem.kind)
 
 

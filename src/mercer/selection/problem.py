@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from mercer.data.dataset import Dataset, guess_task
-from mercer.data.loaders import from_frame
 from mercer.formula.inputs import is_sparse
 from mercer.gram.rows import count
 from mercer.solvers.examples import take
@@ -28,6 +27,7 @@ class Problem:
     reason: str
     notes: tuple[str, ...]
     classes: np.ndarray | None
+    column: str | None = None  # of a table, that the strings came from
 
     @property
     def n(self) -> int:
@@ -43,26 +43,48 @@ def as_problem(X: Any, y: Any = None, task: str | None = None) -> Problem:
         raise ValueError(f"task is 'classification' or 'regression', got {task!r}")
     notes: tuple[str, ...] = ()
     kind = None
+    column = None
     if hasattr(X, "iloc") and isinstance(y, str):
-        X = from_frame(X, y, "the table")
-        y = None
+        X, y, notes = _taken_out(X, y)
     if isinstance(X, Dataset):
-        kind, notes = X.kind, X.notes
+        kind = X.kind
+        # The task is said anyway, and so is what happens to gaps.
+        notes = tuple(n for n in X.notes if not n.startswith((*TASKS, "missing values")))
         y = X.y if y is None else y
         task = task or X.task
+        column = X.schema.columns[0] if kind == "strings" and X.schema is not None else None
         X = X.X
     if y is None:
         raise ValueError("compare needs targets: give y, the name of a column, or a data set's")
     X, kind = _examples(X, kind)
     y, notes = _targets(y, count(X), notes)
     guessed, reason = guess_task(y)
-    if task is not None and task != guessed:
-        reason = "as asked for"
     task = task or guessed
     reason = reason if guessed == task else "as asked for"
-    if task == "regression":
-        return _regression(X, y, kind, reason, notes)
-    return _classification(X, y, kind, reason, notes)
+    find = _regression if task == "regression" else _classification
+    y, classes = find(y)
+    return Problem(X, y, kind, task, reason, notes, classes, column)
+
+
+def _taken_out(frame: Any, target: str) -> tuple[Any, np.ndarray, tuple[str, ...]]:
+    """The column of targets apart from the others; rows without a target left out."""
+    import difflib
+
+    names = [str(c) for c in frame.columns]
+    if target not in names:
+        near = difflib.get_close_matches(target, names, 1, cutoff=0.4)
+        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names[:20])}."
+        raise ValueError(f"there is no column {target!r}. {hint}")
+    place = names.index(target)
+    missing = frame.iloc[:, place].isna().to_numpy()
+    notes: tuple[str, ...] = ()
+    if missing.any():
+        notes = (f"{int(missing.sum())} rows without a target were left out",)
+        frame = frame[~missing]
+    others = [i for i in range(len(names)) if i != place]
+    if not others:
+        raise ValueError("there is no column beside the target")
+    return frame.iloc[:, others], frame.iloc[:, place].to_numpy(), notes
 
 
 def _examples(X: Any, kind: str | None) -> tuple[Any, str]:
@@ -123,18 +145,16 @@ def _targets(y: Any, n: int, notes: tuple[str, ...]) -> tuple[np.ndarray, tuple[
     return y, notes
 
 
-def _regression(X: Any, y: np.ndarray, kind: str, reason: str, notes: tuple[str, ...]) -> Problem:
+def _regression(y: np.ndarray) -> tuple[np.ndarray, None]:
     if y.dtype.kind not in "biuf":
         raise ValueError(f"regression needs numbers as targets, got {y.dtype}: {y[:3]!r}")
     y = y.astype(np.float64)
     if np.ptp(y) == 0:
         raise ValueError(f"the target is {y[0]:g} in every row: nothing can be learnt")
-    return Problem(X, y, kind, "regression", reason, notes, None)
+    return y, None
 
 
-def _classification(
-    X: Any, y: np.ndarray, kind: str, reason: str, notes: tuple[str, ...]
-) -> Problem:
+def _classification(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     classes, sizes = np.unique(y, return_counts=True)
     if len(classes) < 2:
         raise ValueError(f"every row has the class {classes[0]!r}: nothing can be learnt")
@@ -147,7 +167,7 @@ def _classification(
             f"{len(classes)} classes in {len(y)} rows are too many to learn; is this a "
             "regression? (task='regression')"
         )
-    return Problem(X, y, kind, "classification", reason, notes, classes)
+    return y, classes
 
 
 def seconds_of(budget: Any) -> float | None:
