@@ -1,0 +1,302 @@
+"""From a file to an object: nothing in the file is believed, and nothing in it is run."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import json
+import math
+import os
+import sys
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer._config import get_config, show_bytes
+from mercer.expansion import KernelExpansion
+from mercer.formula.nodes import Formula
+from mercer.kernels.core import Kernel
+from mercer.store.types import (
+    ARRAY_KINDS,
+    FORMAT,
+    MAX_ARRAYS,
+    MAX_DEPTH,
+    MAX_HEADER,
+    PLAIN,
+    VERSION,
+    StoreError,
+    allowed,
+)
+from mercer.store.writing import library_version
+
+#: A byte of JSON may become this many bytes of objects ("{}," is an empty dictionary).
+TEXT_COST = 40
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read back what `save` wrote; a file that is damaged, too large or not ours is refused."""
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a model file")
+    if not path.is_file():  # a pipe would wait for ever, a device has no end
+        raise StoreError(f"{path} is not a file that can be read as a whole")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _Reader(archive, path).read()
+    except (StoreError, MemoryError):
+        raise
+    except PermissionError:
+        raise PermissionError(f"{path} cannot be read: no permission") from None
+    except zipfile.BadZipFile as error:
+        raise StoreError(f"{path} is not a model file, or it is damaged: {error}") from None
+    except Exception as error:
+        # Whatever a broken file provokes below is the file's fault, and said as such.
+        raise StoreError(
+            f"{path} is damaged or not a model file ({type(error).__name__}: {error!s:.200})"
+        ) from error
+
+
+class _Reader:
+    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
+        self.archive, self.path = archive, path
+        self.size = path.stat().st_size
+        self.room = get_config().memory_bytes
+        self.arrays: list[np.ndarray] = []
+
+    def refuse(self, why: str) -> StoreError:
+        return StoreError(f"{self.path} is damaged or not a model file: {why}")
+
+    def read(self) -> Any:
+        # Text takes many times its size once it is objects.
+        header = json.loads(self._member("header.json", min(MAX_HEADER, self.room // TEXT_COST)))
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise self.refuse("its header is not one of this library")
+        if header.get("version") != VERSION:
+            raise StoreError(
+                f"{self.path} has format version {header.get('version')!r:.40}; this library "
+                f"({library_version()}) reads version {VERSION}. It was written by "
+                f"{header.get('library', 'an unknown version')!s:.40}."
+            )
+        for i, entry in enumerate(self._entries(header["arrays"])):
+            blob = self._member(f"a{i}.npy", entry["bytes"])
+            if hashlib.sha256(blob).hexdigest() != entry["sha256"]:
+                raise self.refuse(f"array {i} does not match its checksum")
+            self.arrays.append(self._npy(blob, f"array {i}"))
+        model = self.decode(header["object"], 0)
+        _compare_versions(header.get("scikit-learn"), self.path)
+        return model
+
+    def _entries(self, entries: Any) -> list[dict[str, Any]]:
+        """The list of arrays, after a look at what they claim to need together."""
+        if not isinstance(entries, list) or len(entries) > MAX_ARRAYS:
+            raise self.refuse("the list of arrays is not plausible")
+        sizes = [entry["bytes"] for entry in entries]
+        if not all(isinstance(n, int) and n >= 0 for n in sizes):
+            raise self.refuse("an array has no plausible size")
+        self._spend(sum(sizes))
+        if sum(sizes) > self.size:
+            raise self.refuse(f"its arrays claim {show_bytes(sum(sizes))}, more than it holds")
+        return entries
+
+    def _spend(self, n: int) -> None:
+        """Before memory is taken: an error where it would be more than the limit."""
+        self.room -= n
+        if self.room < 0:
+            raise MemoryError(
+                f"{self.path} needs {show_bytes(n)} more than the memory limit of "
+                f"{show_bytes(get_config().memory_bytes)} leaves. Raise it with "
+                "mercer.config(memory=…), if you trust the file."
+            )
+
+    def _npy(self, blob: bytes, name: str) -> np.ndarray:
+        """An .npy file whose header promises exactly what follows it."""
+        stream = io.BytesIO(blob)
+        version = np.lib.format.read_magic(stream)
+        if version != (1, 0):
+            raise self.refuse(f"{name} is of another format")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+        if dtype.kind not in ARRAY_KINDS or dtype.names is not None or not dtype.itemsize:
+            raise self.refuse(f"{name} holds {dtype!s:.40}, which a model file cannot")
+        if any(n < 0 for n in shape):
+            raise self.refuse(f"{name} has a negative length")
+        start, count = stream.tell(), math.prod(shape)
+        if count * dtype.itemsize != len(blob) - start:
+            raise self.refuse(f"{name} promises shape {shape!s:.60} but has {len(blob)} bytes")
+        flat = np.frombuffer(blob, dtype, count, start) if count else np.empty(0, dtype)
+        return flat.reshape(shape, order="F" if fortran else "C").copy()
+
+    def _member(self, name: str, most: int) -> bytes:
+        try:
+            info = self.archive.getinfo(name)
+        except KeyError:
+            raise self.refuse(f"{name} is missing") from None
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise self.refuse(f"{name} is compressed, which this format never is")
+        if info.file_size > most or info.file_size > self.size:
+            raise self.refuse(f"{name} claims {show_bytes(info.file_size)}")
+        return self.archive.read(name)
+
+    def decode(self, node: Any, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise self.refuse("it is nested too deeply")
+        if node is None or isinstance(node, (bool, int, float, str)):
+            return node
+        if isinstance(node, list):
+            return [self.decode(item, depth + 1) for item in node]
+        if not isinstance(node, dict) or not node:
+            raise self.refuse(f"unknown entry {node!r:.60}")
+        kind = next(iter(node))
+        rule = _DECODERS.get(kind)
+        if rule is None:
+            raise self.refuse(f"unknown entry {kind!r:.60}")
+        return rule(self, node, depth + 1)
+
+    def _array(self, node: dict, depth: int) -> np.ndarray:
+        return self.arrays[_position(node["array"])]
+
+    def _scalar(self, node: dict, depth: int) -> Any:
+        return self.arrays[_position(node["scalar"])][()]
+
+    def _objects(self, node: dict, depth: int) -> np.ndarray:
+        items = [self.decode(item, depth) for item in node["objects"]]
+        result = np.empty(len(items), dtype=object)
+        for i, item in enumerate(items):  # one by one: lists of equal length are no second axis
+            result[i] = item
+        return result.reshape([int(n) for n in node["shape"]])
+
+    def _csr(self, node: dict, depth: int) -> Any:
+        from scipy.sparse import csr_matrix
+
+        data, indices, indptr = (self.arrays[_position(i)] for i in node["csr"])
+        if data.ndim != 1 or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+            raise self.refuse("a sparse matrix has places that are no whole numbers")
+        self._spend(data.nbytes + 2 * indices.nbytes + 2 * indptr.nbytes)
+        matrix = csr_matrix((data, indices, indptr), shape=tuple(int(n) for n in node["shape"]))
+        matrix.check_format(full_check=True)
+        return matrix
+
+    def _bytes(self, node: dict, depth: int) -> bytes:
+        array = self.arrays[_position(node["bytes"])]
+        self._spend(array.nbytes)
+        return array.tobytes()
+
+    def _set(self, items: Any, depth: int) -> list[Any]:
+        return [self._key(self.decode(item, depth)) for item in items]
+
+    def _key(self, key: Any) -> Any:
+        """Huge numbers could be chosen to meet in one place of a hash table, and take for ever."""
+        if isinstance(key, int) and abs(key) >= 2**62:
+            raise self.refuse(f"the key {key!s:.30} is not plausible")
+        return key
+
+    def _frame(self, node: dict, depth: int) -> Any:
+        import pandas as pd
+
+        columns = [self.decode(c, depth) for c in node["frame"]]
+        self._spend(sum(c.nbytes for c in columns))
+        return pd.DataFrame(dict(zip(node["names"], columns, strict=True)))
+
+    def _series(self, node: dict, depth: int) -> Any:
+        import pandas as pd
+
+        values = self.decode(node["series"], depth)
+        self._spend(values.nbytes)
+        return pd.Series(values)
+
+    def _dict(self, node: dict, depth: int) -> dict:
+        pairs = node["dict"]
+        return {self._key(self.decode(k, depth)): self.decode(v, depth) for k, v in pairs}
+
+    def _class(self, node: dict, depth: int) -> type:
+        name = node["class"]
+        return PLAIN[name] if name in PLAIN else self._find(name)
+
+    def _formula(self, node: dict, depth: int) -> Formula:
+        args, value = self.decode(node["parts"], depth)
+        if not all(isinstance(a, Formula) for a in args):
+            raise self.refuse("a formula has parts that are none")
+        return Formula(str(node["formula"]), args, value)
+
+    def _random(self, node: dict, depth: int) -> Any:
+        state = self.decode(node["random"], depth)
+        name, key, place = state[:3]
+        # The generator's own check is not enough: it would read beyond its table.
+        if name != "MT19937" or key.shape != (624,) or not 0 <= int(place) <= 624:
+            raise self.refuse("the state of a generator of random numbers is not one")
+        generator = np.random.RandomState()
+        generator.set_state((name, key.astype(np.uint32), int(place), *state[3:]))
+        return generator
+
+    def _dtype(self, node: dict, depth: int) -> np.dtype:
+        dtype = np.dtype(str(node["dtype"]))
+        if dtype.kind not in ARRAY_KINDS + "O":
+            raise self.refuse(f"unknown type of numbers {dtype!s:.40}")
+        return dtype
+
+    def _find(self, name: str) -> type:
+        module, _, qualified = str(name).partition(":")
+        if not allowed(module, qualified):
+            raise self.refuse(f"it names {name!r:.80}, which a model file does not hold")
+        cls = getattr(importlib.import_module(module), qualified, None)
+        if not isinstance(cls, type) or cls.__module__ != module:
+            raise self.refuse(f"it names {name!r:.80}, which this version does not have")
+        return cls
+
+    def _object(self, node: dict, depth: int) -> Any:
+        cls = self._find(node["object"])
+        state = {str(k): self.decode(v, depth) for k, v in node["state"].items()}
+        if issubclass(cls, (Kernel, KernelExpansion)):
+            # Kernels and expansions are values: built as by hand, with all their checks.
+            return cls(**state)
+        if any(name.startswith("__") for name in state):
+            raise self.refuse(f"a {cls.__name__} has fields that no object is saved with")
+        instance: Any = object.__new__(cls)
+        for name, value in state.items():
+            object.__setattr__(instance, name, value)
+        return instance
+
+
+def _compare_versions(written: Any, path: Path) -> None:
+    """A word where preprocessing was saved under another version of scikit-learn."""
+    here = getattr(sys.modules.get("sklearn"), "__version__", None)
+    if isinstance(written, str) and here and written.split(".")[:2] != here.split(".")[:2]:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {written:.20}, and this is {here}: its "
+            "preprocessing may behave differently. Compare a few predictions, or fit again.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _position(index: Any) -> int:
+    if not isinstance(index, int) or isinstance(index, bool) or index < 0:
+        raise StoreError(f"{index!r} is not the number of an array")
+    return index
+
+
+_DECODERS: dict[str, Any] = {
+    "float": lambda r, n, d: float(n["float"]),
+    "tuple": lambda r, n, d: tuple(r.decode(v, d) for v in n["tuple"]),
+    "set": lambda r, n, d: {r.decode(v, d) for v in n["set"]},
+    "frozenset": lambda r, n, d: frozenset(r.decode(v, d) for v in n["frozenset"]),
+    "slice": lambda r, n, d: slice(*n["slice"]),
+    "dtype": lambda r, n, d: np.dtype(str(n["dtype"])),
+    "bytes": lambda r, n, d: r.arrays[_position(n["bytes"])].tobytes(),
+    "array": _Reader._array,
+    "scalar": _Reader._scalar,
+    "objects": _Reader._objects,
+    "csr": _Reader._csr,
+    "frame": _Reader._frame,
+    "series": _Reader._series,
+    "dict": _Reader._dict,
+    "class": _Reader._class,
+    "formula": _Reader._formula,
+    "random": _Reader._random,
+    "object": _Reader._object,
+}

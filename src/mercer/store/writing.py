@@ -1,0 +1,224 @@
+"""From an object to a file: JSON that describes it, and its arrays beside."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from mercer._config import show_bytes
+from mercer.formula.nodes import Formula
+from mercer.gram.device import host, is_tensor
+from mercer.kernels.core import Kernel
+from mercer.store.files import write_atomically
+from mercer.store.types import (
+    ARRAY_KINDS,
+    FORMAT,
+    MAX_DEPTH,
+    MAX_HEADER,
+    PLAIN,
+    VERSION,
+    StoreError,
+    allowed,
+)
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model to one file, atomically.
+
+    >>> import tempfile, os
+    >>> import numpy as np
+    >>> import mercer
+    >>> f = mercer.KernelExpansion(mercer.Gaussian(2.0), np.array([[0.0], [1.0]]), np.ones(2))
+    >>> path = os.path.join(tempfile.mkdtemp(), "f.mercer")
+    >>> mercer.save(f, path)
+    >>> mercer.load(path)(np.array([[0.0]])).round(4)
+    array([1.8825])
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file")
+    writer = Writer()
+    root = writer.encode(model, type(model).__name__, 0)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": library_version(),
+        "scikit-learn": getattr(sys.modules.get("sklearn"), "__version__", None),
+        "object": root,
+        "arrays": [_entry(array) for array in writer.arrays],
+    }
+    text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    if len(text) > MAX_HEADER:
+        raise StoreError(f"the description of the model needs {show_bytes(len(text))} of text")
+
+    def write(stream: IO[bytes]) -> None:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("header.json", text)
+            for i, array in enumerate(writer.arrays):
+                with archive.open(f"a{i}.npy", "w", force_zip64=True) as member:
+                    for part in _npy(array):
+                        member.write(part)
+
+    write_atomically(path, write)
+
+
+def library_version() -> str:
+    import mercer
+
+    return mercer.__version__
+
+
+def _npy(array: np.ndarray) -> Iterator[Any]:
+    """The bytes of an .npy file: its header, then the numbers where they lie."""
+    array = np.asarray(array, order="C")
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(array))
+    yield head.getvalue()
+    yield array.reshape(-1).view(np.uint8).data if array.size else b""
+
+
+def _entry(array: np.ndarray) -> dict[str, Any]:
+    digest, size = hashlib.sha256(), 0
+    for part in _npy(array):
+        digest.update(part)
+        size += len(part)
+    return {"sha256": digest.hexdigest(), "bytes": size}
+
+
+class Writer:
+    """An object as JSON, its arrays set aside."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._places: dict[int, int] = {}
+
+    def encode(self, value: Any, where: str, depth: int) -> Any:
+        """`value` as JSON; `where` names the place for errors."""
+        if depth > MAX_DEPTH:
+            raise StoreError(f"{where} is nested too deeply")
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
+            return int(value) if isinstance(value, int) else self._scalar(value)
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, np.generic):
+            return self._scalar(value)
+        if is_tensor(value):  # a model fitted on a GPU can be read where there is none
+            return self._array(host(value), where, depth)
+        if isinstance(value, np.ndarray):
+            return self._array(value, where, depth)
+        for kind in (list, tuple, set, frozenset):
+            if type(value) is kind:
+                items = sorted(value, key=repr) if kind in (set, frozenset) else value
+                parts = [self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(items)]
+                return parts if kind is list else {kind.__name__: parts}
+        if isinstance(value, np.dtype):
+            return {"dtype": value.str}
+        if isinstance(value, slice):
+            ends = [value.start, value.stop, value.step]
+            return {"slice": [self.encode(v, where, depth + 1) for v in ends]}
+        if isinstance(value, np.dtype):
+            return {"dtype": value.str}
+        if isinstance(value, (bytes, bytearray)):
+            return {"bytes": self._keep(np.frombuffer(bytes(value), dtype=np.uint8))}
+        if isinstance(value, dict):
+            pairs = [
+                [
+                    self.encode(k, f"{where} key", depth + 1),
+                    self.encode(v, f"{where}[{k!r}]", depth + 1),
+                ]
+                for k, v in value.items()
+            ]
+            return {"dict": pairs}
+        if hasattr(value, "tocsr"):
+            return self._sparse(value.tocsr())
+        if hasattr(value, "iloc"):
+            return self._frame(value, where, depth)
+        if isinstance(value, type):
+            plain = f"{value.__module__}:{value.__qualname__}"
+            return {"class": plain if plain in PLAIN else self._name_of(value, where)}
+        if isinstance(value, Formula):
+            inside = [list(value.args), value.value]
+            return {"formula": value.op, "parts": self.encode(inside, where, depth + 1)}
+        if isinstance(value, np.random.RandomState):
+            return {"random": self.encode(value.get_state(legacy=True), where, depth + 1)}
+        return self._object(value, where, depth)
+
+    def _keep(self, array: np.ndarray) -> int:
+        """The number of an array; what stands in several places is written once."""
+        if id(array) not in self._places:
+            self._places[id(array)] = len(self.arrays)
+            self.arrays.append(array)
+        return self._places[id(array)]
+
+    def _scalar(self, value: np.generic) -> dict[str, Any]:
+        return {"scalar": self._keep(np.asarray(value))}
+
+    def _array(self, array: np.ndarray, where: str, depth: int) -> dict[str, Any]:
+        if array.dtype.hasobject:
+            items = [self.encode(v, where, depth + 1) for v in array.ravel()]
+            return {"objects": items, "shape": list(array.shape)}
+        if array.dtype.kind not in ARRAY_KINDS or not array.dtype.itemsize:
+            raise StoreError(
+                f"{where} is an array of {array.dtype}, which a model file cannot hold"
+            )
+        return {"array": self._keep(array)}
+
+    def _sparse(self, matrix: Any) -> dict[str, Any]:
+        parts = [self._keep(a) for a in (matrix.data, matrix.indices, matrix.indptr)]
+        return {"csr": parts, "shape": list(matrix.shape)}
+
+    def _frame(self, frame: Any, where: str, depth: int) -> dict[str, Any]:
+        if frame.ndim == 1:
+            return {"series": self.encode(frame.to_numpy(), where, depth + 1)}
+        columns = [self.encode(frame[c].to_numpy(), f"{where}[{c!r}]", depth + 1) for c in frame]
+        return {"frame": columns, "names": [str(c) for c in frame.columns]}
+
+    def _name_of(self, cls: type, where: str) -> str:
+        name = f"{cls.__module__}:{cls.__qualname__}"
+        if not allowed(cls.__module__, cls.__qualname__):
+            raise StoreError(
+                f"{where} is a {cls.__name__} (from {cls.__module__}), which a model file does "
+                "not hold"
+            )
+        return name
+
+    def _object(self, value: Any, where: str, depth: int) -> dict[str, Any]:
+        cls = type(value)
+        if callable(value) and not allowed(cls.__module__, cls.__qualname__):
+            raise StoreError(
+                f"{where} is the Python function {getattr(value, '__name__', value)!r}: a file "
+                "holds no code. Register it with mercer.kernels.register(name, function) and use "
+                "the name in the kernel."
+            )
+        name = self._name_of(cls, where)
+        state = _state(value)
+        fields = {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in state.items()}
+        note = {"expression": repr(value)[:2000]} if name.startswith("mercer.kernels") else {}
+        return {"object": name, "state": fields, **note}
+
+
+def _state(value: Any) -> dict[str, Any]:
+    """Everything an object is made of; caches that can be computed again stay behind."""
+    if isinstance(value, Kernel):
+        return value.get_params(deep=False)
+    state = dict(vars(value)) if hasattr(value, "__dict__") else {}
+    for cls in type(value).__mro__:
+        for slot in getattr(cls, "__slots__", ()):
+            if not slot.startswith("__") and hasattr(value, slot):
+                state[slot] = getattr(value, slot)
+        for name, attribute in vars(cls).items():
+            if type(attribute).__name__ == "cached_property":
+                state.pop(name, None)
+    return state
