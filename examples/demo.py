@@ -1,60 +1,61 @@
-"""A first look: train on handwritten digits, prove the kernel, refute one that is not a kernel."""
+"""A first look, all through the command line: compare, report, save, predict, prove, refute.
+
+Writes report.html, model.mercer and the scoreboard to the folder demo/.
+"""
 
 from __future__ import annotations
 
+import argparse
+import csv
 import time
+from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
-import mercer
-from mercer.kernels import Polynomial, Uniform
+from mercer.cli.app import app
+
+SAY = Console(highlight=False)
+
+
+def mercer(*arguments: str) -> None:
+    """One command, shown as it would be typed, and run."""
+    words = (f'"{a}"' if any(c in a for c in " ()*") else a for a in arguments)
+    SAY.print(f"\n[bold]$ mercer {' '.join(words)}[/]", soft_wrap=True)
+    try:
+        app.main(list(arguments), prog_name="mercer")
+    except SystemExit as end:
+        if end.code not in (0, 1):  # 1 is "no": the answer to one question below
+            raise
+
+
+def check(folder: Path) -> None:
+    """The answers that were written, beside the truth."""
+    with (folder / "rows.csv").open() as stream:
+        truth = [row["digit"] for row in csv.DictReader(stream)]
+    with (folder / "answers.csv").open() as stream:
+        said = [row["prediction"] for row in csv.DictReader(stream)]
+    right = sum(a == b for a, b in zip(truth, said, strict=True))
+    SAY.print(f"truth     {' '.join(truth[:24])} …")
+    SAY.print(f"predicted {' '.join(said[:24])} …")
+    SAY.print(f"{right} of {len(truth)} as they were (it was fitted on them: this is no test)")
 
 
 def main() -> None:
-    console = Console()
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--budget", default="45s", help="time for the comparison")
+    options.add_argument("--out", default="demo", type=Path, help="folder for what is written")
+    given = options.parse_args()
     started = time.perf_counter()
-    X, y = load_digits(return_X_y=True)
-    split = train_test_split(X / 16, y, test_size=0.3, random_state=0)
-    X_train, X_test, y_train, y_test = split
-    kernel = Polynomial(3, offset=1.0)
-
-    console.print(
-        f"[bold]Data[/]   scikit-learn's digits: {len(X_train)} images to learn from, "
-        f"{len(X_test)} to be tested on, {X.shape[1]} pixels, ten classes"
-    )
-    console.print(
-        f"[bold]Kernel[/] {kernel!r}, an inner product of "
-        f"{kernel.n_dims(X.shape[1]):,} features that are never computed"
-    )
-
-    table = Table("predictor", "mistakes made", "points kept", "test accuracy", "seconds")
-    for averaging in ("last", "average", "vote"):
-        start = time.perf_counter()
-        model = mercer.KernelPerceptron(kernel, epochs=20, averaging=averaging, random_state=0)
-        model.fit(X_train, y_train)
-        seconds = time.perf_counter() - start
-        table.add_row(
-            averaging,
-            str(model.n_mistakes_),
-            f"{len(model.support_)} of {len(X_train)}",
-            f"{model.score(X_test, y_test):.1%}",
-            f"{seconds:.2f}",
-        )
-    console.print(table)
-    console.print("The first row includes the time to compile.\n")
-
-    console.print(f"[bold]Is {kernel!r} a kernel?[/]")
-    console.print(str(mercer.prove(kernel)), highlight=False, markup=False, soft_wrap=True)
-
-    suspect = Uniform(width=1.0)  # 1 where two points are at most 1 apart, else 0
-    console.print(f"\n[bold]Is {suspect!r} a kernel?[/]")
-    console.print(
-        str(mercer.prove(suspect, n_features=1)), highlight=False, markup=False, soft_wrap=True
-    )
-    console.print(f"\nDone in {time.perf_counter() - started:.1f} s.")
+    folder: Path = given.out
+    mercer("compare", "digits", "--budget", given.budget, "--out", str(folder))
+    mercer("data", "digits", "--out", str(folder / "rows.csv"))
+    files = [str(folder / name) for name in ("model.mercer", "rows.csv", "answers.csv")]
+    mercer("predict", files[0], files[1], "--out", files[2])
+    check(folder)
+    mercer("prove", "0.5*gaussian(sigma=2) + polynomial(3, offset=1).normalized()")
+    mercer("prove", "gaussian(1) - 2*linear()")
+    seconds = time.perf_counter() - started
+    SAY.print(f"\nDone in {seconds:.0f} s. Look at {folder / 'report.html'} in a browser.")
 
 
 if __name__ == "__main__":
