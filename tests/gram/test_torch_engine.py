@@ -1,12 +1,5 @@
-"""The device engine: generated Triton kernels under Triton's interpreter, and PyTorch's own way.
+"""The device engine: generated Triton kernels (`run_on_device`), and PyTorch's own functions."""
 
-The interpreter must be chosen before Triton is imported, so the kernels run in a process of their
-own; on a machine with a GPU the same cases run there (`make test-gpu`).
-"""
-
-import os
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
@@ -96,21 +89,8 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize("name", list(FORMULAS))
-def test_generated_kernels_agree_with_float64(name, tmp_path):
-    pytest.importorskip("triton", reason="Triton is not installed")
-    script = CASES.replace("{body}", textwrap.dedent(FORMULAS[name]))
-    environment = os.environ | {"TRITON_INTERPRET": "1", "MERCER_CACHE": str(tmp_path)}
-    if torch.cuda.is_available():
-        environment.pop("TRITON_INTERPRET")
-    run = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        env=environment | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert "checked" in run.stdout
+def test_generated_kernels_agree_with_float64(name, run_on_device):
+    run_on_device(CASES.replace("{body}", textwrap.dedent(FORMULAS[name])))
 
 
 @pytest.mark.parametrize(

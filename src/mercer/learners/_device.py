@@ -43,7 +43,7 @@ def places_of(scores: Any) -> Any:
     return scores.argmax(axis=1)
 
 
-def labels_at(classes: np.ndarray, places: Any) -> Any:
+def labels_at(places: Any, classes: np.ndarray) -> Any:
     """The labels at these positions; on the device where they are numbers and the places are."""
     if not is_tensor(places):
         return np.asarray(classes[places])

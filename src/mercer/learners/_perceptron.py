@@ -182,7 +182,7 @@ class PerceptronBase(ClassifierMixin):
         """The class with the highest score; the first one at a tie, or at a score of zero."""
         check_is_fitted(self, "n_mistakes_")
         scores = self._scores(X)
-        return labels_at(self.classes_, places_of(scores[:, 0] if scores.shape[1] == 1 else scores))
+        return labels_at(places_of(scores[:, 0] if scores.shape[1] == 1 else scores), self.classes_)
 
     # --- online learning --------------------------------------------------------------------
 

@@ -107,4 +107,4 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
 
     def predict(self, X: Any) -> Any:
         """The class whose mean is nearest; of equal ones the first."""
-        return labels_at(self.classes_, places_of(self.decision_function(X)))
+        return labels_at(places_of(self.decision_function(X)), self.classes_)

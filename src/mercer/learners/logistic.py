@@ -229,7 +229,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
 
     def predict(self, X: Any) -> Any:
         """The most probable class (at a tie the first)."""
-        return labels_at(self.classes_, places_of(self.decision_function(X)))
+        return labels_at(places_of(self.decision_function(X)), self.classes_)
 
 
 def _log_shares(scores: Any) -> Any:

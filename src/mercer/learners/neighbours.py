@@ -202,7 +202,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
 
     def predict(self, X: Any) -> Any:
         """The class with the most votes; of equal ones the first."""
-        return labels_at(self.classes_, self.predict_proba(X).argmax(axis=1))
+        return labels_at(self.predict_proba(X).argmax(axis=1), self.classes_)
 
 
 class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):

@@ -359,4 +359,4 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
 
     def predict(self, X: Any) -> Any:
         """The class of the highest score."""
-        return labels_at(self.classes_, places_of(self.decision_function(X)))
+        return labels_at(places_of(self.decision_function(X)), self.classes_)

@@ -320,4 +320,4 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
 
     def predict(self, X: Any) -> Any:
         """The class of the largest share."""
-        return labels_at(self.classes_, self.predict_proba(X).argmax(axis=1))
+        return labels_at(self.predict_proba(X).argmax(axis=1), self.classes_)

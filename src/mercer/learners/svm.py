@@ -211,9 +211,9 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         self._check_shape()
         values = self._values(X)
         if values.ndim == 1:
-            return labels_at(self.classes_, places_of(values))
+            return labels_at(places_of(values), self.classes_)
         votes = one_against_rest if self.break_ties else pair_votes
-        return labels_at(self.classes_, places_of(votes(values, len(self.classes_))))
+        return labels_at(places_of(votes(values, len(self.classes_))), self.classes_)
 
     @available_if(lambda self: self.probability)
     def predict_proba(self, X: Any) -> Any:
