@@ -107,6 +107,9 @@ class Memory:
         if not len(self.names):
             return Follower(n, self.rule, "vote", start).scores(self.tally.visits)
         gram = solver_gram(kernel, X, self.points)
+        if self._columns.min() < 0 or self._columns.max() >= gram.shape[1]:
+            # The loop below is compiled and would not look, and a file may say anything.
+            raise ValueError("the updates of this perceptron speak of points that it does not have")
         room = min(PANEL, get_config().memory_bytes // 4)
         step = max(1, room // (gram.dtype.itemsize * len(self.names)))
         parts = []
