@@ -24,6 +24,7 @@ from mercer._config import show_bytes
 from mercer._progress import progress
 from mercer.gram.torch_engine import DeviceGram
 from mercer.solvers.attended import Share, attended
+from mercer.solvers.device.block_newton import newton
 from mercer.solvers.device.kernel_rows import KernelRows, kernel_rows
 from mercer.solvers.device.svm_batch import (
     Measure,
@@ -40,10 +41,12 @@ from mercer.solvers.tasks import Solution
 
 #: Variables of a working set: at most, and at least where memory is short.
 LARGEST, SMALLEST = 2048, 64
+#: It grows, up to this, while more variables are on the move than it holds.
+CROWDED = 4096
 #: How far a turn closes the gap of W, relative to the gap over all rows.
 INNER = 0.05
-#: A turn takes at most this many steps for each variable of W.
-STEPS = 8
+#: A turn takes at most this many steps for each variable of W, then Newton's steps go on.
+STEPS = 2
 #: Problems side by side, at most.
 TOGETHER = 1024
 #: Turns without a gain in the objective (by this part of it) after which a problem is given up:
@@ -72,8 +75,9 @@ def solve_all(
             with _on(gram._x.device):
                 limit = gram._limit()
                 source = kernel_rows(gram, limit)
-                for part, size in _batches(problems, gram, limit - source.held):
-                    run = _Run(gram, source, part, problems, rows, size)
+                room = limit - source.held
+                for part, size in _batches(problems, gram, room):
+                    run = _Run(gram, source, part, problems, rows, size, room)
                     shares = {i: Share(bar.advance, tol) for i in part}
                     run.solve(solutions, tol, max_iter, shares, stop.is_set)
 
@@ -126,9 +130,10 @@ class _Run:
         problems: Sequence[Quadratic],
         rows: Sequence[np.ndarray],
         size: int,
+        room: int,
     ) -> None:
-        self.source, self.problems, self.size = source, problems, size
-        self.computed = gram.shape[0]
+        self.source, self.problems, self.size, self.room = source, problems, size, room
+        self.computed, self.item = gram.shape[0], gram.dtype.itemsize
         mine, places = [problems[i] for i in part], [rows[i] for i in part]
         self.batch = make_batch(part, mine, places, size, source, gram._x.device)
 
@@ -169,16 +174,26 @@ class _Run:
         done = (now.gap <= tol) | (batch.idle > PATIENCE) | (batch.steps == 0)
         return done | (batch.n_iter >= max_iter) if max_iter >= 0 else done
 
+    def _need(self, size: int) -> int:
+        return _bytes(size, self.batch.a.shape[1], self.item)
+
     def _improve(self, now: Measure, tol: float, max_iter: int, turn: int) -> None:
         """One turn: another working set, SMO on it, F for all rows."""
-        batch, size = self.batch, self.size
-        chosen = choose(batch, now, size, tol, turn)
+        batch = self.batch
+        most = self.size
+        while most < CROWDED and len(batch) * self._need(2 * most) <= self.room:
+            most *= 2
+        chosen = choose(batch, now, self.size, most, tol, turn)
+        size = chosen.shape[1]
         block = gather(batch, chosen, self.source)
         whole = batch.a.shape[1] <= size
         inner = torch.clamp(now.gap * (0.0 if whole else INNER), min=0.5 * tol)
         limit = torch.full_like(batch.steps, STEPS * size)
         if max_iter >= 0:
-            limit = torch.minimum(limit, (max_iter - batch.n_iter).to(limit.dtype))
+            limit = torch.minimum(limit, max_iter - batch.n_iter).to(limit.dtype)
+        before = block.a.clone()
         batch.steps = smo(block, inner, limit, batch.groups)
         batch.n_iter += batch.steps
+        for p in torch.nonzero(batch.steps >= STEPS * size)[:, 0].tolist():
+            newton(block, p, before[p], batch.groups)
         scatter(batch, chosen, block.a, self.source)

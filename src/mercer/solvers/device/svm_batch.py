@@ -152,11 +152,13 @@ def _middle(top: torch.Tensor, bottom: torch.Tensor) -> torch.Tensor:
     return torch.where(middle.isfinite(), middle, 0.0)
 
 
-def choose(batch: Batch, now: Measure, size: int, tol: float, turn: int) -> torch.Tensor:
-    """The `size` variables to work on, in the first turn at random, then:
+def choose(batch: Batch, now: Measure, size: int, most: int, tol: float, turn: int) -> torch.Tensor:
+    """The variables to work on: `size` of them, or more if more are on the move, up to `most`.
 
-    - the worst violators, a quarter of W from above and one from below, whether new or not: the
-      pair that violates most is among them, and so every turn makes progress;
+    In the first turn they are drawn at random, then they are:
+
+    - the worst violators of every group, from above and from below, whether new or not: the pair
+      that violates most is among them, and so every turn makes progress;
     - what was inside: first what is free or nearly moving, the latest first, then the rest.
     """
     if batch.a.shape[1] <= size:
@@ -178,11 +180,17 @@ def choose(batch: Batch, now: Measure, size: int, tol: float, turn: int) -> torc
     inside = batch.entered >= 0
     fresh = batch.entered / (turn + 1)
     key = torch.where(inside, fresh + busy, -1.0)
-    for score in (above, below):
-        values, places = score.topk(size // 2 if first else max(1, size // 4), dim=1)
-        wanted = values > 0.5 * tol
-        wanted[:, 0] |= values[:, 0].isfinite()
-        key.scatter_(1, places, torch.where(wanted, 3.0, key.gather(1, places)))
+    quota = max(1, size // (2 if first else 4) // batch.groups)
+    for g in range(batch.groups):
+        members = batch.group == g
+        for score in (above, below):
+            values, places = torch.where(members, score, -torch.inf).topk(quota, dim=1)
+            wanted = values > 0.5 * tol
+            wanted[:, 0] |= values[:, 0].isfinite()
+            key.scatter_(1, places, torch.where(wanted, 3.0, key.gather(1, places)))
+    moving = int((key >= 1).sum(dim=1).max())
+    while size < min(moving, most) and 2 * size <= key.shape[1]:
+        size *= 2
     best, chosen = key.topk(size, dim=1)
     since = torch.where(inside.gather(1, chosen), batch.entered.gather(1, chosen), turn)
     since = torch.where(best >= 0, since, -1)
