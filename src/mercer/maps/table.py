@@ -9,6 +9,8 @@ first steps for one column of text and for pixels.
 from __future__ import annotations
 
 import difflib
+import warnings
+from collections import Counter
 from typing import Any, Self
 
 import numpy as np
@@ -45,9 +47,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
         """Learn which columns there are and what they hold."""
         frame = as_frame(X)
         names = [str(c) for c in frame.columns]
-        doubled = (
-            sorted({c for c in names if names.count(c) > 1}) if len(set(names)) < len(names) else []
-        )
+        doubled = [c for c, times in Counter(names).items() if times > 1]
         if doubled:
             raise ValueError(f"columns with the same name: {', '.join(map(repr, doubled[:5]))}")
         self.numbers_: list[str] = []
@@ -87,7 +87,7 @@ class TableColumns(TransformerMixin, BaseEstimator):
                 f"was fitted with.{hint}"
             )
         made = {c: _numbers(frame[c]) for c in self.numbers_}
-        made |= {c: _seconds(frame[c]) for c in self.dates_}
+        made |= {c: _numbers(frame[c]) for c in self.dates_}
         made |= {c: _texts(frame[c]) for c in self.categories_}
         return pd.DataFrame(made, index=frame.index)
 
@@ -126,7 +126,10 @@ class TextColumn(TransformerMixin, BaseEstimator):
                 hint = f" Did you mean {near[0]!r}?" if near else ""
                 raise ValueError(f"the table has no column {self.column_!r}.{hint}")
             X = X.iloc[:, names.index(self.column_) if self.column_ is not None else 0]
-        return [x if isinstance(x, (str, bytes)) else _text(x) for x in X]
+        if hasattr(X, "iloc"):
+            X = X.astype(object).where(X.notna(), None)
+        # Missing text is empty text; messages and bytes are read by others.
+        return ["" if x is None else str(x) if isinstance(x, (int, float)) else x for x in X]
 
 
 class CommonScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -186,47 +189,37 @@ def is_date(column: Any) -> bool:
 
 
 def _numbers(column: Any) -> np.ndarray:
-    """As float64. What does not read as a number is a date, or missing."""
+    """As float64; text that reads as a date becomes seconds, other text is missing."""
     import pandas as pd
 
-    if column.dtype.kind in "biuf" or hasattr(column.dtype, "numpy_dtype"):
+    if column.dtype.kind == "M" or hasattr(column.dtype, "tz"):
+        values = _since_1970(column)
+    elif column.dtype.kind in "biuf":
         values = np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    elif column.dtype.kind == "M":
-        return _seconds(column)
     else:
+        column = column.astype(object)
         values = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
-        lost = np.isnan(values) & column.notna().to_numpy()
-        if lost.any():
-            values = np.where(lost, _parsed(column.where(lost)), values)
+        text = np.array([isinstance(v, str) for v in column], dtype=bool) & np.isnan(values)
+        if text.any():
+            values = values.copy()
+            values[text] = _since_1970(column[text])
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _seconds(column: Any) -> np.ndarray:
-    if column.dtype.kind in "biuf":
-        return _numbers(column)
-    return _parsed(column)
-
-
-def _parsed(column: Any) -> np.ndarray:
+def _since_1970(column: Any) -> np.ndarray:
     import pandas as pd
 
-    since = pd.to_datetime(column, errors="coerce", utc=True) - pd.Timestamp(0, tz="UTC")
-    return np.asarray(since.dt.total_seconds(), dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # no common format: each is read by itself
+        when = pd.to_datetime(column, errors="coerce", utc=True)
+    return np.asarray((when - pd.Timestamp(0, tz="UTC")).dt.total_seconds(), dtype=np.float64)
 
 
 def _texts(column: Any) -> np.ndarray:
     made = np.empty(len(column), dtype=object)
-    made[:] = [_text(v, MISSING) for v in column]
+    gone = column.isna().to_numpy()
+    made[:] = [MISSING if g else str(v) for v, g in zip(column, gone, strict=True)]
     return made
-
-
-def _text(value: Any, missing: str = "") -> str:
-    if value is None or value != value:  # NaN, NaT
-        return missing
-    try:
-        return str(value)
-    except TypeError:  # pandas' own NA refuses
-        return missing
 
 
 __all__ = ["MISSING", "CommonScale", "TableColumns", "TextColumn"]

@@ -44,7 +44,7 @@ def splits_of(
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    if hasattr(cv, "split"):
+    if hasattr(cv, "split") and not isinstance(cv, str):
         splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(np.zeros(len(y)), y)]
         return [splits], f"{type(cv).__name__} ({len(splits)} folds)", ()
     if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:

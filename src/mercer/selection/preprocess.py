@@ -47,7 +47,7 @@ def preprocessing(problem: Problem) -> Preprocessing:
 
 
 def _numbers(X: Any, kind: str) -> Preprocessing:
-    from sklearn.impute import SimpleImputer
+    from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
     from mercer.maps.table import CommonScale
@@ -68,21 +68,33 @@ def _numbers(X: Any, kind: str) -> Preprocessing:
         empty = int(gaps.all(axis=0).sum())
         if empty == values.shape[1]:
             raise ValueError("every value of X is missing: nothing can be learnt")
-        steps.append(("fill", SimpleImputer(strategy="median", add_indicator=True)))
+        steps.append(("fill", _median(True)))
         notes.append(
             f"{int(gaps.sum())} missing values in {int(gaps.any(axis=0).sum())} columns are filled "
             "in by the median and marked by a column"
         )
         if empty:
-            notes.append(f"{empty} columns hold nothing and are left out")
+            notes.append(f"{empty} columns hold nothing and count as 0")
     if not gaps.any() and (values == values[0]).all():
         raise ValueError("every column of X is constant: nothing can be learnt")
     if kind == "images" or (not gaps.any() and looks_like_pixels(values)):
         steps.append(("scale", CommonScale()))
         notes.append("all columns are divided by one number, their common maximum")
         return Preprocessing(tuple(steps), "pixels", tuple(notes))
-    steps.append(("scale", StandardScaler()))
-    notes.append("columns are shifted and scaled to mean 0 and spread 1")
+    bits = np.flatnonzero(((values == 0) | (values == 1)).all(axis=0))
+    rest = np.setdiff1d(np.arange(values.shape[1]), bits)
+    if not len(rest):
+        notes.append("columns of zeros and ones stay as they are")
+        return Preprocessing((*steps, ("scale", CommonScale())), "vectors", tuple(notes))
+    scale: Any = StandardScaler()
+    note = "columns are shifted and scaled to mean 0 and spread 1"
+    if len(bits) and not gaps.any():
+        # A rare bit scaled to spread 1 would outweigh everything else in its few rows.
+        parts = [("numbers", scale, rest.tolist()), ("bits", CommonScale(), bits.tolist())]
+        scale = ColumnTransformer(parts)
+        note += ", but for those of zeros and ones"
+    steps.append(("scale", scale))
+    notes.append(note)
     return Preprocessing(tuple(steps), "vectors", tuple(notes))
 
 
@@ -103,7 +115,6 @@ def looks_like_pixels(X: np.ndarray) -> bool:
 
 def _table(frame: Any, n: int) -> Preprocessing:
     from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -132,12 +143,14 @@ def _table(frame: Any, n: int) -> Preprocessing:
         notes.append(f"missing numbers are filled in by the median and marked: {_some(gaps)}")
     width = len(numbers)
     pixels = not others and not gaps and looks_like_pixels(clean[numbers].to_numpy())
-    if numbers:
-        scale = CommonScale() if pixels else StandardScaler()
-        steps: list[tuple[str, Any]] = [("scale", scale)]
+    bits = [] if pixels else [c for c in numbers if clean[c].isin([0.0, 1.0]).all()]
+    for name, chosen in (("numbers", [c for c in numbers if c not in bits]), ("bits", bits)):
+        if not chosen:
+            continue
+        scale = CommonScale() if pixels or name == "bits" else StandardScaler()
         # Also where nothing is missing now: a later table may have gaps.
-        fill = SimpleImputer(strategy="median", add_indicator=bool(gaps))
-        parts.append(("numbers", Pipeline([("fill", fill), *steps]), numbers))
+        fill = _median(any(c in gaps for c in chosen))
+        parts.append((name, Pipeline([("fill", fill), ("scale", scale)]), chosen))
     if others:
         encode = OneHotEncoder(
             handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, dtype=np.float64
@@ -149,9 +162,9 @@ def _table(frame: Any, n: int) -> Preprocessing:
             if clean[c].nunique() > MOST_CATEGORIES:
                 notes.append(f"rare values of {c!r} share one column")
     encoder = ColumnTransformer(parts, sparse_threshold=0.3 if width > WIDE else 0.0)
-    steps = [("columns", TableColumns()), ("encode", encoder)]
+    steps = (("columns", TableColumns()), ("encode", encoder))
     kind = "sparse" if width > WIDE and others else ("pixels" if pixels else "vectors")
-    return Preprocessing(tuple(steps), kind, tuple(notes))
+    return Preprocessing(steps, kind, tuple(notes))
 
 
 def _is_text(column: Any, n: int) -> bool:
@@ -164,6 +177,12 @@ def _is_text(column: Any, n: int) -> bool:
         (distinct > 0.5 * len(values) and distinct > 30)
         or (distinct > 10 and values.str.len().median() > 40)
     )
+
+
+def _median(mark: bool) -> Any:
+    from sklearn.impute import SimpleImputer
+
+    return SimpleImputer(strategy="median", add_indicator=mark, keep_empty_features=True)
 
 
 def _some(names: list[str]) -> str:

@@ -147,7 +147,7 @@ class Race:
             return
         try:
             K, unit, seconds = self.matrix(entry.kernel, size)
-        except (ValueError, TypeError, ArithmeticError) as error:
+        except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
             entry.failed = f"{type(error).__name__}: {error}"
             return
         before = entry.outcomes if repeat == 0 else []
@@ -164,7 +164,7 @@ class Race:
             start = before[number].pick if number < len(before) else None
             try:
                 self._fold(entry, K, unit, rows, split, number, start)
-            except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
                 entry.failed = f"{type(error).__name__}: {error}"
                 return
             if repeat == 0:

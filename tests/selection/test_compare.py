@@ -1,0 +1,389 @@
+"""The scoreboard: honest scores, the same folds for all, a winner that reads raw rows."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+import mercer
+from mercer import Gaussian, Linear
+from mercer.selection import Scoreboard, compare
+from mercer.selection.candidates import kernels_for, median_distance
+from mercer.selection.comparison import MOST_ROWS
+from mercer.selection.race import Clock, Data, Race
+
+FEW = {"kernels": [Linear(), Gaussian(1.0)], "learners": ["ridge", "svm"], "cv": 3}
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return compare(*mercer.data.moons(150), cv=3)
+
+
+def table(n=90, seed=0):
+    random = np.random.default_rng(seed)
+    age, town = random.normal(40, 10, n), random.choice(["Ulm", "Bonn", "Köln"], n)
+    label = np.where((age > 40) ^ (town == "Ulm"), "yes", "no")
+    frame = pd.DataFrame({"age": age, "town": town, "same": 1, "label": label})
+    frame.loc[:4, "age"] = np.nan
+    return frame
+
+
+# --- what is on the board ------------------------------------------------------------------------
+
+
+def test_rows_are_complete_and_sorted(moons):
+    assert isinstance(moons, Scoreboard)
+    assert moons.rows[0] is moons.best_row
+    done = [row.mean for row in moons.rows if not row.stopped]
+    assert done == sorted(done, reverse=True)
+    learners = {row.learner for row in moons.rows}
+    assert learners == {
+        "KernelRidgeClassifier",
+        "KernelSVC",
+        "KernelLogisticRegression",
+        "KernelPerceptron",
+        "KernelNeighborsClassifier",
+        "NadarayaWatsonClassifier",
+        "DummyClassifier",
+    }
+    for row in moons.rows:
+        assert len(row.scores) == 3
+        assert row.mean == pytest.approx(np.mean(row.scores))
+        assert row.spread == pytest.approx(np.std(row.scores))
+        assert row.rows_seen == 150
+        assert row.fit_seconds >= 0
+        assert row.memory_bytes > 0
+        if row.kernel:
+            assert repr(mercer.parse(row.kernel)) == row.kernel
+            assert 0 < row.n_support <= 100
+    assert moons.best_row.mean > 0.95
+    assert moons.baseline.mean < 0.6
+    assert (moons.task, moons.metric, moons.kind) == ("classification", "accuracy", "vectors")
+
+
+def test_scores_are_those_of_scikit_learn(moons):
+    """A ridge row is what cross_val_score gives for the whole procedure on the same folds."""
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+    from sklearn.preprocessing import StandardScaler
+
+    from mercer.selection.trainers import PENALTIES
+
+    X, y = mercer.data.moons(150)
+    Z = StandardScaler().fit_transform(X)
+    row = next(
+        r for r in moons.rows if r.learner == "KernelRidgeClassifier" and "Gaussian" in r.kernel
+    )
+    model = mercer.KernelRidgeClassifier(row.kernel, alphas=PENALTIES, solver="cholesky")
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = cross_val_score(model, Z, y, cv=folds)
+    np.testing.assert_allclose(row.scores, expected, atol=0.021)  # one row more or less
+
+
+def test_proof_and_oof(moons):
+    assert moons.proof
+    y = mercer.data.moons(150)[1]
+    np.testing.assert_array_equal(moons.oof.rows, np.arange(150))
+    np.testing.assert_array_equal(moons.oof.truth, y)
+    right = np.mean(moons.oof.truth == moons.oof.predicted)
+    assert right == pytest.approx(moons.best_row.mean, abs=0.01)
+    worst = moons.oof.worst(5)
+    assert (moons.oof.errors[worst] == 1).all()
+    sure = moons.oof.certainty[worst]
+    assert (np.diff(sure) <= 0).all()
+
+
+def test_as_frame_dict_text_and_picture(moons):
+    frame = moons.to_frame()
+    assert len(frame) == len(moons.rows)
+    assert frame["mean"].iloc[0] == moons.best_row.mean
+    read = json.loads(json.dumps(moons.to_dict()))
+    assert read["best"]["kernel"] == moons.best_row.kernel
+    assert read["classes"] == [-1, 1]
+    text = str(moons)
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert moons.best_row.learner in text
+    assert "baseline" in text
+    assert "baseline" not in repr(moons)
+    ax = moons.plot()
+    assert len(ax.get_yticklabels()) == 15
+
+
+def test_the_board_uses_the_room_there_is(moons):
+    from rich.console import Console
+
+    wide = Console(width=140, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    wide.print(moons)
+    assert any(len(line.rstrip()) > 80 for line in wide.export_text().splitlines())
+
+
+# --- the winner ----------------------------------------------------------------------------------
+
+
+def test_the_winner_reads_raw_tables_and_travels(tmp_path):
+    frame = table()
+    board = compare(frame, "label", **FEW)
+    assert isinstance(board.best, Pipeline)
+    assert any("left out: same" in note for note in board.notes)
+    raw = frame.drop(columns=["label"])
+    expected = board.best.predict(raw)
+    assert set(expected) <= {"yes", "no"}
+    assert np.mean(expected == frame["label"]) > 0.8
+    other = raw[["town", "same", "age"]].copy()
+    np.testing.assert_array_equal(board.best.predict(other), expected)
+    other.loc[0, "town"] = "Paris"
+    other.loc[1, "age"] = np.nan
+    other["age"] = other["age"].astype(object)
+    mercer.save(board.best, tmp_path / "m.mercer")
+    loaded = mercer.load(tmp_path / "m.mercer")
+    np.testing.assert_array_equal(loaded.predict(other), board.best.predict(other))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_strings(tmp_path, n_classes):
+    words = ["money win prize", "lunch at noon", "train is late"][:n_classes]
+    X = [f"{words[i % n_classes]} {i}" for i in range(45)]
+    y = np.array(["a", "b", "c"])[np.arange(45) % n_classes]
+    board = compare(X, y, cv=3, learners=["ridge", "perceptron"])
+    assert board.kind == "strings"
+    assert board.best_row.mean > 0.95
+    mercer.save(board.best, tmp_path / "m.mercer")
+    assert mercer.load(tmp_path / "m.mercer").predict([words[0]]) == ["a"]
+    frame = pd.DataFrame({"text": X})
+    assert compare(frame, y, **{**FEW, "kernels": ["spectrum(3)"]}).best.predict(frame[:2]).size
+
+
+def test_sequences_of_one_length_are_compared_place_by_place():
+    random = np.random.default_rng(0)
+    X = ["".join(random.choice(list("ACGT"), 12)) for _ in range(60)]
+    made = kernels_for(X, "strings")
+    assert any("WeightedDegree" in repr(k) for k in made)
+    assert not any("BagOfWords" in repr(k) for k in made)
+    assert all(k.claim(None).holds for k in made)
+
+
+def test_mail():
+    mails = [
+        f"From: a{i}@x.org\nSubject: {'pills' if i % 2 else 'minutes'}\n\nhello {i % 7}".encode()
+        for i in range(40)
+    ]
+    board = compare(mails, [i % 2 for i in range(40)], kernels=["linear()"], cv=3)
+    assert board.best_row.mean == 1.0
+    assert board.best.predict(mails[:2]).tolist() == [0, 1]
+
+
+def test_sparse_rows(tmp_path):
+    X = sparse.random(90, 60, 0.2, random_state=0, format="csr")
+    y = np.asarray(X.sum(axis=1)).ravel() > 6
+    board = compare(X, y, **FEW)
+    mercer.save(board.best, tmp_path / "m")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "m").predict(X), board.best.predict(X))
+    assert board.classes.tolist() == [False, True]
+
+
+def test_images_share_a_scale():
+    data = mercer.data.digits()
+    board = compare(data.X[:200], data.y[:200], kernels=["gaussian(2)"], learners=["ridge"], cv=3)
+    assert "common maximum" in " ".join(board.notes)
+    assert board.best_row.mean > 0.9
+
+
+def test_regression():
+    X, y = mercer.data.sine_linear_noise(100)
+    board = compare(X, y, cv=3)
+    assert (board.task, board.metric, board.classes) == ("regression", "r2", None)
+    assert {r.learner for r in board.rows} >= {"KernelRidge", "KernelSVR", "DummyRegressor"}
+    assert board.best_row.mean > 0.8
+    assert board.baseline.mean < 0.1
+    assert board.oof.errors[board.oof.worst(1)[0]] == board.oof.errors.max()
+    assert np.isnan(board.oof.certainty).all()
+    other = compare(X, y, metric="neg_mean_absolute_error", **FEW)
+    assert -1 < other.best_row.mean < 0
+    assert "MAE" in str(other)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_units_of_the_target_do_not_matter(scale):
+    X, y = mercer.data.sine_linear_noise(60)
+    plain = compare(X, y, **FEW)
+    scaled = compare(X, scale * y, **FEW)
+    means = {r.name: r.mean for r in scaled.rows}
+    for row in plain.rows:
+        assert means[row.name] == pytest.approx(row.mean, abs=2e-3)
+
+
+# --- options -------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_board():
+    X, y = mercer.data.circles(80)
+    first, second = compare(X, y, **FEW), compare(X, y, **FEW)
+    assert [(r.name, r.scores) for r in first.rows] == [(r.name, r.scores) for r in second.rows]
+    np.testing.assert_array_equal(first.oof.predicted, second.oof.predicted)
+    other = compare(X, y, random_state=1, **FEW)
+    assert [r.scores for r in other.rows] != [r.scores for r in first.rows]
+
+
+def test_repeats_and_splitters():
+    from sklearn.model_selection import LeaveOneOut
+
+    X, y = mercer.data.circles(40)
+    board = compare(X, y, repeats=2, **FEW)
+    assert {len(r.scores) for r in board.rows} == {6}
+    assert len(board.oof.rows) == 40
+    assert board.folds == "3-fold cross-validation, 2 times"
+    single = compare(X, y, **{**FEW, "cv": LeaveOneOut(), "learners": ["ridge"]})
+    assert len(single.best_row.scores) == 40
+
+
+def test_learners_by_name_and_class():
+    X, y = mercer.data.circles(40)
+    board = compare(X, y, kernels=["gaussian(1)"], learners=["KernelSVC", "neighbours"], cv=3)
+    assert {r.learner for r in board.rows if r.kernel} == {"KernelSVC", "KernelNeighborsClassifier"}
+    with pytest.raises(ValueError, match="ridge, svm, logistic"):
+        compare(X, y, learners=["forest"])
+    with pytest.raises(ValueError, match="learners is empty"):
+        compare(X, y, learners=[])
+    only = compare(X, y, learners=["smoother"], cv=3)
+    assert only.best_row.learner == "NadarayaWatsonClassifier"
+    assert "bandwidth" in only.best_row.params
+
+
+def test_progress_is_told():
+    told = []
+    X, y = mercer.data.circles(40)
+    compare(X, y, progress=lambda text, share: told.append((text, share)), **FEW)
+    assert any("KernelSVC" in text for text, _ in told)
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert shares[0] > 0
+    assert shares[-1] < 1
+
+
+def test_a_kernel_that_fails_is_named():
+    X, y = mercer.data.circles(40)
+    board = compare(X, y, kernels=["chisquared()", "gaussian(1)"], learners=["ridge"], cv=3)
+    assert any("ChiSquared" in n and "was left out" in n for n in board.notes)
+    with pytest.raises(ValueError, match="nothing could be fitted"):
+        compare(X, y, kernels=["chisquared()"], learners=["ridge"], cv=3)
+
+
+def test_rare_classes():
+    X, y = mercer.data.circles(60)
+    y = y.copy()
+    y[:2] = 7
+    board = compare(X, y, **FEW)
+    assert "1 of 3 classes have fewer rows" in " ".join(board.notes)
+    assert 0 < board.best_row.mean < 1
+
+
+def test_search_grows_a_kernel():
+    random = np.random.default_rng(0)
+    t = random.uniform(0, 10, 80)[:, None]
+    y = 0.5 * t[:, 0] + np.sin(3 * np.pi * t[:, 0]) + 0.1 * random.normal(size=80)
+    board = compare(t, y, search=True, cv=3, learners=["ridge"])
+    assert "Periodic" in board.best_row.kernel
+    assert board.best_row.kernel == board.search.path[-1].expression
+    assert "kernel search" in str(board)
+    assert json.dumps(board.to_dict())
+    assert "flattered" in " ".join(board.notes)
+
+
+# --- many rows, little time ----------------------------------------------------------------------
+
+
+def test_candidates_are_stopped_on_few_rows(monkeypatch):
+    monkeypatch.setattr("mercer.selection.race.FIRST_ROWS", 60)
+    monkeypatch.setattr("mercer.selection.race.SECOND_ROWS", 120)
+    monkeypatch.setattr("mercer.selection.stages.KEEP", (4, 2))
+    X, y = mercer.data.moons(240)
+    board = compare(X, y, cv=3, learners=["ridge", "svm"])
+    assert {r.rows_seen for r in board.rows} == {60, 120, 240}
+    for row in board.rows:
+        assert row.stopped == (row.rows_seen < 240)
+        assert ("stopped after" in row.note) == row.stopped
+    assert not board.best_row.stopped
+    assert "stopped early" in str(board)
+    places = [r.rows_seen for r in board.rows if r.kernel]
+    assert places == sorted(places, reverse=True)
+
+
+def test_large_data_are_drawn_and_fitted_whole(monkeypatch):
+    monkeypatch.setattr("mercer.selection.comparison.MOST_ROWS", 100)
+    X, y = mercer.data.moons(300)
+    board = compare(X, y, **FEW)
+    assert "compared on 100 of 300 rows" in " ".join(board.notes)
+    assert board.n_rows == 300
+    assert len(board.oof.rows) == 100
+    np.testing.assert_array_equal(board.oof.truth, y[board.oof.rows])
+    model = board.best[-1]
+    fitted = getattr(model, "X_fit_", None)
+    seen = len(fitted) if fitted is not None else model.shape_fit_[0]
+    assert seen == 300
+
+
+def test_the_memory_limit_draws_fewer_rows():
+    X, y = mercer.data.moons(500)
+    with mercer.config(memory="4MB"):
+        board = compare(X, y, **FEW)
+    said = " ".join(board.notes)
+    assert "compared on 353 of 500 rows" in said
+    assert "KernelSVC was left out: MemoryError" in said  # its working set needs 20 MB
+    assert board.best_row.learner == "KernelRidgeClassifier"
+    assert MOST_ROWS > 500
+
+
+def test_a_budget_is_kept_by_its_own_clock(monkeypatch):
+    """A clock that jumps a second at every look: the race must end when it says so."""
+    ticks = iter(np.arange(0.0, 1e6, 0.25))
+    monkeypatch.setattr(Clock, "spent", lambda self: next(ticks))
+    X, y = mercer.data.moons(120)
+    board = compare(X, y, cv=3, budget=10)
+    assert board.budget == 10
+    assert any(not r.stopped for r in board.rows)
+    looks = next(ticks) / 0.25
+    assert looks < 250  # 38 candidates of three folds would have looked far oftener
+    assert len(board.rows) < 30
+
+
+def test_a_generous_budget_refines_and_repeats():
+    X, y = mercer.data.circles(60)
+    board = compare(X, y, budget="10min", **FEW)
+    assert len(board.best_row.scores) == 12  # three cross-validations more
+    assert len({r.kernel for r in board.rows}) > 3
+    assert board.seconds < 300
+
+
+def test_costs_grow_with_rows():
+    X, y = mercer.data.moons(100)
+    half = np.random.default_rng(0).permutation(100)
+    splits = [[(half[:50], half[50:])] * 3]
+    coded = (y > 0).astype(int)
+    from mercer.selection.metrics import accuracy
+    from mercer.selection.trainers_grid import trainers_for
+
+    data = Data(X, coded, 2, accuracy, splits, np.arange(100), 0)
+    race = Race(data, Clock(100.0), 1000, 0.5, print)
+    trainers = trainers_for("classification")
+    entry = race.add(Gaussian(1.0), trainers["ridge"])
+    assert race.add(Gaussian(1.0), trainers["ridge"]) is entry
+    assert race.cost(entry, 100) == 0.0  # nothing is known yet
+    assert race.reserve(entry) == 0.5
+    race.run(entry, 100)
+    assert race.cost(entry, 200) > 6 * entry.seconds * 3
+    assert race.reserve(entry) > 100 * entry.outcomes[0].fit_seconds * 0.5
+    sibling = race.add(Linear(), trainers["ridge"])
+    assert race.cost(sibling, 100) > 0.0
+
+
+def test_median_distance_of_copies():
+    assert median_distance(np.ones((5, 2))) == 1.0
+    rows = np.random.default_rng(0).normal(size=(1000, 50))
+    assert median_distance(rows) == pytest.approx(10.0, rel=0.05)
+    assert median_distance(rows, norm=1) > 50
