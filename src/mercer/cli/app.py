@@ -84,7 +84,7 @@ class App(click.Group):
         with warnings.catch_warnings():
             warnings.showwarning = _one_line  # type: ignore[assignment]
             code = _run(lambda: super(App, self).main(
-                argv, prog_name or "mercer", standalone_mode=False, **extra), debug)  # fmt: skip
+                argv, "mercer", standalone_mode=False, **extra), debug)  # fmt: skip
         sys.exit(code)
 
 

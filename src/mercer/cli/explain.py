@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from mercer.cli.output import json_option, print_json
+from mercer.cli.output import json_option, print_json, steps_of
 
 
 @click.command("explain", context_settings={"ignore_unknown_options": True})
@@ -64,7 +64,7 @@ def of_model(model: Any) -> dict[str, Any]:
     import mercer
     from mercer.data.rows import schema_of
 
-    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    steps = steps_of(model)
     last = steps[-1]
     known: dict[str, Any] = {"learner": type(last).__name__}
     if len(steps) > 1:

@@ -48,8 +48,8 @@ def command(
     """Fit one learner with one kernel on DATA (without it: the digits) and save it.
 
     \b
-      mercer fit data.csv --target label --kernel "gaussian(2)" --learner svm --set C=10 \\
-          --model m.mercer
+      mercer fit data.csv --target label --model m.mercer \\
+          --kernel "gaussian(2)" --learner svm --set C=10
     """
     import mercer
 

@@ -125,3 +125,10 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
             raise click.UsageError(f"--set takes NAME=VALUE, such as C=10; got {pair!r}")
         settings[name.strip()] = parse_value(value.strip())
     return settings
+
+
+def steps_of(model: Any) -> list[Any]:
+    """What a pipeline is made of; a model alone is its only step."""
+    from sklearn.pipeline import Pipeline
+
+    return [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]

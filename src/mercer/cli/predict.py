@@ -11,7 +11,7 @@ from typing import IO, Any
 import click
 import numpy as np
 
-from mercer.cli.output import resource_options, resources, say
+from mercer.cli.output import resource_options, resources, say, steps_of
 from mercer.data.schema import DataError
 
 
@@ -80,7 +80,7 @@ def names_of(fitted: Any, proba: bool) -> list[str]:
     if not proba:
         return ["prediction"]
     if not hasattr(fitted, "predict_proba"):
-        last = getattr(fitted, "steps", [("", fitted)])[-1][1]
+        last = steps_of(fitted)[-1]
         raise DataError(
             f"{type(last).__name__} gives no probabilities; KernelLogisticRegression does, and "
             "KernelSVC with probability=true"

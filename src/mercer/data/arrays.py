@@ -54,7 +54,8 @@ def labelled(
     notes: tuple[str, ...] = (),
 ) -> Dataset:
     """Rows and their targets, checked against each other."""
-    schema = Schema(kind, target=target if y is not None else None, shape=shape)
+    sparse = hasattr(X, "tocsr")
+    schema = Schema(kind, target=target if y is not None else None, shape=shape, sparse=sparse)
     if y is None:
         return Dataset(X, None, kind, None, None, source, notes, shape, (), schema)
     n = X.shape[0] if hasattr(X, "shape") else len(X)

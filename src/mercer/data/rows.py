@@ -64,7 +64,7 @@ def read_rows(
     if schema.kind in ("strings", "mail"):
         yield from _texts(peeked, schema, format, keep, block)
     elif format == "libsvm":
-        yield from _libsvm(peeked, width, block)
+        yield from _libsvm(peeked, width, block, schema.sparse)
     else:
         yield from _table(peeked, schema, format, keep, width, block)
 
@@ -83,6 +83,7 @@ class Peeked(io.RawIOBase):
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self.failure: BaseException | None = None
         self.start = stream.readline(MAX_LINE)
         while self.start and not self.start.strip(b"\xef\xbb\xbf\r\n \t"):
             self.start = stream.readline(MAX_LINE)  # empty lines at the top
@@ -92,8 +93,12 @@ class Peeked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._left[: len(buffer)] if self._left else self._stream.read(len(buffer)) or b""
-        self._left = self._left[len(data) :] if self._left else b""
+        try:
+            data = self._left[: len(buffer)] or self._stream.read(len(buffer)) or b""
+        except BaseException as error:  # Ctrl-C too: the parser above would call it bad input
+            self.failure = error
+            raise
+        self._left = self._left[len(data) :]
         buffer[: len(data)] = data
         return len(data)
 
@@ -134,11 +139,11 @@ def _table(
     words = {c: str for c, t in zip(schema.columns, schema.types, strict=False)
              if t in ("category", "text")}  # fmt: skip
     options = head.options() | {"dtype": words | dict.fromkeys(keep, str), "chunksize": block}
-    wanted = {*chosen, *keep}
-    options |= {"names": head.names, "usecols": [n for n in head.names if n in wanted]}
+    # All columns are parsed: a row with a field too many would else be shifted without a word.
+    options |= {"names": head.names}
     text = io.BufferedReader(peeked, 1 << 20)
     seen = 0
-    with _readable_errors(), pd.read_csv(text, **options) as chunks:
+    with _readable_errors(peeked), pd.read_csv(text, **options) as chunks:
         for frame in chunks:
             kept = tuple(frame[name].fillna("").astype(str).tolist() for name in keep)
             if by_name:
@@ -151,25 +156,30 @@ def _table(
 
 
 class _readable_errors:
-    """What goes wrong while rows are parsed, in words."""
+    """What goes wrong while rows are parsed, in words; what the stream itself raised, as it is."""
+
+    def __init__(self, peeked: Peeked) -> None:
+        self.peeked = peeked
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is not None and self.peeked.failure is not None:
+            raise self.peeked.failure
         if isinstance(error, UnicodeDecodeError):
             raise DataError("the rows are not UTF-8 text; convert them first, e.g. iconv") from None
         if type(error).__name__ in ("ParserError", "EmptyDataError"):
             raise DataError(f"the rows cannot be read: {error}") from None
 
 
-def _libsvm(peeked: Peeked, width: int | None, block: int) -> Iterator[Block]:
+def _libsvm(peeked: Peeked, width: int | None, block: int, sparse: bool) -> Iterator[Block]:
     from sklearn.datasets import load_svmlight_file
 
     lines = peeked.lines()
     while part := list(islice(lines, block)):
         X, _ = load_svmlight_file(io.BytesIO(b"".join(part)), n_features=width)
-        yield Block(X)
+        yield Block(X if sparse else X.toarray())
 
 
 def _has_header(start: bytes, schema: Schema) -> bool:
@@ -195,7 +205,7 @@ def _texts(
         items = (_unescaped(line) for line in peeked.lines())
     if schema.kind == "strings":
         items = (item.decode("utf-8") for item in items)
-    with _readable_errors():
+    with _readable_errors(peeked):
         while texts := list(islice(items, block)):
             yield Block(texts)
 

@@ -36,6 +36,7 @@ class Schema:
     types: tuple[str, ...] = ()
     target: str | None = None
     shape: tuple[int, int] | None = None
+    sparse: bool = False
 
     def missing_from(self, names: list[str]) -> None:
         """Raises if a column is not among `names`; the message has the nearest one."""

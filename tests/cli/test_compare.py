@@ -1,0 +1,99 @@
+"""compare: from a file to a scoreboard, a report and a model."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import mercer as package
+
+FEW = ["--kernel", "gaussian(2)", "--kernel", "linear()", "--learner", "ridge", "--cv", "3"]
+
+
+def test_everything_is_written_and_the_model_predicts(mercer, table: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "found"
+    done = mercer("compare", table, "--target", "label", *FEW, "--out", out)
+    assert done.exit_code == 0, done.stderr
+    for word in ("Gaussian(sigma=2.0)", "baseline", "accuracy", "best:", "✓ a kernel"):
+        assert word in done.stdout
+    assert "120 × 4 (table)" in done.stderr
+    assert f"mercer predict {out / 'model.mercer'}" in done.stderr
+    assert {p.name for p in out.iterdir()} == {
+        "report.html", "model.mercer", "scoreboard.csv", "scoreboard.json",
+    }  # fmt: skip
+    with (out / "scoreboard.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert rows[0]["kernel"] == "Gaussian(sigma=2.0)"
+    assert json.loads((out / "scoreboard.json").read_text())["task"] == "classification"
+    assert "<h2>Scoreboard</h2>" in (out / "report.html").read_text(encoding="utf-8")
+    said = mercer("predict", out / "model.mercer", table)
+    assert said.stdout.count("yes") + said.stdout.count("no") == 120
+    assert package.load(out / "model.mercer").schema_.types[2] == "date"
+
+
+def test_json_is_all_there_is_on_stdout(mercer, table: Path, tmp_path: Path) -> None:
+    done = mercer("compare", table, "--target", "label", *FEW, "--json",
+                  "--model", tmp_path / "m.mercer")  # fmt: skip
+    found = json.loads(done.stdout)
+    assert found["best"]["kernel"] == "Gaussian(sigma=2.0)"
+    assert found["written"] == {"model": str(tmp_path / "m.mercer")}
+    assert len(found["rows"]) == 3
+
+
+def test_without_data_it_takes_the_digits(mercer, monkeypatch) -> None:
+    seen = []
+
+    def compare(found, **options):
+        seen.append((found.source, options["budget"], options["search"], options["random_state"]))
+        raise ValueError("enough")
+
+    monkeypatch.setattr("mercer.selection.compare", compare)
+    assert "enough" in mercer("compare", "--budget", "9s", "--search", "--seed", "4").stderr
+    assert "enough" in mercer("compare", "moons").stderr
+    assert seen == [("digits", "9s", True, 4), ("moons", None, False, 0)]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--kernel", "gausian(1)"], "Did you mean 'gaussian'?"),
+        (["--budget", "soon"], "a budget looks like"),
+        (["--learner", "forest"], "learners for classification are"),
+        (["--metric", "goodness"], "goodness"),
+        (["--target", "lable"], "did you mean 'label'"),
+        (["--report", "no/such/folder/r.html"], "there is no folder"),
+        (["--model", "."], "is a folder"),
+    ],
+)
+def test_bad_options_are_named(mercer, table: Path, options: list[str], words: str) -> None:
+    done = mercer("compare", table, "--target", "label", *options)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_is_no_folder(mercer, table: Path) -> None:
+    done = mercer("compare", table, "--target", "label", "--out", table)
+    assert "--out takes a folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("a,label\n1,x\n2,x\n", "single value"),
+        ("a,label\n1,x\n1,y\n", "constant"),
+        ("a,a,label\n1,2,x\n", "same name"),
+        ("a b label\n1 2 x\n", "is the separator"),
+        ("a,label\n1,x,3\n2,y,4\n", "more than the 2 fields"),
+    ],
+)
+def test_bad_tables_are_named(mercer, tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    done = mercer("compare", tmp_path / "t.csv", "--target", "label")
+    assert done.exit_code == 2
+    assert words in done.stderr
