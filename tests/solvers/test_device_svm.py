@@ -245,16 +245,24 @@ def test_newton_steps_end_a_long_narrow_valley(monkeypatch):
     assert not plain.converged
 
 
-def test_newton_steps_give_up_where_they_cannot_help():
-    """Two equal free variables of low rank, and a K that is not positive."""
+@pytest.mark.parametrize(
+    ("K", "a"),
+    [
+        ([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5]),  # at the optimum
+        ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.5]),  # one free variable cannot move alone
+        ([[1.0, 0.0], [0.0, -3.0]], [0.5, 0.5]),  # not positive
+        ([[0.0, 0.0], [0.0, 0.0]], [0.5, 0.5]),
+    ],
+)
+def test_newton_steps_give_up_where_they_cannot_help(K, a):
     ones = torch.ones(1, 2, dtype=torch.float64)
-    for K in (torch.tensor([[1.0, 0.0], [0.0, -3.0]]), torch.zeros(2, 2)):
-        block = working_block.Block(
-            K.double()[None], ones.clone(), ones.clone(), 0.5 * ones, 0 * ones, ones.clone(),
-            torch.zeros(1, 2, dtype=torch.int32),
-        )  # fmt: skip
-        block_newton.newton(block, 0, block.a[0].clone(), 1)
-        assert block.a[0].tolist() == [0.5, 0.5]
+    at = torch.tensor([a], dtype=torch.float64)
+    block = working_block.Block(
+        torch.tensor([K]).double(), ones, ones, at.clone(), 0 * ones, ones,
+        torch.zeros(1, 2, dtype=torch.int32),
+    )  # fmt: skip
+    block_newton.newton(block, 0, at[0], 1)
+    assert block.a[0].tolist() == a
 
 
 def test_ctrl_c_leaves_what_was_found(noisy, small_sets, monkeypatch):
