@@ -73,10 +73,10 @@ class Table:
 class Computed:
     """Entries of K as they are asked for."""
 
-    held = 0
+    held: int
 
     def __init__(self, gram: DeviceGram, limit: int) -> None:
-        self.gram, self.limit = gram, limit
+        self.gram, self.held = gram, limit // 4  # for the entries at hand
         self.diagonal = gram._diagonal_tensor()
 
     def _entries(self, rows: np.ndarray, columns: np.ndarray) -> torch.Tensor:
@@ -100,7 +100,7 @@ class Computed:
         self, image: torch.Tensor, rows: torch.Tensor, changed: torch.Tensor, change: torch.Tensor
     ) -> None:
         changed, change, count = changes_first(changed, change)
-        step = _panel(self.limit // 4, self.gram, image.shape[1])
+        step = _panel(self.held, self.gram, image.shape[1])
         all_rows, all_changed = rows.cpu().numpy(), changed.cpu().numpy()
         for p, many in enumerate(count.tolist()):
             for first in range(0, many, step):
