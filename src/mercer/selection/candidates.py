@@ -25,6 +25,8 @@ from mercer.solvers.examples import take
 
 #: Rows looked at for the median distance.
 SAMPLE = 400
+#: Beyond this many columns, sums over single columns are slow, and radial kernels serve as well.
+MOST_COLUMNS = 200
 
 
 def median_distance(X: Any, seed: int = 0, norm: int = 2) -> float:
@@ -51,27 +53,43 @@ def rounded(value: float) -> float:
 
 
 def vector_kernels(X: Any, kind: str) -> list[Kernel]:
-    """Dot products, and radial kernels at several scales around the median distance."""
+    """Dot products, and radial kernels at several scales around the median distance.
+
+    The most promising first: a time budget may not reach the last.
+    """
     m = median_distance(X)
-    width = X.shape[1]
-    gaussians: list[Kernel] = [Gaussian(rounded(m * f)) for f in (0.5, 0.25, 1.0, 0.125, 2.0)]
-    rough: list[Kernel] = [Laplacian(rounded(1.0 / (m * f))) for f in (1.0, 4.0)] + [
-        Matern(1.5, rounded(m)),
-        Matern(2.5, rounded(m * 0.5)),
-    ]
-    # (c x·z + 1)^d with c such that x·z is of order 1.
     square = _mean_square(X)
-    c = rounded(1.0 / square) if square > 0 else 1.0
-    inner: Kernel = Linear() if 0.5 <= square <= 2.0 else c * Linear()
-    dots: list[Kernel] = [Linear(), (inner + 1.0) ** 2, (inner + 1.0) ** 3]
+    # (c x·z + 1)^d with c such that x·z is of order 1.
+    inner: Kernel = Linear()
+    if not 0.5 <= square <= 2.0 and square > 0:
+        inner = rounded(1.0 / square) * Linear()
+
+    def gaussian(factor: float) -> Kernel:
+        return Gaussian(rounded(factor * m))
+
     if kind == "sparse":
-        return [Linear(), *gaussians[:4], dots[1], rough[0]]
-    if kind != "pixels" and width <= 200:
+        made = [Linear(), gaussian(1.0), gaussian(0.5), gaussian(2.0), (inner + 1.0) ** 2]
+        return [*made, gaussian(0.25), Laplacian(rounded(1.0 / m))]
+    made = [gaussian(0.5), Linear(), gaussian(1.0)]
+    by_column = kind != "pixels" and X.shape[1] <= MOST_COLUMNS
+    if by_column:
         l1 = median_distance(X, norm=1)
-        rough += [Laplacian(rounded(f / l1), norm=1) for f in (1.0, 0.3)]
+        made += [Laplacian(rounded(f / l1), norm=1) for f in (1.0, 0.3)]
+    made += [
+        gaussian(0.25),
+        Matern(1.5, rounded(m)),
+        (inner + 1.0) ** 2,
+        gaussian(2.0),
+        Laplacian(rounded(1.0 / m)),
+        (inner + 1.0) ** 3,
+        gaussian(0.125),
+        Matern(2.5, rounded(0.5 * m)),
+        Laplacian(rounded(0.25 / m)),
+    ]
+    if by_column and square > 0:
         # A trend that goes on where there are no data, and what it leaves.
-        rough.append(Gaussian(rounded(m * 0.5)) + rounded(0.1 / max(square, 1e-12)) * Linear())
-    return [*gaussians, *dots, *rough]
+        made.append(gaussian(0.5) + rounded(0.1 / square) * Linear())
+    return made
 
 
 def _mean_square(X: Any) -> float:

@@ -26,6 +26,8 @@ from mercer.solvers.examples import take
 
 #: Rows of the first stages; the last stage has all that were drawn.
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
+#: Fewer rows than this tell too little to stop anyone.
+LEAST_ROWS = 150
 #: Training rows from which the linear algebra of a fold takes several threads.
 WORTH_THREADS = 1_000
 
@@ -110,7 +112,9 @@ class Race:
         self.entries: list[Entry] = []
         self._matrix: tuple[Any, np.ndarray, float, float] | None = None
         n = data.n
-        self.sizes = [s for s in (FIRST_ROWS, SECOND_ROWS) if n > 1.5 * s] + [n]
+        self.sizes = [s for s in (min(FIRST_ROWS, n // 3), SECOND_ROWS) if n > 1.5 * s] + [n]
+        if self.sizes[0] < LEAST_ROWS:
+            self.sizes = [n]
 
     # --- one candidate ----------------------------------------------------------------------
 
@@ -215,9 +219,11 @@ class Race:
         """Seconds that all folds at this size will take, from what a smaller stage took."""
         like = entry
         if not entry.outcomes:
-            known = [e for e in self.entries if e.trainer is entry.trainer and e.outcomes]
+            done = [e for e in self.entries if e.outcomes]
+            known = [e for e in done if e.trainer is entry.trainer]
             if not known:
-                return 0.0
+                # Of a learner that has not run yet, expect no better than of the slowest so far.
+                return max((self.cost(e, size) for e in done), default=0.0)
             like = max(known, key=lambda e: (e.size, e.place))
         growth = size / like.size
         folds = len(self.data.splits[0])

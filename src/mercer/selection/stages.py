@@ -38,14 +38,15 @@ def run_stages(
             going = _survivors(standing, keep, best_of)
             race.stage(going, size)
         else:
-            # Everyone in order of merit, as far as the time goes.
-            going = standing if last else _survivors(standing, 2 * KEEP[0], everyone)
-            race.stage(going, size, 0.0 if last else _left_after(race, level))
+            # As many as the time allows, in order of merit.
+            going = _survivors(standing, 2 * KEEP[0 if not last else 1], everyone)
+            race.stage(going, size, _left_after(race, level))
     for repeat in range(1, repeats):
         for entry in _complete(race):
             race.run(entry, race.data.n, repeat)
     if budget is not None:
         refine(race)
+        race.stage([e for e in race.best() if e.size < race.data.n], race.data.n)
         again(race, repeats)
 
 
