@@ -274,6 +274,17 @@ def test_a_kernel_that_fails_is_named():
         compare(X, y, kernels=["chisquared()"], learners=["ridge"], cv=3)
 
 
+def test_a_hundred_thousand_columns():
+    random = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    X = random.normal(size=(30, 100_000)).astype(np.float32)
+    X[:, :2000] += y[:, None]
+    board = compare(X, y, kernels=["linear()"], learners=["ridge"], cv=3)
+    assert board.best_row.mean > 0.8
+    frame = pd.DataFrame(X[:, :20_000])
+    assert compare(frame, y, kernels=["linear()"], learners=["ridge"], cv=3).best_row.mean > 0.8
+
+
 def test_rare_classes():
     X, y = mercer.data.circles(60)
     y = y.copy()
@@ -298,10 +309,15 @@ def test_search_grows_a_kernel():
 # --- many rows, little time ----------------------------------------------------------------------
 
 
-def test_candidates_are_stopped_on_few_rows(monkeypatch):
+def short_stages(monkeypatch):
     monkeypatch.setattr("mercer.selection.race.FIRST_ROWS", 60)
     monkeypatch.setattr("mercer.selection.race.SECOND_ROWS", 120)
+    monkeypatch.setattr("mercer.selection.race.LEAST_ROWS", 50)
     monkeypatch.setattr("mercer.selection.stages.KEEP", (4, 2))
+
+
+def test_candidates_are_stopped_on_few_rows(monkeypatch):
+    short_stages(monkeypatch)
     X, y = mercer.data.moons(240)
     board = compare(X, y, cv=3, learners=["ridge", "svm"])
     assert {r.rows_seen for r in board.rows} == {60, 120, 240}
@@ -350,6 +366,18 @@ def test_a_budget_is_kept_by_its_own_clock(monkeypatch):
     looks = next(ticks) / 0.25
     assert looks < 250  # 38 candidates of three folds would have looked far oftener
     assert len(board.rows) < 30
+
+
+def test_a_budget_over_several_stages(monkeypatch):
+    short_stages(monkeypatch)
+    X, y = mercer.data.moons(240)
+    board = compare(X, y, budget=300, cv=3, learners=["ridge"])
+    assert {r.rows_seen for r in board.rows} == {240}  # there was time for everyone
+    assert len(board.best_row.scores) == 12
+    ticks = iter(np.arange(0.0, 1e6, 0.1))
+    monkeypatch.setattr(Clock, "spent", lambda self: next(ticks))
+    board = compare(X, y, budget=10, cv=3, learners=["ridge"])
+    assert {60, 240} <= {r.rows_seen for r in board.rows}  # some were stopped, some finished
 
 
 def test_a_generous_budget_refines_and_repeats():

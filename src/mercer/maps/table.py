@@ -54,14 +54,18 @@ class TableColumns(TransformerMixin, BaseEstimator):
         self.categories_: list[str] = []
         self.dates_: list[str] = []
         self.dropped_: list[str] = []
+        plain = np.array([kind.kind in "biuf" for kind in frame.dtypes], dtype=bool)
+        varied = np.zeros(len(names), dtype=bool)
+        varied[plain] = _varied(frame.iloc[:, np.flatnonzero(plain)])
         for place, name in enumerate(names):
+            if plain[place]:
+                (self.numbers_ if varied[place] else self.dropped_).append(name)
+                continue
             column = frame.iloc[:, place]
             if column.nunique(dropna=False) <= 1:
                 self.dropped_.append(name)
             elif is_date(column):
                 self.dates_.append(name)
-            elif column.dtype.kind in "biuf":
-                self.numbers_.append(name)
             else:
                 self.categories_.append(name)
         if not (self.numbers_ or self.categories_ or self.dates_):
@@ -77,8 +81,9 @@ class TableColumns(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame = as_frame(X, list(self.feature_names_in_))
         frame = frame.rename(columns=str)
+        known = set(frame.columns)
         wanted = [*self.numbers_, *self.dates_, *self.categories_]
-        missing = [c for c in wanted if c not in frame.columns]
+        missing = [c for c in wanted if c not in known]
         if missing:
             near = difflib.get_close_matches(missing[0], list(frame.columns), 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -86,10 +91,20 @@ class TableColumns(TransformerMixin, BaseEstimator):
                 f"the table has no column {', '.join(map(repr, missing[:5]))}, which the model "
                 f"was fitted with.{hint}"
             )
-        made = {c: _numbers(frame[c]) for c in self.numbers_}
-        made |= {c: _numbers(frame[c]) for c in self.dates_}
-        made |= {c: _texts(frame[c]) for c in self.categories_}
-        return pd.DataFrame(made, index=frame.index)
+        parts = []
+        if self.numbers_:
+            block = frame[self.numbers_]
+            if all(kind.kind in "biuf" for kind in block.dtypes):
+                values = _floats(block)
+                values[~np.isfinite(values)] = np.nan
+            else:
+                values = np.column_stack([_numbers(block[c]) for c in self.numbers_])
+            parts.append(pd.DataFrame(values, index=frame.index, columns=self.numbers_))
+        others = {c: _numbers(frame[c]) for c in self.dates_}
+        others |= {c: _texts(frame[c]) for c in self.categories_}
+        if others:
+            parts.append(pd.DataFrame(others, index=frame.index))
+        return pd.concat(parts, axis=1)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         check_is_fitted(self)
@@ -186,6 +201,20 @@ def is_date(column: Any) -> bool:
     if not len(sample) or not sample.str.match(r"^\d{4}-\d{1,2}-\d{1,2}").all():
         return False
     return bool(pd.to_datetime(sample, errors="coerce").notna().all())
+
+
+def _floats(block: Any) -> np.ndarray:
+    """A copy of columns of numbers as float64."""
+    return np.array(block.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _varied(block: Any) -> np.ndarray:
+    """Which of these columns of numbers take more than one value; a gap counts as one."""
+    values = _floats(block)
+    gaps = np.isnan(values)
+    low = np.where(gaps, np.inf, values).min(axis=0)
+    high = np.where(gaps, -np.inf, values).max(axis=0)
+    return np.asarray((low < high) | (gaps.any(axis=0) & ~gaps.all(axis=0)))
 
 
 def _numbers(column: Any) -> np.ndarray:

@@ -23,8 +23,8 @@ from mercer.kernels import (
 )
 from mercer.solvers.examples import take
 
-#: Rows looked at for the median distance.
-SAMPLE = 400
+#: Rows, and numbers in them, looked at for the median distance.
+SAMPLE, VALUES = 400, 8_000_000
 #: Beyond this many columns, sums over single columns are slow, and radial kernels serve as well.
 MOST_COLUMNS = 200
 
@@ -39,7 +39,9 @@ def median_distance(X: Any, seed: int = 0, norm: int = 2) -> float:
     from scipy.spatial.distance import pdist
 
     n = count(X)
-    rows = np.random.default_rng(seed).permutation(n)[:SAMPLE]
+    width = X.shape[1] if hasattr(X, "shape") else 1
+    most = max(20, min(SAMPLE, VALUES // max(1, width)))
+    rows = np.random.default_rng(seed).permutation(n)[:most]
     part = take(X, rows)
     dense = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
     gaps = pdist(dense, "euclidean" if norm == 2 else "cityblock")

@@ -137,34 +137,40 @@ def _table(frame: Any, n: int) -> Preprocessing:
     if columns.dates_:
         notes.append(f"dates are read as seconds: {_some(columns.dates_)}")
     clean = columns.transform(frame)
+    # By place: `TableColumns` fixes the order, and names would be looked up one by one.
+    place = {c: i for i, c in enumerate(clean.columns)}
     parts: list[tuple[str, Any, Any]] = []
-    gaps = [c for c in numbers if clean[c].isna().any()]
+    values = clean[numbers].to_numpy(dtype=np.float64) if numbers else np.empty((n, 0))
+    missing = np.asarray(np.isnan(values).any(axis=0))
+    gaps = [c for c, gap in zip(numbers, missing, strict=True) if gap]
     if gaps:
         notes.append(f"missing numbers are filled in by the median and marked: {_some(gaps)}")
     width = len(numbers)
-    pixels = not others and not gaps and looks_like_pixels(clean[numbers].to_numpy())
-    bits = [] if pixels else [c for c in numbers if clean[c].isin([0.0, 1.0]).all()]
-    for name, chosen in (("numbers", [c for c in numbers if c not in bits]), ("bits", bits)):
-        if not chosen:
+    pixels = not others and not gaps and width > 0 and looks_like_pixels(values)
+    bit = np.asarray(((values == 0) | (values == 1)).all(axis=0) & (not pixels))
+    for name, chosen in (("numbers", ~bit), ("bits", bit)):
+        if not chosen.any():
             continue
         scale = CommonScale() if pixels or name == "bits" else StandardScaler()
         # Also where nothing is missing now: a later table may have gaps.
-        fill = _median(any(c in gaps for c in chosen))
-        parts.append((name, Pipeline([("fill", fill), ("scale", scale)]), chosen))
+        steps = [("fill", _median(bool(missing[chosen].any()))), ("scale", scale)]
+        where = [place[c] for c, mine in zip(numbers, chosen, strict=True) if mine]
+        parts.append((name, Pipeline(steps), where))
     if others:
         encode = OneHotEncoder(
             handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, dtype=np.float64
         )
-        parts.append(("categories", encode, others))
-        width += sum(min(clean[c].nunique(), MOST_CATEGORIES) for c in others)
+        parts.append(("categories", encode, [place[c] for c in others]))
         notes.append(f"categories become one column a value: {_some(others)}")
         for c in others:
-            if clean[c].nunique() > MOST_CATEGORIES:
+            distinct = clean[c].nunique()
+            width += min(distinct, MOST_CATEGORIES)
+            if distinct > MOST_CATEGORIES:
                 notes.append(f"rare values of {c!r} share one column")
     encoder = ColumnTransformer(parts, sparse_threshold=0.3 if width > WIDE else 0.0)
-    steps = (("columns", TableColumns()), ("encode", encoder))
     kind = "sparse" if width > WIDE and others else ("pixels" if pixels else "vectors")
-    return Preprocessing(steps, kind, tuple(notes))
+    first = (("columns", TableColumns()), ("encode", encoder))
+    return Preprocessing(first, kind, tuple(notes))
 
 
 def _is_text(column: Any, n: int) -> bool:
