@@ -8,8 +8,7 @@ import numpy as np
 
 from mercer.formula import at_diagonal, simplify
 from mercer.formula.nodes import ROOT
-from mercer.gram.device import make_gram
-from mercer.gram.operator import Gram
+from mercer.gram.device import beside, host, is_tensor, keeps_tensor, make_gram, solver_gram
 from mercer.gram.prepare import dtype_for
 from mercer.gram.rows import as_rows, check_not_empty, count, matrix, numeric_inputs
 from mercer.gram.sides import Side, row_value
@@ -18,7 +17,9 @@ from mercer.kernels.core import Kernel
 
 def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
     """k(x, x) for every row of X."""
-    X = as_rows(X)
+    if keeps_tensor(kernel, X):
+        return make_gram(kernel, X).diagonal()
+    X = as_rows(host(X))
     check_not_empty(X, "X")
     formula = simplify(at_diagonal(kernel.lower(ROOT)))
     matrices = {key: matrix(X, key, "X") for key in numeric_inputs(kernel.lower(ROOT))}
@@ -32,7 +33,9 @@ def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
     k = kernel.lower(ROOT)
     square = at_diagonal(k, "x") + at_diagonal(k, "z") - 2.0 * k
     gram = make_gram(square.plus().sqrt(), _widened(X), None if Z is None else _widened(Z))
-    values = gram.dense()
+    values: Any = gram.dense()
+    if is_tensor(values):
+        return (values.fill_diagonal_(0.0) if Z is None else values).to(X.dtype)  # type: ignore[no-any-return]
     if Z is None:
         np.fill_diagonal(values, 0.0)
     return values.astype(np.float32) if _is_single(X) and (Z is None or _is_single(Z)) else values
@@ -45,6 +48,8 @@ def _is_single(X: Any) -> bool:
 
 
 def _widened(X: Any) -> Any:
+    if is_tensor(X):
+        return X.double()
     return X.astype(np.float64) if _is_single(X) else X
 
 
@@ -61,10 +66,12 @@ def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
     # In float64, as in `distance`: the three terms cancel where x is close to the mean.
     single = _is_single(X) and _is_single(sample)
     X, sample = _widened(X), _widened(sample)
-    own = diagonal(kernel, X)
-    cross = Gram(kernel, X, sample) @ ones
-    spread = float(ones @ (Gram(kernel, sample) @ ones))
+    own = host(diagonal(kernel, X))
+    cross = solver_gram(kernel, X, sample) @ ones
+    spread = float(ones @ (solver_gram(kernel, sample) @ ones))
     values = np.sqrt(np.maximum(own - 2.0 * cross + spread, 0.0))
+    if is_tensor(X):
+        return beside(values, X)  # type: ignore[no-any-return]
     return values.astype(np.float32) if single else values
 
 

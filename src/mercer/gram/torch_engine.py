@@ -78,6 +78,7 @@ class DeviceGram(Gram):
         self.formula = simplify(kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel)
         self.precision = get_config().precision
         self._as_tensor = isinstance(X, torch.Tensor)
+        z: torch.Tensor | None
         if isinstance(Z, torch.Tensor) and not self._as_tensor:  # rows go where the points are
             z = to_device(Z, "Z")
             x = to_device(X, "X", z)

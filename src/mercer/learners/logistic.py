@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import KernelExpansion
-from mercer.gram.device import is_tensor, solver_gram
+from mercer.gram.device import host, is_tensor, solver_gram
 from mercer.gram.operator import Gram
 from mercer.kernels import Precomputed
 from mercer.learners._common import KernelLearner, take
@@ -162,7 +162,6 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         }
         self.centers_ = None
         n = gram.shape[0]
-        rank = rank_for(n, loss.columns)
         if self.solver_ == "gradient":
             rate = self.learning_rate
             if rate is not None:
@@ -172,26 +171,27 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         elif self.solver_ == "nystrom":
             size = None if self.n_centers is None else count("n_centers", self.n_centers)
             centers = nystrom.draw_centers(gram, size, random)
-            span = CenterSpan(centers, rank, random)
-            found = newton(span, loss, alpha, **options)
-            coef, self.centers_ = span.expansion(found.coef), centers.positions
+            space, loss = _space(gram, loss, random, centers)
+            found = newton(space, loss, alpha, **options)
+            coef, self.centers_ = space.expansion(found.coef), centers.positions
         else:
-            found = newton(Span(Kernels(gram), rank, random), loss, alpha, **options)
+            space, loss = _space(gram, loss, random)
+            found = newton(space, loss, alpha, **options)
             coef = found.coef
-        self._keep(X, n, coef, found)
+        self._keep(X, n, host(coef), found)
 
     def _keep(self, X: Any, n: int, coef: np.ndarray, found: LogisticSolution) -> None:
         self._n_train = n
         binary = len(self.classes_) == 2
         self.dual_coef_ = coef[:, 0] if binary else coef
-        self.intercept_ = found.intercept
+        self.intercept_ = np.asarray(host(found.intercept))
         self.objective_, self.objectives_ = found.objective, np.array(found.objectives)
         self.n_iter_ = found.n_iter
         if isinstance(self.kernel_, Precomputed):
             points: Any = np.arange(n) if self.centers_ is None else self.centers_
         else:
             points = X if self.centers_ is None else take(X, self.centers_)
-        intercept = float(found.intercept[0]) if binary else found.intercept
+        intercept = float(self.intercept_[0]) if binary else self.intercept_
         self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, intercept)
         warn_if_stopped(
             type(self).__name__,
@@ -230,6 +230,21 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     def predict(self, X: Any) -> Any:
         """The most probable class (at a tie the first)."""
         return labels_at(places_of(self.decision_function(X)), self.classes_)
+
+
+def _space(
+    gram: Gram, loss: Loss, random: np.random.RandomState, centers: nystrom.Centers | None = None
+) -> tuple[Any, Any]:
+    """Where f lives, and the loss, both where the data is."""
+    if gram.on_device:
+        from mercer.solvers.device.logistic import DeviceCenterSpan, DeviceLoss, DeviceSpan
+
+        space: Any = DeviceSpan(gram) if centers is None else DeviceCenterSpan(centers)  # type: ignore[arg-type]
+        return space, DeviceLoss(loss, space.panels.device)
+    rank = rank_for(gram.shape[0], loss.columns)
+    if centers is not None:
+        return CenterSpan(centers, rank, random), loss
+    return Span(Kernels(gram), rank, random), loss
 
 
 def _log_shares(scores: Any) -> Any:

@@ -8,6 +8,7 @@ known, so that a line search costs no product.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,7 @@ def newton(
     point = solver.start(start)
     objective = solver.objective(point)
     history, stopped, steps = [objective], "max_iter", 0
+    # What is written here runs on arrays of the host and on tensors alike.
     with progress("logistic regression", None) as bar, single_threaded_blas():
         try:
             while steps < max_iter:
@@ -115,8 +117,9 @@ class _Newton:
         shape = (self.space.size, self.loss.columns)
         n = len(self.loss.weights)
         if given is None:
-            b = self.loss.start() if self.intercept else np.zeros(shape[1])
-            return Point(np.zeros(shape), b, np.zeros((n, shape[1])) + b, 0.0)
+            b = self.loss.start()
+            b = b if self.intercept else 0.0 * b
+            return Point(self.space.zeros(shape), b, self.space.zeros((n, shape[1])) + b, 0.0)
         coef, b = given
         values = self._evaluate(coef)
         return Point(coef, b, values + b, self.space.inner(coef, coef, values))
@@ -128,7 +131,7 @@ class _Newton:
         p = self.loss.probabilities(point.values)
         g = self.loss.residual(p)
         r = -(self.space.gradient(g) + self.alpha * point.coef)
-        rb = -g.sum(axis=0) if self.intercept else np.zeros(g.shape[1])
+        rb = (-1.0 if self.intercept else 0.0) * g.sum(axis=0)
         diagonal = self.loss.weights[:, None] * p * (1 - p)
         precondition = self.space.preconditioner(diagonal, self.alpha, self.intercept)
         return self._solve(p, r, rb, precondition, objective)
@@ -142,8 +145,8 @@ class _Newton:
         objective: float,
     ) -> Step:
         """H d = r by conjugate gradients in the inner product of the space."""
-        d, db, values = np.zeros_like(r), np.zeros_like(rb), np.zeros_like(p)
-        q, qb, qv = np.zeros_like(r), np.zeros_like(rb), np.zeros_like(p)
+        d, db, values = 0.0 * r, 0.0 * rb, 0.0 * p
+        q, qb, qv = d, db, values
         rz = gain = last = 0.0
         turn, negative = 0, False
         for turn in range(1, 201):
@@ -154,8 +157,8 @@ class _Newton:
             q, qb, qv, rz = z + beta * q, zb + beta * qb, zf + zb + beta * qv, new
             curved = self.loss.curvature(p, qv)
             square = self.space.inner(q, q, qv - qb)
-            bend = float(np.vdot(qv, curved)) + self.alpha * square
-            negative = square < -self.space.rounding * float(np.vdot(q, q))
+            bend = _dot(qv, curved) + self.alpha * square
+            negative = square < -self.space.rounding * _dot(q, q)
             if negative or not (bend > 0 and rz > 0):
                 break
             length = rz / bend
@@ -194,3 +197,7 @@ class _Newton:
     def _evaluate(self, coef: np.ndarray) -> np.ndarray:
         self.n_products += 1
         return self.space.evaluate(coef)
+
+
+def _dot(a: Any, b: Any) -> float:
+    return float(np.vdot(a, b)) if isinstance(a, np.ndarray) else float((a * b).sum())

@@ -28,7 +28,6 @@ from mercer._config import get_config
 from mercer.gram.operator import Gram
 from mercer.gram.tiles import Scratch, Tiling, sweep
 from mercer.solvers import blas
-from mercer.solvers.memory import limit_of
 from mercer.solvers.normal import times, transposed_times
 from mercer.solvers.nystrom import Centers, center_matrix
 from mercer.solvers.preconditioner import independent
@@ -43,6 +42,8 @@ CLASS_WORK = 7e9
 
 class Space(Protocol):
     size: int
+
+    def zeros(self, shape: tuple[int, int]) -> Any: ...
 
     @property
     def rounding(self) -> float:
@@ -67,20 +68,9 @@ class Kernels:
     def __init__(self, gram: Gram, keep: float = 0.5) -> None:
         need = gram.shape[0] ** 2 * gram.dtype.itemsize
         self.gram = gram
-        self._K = None
-        self._there: Any = None
-        if need <= keep * limit_of(gram):
-            if gram.on_device:
-                from mercer.solvers.device.panels import DevicePanels
-
-                self._there = DevicePanels(gram)  # type: ignore[arg-type]
-                self._there.keep(keep)
-            else:
-                self._K = gram.dense()
+        self._K = gram.dense() if need <= keep * get_config().memory_bytes else None
 
     def times(self, V: np.ndarray) -> np.ndarray:
-        if self._there is not None:
-            return self._there.times(V)  # type: ignore[no-any-return]
         return _product(self.gram if self._K is None else self._K, V)
 
     @property
@@ -102,6 +92,9 @@ class Span:
 
     def __init__(self, K: Kernels, rank: int, random: np.random.RandomState) -> None:
         self.K, self.size, self.rank, self.random = K, K.gram.shape[0], rank, random
+
+    def zeros(self, shape: tuple[int, int]) -> np.ndarray:
+        return np.zeros(shape)
 
     def evaluate(self, coef: np.ndarray) -> np.ndarray:
         return self.K.times(coef)
@@ -159,6 +152,9 @@ class CenterSpan:
         self.L = lower_factor(centers.penalty)
         self._basis = inverse_lower(self.L).T
         centers.panels.keep(keep)
+
+    def zeros(self, shape: tuple[int, int]) -> np.ndarray:
+        return np.zeros(shape)
 
     def evaluate(self, coef: np.ndarray) -> np.ndarray:
         return times(self.centers.panels, self._basis @ coef, "scores")

@@ -140,8 +140,6 @@ def normal_equations(
 
 def times(panels: Panels, B: np.ndarray, what: str = "features times matrix") -> np.ndarray:
     """Φ B, in double precision."""
-    if hasattr(panels, "times"):  # on a device
-        return panels.times(B)  # type: ignore[no-any-return]
     whole = getattr(panels, "kept", None)
     if whole is not None:
         return blas.times(whole, B)
@@ -157,8 +155,6 @@ def times(panels: Panels, B: np.ndarray, what: str = "features times matrix") ->
 
 def transposed_times(panels: Panels, V: np.ndarray, what: str = "features") -> np.ndarray:
     """Φᵀ V; partial sums of the threads are added in double precision."""
-    if hasattr(panels, "transposed_times"):
-        return panels.transposed_times(V)  # type: ignore[no-any-return]
     whole = getattr(panels, "kept", None)
     if whole is not None:
         return blas.transposed_times(whole, V)

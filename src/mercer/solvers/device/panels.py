@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
 
-from mercer.gram.device import host
 from mercer.gram.streamed import StreamedGram
 from mercer.gram.torch_engine import DeviceGram
 
@@ -88,13 +86,3 @@ class DevicePanels:
     @property
     def _torch_dtype(self) -> Any:
         return self.columns._torch_dtype
-
-    # --- what solvers on the host ask for ------------------------------------------------------
-
-    def times(self, B: np.ndarray) -> np.ndarray:
-        """Φ B for the host's arrays."""
-        return host(self.product(torch.as_tensor(B, device=self.device)).double())  # type: ignore[no-any-return]
-
-    def transposed_times(self, V: np.ndarray) -> np.ndarray:
-        """Φᵀ V for the host's arrays."""
-        return host(self.transposed_product(torch.as_tensor(V, device=self.device)).double())  # type: ignore[no-any-return]

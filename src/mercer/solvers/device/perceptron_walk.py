@@ -20,7 +20,7 @@ ROWS = 512
 
 
 @triton.jit
-def _walk(
+def _walk(  # type: ignore[no-untyped-def]
     scores,
     K,
     labels,

@@ -1,0 +1,177 @@
+"""Learners on a GPU, data already there: MNIST 60k, and ten million rows that are streamed.
+
+    MERCER_DATA=folder PYTHONPATH=src python bench/gpu_learners.py [name …]
+
+Prints the median after a warm-up and the first call apart. `mnist.npz` is read from MERCER_DATA.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import mercer
+from mercer import Gaussian, Polynomial
+from mercer.learners import (
+    KernelLogisticRegression,
+    KernelNeighborsClassifier,
+    KernelPerceptron,
+    KernelRidge,
+    KernelRidgeClassifier,
+    NadarayaWatsonClassifier,
+)
+
+warnings.simplefilter("ignore")
+
+
+def seconds(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float, float]:
+    """The result, the median time after the first call, and the first call's."""
+    times = []
+    for _ in range(repeats + 1):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        result = run()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return result, sorted(times[1:])[(repeats - 1) // 2], times[0]
+
+
+def mnist() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    data = np.load(Path(os.environ["MERCER_DATA"]) / "mnist.npz")
+    parts = []
+    for name in ("train", "test"):
+        X = data[f"X_{name}"].reshape(len(data[f"y_{name}"]), -1)
+        parts.append(torch.tensor(X, device="cuda").float() / 255)
+        parts.append(torch.tensor(data[f"y_{name}"].astype(np.int64), device="cuda"))
+    return parts[0], parts[1], parts[2], parts[3]
+
+
+def say(what: str, took: float, first: float, target: str, note: str) -> None:
+    print(f"{what}: {took:.2f} s (first call {first:.2f} s; target {target}) {note}", flush=True)
+
+
+def error(model: Any, X: torch.Tensor, y: torch.Tensor) -> float:
+    return 100 * float((model.predict(X) != y).float().mean())
+
+
+def perceptron() -> None:
+    X, y, Xt, yt = mnist()
+    options: dict[str, Any] = {"epochs": 10, "shuffle": False}
+    kernel = Polynomial(4, 1.0)
+    model, took, first = seconds(lambda: KernelPerceptron(kernel, **options).fit(X, y))
+    exact = KernelPerceptron(kernel, **options).fit(X.double(), y)
+    average = KernelPerceptron(kernel, averaging="average", **options).fit(X, y)
+    a, b = model.mistakes_, exact.mistakes_
+    size = min(len(a), len(b))
+    apart = np.flatnonzero(a[:size] != b[:size])
+    same = "the same as in float64" if not len(apart) and len(a) == len(b) else (
+        f"float64 makes {len(b)}; equal up to update {apart[0] if len(apart) else size}, "
+        f"{100 * len(np.setdiff1d(a, b)) / len(np.unique(a)):.2f} % of the points differ"
+    )  # fmt: skip
+    reference = Path(os.environ["MERCER_DATA"]) / "mistakes64.npy"
+    if reference.exists():
+        cpu = np.load(reference)
+        same += f"; float64 on the CPU: {len(cpu)}, equal: {np.array_equal(cpu, b)}"
+    say(
+        "perceptron, degree 4, 10 epochs",
+        took,
+        first,
+        "≤ 3",
+        f"{model.n_mistakes_} mistakes ({same}), {len(model.support_)} support vectors, error "
+        f"{error(model, Xt, yt):.2f} % last, {error(average, Xt, yt):.2f} % average",
+    )
+
+
+def exact_ridge() -> None:
+    X, y, Xt, yt = mnist()
+    for alpha in (0.1, 0.01):
+        make = KernelRidgeClassifier(Gaussian(5.0), alpha=alpha, solver="cholesky")
+        torch.cuda.reset_peak_memory_stats()
+        model, took, first = seconds(partial(make.fit, X, y), 1)
+        peak = torch.cuda.max_memory_allocated() / 2**30
+        note = f"α {alpha:g}: error {error(model, Xt, yt):.2f} % (≤ 1.4), peak {peak:.1f} GiB"
+        say("exact ridge, 60k × 60k", took, first, "≤ 10", note)
+
+
+def centres() -> None:
+    X, y, Xt, yt = mnist()
+    options: dict[str, Any] = {"alpha": 6e-3, "solver": "nystrom", "n_centers": 10_000}
+    make = KernelRidgeClassifier(Gaussian(5.0), random_state=0, **options)
+    model, took, first = seconds(lambda: make.fit(X, y))
+    say("ridge, 10k centres", took, first, "≤ 5", f"error {error(model, Xt, yt):.2f} % (≤ 1.8)")
+    _, took, first = seconds(lambda: model.predict(Xt))
+    say("  predict 10k", took, first, "-", "")
+
+
+def logistic() -> None:
+    X, y, Xt, yt = mnist()
+    for n, solver in ((10_000, "newton"), (60_000, "nystrom")):
+        make = KernelLogisticRegression(Gaussian(5.0), alpha=0.01, solver=solver, random_state=0)
+        model, took, first = seconds(partial(make.fit, X[:n], y[:n]), 1)
+        note = f"error {error(model, Xt, yt):.2f} %, {model.n_iter_} steps"
+        say(f"logistic regression ({solver}), {n} examples", took, first, "-", note)
+
+
+def local() -> None:
+    X, y, Xt, yt = mnist()
+    near = KernelNeighborsClassifier(Gaussian(5.0), n_neighbors=1).fit(X, y)
+    _, took, first = seconds(lambda: near.predict(Xt))
+    say("1-nearest neighbour, 10k queries", took, first, "-", f"error {error(near, Xt, yt):.2f} %")
+    smooth = NadarayaWatsonClassifier(Gaussian(), bandwidth=2.0).fit(X, y)
+    _, took, first = seconds(lambda: smooth.predict(Xt))
+    say("Nadaraya–Watson, 10k queries", took, first, "-", f"error {error(smooth, Xt, yt):.2f} %")
+
+
+def ten_million() -> None:
+    n, d, m, steps = 10_000_000, 28, 10_000, 20
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n, dtype=np.float32)
+    a = torch.randn(8192, 8192, device="cuda", dtype=torch.float16)
+    _, product, _ = seconds(lambda: a @ a)
+    ceiling = 2 * 8192**3 / product
+    options: dict[str, Any] = {"solver": "nystrom", "n_centers": m, "max_iter": steps}
+    model = KernelRidge(Gaussian(5.0), alpha=10.0, tol=1e-12, random_state=0, **options)
+    for streamed in (True, False):
+        # A limit that the rows do not fit makes them pass over the device in chunks.
+        with mercer.config(device="cuda", memory="20GB" if streamed else "120GB"):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            model.fit(X, y)
+            took = time.perf_counter() - start
+        # Two products with K an iteration, three half-precision products of 32 columns an entry.
+        flops = 2.0 * n * m * (2 * 32 * 3) * (model.n_iter_ + 0.5)
+        where = "rows streamed from the host" if streamed else "rows kept on the device"
+        with mercer.config(device="cuda"):
+            r2 = model.score(X[:100_000], y[:100_000])
+        print(
+            f"ridge, N = 10⁷ × 28, {m} centres, {model.n_iter_} iterations, {where}: {took:.1f} s, "
+            f"{flops / took / 1e12:.0f} TFLOP/s in products, "
+            f"{100 * flops / took / ceiling:.0f} % of the tensor-core ceiling "
+            f"({ceiling / 1e12:.0f}), R² {r2:.4f}",
+            flush=True,
+        )
+
+
+CLAIMS = {
+    run.__name__: run for run in (perceptron, exact_ridge, centres, logistic, local, ten_million)
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or CLAIMS:
+        try:
+            CLAIMS[name]()
+        except Exception as problem:  # one claim must not hide the others
+            print(f"{name}: {type(problem).__name__}: {problem}", flush=True)
+            import traceback
+
+            traceback.print_exc()
