@@ -60,7 +60,8 @@ def regression_curve(
     if truth is not None:
         ax.plot(line, truth(line), color="0.3", linestyle=":", label="truth")
     ax.plot(line, mean, color=color_of(0), label=type(model).__name__, zorder=3)
-    ax.legend(frameon=False)
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(frameon=False)
     return tidy(ax, "", "x", "y")
 
 
