@@ -129,7 +129,7 @@ class _Reader:
         if count * dtype.itemsize != len(blob) - start:
             raise self.refuse(f"{name} promises shape {shape!s:.60} but has {len(blob)} bytes")
         flat = np.frombuffer(blob, dtype, count, start) if count else np.empty(0, dtype)
-        return flat.reshape(shape, order="F" if fortran else "C").copy()
+        return flat.reshape(shape, order="F" if fortran else "C").copy("K")
 
     def _member(self, name: str, most: int) -> bytes:
         try:
@@ -282,12 +282,13 @@ def _position(index: Any) -> int:
 
 _DECODERS: dict[str, Any] = {
     "float": lambda r, n, d: float(n["float"]),
+    "float64": lambda r, n, d: np.float64(n["float64"]),
     "tuple": lambda r, n, d: tuple(r.decode(v, d) for v in n["tuple"]),
-    "set": lambda r, n, d: {r.decode(v, d) for v in n["set"]},
-    "frozenset": lambda r, n, d: frozenset(r.decode(v, d) for v in n["frozenset"]),
-    "slice": lambda r, n, d: slice(*n["slice"]),
-    "dtype": lambda r, n, d: np.dtype(str(n["dtype"])),
-    "bytes": lambda r, n, d: r.arrays[_position(n["bytes"])].tobytes(),
+    "set": lambda r, n, d: set(r._set(n["set"], d)),
+    "frozenset": lambda r, n, d: frozenset(r._set(n["frozenset"], d)),
+    "slice": lambda r, n, d: slice(*(r.decode(v, d) for v in n["slice"])),
+    "dtype": _Reader._dtype,
+    "bytes": _Reader._bytes,
     "array": _Reader._array,
     "scalar": _Reader._scalar,
     "objects": _Reader._objects,

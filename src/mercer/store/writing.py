@@ -80,10 +80,11 @@ def library_version() -> str:
 
 def _npy(array: np.ndarray) -> Iterator[Any]:
     """The bytes of an .npy file: its header, then the numbers where they lie."""
-    array = np.asarray(array, order="C")
+    array = array if array.flags.f_contiguous else np.asarray(array, order="C")
     head = io.BytesIO()
     np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(array))
     yield head.getvalue()
+    array = array if array.flags.c_contiguous else array.T  # in the order they lie
     yield array.reshape(-1).view(np.uint8).data if array.size else b""
 
 
@@ -110,6 +111,8 @@ class Writer:
             return value
         if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
             return int(value) if isinstance(value, int) else self._scalar(value)
+        if isinstance(value, np.float64):  # a float, too, but one with a dtype
+            return {"float64": repr(float(value))}
         if isinstance(value, float):
             return value if math.isfinite(value) else {"float": repr(value)}
         if isinstance(value, np.generic):
@@ -128,8 +131,6 @@ class Writer:
         if isinstance(value, slice):
             ends = [value.start, value.stop, value.step]
             return {"slice": [self.encode(v, where, depth + 1) for v in ends]}
-        if isinstance(value, np.dtype):
-            return {"dtype": value.str}
         if isinstance(value, (bytes, bytearray)):
             return {"bytes": self._keep(np.frombuffer(bytes(value), dtype=np.uint8))}
         if isinstance(value, dict):
@@ -170,9 +171,7 @@ class Writer:
             items = [self.encode(v, where, depth + 1) for v in array.ravel()]
             return {"objects": items, "shape": list(array.shape)}
         if array.dtype.kind not in ARRAY_KINDS or not array.dtype.itemsize:
-            raise StoreError(
-                f"{where} is an array of {array.dtype}, which a model file cannot hold"
-            )
+            raise StoreError(f"{where} is an array of {array.dtype}, which no model file holds")
         return {"array": self._keep(array)}
 
     def _sparse(self, matrix: Any) -> dict[str, Any]:
