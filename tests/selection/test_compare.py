@@ -388,6 +388,24 @@ def test_a_generous_budget_refines_and_repeats():
     assert board.seconds < 300
 
 
+def test_a_winner_too_slow_for_the_last_fit_is_passed_over(monkeypatch):
+    X, y = mercer.data.moons(60)
+    options = {**FEW, "kernels": ["gaussian(0.5)"], "budget": 100}
+    first = compare(X, y, **options).best_row.learner
+    real = Race.reserve
+
+    def reserve(self, entry):
+        slow = entry.trainer.learner == first and entry.folds == 3
+        return 1e9 if slow else real(self, entry)
+
+    monkeypatch.setattr(Race, "reserve", reserve)
+    board = compare(X, y, **options)
+    assert board.best_row.learner != first
+    slow = [r for r in board.rows if "too slow" in r.note]
+    assert slow
+    assert all(r.learner == first and r.stopped for r in slow)
+
+
 def test_costs_grow_with_rows():
     X, y = mercer.data.moons(100)
     half = np.random.default_rng(0).permutation(100)
@@ -406,6 +424,9 @@ def test_costs_grow_with_rows():
     race.run(entry, 100)
     assert race.cost(entry, 200) > 6 * entry.seconds * 3
     assert race.reserve(entry) > 100 * entry.outcomes[0].fit_seconds * 0.5
+    trainer, outcomes = trainers["ridge"], entry.outcomes
+    exact, centres = (trainer.final_seconds(outcomes, 80, n) for n in (20_000, 20_001))
+    assert centres < exact / 10
     sibling = race.add(Linear(), trainers["ridge"])
     assert race.cost(sibling, 100) > 0.0
 

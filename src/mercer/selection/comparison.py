@@ -148,7 +148,8 @@ def compare(
         if not standing:
             why = next((e.failed for e in race.entries if e.failed), "no candidate")
             raise ValueError(f"nothing could be fitted: {why}")
-        winner = standing[0]
+        winner = _affordable(race, standing)
+        standing = race.best()
         say(f"last fit: {winner.trainer.learner}")
         best, params = _fit(problem, made, winner)
     from mercer.proof import prove
@@ -224,6 +225,19 @@ def _prepared(made: Preprocessing, X: Any) -> Any:
 
 def _width(rows: Any) -> int | None:
     return int(rows.shape[1]) if hasattr(rows, "shape") else None
+
+
+def _affordable(race: Race, standing: list[Entry]) -> Entry:
+    """The best candidate whose fit on all rows fits into the time left, or else the fastest."""
+    if race.clock.budget is None:
+        return standing[0]
+    left = race.clock.left() + 0.05 * race.clock.budget
+    fastest = min(standing, key=race.reserve)
+    for entry in standing:
+        if entry is fastest or race.reserve(entry) <= left:
+            return entry
+        entry.slow = True
+    return fastest
 
 
 def _fit(problem: Problem, made: Preprocessing, winner: Entry) -> tuple[Any, dict[str, Any]]:

@@ -63,6 +63,7 @@ class Entry:
     outcomes: list[Outcome] = field(default_factory=list)
     tests: list[np.ndarray] = field(default_factory=list)
     failed: str = ""
+    slow: bool = False  # too slow for a last fit in the time left
     folds: int = 0  # of the first repeat, complete at this size
 
     @property
@@ -80,7 +81,8 @@ class Entry:
         """Sorts the best first: more rows, more folds, higher mean; of equals the steadier one,
         then the one that keeps fewer examples, then the earlier."""
         spread, support = float(np.std(self.scores)), sum(o.n_support for o in self.outcomes)
-        return (-self.size, -self.folds, -round(self.mean, 12), round(spread, 12), support)
+        known = (-self.size, -self.folds, -round(self.mean, 12), round(spread, 12), support)
+        return (float(self.slow), *known)
 
 
 class Clock:
@@ -238,12 +240,8 @@ class Race:
         if not entry.outcomes:
             return self.overhead
         train = entry.size * (1 - 1 / len(self.data.splits[0]))
-        growth = self.final_rows / train
-        fit = float(np.mean([o.fit_seconds for o in entry.outcomes]))
-        # The choice on a grid is part of a fold's fit, and not of the last one.
-        share = 1.0 if len(entry.outcomes[0].tried) <= 1 else 0.6
-        exponent = entry.trainer.exponent if self.final_rows <= 20_000 else 1.5
-        return share * fit * growth**exponent + entry.gram_seconds * growth**2 + self.overhead
+        fit = entry.trainer.final_seconds(entry.outcomes, train, self.final_rows)
+        return fit + entry.gram_seconds * (self.final_rows / train) ** 2 + self.overhead
 
     # --- stages -----------------------------------------------------------------------------
 

@@ -21,6 +21,8 @@ def row_of(entry: Entry, race: Race) -> Row:
     note = ""
     if entry.size < n:
         note = f"stopped after {entry.size} of {n} rows"
+    elif entry.slow:
+        note = "too slow to be fitted on all rows in the time left"
     elif not complete:
         note = f"stopped after {entry.folds} of {total} folds"
     return Row(
@@ -38,7 +40,7 @@ def row_of(entry: Entry, race: Race) -> Row:
         n_support=support,
         memory_bytes=int(support * (_bytes_of_a_row(race.data.X) + 8 * outputs)),
         rows_seen=entry.size,
-        stopped=not complete,
+        stopped=not complete or entry.slow,
         note=note,
     )
 
