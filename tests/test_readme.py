@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,52 @@ def test_named_files_exist() -> None:
         assert (ROOT / name).exists(), name
 
 
-def test_demo_runs(capsys: pytest.CaptureFixture[str]) -> None:
+COMMANDS = re.findall(r"^\$ (mercer .*)$", README, re.MULTILINE)
+
+
+def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line of the console block, in a folder with a small table under the names it uses."""
+    pytest.importorskip("click")
+    pytest.importorskip("pandas")
+    from click.testing import CliRunner
+
+    from mercer.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 7},{'ab'[i % 2]},{'yes' if i % 7 > 3 else 'no'}" for i in range(60)]
+    Path("data.csv").write_text("size,kind,label\n" + "\n".join(rows))
+    Path("rows.csv").write_text("kind,size\na,1\nb,6\n")
+    assert len(COMMANDS) == 4
+    for line in COMMANDS:
+        words = shlex.split(line.replace("60s", "5s"))[1:]
+        source = target = None
+        if "<" in words:
+            source = Path(words[words.index("<") + 1]).read_text()
+            target = words[words.index(">") + 1]
+            words = words[: words.index("<")]
+        done = CliRunner().invoke(app, words, input=source)
+        assert done.exit_code == int(words[0] == "prove"), f"{line}: {done.stderr}"
+        if target:
+            Path(target).write_text(done.stdout)
+    assert Path("answers.csv").read_text() == "prediction\nno\nyes\n"
+    assert Path("found/report.html").exists()
+
+
+def test_demo_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("click")
+    pytest.importorskip("pandas")
+    monkeypatch.setattr("sys.argv", ["demo.py", "--budget", "6s", "--out", str(tmp_path)])
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
     printed = capsys.readouterr().out
-    for word in ("mistakes made", "test accuracy", "a kernel?", "Done in"):
+    for word in (
+        "$ mercer compare",
+        "baseline",
+        "truth",
+        "✓ a kernel",
+        "✗ not a kernel",
+        "Done in",
+    ):
         assert word in printed
+    assert {"report.html", "model.mercer", "answers.csv"} <= {p.name for p in tmp_path.iterdir()}

@@ -101,6 +101,7 @@ _MODULES = [
     "onnx",
     "plot",
     "proof",
+    "report",
     "selection",
     "solvers",
     "store",

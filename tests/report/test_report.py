@@ -239,6 +239,13 @@ def test_many_candidates_unfold(moons, words_only):
     assert "stopped early" in page.text
 
 
+def test_a_board_of_stopped_candidates_is_drawn(moons):
+    board, _ = moons
+    stopped = [replace(r, stopped=bool(r.kernel)) for r in board.rows]
+    ax = replace(board, rows=stopped).plot()
+    assert len(ax.get_yticks()) == len(stopped) - 1
+
+
 def test_words_for_a_model_that_knows_nothing(moons):
     board, _ = moons
     base = board.baseline.mean

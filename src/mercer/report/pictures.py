@@ -21,7 +21,8 @@ PATIENCE = 30.0
 
 def pictures(board: Any, data: Any) -> Iterator[Markup]:
     """Figures with captions, in the order they are shown."""
-    rows = sum(not r.stopped and bool(r.kernel) for r in board.rows)
+    tried = [r for r in board.rows if r.kernel]
+    rows = sum(not r.stopped for r in tried) or len(tried)
     yield _shown(
         figure(board.plot, (7.6, 0.32 * min(rows, 15) + 1.3), "scores of the candidates"),
         "Mean and spread over the folds, best on top; faint dots are single folds.",

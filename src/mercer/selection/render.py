@@ -144,7 +144,9 @@ def plot_board(result: Scoreboard, ax: Any = None, most: int = 15) -> Any:
     """Dots with bars of one standard deviation, best on top; every fold a faint dot."""
     from mercer.plot.style import axes, color_of, tidy
 
-    rows = [r for r in result.rows if not r.stopped and r.kernel][:most]
+    tried = [r for r in result.rows if r.kernel]
+    # Where time was too short for any to see everything, those that got furthest are shown.
+    rows = ([r for r in tried if not r.stopped] or tried)[:most]
     ax = axes(ax, (7.0, 0.32 * len(rows) + 1.2))
     factor = 100.0 if as_percent(result.metric) else 1.0
     for place, row in enumerate(rows):
