@@ -67,7 +67,7 @@ class Guard:
             return
         if event in FORBIDDEN:
             self.seen.append(f"{event}{arguments!r:.200}")
-        elif event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
+        elif event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax"):
             self.seen.append(f"open for writing {arguments!r:.200}")
         elif event == "exec":
             name = getattr(arguments[0], "co_filename", "?")

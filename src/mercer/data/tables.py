@@ -22,6 +22,8 @@ MAX_COLUMNS = 100_000
 MAX_HEADER = 16 * 2**20
 #: A column of words with more different ones than this, and than half the rows, is free text.
 MAX_CATEGORIES = 50
+#: Bytes that a field takes while it becomes a number or a word.
+FIELD_COST = 24
 SEPARATORS = (",", "\t", ";", "|")
 #: Beside the usual "", NA, NaN, null …: how many public tables write "not known".
 MISSING = ["?", "-", "--"]
@@ -63,6 +65,14 @@ def frame_from_text(
     if len(content) > limit:
         raise DataError(f"{source} holds more than the memory limit of {show_bytes(limit)}")
     head = Header(content[:MAX_HEADER], source, separator)
+    lines = max(content.count(b"\n"), content.count(b"\r")) + 1
+    need = len(content) + FIELD_COST * lines * len(head.names)
+    if need > limit:
+        raise DataError(
+            f"{source} has about {lines} rows of {len(head.names)} columns and needs "
+            f"{show_bytes(need)}; the memory limit is {show_bytes(limit)}. Take a part of its rows "
+            "or columns, or raise the limit: mercer.config(memory=…)."
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:

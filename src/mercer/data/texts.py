@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._config import get_config, show_bytes
 from mercer.data.arrays import labelled
 from mercer.data.dataset import Dataset
 from mercer.data.schema import DataError
@@ -19,8 +20,13 @@ def read_fasta(path: Path, target: str | None, columns: Any = None) -> Dataset:
     check_size(path)
     names: list[str] = []
     parts: list[list[str]] = []
-    with io.TextIOWrapper(open_bytes(path), encoding="utf-8") as stream:
-        for line in stream:
+    limit = get_config().memory_bytes
+    with open_bytes(path) as stream:
+        content = stream.read(limit + 1)  # a small .gz file may hold any amount
+    if len(content) > limit:
+        raise DataError(f"{path.name} holds more than the memory limit of {show_bytes(limit)}")
+    with io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") as lines:
+        for line in lines:
             line = line.strip()
             if line.startswith(">"):
                 names.append(line[1:].strip())
