@@ -65,6 +65,8 @@ def test_the_version(mercer) -> None:
         (MemoryError(), 2, "MemoryError"),
         (KeyError("name"), 2, "'name' is not there"),
         (ImportError("needs pyarrow"), 2, "needs pyarrow"),
+        (ModuleNotFoundError("no", name="pandas"), 2, "pip install 'mercer-kernels[cli,plot]'"),
+        (ModuleNotFoundError("no", name="onnx"), 2, "pip install 'mercer-kernels[onnx]'"),
         (ZeroDivisionError("deep inside"), 70, "fault of mercer"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (BrokenPipeError(), 141, ""),

@@ -113,6 +113,14 @@ def test_data_describes_a_file(mercer, table: Path) -> None:
     assert "there is no file" in mercer("data", "no/such.csv").stderr
 
 
+def test_what_a_file_holds_is_no_markup(mercer, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,[bold]b\n[red]x,2020-01-31\ny,2021-12-01\n")
+    shown = mercer("data", tmp_path / "t.csv").stdout
+    assert "[bold]b" in shown
+    assert "[red]x" in shown
+    assert "2020-01-31 … 2021-12-01" in shown
+
+
 def test_data_shows_the_first_of_many_columns(mercer, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     lines = [",".join(f"c{i}" for i in range(45))]

@@ -123,6 +123,9 @@ def _words(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         what = f"{error.filename}: " if error.filename else ""
         return f"{what}{error.strerror}"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        extras = "onnx" if error.name.startswith("onnx") else "cli,plot"
+        return f"this needs {error.name}: pip install 'mercer-kernels[{extras}]'"
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is not there" if error.args else "something is not there"
     return str(error) or type(error).__name__

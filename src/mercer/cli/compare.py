@@ -11,6 +11,7 @@ import click
 from mercer.cli.output import (
     console,
     data_options,
+    echo_tree,
     json_option,
     load_data,
     print_json,
@@ -123,7 +124,7 @@ def show(board: Any) -> None:
     printer = console()
     printer.print(board)
     printer.print()
-    printer.print(str(board.proof), markup=False, soft_wrap=True)
+    echo_tree(str(board.proof))
 
 
 def keep(board: Any, found: Any, paths: dict[str, Path]) -> None:

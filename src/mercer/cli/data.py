@@ -114,16 +114,25 @@ def describe(found: Any) -> dict[str, Any]:
 
 def _columns(found: Any) -> Any:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table("column", "type", "missing", "distinct", "values", box=None, pad_edge=False)
     for entry in describe(found)["names"][:40]:
-        column = found.X[entry["name"]].dropna()
-        if entry["type"] == "category":
-            shown = ", ".join(map(str, column.value_counts().index[:4]))
-        else:
-            shown = f"{column.min():.4g} … {column.max():.4g}" if len(column) else ""
+        shown = _values(found.X[entry["name"]].dropna(), entry["type"])
         values = (entry["name"], entry["type"], str(entry["missing"]), str(entry["distinct"]))
-        table.add_row(*values, shown[:40])
+        # As text: what a file holds must not be read as instructions to the printer.
+        table.add_row(*(Text(v) for v in (*values, shown)))
     if found.X.shape[1] > 40:
         table.add_row(f"… and {found.X.shape[1] - 40} more")
     return table
+
+
+def _values(column: Any, kind: str) -> str:
+    if kind == "category":
+        return ", ".join(map(str, column.value_counts().index[:4]))[:40]
+    if not len(column) or kind == "truth":
+        return ""
+    low, high = column.min(), column.max()
+    if kind == "date":
+        return " … ".join(str(np.datetime64(int(s), "s"))[:10] for s in (low, high))
+    return f"{low:.4g} … {high:.4g}"

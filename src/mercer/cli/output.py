@@ -35,6 +35,34 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def echo_tree(tree: str) -> None:
+    """A printed tree on stdout; in a terminal, long lines go on below their own branch."""
+    import shutil
+
+    if sys.stdout.isatty():
+        tree = wrap_tree(tree, shutil.get_terminal_size().columns)
+    click.echo(tree)
+
+
+def wrap_tree(tree: str, width: int) -> str:
+    """
+    >>> print(wrap_tree("└─ one two three", 12))
+    └─ one two
+         three
+    """
+    import textwrap
+
+    lines = []
+    for line in tree.splitlines():
+        words = line.lstrip("│├└─ ")
+        branch = line[: len(line) - len(words)]
+        below = branch.replace("├─", "│ ").replace("└─", "  ") + "  "
+        lines += textwrap.wrap(
+            words, width, initial_indent=branch, subsequent_indent=below, break_on_hyphens=False
+        ) or [line]
+    return "\n".join(lines)
+
+
 def print_json(value: Any) -> None:
     from mercer.selection.scoreboard import plain
 

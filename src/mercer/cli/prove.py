@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mercer.cli.output import json_option, print_json
+from mercer.cli.output import echo_tree, json_option, print_json
 
 
 @click.command("prove", context_settings={"ignore_unknown_options": True})
@@ -31,7 +31,7 @@ def command(ctx: click.Context, expression: str, n_features: int | None, as_json
     if as_json:
         print_json(as_dict(answer))
     else:
-        click.echo(str(answer))
+        echo_tree(str(answer))
     ctx.exit({True: 0, False: 1, None: 3}[answer.holds])
 
 
