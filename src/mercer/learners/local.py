@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.formula.inputs import numeric
+from mercer.gram.device import host
 from mercer.kernels import Precomputed, as_kernel
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor
 from mercer.solvers.least_squares import Basis
@@ -81,7 +82,7 @@ class LocalLinearRegressor(SmoothingRegressor):
     def _examples(self, X: Any, *, reset: bool) -> Any:
         if hasattr(X, "iloc"):
             return super()._examples(X, reset=reset)
-        return validate_data(self, X, reset=reset, dtype=(np.float64, np.float32))
+        return validate_data(self, host(X), reset=reset, dtype=(np.float64, np.float32))
 
     def _estimate(
         self, weights: Weights, queries: Any, sample: Sample, spread: bool = False

@@ -8,12 +8,14 @@ from mercer._lazy import by_name
 
 if TYPE_CHECKING:
     from mercer.selection.comparison import compare
+    from mercer.selection.descent import Learnt, learn_parameters
     from mercer.selection.scoreboard import OutOfFold, Row, Scoreboard
     from mercer.selection.search import SearchResult, search_kernel
     from mercer.selection.target_alignment import alignment
     from mercer.selection.tree import SearchNode, SearchTree
 
 _WHERE = {
+    "Learnt": "descent",
     "OutOfFold": "scoreboard",
     "Row": "scoreboard",
     "Scoreboard": "scoreboard",
@@ -22,10 +24,12 @@ _WHERE = {
     "SearchTree": "tree",
     "alignment": "target_alignment",
     "compare": "comparison",
+    "learn_parameters": "descent",
     "search_kernel": "search",
 }
 
 __all__ = [
+    "Learnt",
     "OutOfFold",
     "Row",
     "Scoreboard",
@@ -34,6 +38,7 @@ __all__ = [
     "SearchTree",
     "alignment",
     "compare",
+    "learn_parameters",
     "search_kernel",
 ]
 
