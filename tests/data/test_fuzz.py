@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,24 +26,21 @@ def fuzz(kind, count, seed):
     assert run.returncode == 0, run.stderr[-2000:]
     report = json.loads(run.stdout.splitlines()[-1])
     assert not report["problems"]
-    assert sum(report["outcomes"].values()) == count
+    assert sum(report["outcomes"].values()) == count * len(kind.split(","))
+    assert report["outcomes"]["DataError"] > 0.3 * count
     assert report["grown_mb"] < 400  # the limit is set to 256 MB
     return report
 
 
-@pytest.mark.parametrize(
-    ("kind", "count"),
-    [("csv", 400), ("libsvm", 300), ("idx", 300), ("fasta", 300), ("mbox", 300), ("npz", 300)],
-)
-def test_some_hundred_broken_files(kind, count):
-    report = fuzz(kind, count, 3)
-    assert report["outcomes"]["DataError"] > 0.05 * count
-    assert report["outcomes"]["accepted"] > 0.02 * count
+def test_some_hundred_broken_tables():
+    report = fuzz("csv", 400, 3)
+    assert report["outcomes"]["accepted"] > 40
 
 
-def test_broken_parquet_files():
-    pytest.importorskip("pyarrow")
-    fuzz("parquet", 200, 3)
+def test_some_hundred_broken_files_of_other_formats():
+    kinds = "libsvm,idx,fasta,mbox,npz" + (",parquet" if find_spec("pyarrow") else "")
+    report = fuzz(kinds, 200, 3)
+    assert report["outcomes"]["accepted"] > 200
 
 
 @pytest.mark.slow
