@@ -137,3 +137,11 @@ def test_the_bound_is_drawn_to_scale():
     X, y = data.moons(60, noise=0.05)
     near = KernelPerceptron("gaussian(0.4)", epochs=30).fit(X, y)
     assert plot.mistakes_against_bound(near, X, y).get_yscale() == "linear"
+
+
+def test_a_bright_diagonal_does_not_hide_the_rest():
+    X = np.random.default_rng(0).normal(size=(50, 40))
+    assert plot.gram("gaussian(3)", X).images[0].get_clim()[1] < 0.6
+    near, _ = data.moons(50)
+    assert plot.gram("gaussian(2)", near).images[0].get_clim()[1] == pytest.approx(1.0)
+    assert plot.gram("linear()", near[:1]).has_data()

@@ -58,8 +58,9 @@ def gram(
         order = np.argsort(y, kind="stable")
         keep, y = keep[order], y[order]
     K = k.gram(X).block(keep, keep)
-    image = ax.imshow(K, cmap="viridis", interpolation="nearest")
-    ax.figure.colorbar(image, ax=ax, shrink=0.85)
+    top, clipped = _brightest(np.asarray(K, dtype=float))
+    image = ax.imshow(K, cmap="viridis", interpolation="nearest", vmax=top)
+    ax.figure.colorbar(image, ax=ax, shrink=0.85, extend="max" if clipped else "neither")
     if y is not None:
         edges = np.flatnonzero(y[1:] != y[:-1]) + 0.5
         for edge in edges:
@@ -72,6 +73,16 @@ def gram(
         ax.set_ylabel("class")
     ax.set_title(repr(k) if title is None else title)
     return ax
+
+
+def _brightest(K: np.ndarray) -> tuple[float | None, bool]:
+    """Where colours end: below a diagonal that would leave all the rest in the dark."""
+    rest = K[~np.eye(*K.shape, dtype=bool)]
+    if not len(rest) or not np.isfinite(K).all():
+        return None, False
+    low, high = np.quantile(rest, [0.002, 0.998])
+    clipped = bool(K.max() - low > 1.5 * (high - low) > 0)
+    return (float(high), True) if clipped else (None, False)
 
 
 def spectrum(kernel: Any, X: Any, ax: Any = None) -> Any:

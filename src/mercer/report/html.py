@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
 #: Elements without an end tag.
-_EMPTY = {"meta", "img", "br"}
+_EMPTY = {"meta", "img", "wbr"}
 
 
 class Markup(str):
@@ -26,6 +27,12 @@ def text(value: Any) -> Markup:
     plain = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}"
                     for c in str(value))  # fmt: skip
     return Markup(escape(plain, quote=True))
+
+
+def code(expression: Any) -> Markup:
+    """An expression that may be broken behind its brackets and commas, and nowhere else."""
+    parts = re.split(r"(?<=[(.,)])", str(expression))
+    return tag("code", join(parts, tag("wbr")))
 
 
 def join(parts: Any, between: str = "\n") -> Markup:

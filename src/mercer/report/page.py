@@ -9,7 +9,7 @@ from typing import Any
 import mercer
 from mercer._config import show_bytes
 from mercer.report.errors import errors
-from mercer.report.html import Markup, join, tag
+from mercer.report.html import Markup, code, join, tag
 from mercer.report.pictures import pictures
 from mercer.report.style import CSS
 from mercer.report.svg import formula
@@ -108,8 +108,10 @@ def _line(board: Any, row: Any, kinds: dict[int, str | None]) -> Markup:
     learner = SHORT.get(row.learner, row.learner)
     shown = [
         f"{show_score(row.mean, board.metric)} ± {show_spread(row.spread, board.metric)}",
-        tag("code", row.kernel) if row.kernel else row.name,
-        f"{learner}; {row.note}" if row.stopped else learner,
+        code(row.kernel) if row.kernel else row.name,
+        tag("span", learner, tag("span", f"; {row.note}", class_="second"))
+        if row.stopped
+        else learner,
         f"{row.n_support:,}",
         show_seconds(row.fit_seconds),
         show_seconds(row.predict_seconds),
@@ -122,7 +124,7 @@ def _line(board: Any, row: Any, kinds: dict[int, str | None]) -> Markup:
 
 
 def _kernel(board: Any) -> Markup:
-    parts: list[Any] = [tag("p", tag("code", board.best_row.kernel))]
+    parts: list[Any] = [tag("p", code(board.best_row.kernel))]
     latex = _latex(board)
     if latex:
         drawn = formula(f"k(x, z) = {latex}")
@@ -157,7 +159,7 @@ def _latex(board: Any) -> str:
 def _proof(proof: Any) -> Markup:
     why = f": {proof.rule}" + (f" ({proof.because})" if proof.because else "")
     below = tag("ul", *(_proof(p) for p in proof.parts)) if proof.parts else Markup("")
-    return tag("li", tag("code", repr(proof.kernel)), why, below)
+    return tag("li", code(repr(proof.kernel)), why, below)
 
 
 def _search(tree: Any) -> Markup:

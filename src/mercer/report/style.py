@@ -17,7 +17,7 @@ p { margin: .5rem 0; max-width: 46rem; }
 .lead { font-size: 1.08rem; }
 .soft, figcaption, .note { color: var(--soft); font-size: .9rem; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono",
-  monospace; font-size: .88em; overflow-wrap: anywhere; }
+  monospace; font-size: .88em; overflow-wrap: break-word; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 6px;
   padding: .8rem 1rem; overflow-x: auto; overflow-wrap: normal; line-height: 1.45; }
 .scroll { overflow-x: auto; }

@@ -38,12 +38,23 @@ def figure(draw: Callable[[Any], Any], size: tuple[float, float], name: str) -> 
         return _svg(made, name)
 
 
+#: Commands of LaTeX that matplotlib lacks, as ones that it has.
+_COMMANDS = {
+    r"\tfrac": r"\frac",
+    r"\le ": r"\leq ",
+    r"\ge ": r"\geq ",
+    r"\mathbb{1}": r"\mathbf{1}",
+}
+
+
 def formula(latex: str) -> Markup | None:
     """Mathematics set by matplotlib; None where it does not know a command."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
+    for missing, known in _COMMANDS.items():
+        latex = latex.replace(missing, known)
     with rc_context({"text.color": _INK, "svg.hashsalt": "formula", "mathtext.fontset": "cm"}):
         made = Figure(figsize=(0.01, 0.01))
         FigureCanvasSVG(made)
