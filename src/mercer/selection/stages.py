@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Gaussian, Kernel, Sum
+from mercer.selection.candidates import rounded
 from mercer.selection.race import Entry, Race
 from mercer.selection.trainers import Trainer
 
@@ -97,9 +98,10 @@ def refine(race: Race) -> None:
         best = standing[0]
         tried.add(best.place)
         near = neighbours_of(best.kernel)
-        other = next((e.kernel for e in standing if e.kernel != best.kernel), None)
-        if other is not None and best.unit > 0:
-            near.append(best.kernel + other)
+        other = next((e for e in standing if e.kernel != best.kernel), None)
+        if other is not None and not isinstance(best.kernel, Sum):
+            weight = rounded(best.unit / other.unit)
+            near.append(best.kernel + (other.kernel if weight == 1.0 else weight * other.kernel))
         before = len(race.entries)
         fresh = [race.add(k, best.trainer) for k in near]
         fresh = [e for e in fresh if e.place >= before]
