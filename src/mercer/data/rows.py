@@ -169,6 +169,8 @@ class _readable_errors:
             raise self.peeked.failure
         if isinstance(error, UnicodeDecodeError):
             raise DataError("the rows are not UTF-8 text; convert them first, e.g. iconv") from None
+        if isinstance(error, OverflowError):
+            raise DataError(f"the rows hold a number that is too large: {error}") from None
         if type(error).__name__ in ("ParserError", "EmptyDataError"):
             raise DataError(f"the rows cannot be read: {error}") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -92,12 +93,21 @@ class Header:
     def __init__(self, start: bytes, source: str, separator: str | None = None) -> None:
         if b"\0" in start[:65536]:
             raise DataError(f"{source} is not a text file (it holds zero bytes)")
-        line = start.lstrip(b"\xef\xbb\xbf\r\n \t").split(b"\n", 1)[0].strip(b"\r")
-        text = line.decode("utf-8")
+        line = re.split(rb"[\r\n]", start.lstrip(b"\xef\xbb\xbf\r\n \t"), maxsplit=1)[0]
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{source} is not UTF-8 text (byte {error.start} of the first line); convert it "
+                "first, e.g. iconv -f latin1 -t utf-8"
+            ) from None
         if not text.strip():
             raise DataError(f"{source} holds no rows")
         self.separator = separator or find_separator(text)
-        names = next(csv.reader([text], delimiter=self.separator, skipinitialspace=True))
+        try:
+            names = next(csv.reader([text], delimiter=self.separator, skipinitialspace=True))
+        except csv.Error as error:  # a field longer than any name
+            raise DataError(f"the first line of {source} cannot be read: {error}") from None
         if len(names) > MAX_COLUMNS:
             raise DataError(f"{source} has {len(names)} columns; at most {MAX_COLUMNS} are read")
         self.named = not all(_is_number(n) for n in names)
