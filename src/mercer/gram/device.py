@@ -20,8 +20,22 @@ def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
         from mercer.gram.streamed import StreamedGram, too_large
         from mercer.gram.torch_engine import DeviceGram
 
-        return (StreamedGram if too_large(X, Z) else DeviceGram)(kernel, X, Z)
+        try:
+            return (StreamedGram if too_large(X, Z) else DeviceGram)(kernel, X, Z)
+        except RuntimeError as error:
+            raise _no_room(error, X) from error
     return Gram(kernel, host(X), host(Z))
+
+
+def _no_room(error: RuntimeError, X: Any) -> Exception:
+    """PyTorch's word for a full device, in ours; any other error as it is."""
+    if "out of memory" not in str(error).lower():
+        return error
+    return MemoryError(
+        f"the device has no room for rows of shape {tuple(getattr(X, 'shape', ()))} and their "
+        "copies in half precision. Free what else is there, or give the rows as a NumPy array "
+        "under config(device='cuda'): those are streamed."
+    )
 
 
 def solver_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:

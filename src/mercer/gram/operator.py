@@ -180,6 +180,15 @@ class Gram:
             Tiling(self.shape, (height, self.shape[1]), plan.threads), body, "kernel times matrix"
         )
 
+    def row_sums(self) -> Any:
+        """Σ over the columns of each row: K 1.
+
+        >>> from mercer import Gaussian
+        >>> Gaussian().gram([[0.0], [1.0]]).row_sums().round(4)
+        array([1.6065, 1.6065])
+        """
+        return self @ np.ones(self.shape[1], dtype=self.dtype)
+
     def block(self, rows: Any, columns: Any) -> np.ndarray:
         """A dense block, by slices or positions."""
         part = self.take(rows, columns)

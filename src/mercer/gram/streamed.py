@@ -72,12 +72,14 @@ class StreamedGram(Gram):
     on_device = True
 
     def __init__(
-        self, kernel: Kernel | Formula, X: np.ndarray, Z: Any = None, device: Any = None
-    ) -> None:
+        self, kernel: Kernel | Formula, X: np.ndarray, Z: Any = None, *, device: Any = None,
+        checked: bool = False,
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.device = _device_for(Z) if device is None else device
         X = numeric(X)
-        check_finite(X, "X")
+        if not checked:
+            check_finite(X, "X")
         single = X.dtype == np.float32
         self._rows = X
         self._torch_dtype = torch.float32 if single else torch.float64
@@ -170,7 +172,7 @@ class StreamedGram(Gram):
         else:
             places = positions_of(columns, self.shape[1], "column")
             z = self._rows[places] if self._points is None else host(self._points)[places]
-        return StreamedGram(self.kernel, x, z, self.device)
+        return StreamedGram(self.kernel, x, z, device=self.device, checked=True)
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
         return self.take(rows, columns).dense()

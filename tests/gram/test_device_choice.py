@@ -1,0 +1,55 @@
+"""Which engine a Gram runs on, without a GPU at hand."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from mercer import Gaussian, Similarity  # noqa: E402
+from mercer.gram import device  # noqa: E402
+from mercer.gram.operator import Gram  # noqa: E402
+
+
+def test_tensors_on_the_cpu_are_arrays():
+    X = torch.ones(3, 2)
+    assert not device.on_gpu(X)
+    assert type(device.make_gram(Gaussian(), X)) is Gram
+    assert isinstance(Gaussian()(X), np.ndarray)
+    assert isinstance(device.host(X), np.ndarray)
+    assert device.beside(np.ones(2), X).__class__ is np.ndarray
+
+
+def test_the_interpreter_takes_any_tensor(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    X = torch.ones(3, 2)
+    assert device.on_gpu(X)
+    assert device.make_gram(Gaussian(), X).on_device
+    assert not device.make_gram(Similarity(lambda a, b: 1.0), X).on_device
+    assert torch.is_tensor(device.beside(np.ones(2), X))
+
+
+def test_a_full_device_is_said_in_words(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+
+    def full(*_):
+        raise RuntimeError("CUDA out of memory. Tried to allocate 3 GiB")
+
+    monkeypatch.setattr("mercer.gram.torch_engine.DeviceGram.__init__", full)
+    with pytest.raises(MemoryError, match="streamed"):
+        device.make_gram(Gaussian(), torch.ones(3, 2))
+
+
+def test_other_errors_stay_what_they_are(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+
+    def broken(*_):
+        raise RuntimeError("an illegal memory access")
+
+    monkeypatch.setattr("mercer.gram.torch_engine.DeviceGram.__init__", broken)
+    with pytest.raises(RuntimeError, match="illegal"):
+        device.make_gram(Gaussian(), torch.ones(3, 2))
+
+
+def test_row_sums():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    assert np.allclose(Gaussian().gram(X).row_sums(), Gaussian()(X).sum(axis=1))
