@@ -275,7 +275,7 @@ def read(path, target):
         Schema("mail"),
     ]
     with path.open("rb") as stream:
-        return [len(block.X) for block in read_rows(stream, schemas[target % 6], block=5)]
+        return [len(block.X) for block in read_rows(stream, schemas[target % 6], block=200)]
 
 
 MAKERS = {
