@@ -161,24 +161,6 @@ def test_transposes() -> None:
     assert symmetric.T is symmetric
 
 
-@pytest.mark.parametrize("text", ["gaussian()", "polynomial(2).normalized()", "laplacian(norm=1)"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
-def test_columns_that_grow(text: str, form) -> None:
-    G = parse(text).gram(form(X))
-    K = G.dense()
-    log = G.growing()
-    assert len(log) == 0
-    chosen = RNG.integers(90, size=150)
-    for i in chosen[:5]:
-        log.append(i)
-    log.append(chosen[5:])
-    np.testing.assert_array_equal(log.positions, chosen)
-    np.testing.assert_allclose(log.tile(slice(3, 50), slice(0, 150)), K[3:50][:, chosen], atol=1e-9)
-    out = np.empty((90, 40))
-    assert log.tile(slice(None), slice(100, 140), out) is out
-    np.testing.assert_allclose(out, K[:, chosen[100:140]], atol=1e-9)
-
-
 def test_gradients_of_composites() -> None:
     """Against central differences in every parameter of a deep kernel, square and oblong."""
     k = parse(

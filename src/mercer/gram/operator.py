@@ -10,7 +10,6 @@ import numpy as np
 from mercer._config import get_config, show_bytes
 from mercer.formula import Formula, at_diagonal, derive, simplify
 from mercer.formula.nodes import ROOT, Input
-from mercer.gram.growing import GrowingColumns
 from mercer.gram.numpy_engine import NumpyEngine
 from mercer.gram.plan import Plan, make_plan
 from mercer.gram.prepare import prepare, swap_values
@@ -220,10 +219,6 @@ class Gram:
     @functools.cached_property
     def _scratch(self) -> Scratch:
         return Scratch(0)
-
-    def growing(self) -> GrowingColumns:
-        """K with an empty list of columns, to which columns of this one are appended."""
-        return GrowingColumns(self)
 
     @functools.cached_property
     def _diagonal(self) -> np.ndarray:
