@@ -245,34 +245,38 @@ def _typed(frame: Any, said: list[str]) -> tuple[Any, dict[str, str]]:
     """Every column in its type; what is constant is left out, and what is missing is said."""
     import pandas as pd
 
-    types = {name: column_type(frame[name], said) for name in frame.columns}
-    parts = {}
-    for name, kind in types.items():
-        column = frame[name]
+    parts: dict[str, Any] = {}
+    types: dict[str, str] = {}
+    endless, constant, gaps = [], [], []
+    # One walk: of a hundred thousand columns, each look at one costs.
+    for name, column in frame.items():
+        kind = column_type(column, said)
         if kind == "number" and column.dtype.kind in "iuf":
-            parts[name] = column
+            made = column
+            if np.isinf(column.to_numpy()).any():
+                endless.append(name)
+                made = column.where(np.isfinite(column), np.nan)
         else:
-            parts[name] = convert(column, kind)
-    made = pd.DataFrame(parts, index=frame.index) if parts else frame
-    endless = [c for c, k in types.items() if k == "number" and np.isinf(made[c].to_numpy()).any()]
-    for name in endless:
-        made[name] = made[name].where(np.isfinite(made[name]), np.nan)
+            made = convert(column, kind)
+        if _is_constant(made):
+            constant.append(name)
+            continue
+        parts[name], types[name] = made, kind
+        missing = int(made.isna().sum()) if made.dtype.kind not in "iu" else 0
+        if missing and kind != "text":
+            gaps.append(f"{name} ({missing})")
     if endless:
         said.append(f"infinite values read as missing: {_some(endless)}")
-    constant = [c for c in made.columns if _is_constant(made[c])]
     if constant:
         said.append(f"constant columns left out: {_some(constant)}")
-        made = made.drop(columns=constant)
-    if not made.shape[1]:
+    if not parts:
         raise DataError("every column is constant: nothing can be learnt")
-    missing = made.isna().sum()
-    gaps = [f"{c} ({n})" for c, n in missing.items() if n and types[c] != "text"]
     if gaps:
         said.append(f"missing values, filled in by the pipeline: {_some(gaps)}")
-    dates = [c for c in made.columns if types[c] == "date"]
+    dates = [c for c, kind in types.items() if kind == "date"]
     if dates:
         said.append(f"dates read as seconds: {_some(dates)}")
-    return made, {c: types[c] for c in made.columns}
+    return pd.DataFrame(parts, index=frame.index), types
 
 
 def _is_constant(column: Any) -> bool:
