@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from mercer import Gaussian, Similarity  # noqa: E402
+from mercer import Gaussian, Laplacian, Similarity  # noqa: E402
 from mercer.gram import device  # noqa: E402
 from mercer.gram.operator import Gram  # noqa: E402
 
@@ -53,3 +53,15 @@ def test_other_errors_stay_what_they_are(monkeypatch):
 def test_row_sums():
     X = np.random.default_rng(0).normal(size=(20, 3))
     assert np.allclose(Gaussian().gram(X).row_sums(), Gaussian()(X).sum(axis=1))
+
+
+def test_explain_shows_what_runs_on_the_device(monkeypatch):
+    pytest.importorskip("triton", reason="Triton is not installed")
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    kernel = 0.5 * Gaussian(2.0) + Laplacian(0.1, norm=1)
+    text = str(kernel.explain(torch.rand(50, 30)))
+    assert "that stay on chip" in text
+    assert "three products of half-precision parts" in text
+    assert "@triton.jit" in text
+    assert "tl.exp2" in text
+    assert "PyTorch's own functions" in str(kernel.explain(torch.rand(50, 3).double()))

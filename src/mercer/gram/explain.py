@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer._config import show_bytes
-from mercer.gram.operator import Gram
+from mercer.gram.device import make_gram
 from mercer.gram.plan import Plan
 from mercer.kernels.core import Kernel
 
@@ -20,7 +20,7 @@ class Explanation:
     sources: tuple[str, ...]
     row_values: tuple[str, ...]
     epilogue: str
-    plan: Plan
+    plan: Plan | str
     flops: float
     bytes: float
     source: str
@@ -42,15 +42,24 @@ class Explanation:
 
 def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
     """The tree, the formula, its sources, the plan and the generated source of k on this data."""
-    gram = Gram(kernel, X, Z)
-    plan = gram._plan()
+    gram = make_gram(kernel, X, Z)
+    n, m = gram.shape
+    plan: Any
+    if gram.on_device:
+        gram = _resident(gram)
+        plan, text, flops = *_device_plan(gram), float(gram.flops() * n * m)  # type: ignore[attr-defined]
+    else:
+        plan = gram._plan()
+        compiled = gram._engine(plan).compiled
+        text, flops = "" if compiled is None else compiled.source, plan.cost.flops
     program = gram.program
-    engine = gram._engine(plan)
     rows = [f"rowx{i} = {f!r}" for i, f in enumerate(program.row_x)]
     rows += [f"rowz{i} = {f!r}" for i, f in enumerate(program.row_z)]
     sources = []
     for source in program.sources:
         method = program.methods.get(source.rows) if source.kind != "opaque" else None
+        if method is not None and method.how == "direct" and source.kind == "product":
+            method = None  # x·z beside a distance that is taken from differences
         note = f"  ({'centred ' if method.center else ''}{method.reason})" if method else ""
         kind = {
             "product": "matrix product",
@@ -66,10 +75,26 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
         tuple(rows),
         repr(program.epilogue),
         plan,
-        plan.cost.flops,
-        float(gram.shape[0] * gram.shape[1] * gram.dtype.itemsize),
-        engine.compiled.source if engine.compiled is not None else "",
+        flops,
+        float(n * m * gram.dtype.itemsize),
+        text,
     )
+
+
+def _resident(gram: Any) -> Any:
+    """Streamed rows run chunk by chunk; the first chunk stands for all."""
+    if not hasattr(gram, "chunks"):
+        return gram
+    from mercer.gram.torch_engine import DeviceGram
+
+    _, chunk = next(iter(gram.chunks()))
+    return DeviceGram(gram.kernel, chunk, gram._points)
+
+
+def _device_plan(gram: Any) -> tuple[str, str]:
+    from mercer.gram.triton_launch import describe
+
+    return describe(gram)
 
 
 def _tree(kernel: Kernel, indent: str = "") -> str:

@@ -239,6 +239,15 @@ class DeviceGram(Gram):
             raise ValueError(f"K has shape {self.shape}: only K(X, X) has a diagonal k(x, x)")
         return self._give(self._diagonal_tensor().clone())
 
+    def flops(self) -> int:
+        """Operations for each entry of K, products counted as they run."""
+        total = 0
+        for source in self.program.sources:
+            columns = self._x.matrices[source.rows].shape[1]
+            split = 3 if self._torch_dtype == torch.float32 and self.precision == "high" else 1
+            total += 2 * columns * split if source.kind == "product" else 3 * columns
+        return total + sum(1 for _ in self.program.epilogue.walk())
+
     # --- views ---------------------------------------------------------------------------------
 
     def facing_host(self) -> DeviceGram:

@@ -102,6 +102,30 @@ def _filled(V: torch.Tensor, width: int) -> torch.Tensor:
     return torch.nn.functional.pad(V, (0, width - V.shape[1], 0, extra)).contiguous()
 
 
+def describe(gram: Any) -> tuple[str, str]:
+    """How G @ v runs, in words, and the source that was generated for it."""
+    n, m = gram.shape
+    if not usable(gram):
+        return f"{n} × {m} on {gram._x.device}, block by block, by PyTorch's own functions", ""
+    kind = "symmetric" if gram._square else "vector"
+    layouts = _layouts(gram)
+    height, width, options = tile_shape(kind, layouts)
+    text, _ = render(gram.program, layouts, kind)
+    ways = {1: "one product", 2: "three products of half-precision parts"}
+    split = "".join(f", tile{i} from {ways[layouts[i].parts]}" for i in layouts)
+    return (
+        f"{n} × {m} on {gram._x.device}, precision {gram.precision!r}, tiles of {height} × {width} "
+        f"that stay on chip, {options['num_warps']} warps{split}"
+        + (", one triangle" if gram._square else ""),
+        text,
+    )
+
+
+def _layouts(gram: Any) -> dict[int, ProductLayout]:
+    sources = enumerate(gram.program.sources)
+    return {i: layout_of(gram, s.rows) for i, s in sources if s.kind == "product"}
+
+
 def launch(
     gram: Any, kind: str, x: Any, z: Any, V: torch.Tensor | None, diagonal: torch.Tensor | None
 ) -> torch.Tensor:
@@ -112,7 +136,7 @@ def launch(
             parts = V.split(MAX_VECTORS, dim=1)
             return torch.cat([launch(gram, kind, x, z, p, diagonal) for p in parts], dim=1)
     sources = gram.program.sources
-    layouts = {i: layout_of(gram, s.rows) for i, s in enumerate(sources) if s.kind == "product"}
+    layouts = _layouts(gram)
     text, numbers = render(gram.program, layouts, kind)
     kernel = load_generated(text).kernel
     operands: list[Any] = []
