@@ -33,9 +33,9 @@ KERNEL = Gaussian(1.5)
 @pytest.fixture(scope="module")
 def noisy():
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(300, 5))
-    t = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.2 * rng.normal(size=300)
-    return X, t, np.where(t + 0.3 * rng.normal(size=300) > 0, 1, -1)
+    X = rng.normal(size=(200, 5))
+    t = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.2 * rng.normal(size=200)
+    return X, t, np.where(t + 0.3 * rng.normal(size=200) > 0, 1, -1)
 
 
 @pytest.fixture
@@ -98,12 +98,12 @@ def test_the_optimum_of_the_cpu_solver(kind, whole, noisy, request):
     (found,) = on_device(KERNEL, X, [problem])
     check(problem, found, KERNEL(X), 1e-3)
     there = solve(RowPanels(KERNEL.gram(X)), problem, Options(tol=1e-3))
-    assert found.objective == pytest.approx(there.objective, rel=1e-5)
+    assert found.objective == pytest.approx(there.objective, rel=5e-5)
     np.testing.assert_allclose(found.thresholds, there.thresholds, atol=2e-3)
 
 
 def test_libsvm_finds_the_same_functions(noisy, small_sets):
-    X, t, signs = (part[:150] for part in noisy)
+    X, t, signs = (part[:120] for part in noisy)
     gamma = 1 / (2 * 1.5**2)
     peers = {
         "C-SVC": libsvm.SVC(C=3.0, gamma=gamma, tol=1e-5).fit(X, -signs),
@@ -127,35 +127,50 @@ def test_libsvm_finds_the_same_functions(noisy, small_sets):
 def test_problems_of_all_sizes_in_batches_keep_their_order(noisy, small_sets, monkeypatch):
     monkeypatch.setattr(svm, "TOGETHER", 2)
     X, _, signs = noisy
-    rows = [np.arange(0, 90), np.arange(40, 290), np.arange(100, 103), np.arange(150, 300)]
+    rows = [np.arange(0, 70), np.arange(20, 190), np.arange(100, 103), np.arange(110, 200)]
     problems = [c_svc(signs[r], np.full(len(r), 1.0 + i)) for i, r in enumerate(rows)]
     for r, problem, found in zip(rows, problems, on_device(KERNEL, X, problems, rows), strict=True):
         check(problem, found, KERNEL(X[r]), 1e-3)
 
 
-def test_k_that_does_not_fit_is_computed_as_it_is_needed(noisy, small_sets):
+def test_k_that_does_not_fit_is_computed_as_it_is_needed(noisy, small_sets, monkeypatch):
     X, t, signs = noisy
-    for kind in ("C-SVC", "eps-SVR", "nu-SVC"):
-        problem = PROBLEMS[kind](t, signs)
-        with mercer.config(memory=700_000):
-            gram = DeviceGram(KERNEL, torch.as_tensor(X, device=DEVICE))
-            assert isinstance(kernel_rows.kernel_rows(gram, 700_000), kernel_rows.Computed)
-            (found,) = on_device(KERNEL, X, [problem])
-        check(problem, found, KERNEL(X), 1e-3)
-    part = np.arange(20, 260)
+    gram = DeviceGram(KERNEL, torch.as_tensor(X, device=DEVICE))
+    assert isinstance(kernel_rows.kernel_rows(gram, 400_000), kernel_rows.Computed)
+    assert isinstance(kernel_rows.kernel_rows(gram, 600_000), kernel_rows.Table)
+    part = np.arange(20, 80)
     problem = c_svc(signs[part], np.ones(len(part)))
-    with mercer.config(memory=700_000):
+    with mercer.config(memory=400_000):
         (found,) = on_device(KERNEL, X, [problem], [part])
     check(problem, found, KERNEL(X[part]), 1e-3)
+    monkeypatch.setattr(svm, "kernel_rows", kernel_rows.Computed)
+    for kind in ("C-SVC", "eps-SVR", "nu-SVC"):
+        problem = PROBLEMS[kind](t, signs)
+        (found,) = on_device(KERNEL, X, [problem])
+        check(problem, found, KERNEL(X), 1e-3)
+
+
+def test_examples_that_occur_twice_keep_the_digits_of_a_large_c():
+    """Rows far from zero in float32, each twice, half of them with both labels."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.integers(0, 2, size=(40, 9)), 2, axis=0).astype(np.float32) * 3 + 50
+    signs = np.where(rng.random(80) > 0.5, 1, -1)
+    problem, kernel = c_svc(signs, np.full(80, 1e4)), Gaussian(2.0)
+    exact = solve(RowPanels(kernel.gram(X.astype(float))), problem, Options(tol=1e-3))
+    (found,) = on_device(kernel, X, [problem])
+    assert found.objective == pytest.approx(exact.objective, rel=1e-6)
+    with mercer.config(precision="fast"):
+        table = kernel_rows.Table(DeviceGram(kernel, torch.as_tensor(X, device=DEVICE)), 1 << 30)
+    assert table.K.dtype == torch.float32
 
 
 def test_working_sets_shrink_before_memory_ends(noisy):
     X, _, signs = noisy
-    problem = c_svc(signs, np.ones(300))
+    problem = c_svc(signs, np.ones(200))
     gram = DeviceGram(KERNEL, torch.as_tensor(X, device=DEVICE))
     ((_, roomy),) = svm._batches([problem], gram, 1 << 30)
     ((_, tight),) = svm._batches([problem], gram, 400_000)
-    assert (roomy, tight) == (512, 128)
+    assert (roomy, tight) == (256, 128)
     with mercer.config(memory=100_000), pytest.raises(MemoryError, match=r"needs .* working set"):
         on_device(KERNEL, X, [problem])
 
@@ -163,7 +178,7 @@ def test_working_sets_shrink_before_memory_ends(noisy):
 def test_sets_grow_while_more_is_on_the_move(noisy, monkeypatch):
     """Where nearly all are free support vectors, a set of 64 would see a part of them at a time."""
     X, _, signs = noisy
-    narrow, problem = Gaussian(0.3), c_svc(signs, np.full(300, 50.0))
+    narrow, problem = Gaussian(0.3), c_svc(signs, np.full(200, 50.0))
     sizes = []
 
     def noted(block, *rest):
@@ -186,14 +201,14 @@ def test_the_pair_that_violates_most_is_always_chosen(noisy):
     source = kernel_rows.Table(DeviceGram(KERNEL, torch.as_tensor(X, device=DEVICE)), 1 << 30)
     problems = []
     for _ in range(8):
-        problem = nu_svc(signs, np.ones(300), 0.3)
-        a = rng.choice([0.0, 0.0, 0.5, 1.0], p=[0.3, 0.3, 0.003, 0.397], size=(1, 300)) * signs
+        problem = nu_svc(signs, np.ones(200), 0.3)
+        a = rng.choice([0.0, 0.0, 0.5, 1.0], p=[0.3, 0.3, 0.003, 0.397], size=(1, 200)) * signs
         problems.append(problem.starting(a))
-    rows = [np.arange(300)] * 8
+    rows = [np.arange(200)] * 8
     batch = svm_batch.make_batch(range(8), problems, rows, 64, source, torch.device(DEVICE))
     # In one group everything violates by far more than in the other.
     calm = np.where((signs > 0) == (np.arange(8)[:, None] % 2 == 0), 0.01, 1.0)
-    batch.image = torch.as_tensor(calm * rng.normal(size=(8, 300)), device=DEVICE)
+    batch.image = torch.as_tensor(calm * rng.normal(size=(8, 200)), device=DEVICE)
     now = svm_batch.measure(batch)
     chosen = svm_batch.choose(batch, now, 64, 64, 1e-3, 3)
     for p in range(8):
@@ -207,7 +222,7 @@ def test_the_pair_that_violates_most_is_always_chosen(noisy):
 
 def test_a_start_near_the_solution_is_used(noisy, small_sets):
     X, _, signs = noisy
-    problem = c_svc(signs, np.full(300, 3.0))
+    problem = c_svc(signs, np.full(200, 3.0))
     (cold,) = on_device(KERNEL, X, [problem])
     (again,) = on_device(KERNEL, X, [problem.starting(cold.a)])
     assert again.n_iter == 0
@@ -219,7 +234,7 @@ def test_a_start_near_the_solution_is_used(noisy, small_sets):
 
 def test_a_limit_on_steps(noisy, small_sets):
     X, _, signs = noisy
-    (found,) = on_device(KERNEL, X, [c_svc(signs, np.full(300, 3.0))], max_iter=70)
+    (found,) = on_device(KERNEL, X, [c_svc(signs, np.full(200, 3.0))], max_iter=70)
     assert found.n_iter == 70
     assert not found.converged
     assert found.gap > 1e-3
@@ -284,8 +299,8 @@ def test_ctrl_c_leaves_what_was_found(noisy, small_sets, monkeypatch):
     monkeypatch.setattr(svm, "smo", pressed)
     monkeypatch.setattr(svm, "TOGETHER", 1)
     try:
-        problems = [c_svc(signs, np.full(300, C)) for C in (1.0, 3.0)]
-        found, interrupted = svm.solve_all(gram, problems, [np.arange(300)] * 2, 1e-3, -1, "test")
+        problems = [c_svc(signs, np.full(200, C)) for C in (1.0, 3.0)]
+        found, interrupted = svm.solve_all(gram, problems, [np.arange(200)] * 2, 1e-3, -1, "test")
     finally:
         signal.signal(signal.SIGINT, before)
     assert interrupted
@@ -329,19 +344,18 @@ CASES = {
                 torch.tensor(group, dtype=torch.int32, device=DEVICE),
             )
 
-        for dtype in (torch.float32, torch.float64):
-            for groups in (1, 2):
-                make = blocks(dtype, groups)
-                one, two = make(), make()
-                tol = torch.full((2,), 1e-2, dtype=torch.float64, device=DEVICE)
-                limit = torch.tensor([1000, 20], dtype=torch.int32, device=DEVICE)
-                steps = smo(one, tol, limit, groups)
-                assert steps.tolist() == smo_in_steps(two, tol, limit, groups).tolist()
-                assert 20 < int(steps[0]) < 1000 and int(steps[1]) == 20, steps
-                assert (one.a - two.a).abs().max() < 1e-5
-                assert (one.a[:, 60:] == make().a[:, 60:]).all()
-                # A bound that is reached is reached exactly.
-                assert (((one.a - one.upper).abs() < 1e-9) == (one.a == one.upper)).all()
+        for dtype, groups in ((torch.float64, 1), (torch.float32, 1), (torch.float32, 2)):
+            make = blocks(dtype, groups)
+            one, two = make(), make()
+            tol = torch.full((2,), 0.05, dtype=torch.float64, device=DEVICE)
+            limit = torch.tensor([1000, 9], dtype=torch.int32, device=DEVICE)
+            steps = smo(one, tol, limit, groups)
+            assert steps.tolist() == smo_in_steps(two, tol, limit, groups).tolist()
+            assert 9 < int(steps[0]) < 1000 and int(steps[1]) == 9, steps
+            assert (one.a - two.a).abs().max() < 1e-5
+            assert (one.a[:, 60:] == make().a[:, 60:]).all()
+            # A bound that is reached is reached exactly.
+            assert (((one.a - one.upper).abs() < 1e-9) == (one.a == one.upper)).all()
     """,
     "images": """
         K = torch.tensor(rng.normal(size=(90, 90)), dtype=torch.float32, device=DEVICE)
