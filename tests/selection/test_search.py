@@ -173,6 +173,8 @@ def test_neighbours_change_one_scale_at_a_time():
     assert [repr(k) for k in made] == [
         "Gaussian(sigma=1.4) + 0.5 * Periodic(period=3.0)",
         "Gaussian(sigma=2.8) + 0.5 * Periodic(period=3.0)",
+        "Gaussian(sigma=2.0) + 0.35 * Periodic(period=3.0)",
+        "Gaussian(sigma=2.0) + 0.7 * Periodic(period=3.0)",
         "Gaussian(sigma=2.0) + 0.5 * Periodic(period=3.0, length=0.7)",
         "Gaussian(sigma=2.0) + 0.5 * Periodic(period=3.0, length=1.4)",
     ]

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ import numpy as np
 from mercer._config import get_config
 from mercer._progress import progress as progress_bar
 from mercer.gram.rows import count
+from mercer.gram.threads import single_threaded_blas
 from mercer.kernels import as_kernel
 from mercer.selection.candidates import kernels_for
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import metric_of
 from mercer.selection.preprocess import Preprocessing, preprocessing
 from mercer.selection.problem import Problem, as_problem, seconds_of
-from mercer.selection.race import Clock, Data, Entry, Race
+from mercer.selection.race import WORTH_THREADS, Clock, Data, Entry, Race
 from mercer.selection.scoreboard import Row, Scoreboard
 from mercer.selection.stages import EXTRA_REPEATS, run_stages
 from mercer.selection.standing import baseline, out_of_fold, row_of
@@ -247,7 +249,8 @@ def _fit(problem: Problem, made: Preprocessing, winner: Entry) -> tuple[Any, dic
     model = winner.trainer.final(winner.kernel, winner.outcomes, winner.unit, problem.y)
     steps = [(name, clone(step)) for name, step in made.steps]
     pipeline = Pipeline([*steps, ("model", model)])
-    with warnings.catch_warnings():
+    calm = single_threaded_blas() if problem.n < WORTH_THREADS else nullcontext()
+    with calm, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pipeline.fit(problem.X, problem.y)
     return pipeline, _params(model)

@@ -40,7 +40,8 @@ def run_stages(
             race.stage(going, size)
         else:
             # As many as the time allows, in order of merit.
-            going = _survivors(standing, 2 * KEEP[0 if not last else 1], everyone)
+            keep, best_of = (2 * KEEP[1], judges) if last else (2 * KEEP[0], everyone)
+            going = _survivors(standing, keep, best_of)
             race.stage(going, size, _left_after(race, level))
     for repeat in range(1, repeats):
         for entry in _complete(race):
@@ -114,14 +115,15 @@ def refine(race: Race) -> None:
 
 
 def neighbours_of(kernel: Kernel) -> list[Kernel]:
-    """The kernel with one of its scales a little smaller or larger.
+    """The kernel with one of its scales, or of its inner weights, a little smaller or larger.
 
     >>> neighbours_of(2.0 * Gaussian(1.0))
     [2.0 * Gaussian(sigma=0.7), 2.0 * Gaussian(sigma=1.4)]
     """
     made = []
     for name, value in kernel.get_params(deep=True).items():
-        if name.split("__")[-1] in _SCALES and isinstance(value, float) and math.isfinite(value):
+        scales = name.split("__")[-1] in _SCALES or name.endswith("__factor")
+        if scales and isinstance(value, float) and math.isfinite(value):
             made += [kernel.set_params(**{name: float(f"{value * f:.3g}")}) for f in FACTORS]
     return made
 
