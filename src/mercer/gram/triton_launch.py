@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 from typing import Any
@@ -190,16 +191,22 @@ def _run(
         targets.append(_filled(V, 1 if kind == "vector" else padded))
     targets.append(out)
     grid = (panels, -(-m // length))
-    kernel[grid](
-        *operands, *targets, n, m, _whole(n), _whole(m), length, *numbers,
-        square, padded, height, width, **options,
-    )  # fmt: skip
+    with current(device):
+        kernel[grid](
+            *operands, *targets, n, m, _whole(n), _whole(m), length, *numbers,
+            square, padded, height, width, **options,
+        )  # fmt: skip
     if kind == "dense":
         return out
     if kind == "symmetric":
         return out[:, None]
     total = out.sum(0) if out.shape[0] > 1 else out[0]
     return total[:, None] if kind == "vector" else total[:, :vectors]
+
+
+def current(device: torch.device) -> Any:
+    """Launches go to the thread's current GPU: it must be the one that holds the data."""
+    return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
 
 
 def tile_shape(kind: str, layouts: dict[int, ProductLayout]) -> tuple[int, int, dict[str, int]]:

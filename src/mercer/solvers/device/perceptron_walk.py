@@ -13,6 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
+from mercer.gram.triton_launch import current
+
 #: Scores in registers: rows of a block times outputs.
 SCORES = 8192
 #: Rows of a block at most.
@@ -143,12 +145,13 @@ class BlockWalk:
         self._numbers[2] = allowed
         ranked, positive, first, _ = self.rule.numbers
         width = 1 << (max(self.outputs, 1) - 1).bit_length()
-        _walk[(1,)](
-            scores, K, labels, bias, self._numbers, self._found, self._units, self._counts,
-            self._loss, len(scores), self.outputs,
-            RANKED=ranked, POSITIVE=positive, FIRST=first, BIAS=self.rule.bias,
-            HEIGHT=self.rows, WIDTH=width, num_warps=16 if self.rows * width >= 4096 else 4,
-        )  # fmt: skip
+        with current(self.device):
+            _walk[(1,)](
+                scores, K, labels, bias, self._numbers, self._found, self._units, self._counts,
+                self._loss, len(scores), self.outputs,
+                RANKED=ranked, POSITIVE=positive, FIRST=first, BIAS=self.rule.bias,
+                HEIGHT=self.rows, WIDTH=width, num_warps=16 if self.rows * width >= 4096 else 4,
+            )  # fmt: skip
         made, visits = self._counts.tolist()
         loss, updates = self._loss.tolist() if made else (float(self._loss[0]), 0)
         return self._found[:made].long(), self._units[:made], visits, loss, int(updates)
