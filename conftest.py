@@ -6,7 +6,17 @@ import ast
 from importlib.util import find_spec
 from pathlib import Path
 
-OPTIONAL = ("torch", "triton", "onnx", "onnxruntime", "dask", "distributed", "matplotlib", "pandas")
+OPTIONAL = (
+    "click",
+    "dask",
+    "distributed",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "pandas",
+    "torch",
+    "triton",
+)
 MISSING = {name for name in OPTIONAL if find_spec(name) is None}
 
 

@@ -119,9 +119,16 @@ def test_it_is_one_file_that_fetches_nothing(moons_page):
 
 
 def test_it_is_written_to_a_file_that_names_the_model(moons, words_only, tmp_path):
-    path = report.write(*moons, tmp_path / "r.html", model=tmp_path / "best.mercer")
-    assert "mercer.load('best.mercer')" in Page(path.read_text(encoding="utf-8")).text
+    path = report.write(*moons, tmp_path / "r.html", model=tmp_path / "my best.mercer")
+    shown = Page(path.read_text(encoding="utf-8")).text
+    assert "mercer.load('my best.mercer')" in shown
+    assert "mercer predict 'my best.mercer' <" in shown
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_arrays_will_do(moons, words_only):
+    board, found = moons
+    assert "What predicts the target in the data?" in words_only(board, (found.X, found.y)).text
 
 
 def test_every_section_says_what_was_found(moons, moons_page):

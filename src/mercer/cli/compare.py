@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -92,7 +93,6 @@ def command(
             random_state=seed,
             metric=metric,
         )
-        board.best.schema_ = found.schema
         if as_json:
             print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
         else:
@@ -145,4 +145,4 @@ def keep(board: Any, found: Any, paths: dict[str, Path]) -> None:
     if paths:
         say("wrote " + ", ".join(map(str, paths.values())))
     if "model" in paths:
-        say(f"next: mercer predict {paths['model']} < rows.csv > answers.csv")
+        say(f"next: mercer predict {quote(str(paths['model']))} < rows.csv > answers.csv")

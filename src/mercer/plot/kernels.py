@@ -77,7 +77,7 @@ def gram(
 
 def _brightest(K: np.ndarray) -> tuple[float | None, bool]:
     """Where colours end: below a diagonal that would leave all the rest in the dark."""
-    rest = K[~np.eye(*K.shape, dtype=bool)]
+    rest = K[np.arange(len(K))[:, None] != np.arange(len(K))]
     if not len(rest) or not np.isfinite(K).all():
         return None, False
     low, high = np.quantile(rest, [0.002, 0.998])

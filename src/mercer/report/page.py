@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import Any
+
+import numpy as np
 
 import mercer
 from mercer._config import show_bytes
+from mercer.data.dataset import Dataset
 from mercer.report.errors import errors
 from mercer.report.html import Markup, code, join, tag
 from mercer.report.pictures import pictures
@@ -25,7 +29,10 @@ MOST_TURNED_DOWN = 4
 
 
 def write(board: Any, data: Any, path: str | os.PathLike[str], model: Any = None) -> Path:
-    """Write the report on a `Scoreboard` and its `Dataset`; `model` is where the best is saved."""
+    """Write the report on a `Scoreboard` and what it compared on: a `Dataset`, or (X, y).
+
+    `model` is where the best is saved, as the page shows it.
+    """
     path = Path(path)
     text = render(board, data, "model.mercer" if model is None else Path(model).name)
     write_atomically(path, lambda stream: stream.write(text.encode("utf-8", "replace")))
@@ -34,6 +41,9 @@ def write(board: Any, data: Any, path: str | os.PathLike[str], model: Any = None
 
 def render(board: Any, data: Any, model: str = "model.mercer") -> str:
     """The page as text: no script, no link, nothing that is fetched."""
+    if isinstance(data, tuple):
+        X, y = data
+        data = Dataset(X, np.asarray(y), board.kind, board.task)
     title = f"{data.target or 'target'} in {data.source or 'data'}"
     body = [
         tag("h1", "What predicts ", tag("em", str(data.target or "the target")), " in ",
@@ -196,7 +206,8 @@ def _use(board: Any, data: Any, model: str) -> Markup:
         f"model = mercer.load({model!r})    # reads arrays and names; runs no code from the file\n"
         f"model.predict({rows})"
     )
-    shell = f"mercer predict {model} < rows.csv > answers.csv\nmercer explain {model}"
+    name = quote(model)
+    shell = f"mercer predict {name} < rows.csv > answers.csv\nmercer explain {name}"
     keeps = (
         f"The file holds the whole pipeline: "
         f"{' → '.join(type(step).__name__ for _, step in board.best.steps)}."

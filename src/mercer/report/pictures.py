@@ -16,7 +16,7 @@ MOST = 400
 #: Classes beyond which a table of mistakes is no picture.
 MOST_CLASSES = 30
 #: A winner that takes longer than this is not fitted again for its probabilities.
-PATIENCE = 30.0
+PATIENCE = 3.0
 
 
 def pictures(board: Any, data: Any) -> Iterator[Markup]:

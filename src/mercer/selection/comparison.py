@@ -13,6 +13,7 @@ import numpy as np
 
 from mercer._config import get_config
 from mercer._progress import progress as progress_bar
+from mercer.data.dataset import Dataset
 from mercer.gram.rows import count
 from mercer.gram.threads import single_threaded_blas
 from mercer.kernels import as_kernel
@@ -170,6 +171,8 @@ def compare(
         for e in race.entries
         if e.failed
     ][:5]
+    if isinstance(X, Dataset) and X.schema is not None:
+        best.schema_ = X.schema  # so that a saved model knows how to read new rows
     return Scoreboard(
         rows=everything,
         best=best,
