@@ -24,7 +24,7 @@ from mercer._params import KernelParams
 from mercer.formula.inputs import is_sparse
 from mercer.gram.device import host, is_tensor, keeps_tensor
 from mercer.gram.rows import count
-from mercer.kernels import Kernel, On, Precomputed, as_kernel
+from mercer.kernels import Delta, Hamming, Kernel, On, Precomputed, as_kernel
 from mercer.learners._device import checked_tensor
 from mercer.solvers.examples import joined, take
 
@@ -95,8 +95,16 @@ def goes_as_it_is(kernel: Kernel, X: Any) -> bool:
     """Whether only the kernel can read X."""
     of_objects = kernel.is_opaque and not isinstance(kernel, Precomputed)
     if hasattr(X, "iloc"):
-        return of_objects or _picks_columns(kernel)
-    return of_objects and not _is_table(X)
+        numbers = all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes)
+        return of_objects or _picks_columns(kernel) or (not numbers and _takes_words(kernel))
+    return (of_objects or _takes_words(kernel)) and not _is_table(X)
+
+
+def _takes_words(kernel: Kernel) -> bool:
+    """Whether categories of any type are compared, which need not be numbers."""
+    return isinstance(kernel, (Delta, Hamming)) or any(
+        _takes_words(child) for _, child in kernel.children()
+    )
 
 
 def _picks_columns(kernel: Kernel) -> bool:
