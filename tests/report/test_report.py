@@ -270,6 +270,13 @@ def test_sparse_rows_have_values(moons):
     assert "x1" in text
 
 
+def test_rows_are_named_as_in_the_file(table):
+    board, found = table
+    moved = replace(found, X=found.X.set_index(found.X.index + 7000))
+    shown = set(map(int, re.findall(r'<td class="n">(70\d\d)</td>', errors(board, moved))))
+    assert shown == {7000 + int(board.oof.rows[i]) for i in board.oof.worst(12)}
+
+
 def test_formulas_are_set_or_left_as_text():
     assert svg.formula(r"\exp(-\|x - z\|^2)") is not None
     assert svg.formula(r"\begin{matrix} 1 \end{matrix}") is None

@@ -87,6 +87,8 @@ def _table(board: Any, data: Any, worst: np.ndarray) -> Markup:
     for place in worst:
         row, truth, predicted = _answer(board, place)
         values = data.X.iloc[int(row)] if framed else _dense(data.X, int(row))
+        if framed:  # rows without a target are gone; the file still has them
+            row = str(data.X.index[int(row)])
         cells = [_value(values[c], types.get(c, "")) for c in chosen]
         lines.append([row, truth, predicted, *cells, *([f"{more} more"] if more > 0 else [])])
     numbers = frozenset(
