@@ -126,8 +126,8 @@ class DeviceGram(Gram):
     def _method(
         self, node: Formula, X: torch.Tensor, Z: torch.Tensor, centers: dict[Input, Any]
     ) -> Method:
-        center = Z.double().mean(0).to(Z.dtype)
-        largest = max(float(((m - center) ** 2).sum(1).max()) for m in (X, Z))
+        center = (Z.sum(0, dtype=torch.float64) / len(Z)).to(Z.dtype)
+        largest = max(float(_squared_norms(m - center).max()) for m in (X, Z))
         slope = sensitivity(self.formula, node, 2.0 ** math.ceil(math.log2(largest or 1.0)))
         single = X.dtype == torch.float32
         # Rows so narrow that all parts fit into one product are never rounded to one part.
@@ -354,9 +354,22 @@ def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Te
         if X.dtype.is_complex:
             raise TypeError(f"a kernel on vectors needs real numbers; {name} is {X.dtype}")
         X = X.double()
-    if not torch.isfinite(X).all():
+    if not all_finite(X):
         raise ValueError(f"{name} contains NaN or infinite values; drop or fill in those rows")
     return X
+
+
+# The first use of each of PyTorch's functions loads a module onto the device, for tens of
+# milliseconds: few and common ones are used here, where every process starts.
+
+
+def all_finite(X: torch.Tensor) -> bool:
+    """Whether no entry is NaN or infinite; a sum shows nearly always that there is none."""
+    return math.isfinite(float(X.sum(dtype=torch.float64))) or bool(torch.isfinite(X).all())
+
+
+def _squared_norms(X: torch.Tensor) -> torch.Tensor:
+    return (X * X).sum(1)
 
 
 def row_vector(formula: Formula, side: DeviceSide, dtype: torch.dtype) -> torch.Tensor:
@@ -368,7 +381,7 @@ def row_vector(formula: Formula, side: DeviceSide, dtype: torch.dtype) -> torch.
     value = evaluate_torch(formula, known)
     if not isinstance(value, torch.Tensor) or value.ndim == 0:
         value = torch.full((side.n,), float(value), dtype=torch.float64, device=side.device)
-    if not torch.isfinite(value).all():
+    if not all_finite(value):
         raise ValueError(
             f"k cannot be computed for some row: {formula!r} overflows or is not defined there; "
             "scale the data or use float64"
@@ -378,9 +391,9 @@ def row_vector(formula: Formula, side: DeviceSide, dtype: torch.dtype) -> torch.
 
 def _row_statistic(node: Formula, side: DeviceSide) -> torch.Tensor:
     if node.op == "sqnorm":
-        return side.matrices[node.value[1]].double().square().sum(1)
+        return _squared_norms(side.matrices[node.value[1]].double())
     if node.op == "prepared_norm":
-        return side.centred(node.value[1]).double().square().sum(1)
+        return _squared_norms(side.centred(node.value[1]).double())
     if node.op == "prepared_shift":
         center = side.centers[node.value[1]]
         assert center is not None
