@@ -374,7 +374,7 @@ def test_a_budget_over_several_stages(monkeypatch):
     board = compare(X, y, budget=300, cv=3, learners=["ridge"])
     assert {r.rows_seen for r in board.rows} == {240}  # there was time for everyone
     assert len(board.best_row.scores) == 12
-    ticks = iter(np.arange(0.0, 1e6, 0.1))
+    ticks = iter(np.arange(0.0, 1e6, 0.2))
     monkeypatch.setattr(Clock, "spent", lambda self: next(ticks))
     board = compare(X, y, budget=10, cv=3, learners=["ridge"])
     assert {60, 240} <= {r.rows_seen for r in board.rows}  # some were stopped, some finished
@@ -424,8 +424,11 @@ def test_costs_grow_with_rows():
     race.run(entry, 100)
     assert race.cost(entry, 200) > 6 * entry.seconds * 3
     assert race.reserve(entry) > 100 * entry.outcomes[0].fit_seconds * 0.5
+    assert race.exponent(trainers["ridge"]) == 2.6
+    entry.history = {100: 1.0, 200: 4.0, 400: 16.0}
+    assert race.exponent(trainers["ridge"]) == pytest.approx(2.2)
     trainer, outcomes = trainers["ridge"], entry.outcomes
-    exact, centres = (trainer.final_seconds(outcomes, 80, n) for n in (20_000, 20_001))
+    exact, centres = (trainer.final_seconds(outcomes, 80, n, 2.6) for n in (20_000, 20_001))
     assert centres < exact / 5
     sibling = race.add(Linear(), trainers["ridge"])
     assert race.cost(sibling, 100) > 0.0

@@ -6,6 +6,7 @@ is what the measured times say will fit; without one it is fixed, and nothing de
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 import warnings
@@ -19,6 +20,7 @@ import numpy as np
 from mercer.gram.operator import Gram
 from mercer.gram.threads import single_threaded_blas
 from mercer.kernels import Kernel
+from mercer.learners._ridge import EXACT_ROWS
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
 from mercer.selection.trainers import Fold, Outcome, Trainer
@@ -28,8 +30,10 @@ from mercer.solvers.examples import take
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
 #: Fewer rows than this tell too little to stop anyone.
 LEAST_ROWS = 150
+#: The part of a budget that is kept for the last fit while stages are small.
+MOST_RESERVE = 0.35
 #: Training rows from which the linear algebra of a fold takes several threads.
-WORTH_THREADS = 1_000
+WORTH_THREADS = 2_500
 
 
 @dataclass
@@ -65,6 +69,7 @@ class Entry:
     failed: str = ""
     slow: bool = False  # too slow for a last fit in the time left
     folds: int = 0  # of the first repeat, complete at this size
+    history: dict[int, float] = field(default_factory=dict)  # seconds of a fold by stage
 
     @property
     def mean(self) -> float:
@@ -173,6 +178,7 @@ class Race:
             except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
                 entry.failed = f"{type(error).__name__}: {error}"
                 return
+            entry.history[size] = entry.seconds
             if repeat == 0:
                 entry.folds += 1
 
@@ -229,9 +235,23 @@ class Race:
             like = max(known, key=lambda e: (e.size, e.place))
         growth = size / like.size
         folds = len(self.data.splits[0])
-        return like.seconds * growth**entry.trainer.exponent * folds + (
-            like.gram_seconds * growth**2
-        )
+        fits = like.seconds * growth ** self.exponent(entry.trainer) * folds
+        return fits + like.gram_seconds * growth**2
+
+    def exponent(self, trainer: Trainer) -> float:
+        """How the seconds of a fold grow with its rows: as seen between stages, or as expected."""
+        seen = []
+        for entry in self.entries:
+            if entry.trainer is trainer:
+                steps = sorted(entry.history.items())
+                seen += [
+                    math.log(b / a) / math.log(m / n)
+                    for (n, a), (m, b) in itertools.pairwise(steps)
+                ]
+        if not seen:
+            return trainer.exponent
+        # A little more than seen: overheads, which do not grow, matter less from stage to stage.
+        return min(max(float(np.median(seen)) + 0.2, 1.2), trainer.exponent + 0.3)
 
     def reserve(self, entry: Entry) -> float:
         """Seconds to keep for the fit of this candidate on all rows."""
@@ -240,8 +260,14 @@ class Race:
         if not entry.outcomes:
             return self.overhead
         train = entry.size * (1 - 1 / len(self.data.splits[0]))
-        fit = entry.trainer.final_seconds(entry.outcomes, train, self.final_rows)
-        return fit + entry.gram_seconds * (self.final_rows / train) ** 2 + self.overhead
+        exponent = self.exponent(entry.trainer)
+        fit = entry.trainer.final_seconds(entry.outcomes, train, self.final_rows, exponent)
+        # K as a whole is only made where it is small; a learner looks at what it needs.
+        gram = entry.gram_seconds * (min(self.final_rows, EXACT_ROWS) / train) ** 2
+        whole = fit + gram + self.overhead
+        # What a small stage says of all rows is a guess; it must not keep everyone from running.
+        most = MOST_RESERVE if entry.size < self.data.n else 1.0
+        return min(whole, most * self.clock.budget)
 
     # --- stages -----------------------------------------------------------------------------
 

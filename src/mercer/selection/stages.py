@@ -69,7 +69,7 @@ def first(race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], k
     judges = [t for key, t in on_matrix.items() if key in JUDGES] or list(on_matrix.values())
     race.stage([race.add(k, t) for k in kernels for t in judges], size, keep)
     others = [t for t in on_matrix.values() if t not in judges]
-    leaders = list(dict.fromkeys(e.kernel for e in race.best()))[:2]
+    leaders = [e.kernel for e in race.best()[:1]] or list(kernels[:1])
     more = [race.add(k, t) for t in others for k in leaders]
     if not isinstance(race.data.X, list):
         more += [race.add(Gaussian(1.0), t) for t in trainers.values() if t.needs_examples]

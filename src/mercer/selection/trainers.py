@@ -73,8 +73,8 @@ class Trainer:
 
     learner: str
     task: str
-    #: How the seconds of a fit grow with the rows, for the time budget.
-    exponent = 2.2
+    #: How the seconds of a fit grow with the rows, until two stages have shown it.
+    exponent = 1.8
     #: Whether it takes any kernel, or only those that are weights (k ≥ 0, decaying).
     only_weights = False
     needs_examples = False
@@ -91,12 +91,14 @@ class Trainer:
         """The learner to fit on all rows, its parameters chosen from what all folds found."""
         raise NotImplementedError
 
-    def final_seconds(self, outcomes: Sequence[Outcome], train: float, n: int) -> float:
+    def final_seconds(
+        self, outcomes: Sequence[Outcome], train: float, n: int, exponent: float
+    ) -> float:
         """What `final` will take on n rows, from folds of `train` rows."""
         fit = float(np.mean([o.fit_seconds for o in outcomes]))
         # The choice on a grid is part of a fold's fit, and not of the last one.
         share = 1.0 if len(outcomes[0].tried) <= 1 else 0.6
-        return share * fit * (n / train) ** self.exponent
+        return share * fit * (n / train) ** exponent
 
 
 # --- ridge ---------------------------------------------------------------------------------------
@@ -179,12 +181,14 @@ class RidgeTrainer(Trainer):
         cls = KernelRidgeClassifier if self.task == "classification" else KernelRidge
         return cls(kernel, alphas=alphas, fit_intercept=True, random_state=0)
 
-    def final_seconds(self, outcomes: Sequence[Outcome], train: float, n: int) -> float:
+    def final_seconds(
+        self, outcomes: Sequence[Outcome], train: float, n: int, exponent: float
+    ) -> float:
         from mercer.learners._ridge import EXACT_ROWS
         from mercer.solvers.nystrom import default_count
 
         if n <= EXACT_ROWS:
-            return super().final_seconds(outcomes, train, n)
+            return super().final_seconds(outcomes, train, n, exponent)
         # Beyond, the learner goes on with some centres: N M² operations instead of N³.
         a_penalty = float(np.mean([o.fit_seconds / len(o.tried) for o in outcomes]))
         return a_penalty * 3 * n * default_count(n) ** 2 / train**3

@@ -182,7 +182,7 @@ class SVRTrainer(GridTrainer):
 class LogisticTrainer(GridTrainer):
     learner, task = "KernelLogisticRegression", "classification"
     grid = (1.0, 0.1, 0.01, 0.001)
-    exponent = 2.6
+    exponent = 2.3
 
     def __init__(self) -> None:
         super().__init__(len(self.grid))
@@ -216,7 +216,6 @@ class PerceptronTrainer(GridTrainer):
 
 class NeighboursTrainer(GridTrainer):
     grid = (1, 3, 5, 9, 17, 33)
-    exponent = 2.0
 
     def __init__(self, task: str) -> None:
         super().__init__(len(self.grid))
