@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.onnx.operations import cosine
 from mercer.onnx.table import Table
 
 ELEMENTWISE: dict[Any, Callable[[Table], Table]] = {
@@ -19,5 +20,5 @@ ELEMENTWISE: dict[Any, Callable[[Table], Table]] = {
     np.exp: lambda t: t.apply("Exp"),
     np.log: lambda t: t.apply("Log"),
     np.sin: lambda t: t.apply("Sin"),
-    np.cos: lambda t: t.apply("Cos"),
+    np.cos: lambda t: t.replaced(cosine(t.graph, t.numbers())),
 }

@@ -60,7 +60,7 @@ class Graph:
         """One node; NumPy arguments become constants. Gives its output, or a tuple of them."""
         names = [arg if isinstance(arg, Wire) else self.constant(arg) for arg in args]
         made = tuple(self._fresh(op) for _ in range(outputs))
-        self._nodes.append(helper.make_node(op, names, list(made), **attributes))
+        self._nodes.append(helper.make_node(op, names, list(made), name=made[0], **attributes))
         return made[0] if outputs == 1 else made
 
     def constant(self, value: Any) -> Wire:
@@ -122,7 +122,7 @@ class Graph:
                 f"the column {min(taken)!r} has the name of an output; rename it before fitting"
             )
         for name, (wire, kind, shape) in outputs.items():
-            self._nodes.append(helper.make_node("Identity", [wire], [name]))
+            self._nodes.append(helper.make_node("Identity", [wire], [name], name=f"/{name}"))
             infos.append(helper.make_tensor_value_info(name, kind, shape))
         graph = helper.make_graph(self._nodes, "mercer", self._inputs, infos, self._initializers)
         model = helper.make_model(

@@ -23,6 +23,16 @@ from mercer.solvers.weights import divide
 NAN = float("nan")
 
 
+def _one_more(table: Table) -> Table:
+    """A row of zeros at the end: some runtimes crash when they choose the largest of no rows."""
+    zero = np.zeros((1, table.width))
+    return table.replaced(table.graph.add("Concat", table.numbers(), zero, axis=0))
+
+
+def _without_last(g: Graph, wire: Wire) -> Wire:
+    return Wire(g.add("Slice", wire, np.array([0]), np.array([-1]), np.array([0])))
+
+
 # --- smoothers ---------------------------------------------------------------------------------
 
 
@@ -42,7 +52,7 @@ def smoothing_classifier(model: Any, table: Table, out: Outputs) -> None:
 def _smoothed(model: Any, table: Table) -> Wire:
     """Σ w t / Σ w, weights relative to the row's largest where log k is known; the nearest
     example's target where all weights are 0; NaN where a weight is negative."""
-    g = table.graph
+    g, table = table.graph, _one_more(table)
     h = np.broadcast_to(np.asarray(model.bandwidth_, dtype=float), table.width)
     scaled = table.affine(factor=1.0 / h) if (h != 1).any() else table
     points = divide(model.X_fit_, model.bandwidth_)
@@ -69,7 +79,7 @@ def _smoothed(model: Any, table: Table) -> Wire:
     rank = ranking(formula, _take(points, counted))
     nearest = _nearest(Pairs(scaled, _take(points, counted), formula, "float64"), rank, 1)
     alone = g.add("Gather", targets[counted], g.add("Squeeze", nearest.places, np.array([1])))
-    return Wire(g.add("Where", none, alone, mean))
+    return _without_last(g, g.add("Where", none, alone, mean))
 
 
 def _take(points: Any, index: np.ndarray) -> Any:
@@ -134,6 +144,11 @@ def neighbours_classifier(model: Any, table: Table, out: Outputs) -> None:
 
 
 def _mean(model: Any, table: Table) -> Wire:
+    """The mean of the targets of the neighbours."""
+    return _without_last(table.graph, _of_neighbours(model, _one_more(table)))
+
+
+def _of_neighbours(model: Any, table: Table) -> Wire:
     g, rank = table.graph, model._rank
     pairs = Pairs(table, model.X_fit_, rank.kernel, "float64")
     if model.radius is not None:

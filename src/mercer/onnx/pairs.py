@@ -18,14 +18,14 @@ from mercer.formula.shape import is_stationary
 from mercer.gram.rows import matrix, row_weights
 from mercer.gram.sides import REDUCE
 from mercer.onnx.errors import NotExportable
-from mercer.onnx.graph import Wire
+from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.inputs import apply, row_number
 from mercer.onnx.operations import evaluate
 from mercer.onnx.table import Table
 
 #: Errors of k up to this, relative to its largest value, may come from a matrix product.
 TOLERANCE = 1e-6
-_REDUCE = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "mean": "ReduceMean"}
+_REDUCE = {"sum": "ReduceSum", "max": "ReduceMax", "mean": "ReduceMean"}
 
 
 class Pairs:
@@ -174,8 +174,8 @@ class Pairs:
         z = self.numbers(key)
         if "x" not in sides:
             known: dict[Formula, Any] = {n: z for n in body.walk() if n.op == "coord"}
-            value = np.broadcast_to(in_numpy(body, known), z.shape if sides else z[:1].shape)
-            return REDUCE[how](value, axis=1).reshape(1, -1)
+            each = np.broadcast_to(in_numpy(body, known), z.shape if sides else z[:1].shape)
+            return REDUCE[how](each, axis=1).reshape(1, -1)
         table = self.rows(key)
         if is_stationary(node):
             # Only differences matter: near the origin they are rounded less.
@@ -190,9 +190,25 @@ class Pairs:
         coordinates = {"x": rows, "z": z[None]}
         known = {n: coordinates[n.value] for n in body.walk() if n.op == "coord"}
         value = evaluate(self.graph, body, known)
-        return self.graph.add(
-            _REDUCE[how], value, np.array([2 if pair else 1]), keepdims=0 if pair else 1
-        )
+        axis = 2 if pair else 1
+        if how == "prod":
+            product = _product(self.graph, value, axis, z.shape[1])
+            return self.graph.add("Squeeze", product, np.array([2])) if pair else product
+        return self.graph.add(_REDUCE[how], value, np.array([axis]), keepdims=0 if pair else 1)
+
+
+def _product(g: Graph, value: Wire, axis: int, n: int) -> Wire:
+    """Π along an axis, half by half: older runtimes have no ReduceProd in float64."""
+    while n > 1:
+        half, odd = divmod(n, 2)
+        first = g.add("Gather", value, np.arange(half), axis=axis)
+        second = g.add("Gather", value, np.arange(half, 2 * half), axis=axis)
+        product = g.add("Mul", first, second)
+        if odd:
+            last = g.add("Gather", value, np.array([n - 1]), axis=axis)
+            product = g.add("Concat", product, last, axis=axis)
+        value, n = product, half + odd
+    return value
 
 
 def check_vectors(formula: Formula) -> None:

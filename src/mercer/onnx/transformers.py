@@ -16,7 +16,7 @@ from mercer.formula.nodes import ROOT
 from mercer.onnx.elementwise import ELEMENTWISE
 from mercer.onnx.errors import NotExportable
 from mercer.onnx.graph import Graph, Wire
-from mercer.onnx.operations import arcsin
+from mercer.onnx.operations import arcsin, cosine
 from mercer.onnx.table import Table
 
 
@@ -59,9 +59,12 @@ def _robust(t: Any, table: Table) -> Table:
 
 def _normalizer(t: Any, table: Table) -> Table:
     g, x = table.graph, table.numbers()
-    size = {"l1": "ReduceL1", "l2": "ReduceL2", "max": "ReduceMax"}[t.norm]
-    measured = g.add("Abs", x) if t.norm == "max" else x
-    length = g.add(size, measured, np.array([1]))
+    rows = np.array([1])
+    if t.norm == "l2":
+        length = g.add("Sqrt", g.add("ReduceSumSquare", x, rows))
+    else:
+        size = "ReduceSum" if t.norm == "l1" else "ReduceMax"
+        length = g.add(size, g.add("Abs", x), rows)
     length = g.add("Where", g.add("Equal", length, 0.0), 1.0, length)
     return table.replaced(g.add("Div", x, length))
 
@@ -200,7 +203,7 @@ def _polar(t: Any, table: Table) -> Table:
         pair = [r, angle]
     else:
         turned = g.add("Sub", angle, g.add("Mul", r, float(t.winding)))
-        pair = [g.add("Cos", turned), g.add("Sin", turned)]
+        pair = [cosine(g, turned), g.add("Sin", turned)]
     rest = [table.take(t._rest).numbers()] if t._rest else []
     return table.replaced(g.side_by_side([*pair, *rest]))
 
@@ -210,10 +213,10 @@ def _fourier(t: Any, table: Table) -> Table:
     angles = g.add("MatMul", table.numbers(), t.frequencies_.T.astype(float))
     half = width // 2
     both = g.columns(angles, range(half))
-    parts = [g.add("Cos", both), g.add("Sin", both)] if half else []
+    parts = [cosine(g, both), g.add("Sin", both)] if half else []
     if width % 2:
         last = g.columns(angles, [len(t.frequencies_) - 1])
-        parts.append(g.add("Cos", g.add("Add", last, float(t._phase))))
+        parts.append(cosine(g, g.add("Add", last, float(t._phase))))
     return table.replaced(g.add("Mul", g.side_by_side(parts), float(t._scale)), width)
 
 
