@@ -103,11 +103,6 @@ def compare(
     order = draw_order(problem.y, problem.task == "classification", seed)
     most = min(MOST_ROWS, _rows_that_fit())
     drawn = np.sort(order[:most])
-    if len(drawn) < problem.n:
-        notes.append(
-            f"candidates are compared on {len(drawn)} of {problem.n} rows, the winner is fitted "
-            "on all"
-        )
     begin = time.perf_counter()
     rows = _prepared(made, problem.take(drawn))
     overhead = (time.perf_counter() - begin) * problem.n / len(drawn)
@@ -158,6 +153,11 @@ def compare(
         best, params = _fit(problem, made, winner)
     from mercer.proof import prove
 
+    if race.last < problem.n:
+        notes.append(
+            f"candidates are compared on {race.last} of {problem.n} rows, the winner is fitted "
+            "on all"
+        )
     entries = {id(e): row_of(e, race) for e in race.entries if e.scores and not e.failed}
     listed = [entries[id(e)] for e in standing]
     top = Row(**{**vars(listed[0]), "params": params})

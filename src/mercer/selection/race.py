@@ -123,6 +123,11 @@ class Race:
         if self.sizes[0] < LEAST_ROWS:
             self.sizes = [n]
 
+    @property
+    def last(self) -> int:
+        """The rows of the last stage."""
+        return self.sizes[-1]
+
     # --- one candidate ----------------------------------------------------------------------
 
     def add(self, kernel: Kernel, trainer: Trainer) -> Entry:
@@ -169,7 +174,7 @@ class Race:
         rows = self.rows(size)
         for number, split in enumerate(self.data.splits[repeat]):
             known = bool(entry.outcomes)
-            if known and self.clock.left() < self.reserve(entry) + entry.seconds:
+            if known and self.clock.left() < self.kept(entry) + entry.seconds:
                 break
             # What this very fold chose when it had fewer rows; other folds know its test rows.
             start = before[number].pick if number < len(before) else None
@@ -266,8 +271,13 @@ class Race:
         gram = entry.gram_seconds * (min(self.final_rows, EXACT_ROWS) / train) ** 2
         whole = fit + gram + self.overhead
         # What a small stage says of all rows is a guess; it must not keep everyone from running.
-        most = MOST_RESERVE if entry.size < self.data.n else 1.0
+        most = MOST_RESERVE if entry.size < self.last else 1.0
         return min(whole, most * self.clock.budget)
+
+    def kept(self, entry: Entry) -> float:
+        """Seconds that this candidate must leave: for its own last fit, and for the leader's."""
+        leaders = self.best()[:1] if self.clock.budget is not None else []
+        return max(self.reserve(e) for e in (entry, *leaders))
 
     # --- stages -----------------------------------------------------------------------------
 
@@ -280,7 +290,7 @@ class Race:
         for entry in entries:
             groups.setdefault(entry.kernel, []).append(entry)
         for entry in (e for group in groups.values() for e in group):
-            need = self.cost(entry, size) + max(keep, self.reserve(entry))
+            need = self.cost(entry, size) + max(keep, self.kept(entry))
             if self.clock.left() < need and any(e.size == size for e in self.entries):
                 continue
             self.say(f"{size} rows: {entry.trainer.learner}, {entry.kernel!r}")

@@ -42,14 +42,29 @@ def run_stages(
             # As many as the time allows, in order of merit.
             keep, best_of = (2 * KEEP[1], judges) if last else (2 * KEEP[0], everyone)
             going = _survivors(standing, keep, best_of)
-            race.stage(going, size, _left_after(race, level))
+            if last and not _shrink(race, standing[:CLOSE]):
+                break
+            race.stage(going, race.sizes[level], _left_after(race, level))
     for repeat in range(1, repeats):
         for entry in _complete(race):
-            race.run(entry, race.data.n, repeat)
+            race.run(entry, race.last, repeat)
     if budget is not None:
         refine(race)
-        race.stage([e for e in race.best() if e.size < race.data.n], race.data.n)
+        race.stage([e for e in race.best() if e.size < race.last], race.last)
         again(race, repeats)
+
+
+def _shrink(race: Race, close: list[Entry]) -> bool:
+    """Cut the last stage down to rows on which a few can finish; False if none are worth it."""
+    before, size = race.sizes[-2:]
+    kept = max((race.reserve(e) for e in close), default=0.0)
+    while race.clock.left() < kept + sum(race.cost(e, size) for e in close):
+        size = int(size / 1.3)
+        if size < 1.5 * before:
+            race.sizes.pop()
+            return False
+    race.sizes[-1] = size
+    return True
 
 
 def _left_after(race: Race, level: int) -> float:
@@ -86,7 +101,7 @@ def _survivors(standing: list[Entry], keep: int, best_of: set[str]) -> list[Entr
 
 def _complete(race: Race) -> list[Entry]:
     folds = len(race.data.splits[0])
-    return [e for e in race.best() if e.size == race.data.n and e.folds == folds]
+    return [e for e in race.best() if e.size == race.last and e.folds == folds]
 
 
 def refine(race: Race) -> None:
@@ -108,10 +123,9 @@ def refine(race: Race) -> None:
         fresh = [e for e in fresh if e.place >= before]
         for entry in fresh:
             # A sibling's time is the best guess there is.
-            need = race.cost(best, race.data.n) + race.reserve(best)
-            if race.clock.left() < need:
+            if race.clock.left() < race.cost(best, race.last) + race.kept(best):
                 return
-            race.stage([entry], race.data.n)
+            race.stage([entry], race.last)
 
 
 def neighbours_of(kernel: Kernel) -> list[Kernel]:
@@ -132,7 +146,7 @@ def again(race: Race, repeats: int) -> None:
     """More cross-validations for those close to the top, on folds drawn anew."""
     for repeat in range(repeats, len(race.data.splits)):
         for entry in sorted(_complete(race), key=lambda e: -e.mean)[:CLOSE]:
-            if race.clock.left() < race.cost(entry, race.data.n) + race.reserve(entry):
+            if race.clock.left() < race.cost(entry, race.last) + race.kept(entry):
                 return
             race.say(f"once more on other folds: {entry.kernel!r}")
-            race.run(entry, race.data.n, repeat)
+            race.run(entry, race.last, repeat)

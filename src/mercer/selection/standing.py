@@ -13,7 +13,7 @@ from mercer.selection.scoreboard import OutOfFold, Row
 
 
 def row_of(entry: Entry, race: Race) -> Row:
-    n, total = race.data.n, len(race.data.splits[0])
+    n, total = race.last, len(race.data.splits[0])
     complete = entry.size == n and entry.folds == total
     share = 1 - 1 / total
     support = round(float(np.mean([o.n_support for o in entry.outcomes])))

@@ -17,6 +17,7 @@ import numpy as np
 
 from mercer.gram.operator import Gram
 from mercer.kernels import Kernel, Precomputed
+from mercer.learners._ridge import EXACT_ROWS
 from mercer.selection.metrics import Metric
 
 
@@ -175,23 +176,35 @@ class RidgeTrainer(Trainer):
     def final(self, kernel: Kernel, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
         from mercer.learners import KernelRidge, KernelRidgeClassifier
 
-        # All rows choose once more around what the folds chose, at the price of three solutions.
         middle = round(float(np.median([o.pick for o in outcomes])))
-        alphas = [PENALTIES[i] * unit for i in range(len(PENALTIES)) if abs(i - middle) <= 1]
         cls = KernelRidgeClassifier if self.task == "classification" else KernelRidge
+        if len(y) > EXACT_ROWS:
+            alpha, centers = PENALTIES[middle] * unit, centers_for(len(y))
+            return cls(
+                kernel,
+                alpha=alpha,
+                fit_intercept=True,
+                solver="nystrom",
+                n_centers=centers,
+                random_state=0,
+            )
+        # All rows choose once more around what the folds chose, at the price of three solutions.
+        alphas = [PENALTIES[i] * unit for i in range(len(PENALTIES)) if abs(i - middle) <= 1]
         return cls(kernel, alphas=alphas, fit_intercept=True, random_state=0)
 
     def final_seconds(
         self, outcomes: Sequence[Outcome], train: float, n: int, exponent: float
     ) -> float:
-        from mercer.learners._ridge import EXACT_ROWS
-        from mercer.solvers.nystrom import default_count
-
         if n <= EXACT_ROWS:
             return super().final_seconds(outcomes, train, n, exponent)
         # Beyond, the learner goes on with some centres: N M² operations instead of N³.
         a_penalty = float(np.mean([o.fit_seconds / len(o.tried) for o in outcomes]))
-        return a_penalty * 3 * n * default_count(n) ** 2 / train**3
+        return a_penalty * 1.5 * n * centers_for(n) ** 2 / train**3
+
+
+def centers_for(n: int) -> int:
+    """Centres of a fit on very many rows: more than a candidate had rows to be chosen on."""
+    return max(2_000, int(10 * math.sqrt(n)))
 
 
 def descend(loss: Callable[[int], float], start: int, size: int) -> int:
