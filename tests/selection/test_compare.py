@@ -262,8 +262,11 @@ def test_progress_is_told():
     assert any("KernelSVC" in text for text, _ in told)
     shares = [share for _, share in told]
     assert shares == sorted(shares)
-    assert shares[0] > 0
-    assert shares[-1] < 1
+    assert shares[0] == 0
+    assert 0 < shares[-1] < 1
+    timed = []
+    compare(X, y, budget=20, progress=lambda text, share: timed.append(share), **FEW)
+    assert timed == sorted(timed)
 
 
 def test_a_kernel_that_fails_is_named():
@@ -283,6 +286,34 @@ def test_a_hundred_thousand_columns():
     assert board.best_row.mean > 0.8
     frame = pd.DataFrame(X[:, :20_000])
     assert compare(frame, y, kernels=["linear()"], learners=["ridge"], cv=3).best_row.mean > 0.8
+
+
+def test_ctrl_c_keeps_what_was_found(monkeypatch):
+    real, runs = Race.run, []
+
+    def run(self, entry, *rest):
+        if len(runs) == 2:
+            raise KeyboardInterrupt
+        runs.append(entry)
+        real(self, entry, *rest)
+
+    monkeypatch.setattr(Race, "run", run)
+    X, y = mercer.data.circles(40)
+    board = compare(X, y, **FEW)
+    assert len(board.rows) == 3
+    assert any(note.startswith("interrupted") for note in board.notes)
+    assert board.best.predict(X).shape == (40,)
+    runs[:] = [1, 2]
+    with pytest.raises(KeyboardInterrupt):
+        compare(X, y, **FEW)
+
+
+def test_a_hopeless_winner_still_comes_first():
+    X, y = mercer.data.pure_noise(60)
+    board = compare(X, y, **FEW)
+    assert board.rows[0] is board.best_row
+    assert board.baseline in board.rows[1:]
+    assert any("no better than the baseline" in note for note in board.notes)
 
 
 def test_rare_classes():

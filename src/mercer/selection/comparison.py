@@ -24,8 +24,8 @@ from mercer.selection.preprocess import Preprocessing, preprocessing
 from mercer.selection.problem import Problem, as_problem, seconds_of
 from mercer.selection.race import WORTH_THREADS, Clock, Data, Entry, Race
 from mercer.selection.scoreboard import Row, Scoreboard
-from mercer.selection.stages import EXTRA_REPEATS, run_stages
-from mercer.selection.standing import baseline, out_of_fold, row_of
+from mercer.selection.stages import EXTRA_REPEATS, planned, run_stages
+from mercer.selection.standing import baseline, out_of_fold, row_of, with_baseline
 from mercer.selection.trainers import Trainer
 from mercer.selection.trainers_grid import trainers_for
 
@@ -123,11 +123,9 @@ def compare(
         draw_order(coded, problem.classes is not None, seed + 1),
         seed,
     )
-    candidates = [as_kernel(k) for k in kernels] if kernels is not None else None
+    named = kernels_for(rows, made.kind) if kernels is None else [as_kernel(k) for k in kernels]
     tree = None
-    if candidates is None:
-        candidates = kernels_for(rows, made.kind)
-    with _Progress(progress) as say:
+    with _Progress(progress, clock, planned(len(named), trainers)) as say:
         if search and made.kind != "strings":
             from mercer.selection.search import search_kernel
 
@@ -139,10 +137,15 @@ def compare(
                 f"the kernel {found.kernel!r} was grown on targets of all folds: its score is "
                 "flattered more than those of the others"
             )
-            candidates = [found.kernel, *candidates]
+            named = [found.kernel, *named]
         race = Race(data, clock, problem.n, overhead, say)
         # The search may find, and a caller may name, what is there already: it races once.
-        run_stages(race, list(dict.fromkeys(candidates)), trainers, repeats)
+        try:
+            run_stages(race, list(dict.fromkeys(named)), trainers, repeats)
+        except KeyboardInterrupt:
+            if not race.best():
+                raise
+            notes.append("interrupted: the best of what had been tried until then was fitted")
         standing = race.best()
         if not standing:
             why = next((e.failed for e in race.entries if e.failed), "no candidate")
@@ -158,24 +161,22 @@ def compare(
             f"candidates are compared on {race.last} of {problem.n} rows, the winner is fitted "
             "on all"
         )
-    entries = {id(e): row_of(e, race) for e in race.entries if e.scores and not e.failed}
-    listed = [entries[id(e)] for e in standing]
+    listed = [row_of(entry, race) for entry in standing]
     top = Row(**{**vars(listed[0]), "params": params})
-    base = baseline(data)
-    everything = [top, *listed[1:]]
-    place = next(
-        (i for i, r in enumerate(everything) if r.stopped or r.mean < base.mean), len(everything)
-    )
-    everything.insert(place, base)
     notes += [
         f"{e.kernel!r} with {e.trainer.learner} was left out: {e.failed}"
         for e in race.entries
         if e.failed
     ][:5]
+    base = baseline(data)
+    if top.mean <= base.mean:
+        notes.append(
+            "the best is no better than the baseline: nothing was learnt from the examples"
+        )
     if isinstance(X, Dataset) and X.schema is not None:
         best.schema_ = X.schema  # so that a saved model knows how to read new rows
     return Scoreboard(
-        rows=everything,
+        rows=with_baseline([top, *listed[1:]], base),
         best=best,
         best_row=top,
         proof=prove(winner.kernel, n_features=_width(rows)),
@@ -272,22 +273,30 @@ def _params(model: Any) -> dict[str, Any]:
 
 
 class _Progress:
-    """One sentence at a time, to a bar or to whoever asked."""
+    """One sentence at a time, and the share that is done, to a bar or to whoever asked."""
 
-    def __init__(self, told: Callable[[str, float], None] | None) -> None:
-        self.told = told
-        self.done = 0
+    def __init__(self, told: Callable[[str, float], None] | None, clock: Clock, steps: int) -> None:
+        self.told, self.clock, self.steps = told, clock, steps
+        self.done, self.share = 0, 0.0
 
     def __enter__(self) -> Callable[[str], None]:
-        self._bar = progress_bar("compare", None)
+        self._bar = progress_bar("compare", 1.0)
         self._bar.__enter__()
         return self._say
 
     def _say(self, text: str) -> None:
+        if self.clock.budget is None:
+            share = self.done / self.steps
+        else:
+            share = time.perf_counter() - self.clock.begin
+            share /= self.clock.budget
         self.done += 1
-        self._bar.advance(note=text)
+        # Never backwards, and at the end only when it is.
+        share = min(max(share, self.share), 0.99)
+        self._bar.advance(share - self.share, note=text)
+        self.share = share
         if self.told is not None:
-            self.told(text, 1 - 1 / (1 + self.done / 20))
+            self.told(text, share)
 
     def __exit__(self, *error: Any) -> None:
         self._bar.__exit__(*error)

@@ -54,6 +54,12 @@ def run_stages(
         again(race, repeats)
 
 
+def planned(kernels: int, trainers: dict[str, Trainer]) -> int:
+    """About how many candidates will be run, for a bar."""
+    judges = sum(key in JUDGES for key in trainers) or len(trainers)
+    return kernels * judges + len(trainers) + sum(KEEP) + 1
+
+
 def _shrink(race: Race, close: list[Entry]) -> bool:
     """Cut the last stage down to rows on which a few can finish; False if none are worth it."""
     before, size = race.sizes[-2:]
