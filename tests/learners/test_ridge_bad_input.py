@@ -131,3 +131,19 @@ def test_one_example():
 def test_class_weights_must_be_positive():
     with pytest.raises(ValueError, match="class_weight must be positive"):
         KernelRidgeClassifier(class_weight={False: 0.0, True: 1.0}).fit(X, y > 0)
+
+
+def test_text_where_numbers_are_needed():
+    X = np.eye(3)
+    for value in ("1", ["1", "2"], True, None, [True]):
+        with pytest.raises(TypeError, match="must be a number"):
+            KernelRidge(alpha=value).fit(X, [1.0, 2.0, 3.0])
+    for y in (
+        ["a", "b", "c"],
+        np.array(["1.5", "2", "x"]),
+        np.array([1.0, "b", 2.0], dtype=object),
+    ):
+        with pytest.raises(ValueError, match="KernelRidge predicts numbers, but y holds text"):
+            KernelRidge().fit(X, y)
+    with pytest.raises(ValueError, match=r"hold 1 class: \[0\.0\]"):
+        KernelRidgeClassifier().fit(X, np.zeros(3))

@@ -149,9 +149,22 @@ def targets(X: Any, y: Any, who: str, *, labels: bool = False, multi_output: boo
         assert_all_finite(y, input_name="y", estimator_name=who)
         check_classification_targets(y)
     else:
+        _refuse_text(y, who)
         y = _check_y(y, multi_output=multi_output, y_numeric=True)
     check_consistent_length(np.empty((count(X), 0)) if is_tensor(X) else X, y)
     return y
+
+
+def _refuse_text(y: Any, who: str) -> None:
+    """Words are no targets of a regression; one that is the name of a class is told apart here."""
+    values = np.asarray(y)
+    words = values.ravel() if values.dtype.kind in "OUS" else ()
+    word = next((v for v in words if isinstance(v, (str, bytes))), None)
+    if word is not None:
+        raise ValueError(
+            f"{who} predicts numbers, but y holds text such as {str(word)!r:.40}: convert it, or "
+            "use a classifier"
+        )
 
 
 def classes_of(y: np.ndarray, who: str) -> np.ndarray:
@@ -163,7 +176,7 @@ def classes_of(y: np.ndarray, who: str) -> np.ndarray:
         raise TypeError(f"labels of one type are needed, got a mixture of {kinds}") from None
     if len(classes) < 2:
         raise ValueError(
-            f"{who} needs at least 2 classes; the training labels hold 1 class: {classes[0]!r}"
+            f"{who} needs at least 2 classes; the training labels hold 1 class: {classes.tolist()}"
         )
     return classes
 
@@ -172,8 +185,8 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The position of every label among the sorted classes; a label that is new is named."""
     known = np.isin(y, classes)
     if not known.all():
-        new = list(np.unique(y[~known])[:10])
-        raise ValueError(f"y holds classes that are new: {new}; the model knows {list(classes)}")
+        new = np.unique(y[~known])[:10].tolist()
+        raise ValueError(f"y holds classes that are new: {new}; the model knows {classes.tolist()}")
     return np.searchsorted(classes, y).astype(np.int64)
 
 

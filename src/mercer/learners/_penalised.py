@@ -20,9 +20,11 @@ def penalties(name: str, value: Any) -> np.ndarray:
     """One or several numbers > 0, in float64."""
     try:
         numbers = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        if np.asarray(value).dtype.kind not in "iuf":  # NumPy would read "1" as a number
+            raise TypeError
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number or a list of numbers, not {value!r}") from None
-    if value is None or isinstance(value, bool) or numbers.ndim != 1 or not numbers.size:
+    if numbers.ndim != 1 or not numbers.size:
         raise TypeError(f"{name} must be a number or a list of numbers, not {value!r}")
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):
         raise ValueError(
