@@ -268,3 +268,32 @@ def test_a_column_named_like_an_output(frame):
     model = make_pipeline(encode, KernelSVC()).fit(frame, frame["kind"])
     with pytest.raises(mercer.onnx.NotExportable, match="rename"):
         mercer.onnx.export(model)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["numbers", "gaps", "pixels", "sparse", "regression"])
+def test_what_compare_finds(kind, in_onnx):
+    from scipy.sparse import csr_matrix
+
+    from mercer.selection import compare
+
+    rng = np.random.default_rng(4)
+    X = rng.uniform(0, 1, (60, 20)).astype(np.float32).astype(float)
+    t = np.sin(4 * X[:, 0]) + X[:, 1]
+    y = t if kind == "regression" else (t > np.median(t)).astype(int)
+    rows = X
+    if kind == "gaps":
+        rows = np.where(rng.uniform(size=X.shape) < 0.1, np.nan, X)
+    elif kind == "pixels":
+        rows = np.round(16 * X / X.max(axis=0))
+    elif kind == "sparse":
+        rows = np.where(X > 0.6, X, 0.0)
+    given = csr_matrix(rows) if kind == "sparse" else rows
+    learners = ["ridge", "svm"] if kind == "regression" else ["svm", "logistic"]
+    board = compare(given, y, learners=learners, cv=2, random_state=0)
+    outputs = in_onnx(board.best, rows, "float32")
+    if kind == "regression":
+        close(outputs["prediction"], board.best.predict(given))
+    else:
+        assert (outputs["label"] == board.best.predict(given)).all()
+        close(outputs["decision"], board.best.decision_function(given))
