@@ -20,10 +20,9 @@ import numpy as np
 from mercer.gram.operator import Gram
 from mercer.gram.threads import single_threaded_blas
 from mercer.kernels import Kernel
-from mercer.learners._ridge import EXACT_ROWS
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
-from mercer.selection.trainers import Fold, Outcome, Trainer
+from mercer.selection.trainers import EXACT_ROWS, Fold, Outcome, Trainer
 from mercer.solvers.examples import take
 
 #: Rows of the first stages; the last stage has all that were drawn.

@@ -17,7 +17,6 @@ import numpy as np
 
 from mercer.gram.operator import Gram
 from mercer.kernels import Kernel, Precomputed
-from mercer.learners._ridge import EXACT_ROWS
 from mercer.selection.metrics import Metric
 
 
@@ -116,6 +115,8 @@ class Penalty:
     tried: dict[int, float]
 
 
+#: Rows up to which the last ridge fit is exact: beyond, N³ takes minutes.
+EXACT_ROWS = 8_000
 #: Penalties relative to the mean of k(x, x), and where the descent begins.
 PENALTIES = tuple(10.0 ** (e / 2) for e in range(-13, 5))
 BEGIN = 9
@@ -204,7 +205,7 @@ class RidgeTrainer(Trainer):
 
 def centers_for(n: int) -> int:
     """Centres of a fit on very many rows: more than a candidate had rows to be chosen on."""
-    return max(2_000, int(10 * math.sqrt(n)))
+    return max(3_000, int(10 * math.sqrt(n)))
 
 
 def descend(loss: Callable[[int], float], start: int, size: int) -> int:
