@@ -255,6 +255,26 @@ def test_widely_spread_clusters_take_differences(in_onnx):
     check(model, X, in_onnx(model, X, "float64"))
 
 
+@pytest.mark.parametrize("width", [16, 17, 40])
+def test_many_columns_are_looked_at_a_few_at_a_time(width, in_onnx):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.1, 1.0, (12, width)).astype(np.float32).astype(float)
+    for text in (
+        "laplacian(0.1, norm=1)",
+        "laplacian(1, norm='inf')",
+        "bspline(3, 4.0)",
+        "intersection().normalized()",
+        "hamming()",
+        "anova(2, 1.0).normalized()",
+    ):
+        f = mercer.KernelExpansion(parse(text), X, np.cos(np.arange(12.0)))
+        for dtype in ("float32", "float64"):
+            got = in_onnx(f, X, dtype)["prediction"]
+            assert np.abs(got - f(X)).max() <= 1e-5 * np.abs(f(X)).max()
+    model = KernelNeighborsRegressor("gaussian(2)", radius=1.1).fit(X, X[:, 0])
+    check(model, X, in_onnx(model, X, "float64"))
+
+
 def test_an_expansion_without_points(in_onnx):
     f = mercer.KernelExpansion(Gaussian(), np.empty((0, 2)), np.empty((0, 3)), [1.0, 2.0, 3.0])
     assert in_onnx(f, np.ones((2, 2)), "float32")["prediction"].tolist() == [[1, 2, 3], [1, 2, 3]]

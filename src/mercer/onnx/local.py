@@ -9,6 +9,7 @@ import numpy as np
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT, Formula
 from mercer.formula.profile import DISTANCES, log2_of, never_negative
+from mercer.onnx.columnwise import squared_differences
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.operations import evaluate
 from mercer.onnx.outputs import Outputs, highest
@@ -223,10 +224,8 @@ def _measured(pairs: Pairs, rank: Ranking) -> Wire:
     it should."""
     if not rank.by_distance:
         return pairs.value(rank.statistic)
-    g, key = pairs.graph, rank.statistic.value
-    z = pairs.numbers(key)
-    here = g.add("Unsqueeze", pairs.rows(key).numbers(), np.array([1]))
-    return Wire(g.add("ReduceSumSquare", g.add("Sub", here, z[None]), np.array([2]), keepdims=0))
+    key = rank.statistic.value
+    return squared_differences(pairs.graph, pairs.rows(key).numbers(), pairs.numbers(key))
 
 
 __all__ = [

@@ -17,15 +17,15 @@ from mercer.formula.nodes import Formula, Input, at_diagonal, statistics
 from mercer.formula.shape import is_stationary
 from mercer.gram.rows import matrix, row_weights
 from mercer.gram.sides import REDUCE
+from mercer.onnx.columnwise import along, over_columns, squared_differences
 from mercer.onnx.errors import NotExportable
-from mercer.onnx.graph import Graph, Wire
+from mercer.onnx.graph import Wire
 from mercer.onnx.inputs import apply, row_number
 from mercer.onnx.operations import evaluate
 from mercer.onnx.table import Table
 
 #: Errors of k up to this, relative to its largest value, may come from a matrix product.
 TOLERANCE = 1e-6
-_REDUCE = {"sum": "ReduceSum", "max": "ReduceMax", "mean": "ReduceMean"}
 
 
 class Pairs:
@@ -126,15 +126,10 @@ class Pairs:
             rows = self._cast(x.affine(centre).numbers())
         if node.op == "sqdist":
             return self._squared_distance(rows, z - centre, formula, node)
-        gap = self.graph.add("Abs", self._differences(rows, z - centre))
-        return self.graph.add(
-            "ReduceSum" if node.op == "l1" else "ReduceMax", gap, np.array([2]), keepdims=0
-        )
-
-    def _differences(self, rows: Wire, z: np.ndarray) -> Wire:
-        """x − z of every pair, (N, points, columns)."""
-        return Wire(
-            self.graph.add("Sub", self.graph.add("Unsqueeze", rows, np.array([1])), z[None])
+        g = self.graph
+        how = "sum" if node.op == "l1" else "max"
+        return over_columns(
+            g, how, rows, z - centre, lambda x, point: g.add("Abs", g.add("Sub", x, point))
         )
 
     def _squared_distance(self, rows: Wire, z: np.ndarray, formula: Formula, node: Formula) -> Wire:
@@ -142,8 +137,7 @@ class Pairs:
         norms = np.einsum("ij,ij->i", z, z)
         largest = float(norms.max(initial=0.0))
         if product_error(formula, node, largest, self.dtype) > TOLERANCE:
-            gap = self._differences(rows, z)
-            return Wire(g.add("ReduceSumSquare", gap, np.array([2]), keepdims=0))
+            return squared_differences(g, rows, z)
         own = g.add("ReduceSumSquare", rows, np.array([1]))
         cross = g.add("MatMul", rows, -2.0 * z.T)
         total = g.add("Add", g.add("Add", cross, own), norms.reshape(1, -1))
@@ -184,31 +178,16 @@ class Pairs:
                 table = table.affine(centre)
             z = z - centre
         rows = self._cast(table.numbers())
-        pair = "z" in sides
-        if pair:
-            rows = self.graph.add("Unsqueeze", rows, np.array([1]))
-        coordinates = {"x": rows, "z": z[None]}
-        known = {n: coordinates[n.value] for n in body.walk() if n.op == "coord"}
-        value = evaluate(self.graph, body, known)
-        axis = 2 if pair else 1
-        if how == "prod":
-            product = _product(self.graph, value, axis, z.shape[1])
-            return self.graph.add("Squeeze", product, np.array([2])) if pair else product
-        return self.graph.add(_REDUCE[how], value, np.array([axis]), keepdims=0 if pair else 1)
 
+        def value(x: Wire, point: np.ndarray) -> Wire:
+            at = {"x": x, "z": point}
+            known = {n: at[n.value] for n in body.walk() if n.op == "coord"}
+            return Wire(evaluate(self.graph, body, known))
 
-def _product(g: Graph, value: Wire, axis: int, n: int) -> Wire:
-    """Π along an axis, half by half: older runtimes have no ReduceProd in float64."""
-    while n > 1:
-        half, odd = divmod(n, 2)
-        first = g.add("Gather", value, np.arange(half), axis=axis)
-        second = g.add("Gather", value, np.arange(half, 2 * half), axis=axis)
-        product = g.add("Mul", first, second)
-        if odd:
-            last = g.add("Gather", value, np.array([n - 1]), axis=axis)
-            product = g.add("Concat", product, last, axis=axis)
-        value, n = product, half + odd
-    return value
+        if "z" in sides:
+            return over_columns(self.graph, how, rows, z, value)
+        one = along(self.graph, how, value(rows, z), 1, z.shape[1])
+        return self.graph.add("Div", one, float(z.shape[1])) if how == "mean" else one
 
 
 def check_vectors(formula: Formula) -> None:
