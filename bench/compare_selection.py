@@ -81,7 +81,7 @@ def concrete() -> Task | None:
     X, Z, y, t = train_test_split(X, y, test_size=0.3, random_state=0)
     grid = {"svr__C": [1.0, 10.0, 100.0, 1000.0], "svr__gamma": [0.01, 0.03, 0.1, 0.3]}
     pipeline = make_pipeline(StandardScaler(), SVR())
-    return Task("concrete", X, y, Z, t, pipeline, grid, 4.0)
+    return Task("concrete", X, y, Z, t, pipeline, grid, 1.3)
 
 
 def splice() -> Task | None:
@@ -96,7 +96,7 @@ def splice() -> Task | None:
     letters = [np.array([list(s) for s in part]) for part in (X, Z)]
     grid = {"svc__C": C, "svc__gamma": [0.001, 0.01, 0.1, 1.0]}
     pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), SVC())
-    return Task("splice", list(X), y, list(Z), t, pipeline, grid, 30.0, *letters)
+    return Task("splice", list(X), y, list(Z), t, pipeline, grid, 25.0, *letters)
 
 
 def sms() -> Task | None:

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,14 @@ from mercer._config import get_config
 from mercer._progress import progress as progress_bar
 from mercer.data.dataset import Dataset
 from mercer.gram.rows import count
-from mercer.gram.threads import single_threaded_blas
 from mercer.kernels import as_kernel
 from mercer.selection.candidates import kernels_for
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import metric_of
 from mercer.selection.preprocess import Preprocessing, preprocessing
 from mercer.selection.problem import Problem, as_problem, seconds_of
-from mercer.selection.race import WORTH_THREADS, Clock, Data, Entry, Race
-from mercer.selection.scoreboard import Row, Scoreboard
+from mercer.selection.race import Clock, Data, Entry, Race
+from mercer.selection.scoreboard import Scoreboard
 from mercer.selection.stages import EXTRA_REPEATS, planned, run_stages
 from mercer.selection.standing import baseline, out_of_fold, row_of, with_baseline
 from mercer.selection.trainers import Trainer
@@ -153,7 +152,7 @@ def compare(
         winner = _affordable(race, standing)
         standing = race.best()
         say(f"last fit: {winner.trainer.learner}")
-        best, params = _fit(problem, made, winner)
+        best, params = _fit(problem, made, winner, race)
     from mercer.proof import prove
 
     if race.last < problem.n:
@@ -162,7 +161,8 @@ def compare(
             "on all"
         )
     listed = [row_of(entry, race) for entry in standing]
-    top = Row(**{**vars(listed[0]), "params": params})
+    # It may not have seen everything where time was short, but it is what is left standing.
+    top = replace(listed[0], params=params, stopped=False)
     notes += [
         f"{e.kernel!r} with {e.trainer.learner} was left out: {e.failed}"
         for e in race.entries
@@ -247,15 +247,16 @@ def _affordable(race: Race, standing: list[Entry]) -> Entry:
     return fastest
 
 
-def _fit(problem: Problem, made: Preprocessing, winner: Entry) -> tuple[Any, dict[str, Any]]:
+def _fit(
+    problem: Problem, made: Preprocessing, winner: Entry, race: Race
+) -> tuple[Any, dict[str, Any]]:
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
     model = winner.trainer.final(winner.kernel, winner.outcomes, winner.unit, problem.y)
     steps = [(name, clone(step)) for name, step in made.steps]
     pipeline = Pipeline([*steps, ("model", model)])
-    calm = single_threaded_blas() if problem.n < WORTH_THREADS else nullcontext()
-    with calm, warnings.catch_warnings():
+    with race.threads(problem.n), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pipeline.fit(problem.X, problem.y)
     return pipeline, _params(model)

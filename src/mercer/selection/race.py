@@ -11,7 +11,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,6 +100,26 @@ class Clock:
 
     def left(self) -> float:
         return math.inf if self.budget is None else self.budget - self.spent()
+
+
+def threads_pay() -> bool:
+    """Whether a factorisation is faster now with all BLAS threads than with one."""
+    from scipy.linalg import lapack
+
+    A = np.eye(1_500, dtype=np.float32, order="F") + np.float32(1e-3)
+
+    def seconds() -> float:
+        times = []
+        for _ in range(2):
+            begin = time.perf_counter()
+            lapack.spotrf(A, lower=0)
+            times.append(time.perf_counter() - begin)
+        return max(times)
+
+    many = seconds()
+    with single_threaded_blas():
+        one = seconds()
+    return many < one
 
 
 class Race:
@@ -215,15 +235,22 @@ class Race:
             data.seed + number,
             examples,
         )
-        # Threads that wait for each other at every step cost a small matrix more than they save.
-        calm = single_threaded_blas() if len(train) < WORTH_THREADS else nullcontext()
-        with calm, warnings.catch_warnings():
+        with self.threads(len(train)), warnings.catch_warnings():
             # Conditions and iterations at the ends of a grid are no news to the reader.
             warnings.simplefilter("ignore")
             outcome = entry.trainer.fold(fold, start)
         entry.scores.append(data.metric(y[test], outcome.predicted))
         entry.outcomes.append(outcome)
         entry.tests.append(rows[test])
+
+    def threads(self, rows: int) -> AbstractContextManager[None]:
+        """BLAS threads for a problem of so many rows, where they are of use."""
+        # Threads that wait for each other at every step cost a small matrix more than they save;
+        # on a busy machine also a large one.
+        few = rows < WORTH_THREADS
+        if not few and self.clock.budget is not None:
+            few = not threads_pay()
+        return single_threaded_blas() if few else nullcontext()
 
     # --- times ------------------------------------------------------------------------------
 

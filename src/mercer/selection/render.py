@@ -78,6 +78,8 @@ class Board:
         yield table(result, options.max_width)
         yield ""
         yield Text(f"best: {best.name}", style="bold")
+        if best.note:
+            yield Text(f"judged on little, for want of time: {best.note}")
         chosen = ", ".join(f"{k} = {_short_value(v)}" for k, v in best.params.items())
         spent = f"{result.seconds:.1f} s"
         if result.budget is not None:
