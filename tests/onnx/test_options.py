@@ -378,3 +378,31 @@ def test_a_model_too_large_for_the_format(monkeypatch, sample):
     monkeypatch.setattr(graph, "LARGEST", 100)
     with pytest.raises(mercer.onnx.NotExportable, match="2 GB"):
         mercer.onnx.export(KernelRidge("gaussian(1)").fit(sample["X"], sample["t"]))
+
+
+def test_models_that_were_fitted_on_a_device(run_on_device):
+    run_on_device("""
+        import numpy as np, onnxruntime, torch
+        import mercer.onnx
+        from mercer.learners import KernelNeighborsClassifier, KernelPerceptron, KernelRidge
+
+        DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+        X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+        y = (X[:, 0] > 0).astype(int)
+        there = torch.tensor(X, device=DEVICE)
+        for model in (
+            KernelRidge("gaussian(1)", alpha=0.1),
+            KernelNeighborsClassifier("gaussian(1)", 3),
+            KernelPerceptron("gaussian(1)", epochs=1, averaging="average", shuffle=False),
+        ):
+            model.fit(there, y)
+            proto = mercer.onnx.export(model)
+            session = onnxruntime.InferenceSession(
+                proto.SerializeToString(), providers=["CPUExecutionProvider"]
+            )
+            found = session.run(None, {"X": X})[0]
+            wanted = model.predict(there)
+            wanted = wanted.cpu().numpy() if hasattr(wanted, "cpu") else wanted
+            assert np.abs(found - wanted).max() < 1e-3, type(model)
+        print("checked")
+    """)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import KernelExpansion
+from mercer.gram.device import is_tensor
 from mercer.onnx import expansions, local
 from mercer.onnx.encoders import is_text
 from mercer.onnx.errors import NotExportable
@@ -46,6 +48,7 @@ def build(model: Any, dtype: str) -> Any:
         raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
     steps, learner = _taken_apart(model)
     rule = _rule_for(learner)
+    learner = _on_host(learner)
     graph = Graph(dtype)
     table = _fed(graph, steps, learner)
     names = table.names
@@ -83,6 +86,20 @@ def _rule_for(learner: Any) -> Callable[[Any, Table, Outputs], None]:
         f"{', '.join(sorted(n for n, r in LEARNERS.items() if r is not expansions.refused))}, or a "
         "scikit-learn Pipeline that ends in one"
     )
+
+
+def _on_host(learner: Any) -> Any:
+    """A model that was fitted on a GPU, with arrays in the place of its tensors."""
+    parts = [getattr(learner, name, None) for name in ("expansion_", "_memory")]
+    holders = [vars(part) for part in (learner, *parts) if hasattr(part, "__dict__")]
+    if not any(is_tensor(value) for held in holders for value in held.values()):
+        return learner
+    # Files hold arrays only, so that a model can be read anywhere: that is the conversion.
+    from mercer.store import load, save
+
+    with tempfile.TemporaryDirectory() as folder:
+        save(learner, Path(folder) / "model")
+        return load(Path(folder) / "model")
 
 
 # --- the input ---------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer.formula.nodes import ROOT
 from mercer.onnx.elementwise import ELEMENTWISE
+from mercer.onnx.encoders import imputer, indicator, one_hot, ordinal, table_columns
 from mercer.onnx.errors import NotExportable
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.operations import arcsin, cosine
@@ -230,16 +231,6 @@ def _nystrom(t: Any, table: Table) -> Table:
     )
 
 
-def _encoders(name: str) -> Callable[[Any, Table], Table]:
-    def rule(t: Any, table: Table) -> Table:
-        from mercer.onnx import encoders
-
-        found: Table = getattr(encoders, name)(t, table)
-        return found
-
-    return rule
-
-
 RULES: dict[str, Callable[[Any, Table], Table]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _min_max,
@@ -255,11 +246,11 @@ RULES: dict[str, Callable[[Any, Table], Table]] = {
     "Pipeline": _pipeline,
     "FeatureUnion": _union,
     "ColumnTransformer": _column_transformer,
-    "SimpleImputer": _encoders("imputer"),
-    "MissingIndicator": _encoders("indicator"),
-    "OneHotEncoder": _encoders("one_hot"),
-    "OrdinalEncoder": _encoders("ordinal"),
-    "TableColumns": _encoders("table_columns"),
+    "SimpleImputer": imputer,
+    "MissingIndicator": indicator,
+    "OneHotEncoder": one_hot,
+    "OrdinalEncoder": ordinal,
+    "TableColumns": table_columns,
     "PolynomialMap": _monomials,
     "TaylorGaussianMap": _monomials,
     "PolarMap": _polar,
