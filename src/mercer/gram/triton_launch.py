@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import threading
 from typing import Any
 
 import torch
@@ -191,6 +192,8 @@ def _run(
         targets.append(_filled(V, 1 if kind == "vector" else padded))
     targets.append(out)
     grid = (panels, -(-m // length))
+    if _AHEAD is not None:
+        _AHEAD.join()
     with current(device):
         kernel[grid](
             *operands, *targets, n, m, _whole(n), _whole(m), length, *numbers,
@@ -202,6 +205,26 @@ def _run(
         return out[:, None]
     total = out.sum(0) if out.shape[0] > 1 else out[0]
     return total[:, None] if kind == "vector" else total[:, :vectors]
+
+
+def _hash_ahead() -> threading.Thread | None:
+    """Triton hashes its own files before it first looks into its cache, for a third of a second:
+    that is begun here, while rows are still being prepared."""
+    if not torch.cuda.is_available() or importlib.util.find_spec("triton") is None:
+        return None
+
+    def work() -> None:
+        with contextlib.suppress(Exception):  # what it is called is Triton's own business
+            from triton.runtime.cache import triton_key
+
+            triton_key()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+_AHEAD = _hash_ahead()
 
 
 def current(device: torch.device) -> Any:
