@@ -69,7 +69,7 @@ def a9a() -> Task | None:
         X, y = file["X_train"].astype(np.float64), file["y_train"]
         Z, t = file["X_test"].astype(np.float64), file["y_test"]
     grid = {"svc__C": C, "svc__gamma": [0.001, 0.01, 0.1, 1.0]}
-    return Task("a9a, 5000 rows", X[:5000], y[:5000], Z, t, make_pipeline(SVC()), grid, 30.0)
+    return Task("a9a, 5000 rows", X[:5000], y[:5000], Z, t, make_pipeline(SVC()), grid, 15.0)
 
 
 def concrete() -> Task | None:
@@ -81,7 +81,7 @@ def concrete() -> Task | None:
     X, Z, y, t = train_test_split(X, y, test_size=0.3, random_state=0)
     grid = {"svr__C": [1.0, 10.0, 100.0, 1000.0], "svr__gamma": [0.01, 0.03, 0.1, 0.3]}
     pipeline = make_pipeline(StandardScaler(), SVR())
-    return Task("concrete", X, y, Z, t, pipeline, grid, 1.3)
+    return Task("concrete", X, y, Z, t, pipeline, grid, 1.2)
 
 
 def splice() -> Task | None:
@@ -96,7 +96,7 @@ def splice() -> Task | None:
     letters = [np.array([list(s) for s in part]) for part in (X, Z)]
     grid = {"svc__C": C, "svc__gamma": [0.001, 0.01, 0.1, 1.0]}
     pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), SVC())
-    return Task("splice", list(X), y, list(Z), t, pipeline, grid, 25.0, *letters)
+    return Task("splice", list(X), y, list(Z), t, pipeline, grid, 20.0, *letters)
 
 
 def sms() -> Task | None:
@@ -113,7 +113,7 @@ def sms() -> Task | None:
     )
     grid = {"svc__C": C, "svc__gamma": [0.01, 0.1, 1.0, 10.0]}
     pipeline = make_pipeline(TfidfVectorizer(), SVC())
-    return Task("SMS", X, y, Z, t, pipeline, grid, 20.0)
+    return Task("SMS", X, y, Z, t, pipeline, grid, 15.0)
 
 
 FILES = {
