@@ -354,11 +354,69 @@ def test_categories(in_onnx):
     with pytest.raises(mercer.onnx.NotExportable, match="float64"):
         mercer.onnx.export(f)
     assert np.allclose(in_onnx(f, close, "float64")["prediction"], f(close))
+
+
+WORDS = {
+    "svc": lambda k: KernelSVC(k),
+    "perceptron": lambda k: KernelPerceptron(k, epochs=2, averaging="average", random_state=0),
+    "vote": lambda k: KernelPerceptron(k, epochs=2, averaging="vote", random_state=0),
+    "neighbours": lambda k: KernelNeighborsClassifier(k, 3),
+    "centroids": lambda k: KernelCentroidClassifier(k),
+    "smoother": lambda k: NadarayaWatsonClassifier(k, bandwidth=1.0),
+    "logistic": lambda k: mercer.learners.KernelLogisticRegression(k),
+}
+
+
+@BOTH
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hamming()",
+        "hamming().normalized()",
+        "hamming().on(['town', 'size']) + 0.3*gaussian(0.8).on('n')",
+        "0.5 + delta().on('town') * laplacian(1).on(['n', 'size'])",
+    ],
+)
+def test_categories_that_are_words(text, name, dtype, in_onnx):
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"a": ["x", "y"], "b": ["u", "u"]})
-    f = mercer.KernelExpansion(parse("hamming()"), frame, np.arange(2.0))
-    with pytest.raises(mercer.onnx.NotExportable, match="OrdinalEncoder"):
-        mercer.onnx.export(f)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "town": rng.choice(["Ulm", "Köln", "Bonn"], 30),
+            "size": rng.integers(1, 4, 30),
+            "n": rng.normal(size=30).astype(np.float32).astype(float),
+        }
+    )
+    y = np.where((frame["town"] == "Ulm") ^ (frame["n"] > 0), "a", "b")
+    model = WORDS[name](parse(text)).fit(frame, y)
+    new = frame[10:].assign(town=frame["town"][10:].replace("Bonn", "Trier"))
+    feed = {c: new[[c]].to_numpy(object if c == "town" else dtype) for c in ("town", "size", "n")}
+    outputs = in_onnx(model, None, dtype, feed)
+    for output in ("decision", "probabilities"):
+        if output in outputs:
+            want = np.asarray(getattr(model, METHODS[output])(new))
+            assert np.abs(outputs[output] - want).max() <= 1e-5 * max(1e-9, np.abs(want).max())
+
+
+def test_arrays_of_words(in_onnx):
+    X = np.array([["x", "u"], ["y", "u"], ["y", "v"], ["x", "v"]], dtype=object)
+    model = KernelRidge("hamming()", alpha=0.1).fit(X, [0.0, 1.0, 2.0, 4.0])
+    got = in_onnx(model, None, "float32", {"x0": X[:, :1], "x1": X[:, 1:]})["prediction"]
+    assert np.allclose(got, model.predict(X), atol=1e-6)
+    f = mercer.KernelExpansion(parse("delta()"), X.astype(str), np.arange(4.0))
+    got = in_onnx(f, None, "float64", {"x0": X[:, :1], "x1": X[:, 1:]})["prediction"]
+    assert np.allclose(got, f(X))
+
+
+def test_words_where_a_kernel_needs_numbers():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0]})
+    f = mercer.KernelExpansion(parse("hamming() + gaussian().on('b')"), frame, np.arange(2.0))
+    mercer.onnx.export(f)
+    f = mercer.KernelExpansion(parse("hamming().on('b')"), frame[["b"]], np.arange(2.0))
+    assert [i.name for i in mercer.onnx.export(f).graph.input] == ["X"]
 
 
 def test_without_the_package_the_error_says_what_to_install(monkeypatch, sample):

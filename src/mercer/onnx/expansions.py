@@ -225,9 +225,7 @@ def _vote(model: Any, K: Any, before: Any, table: Table, out: Outputs) -> None:
     lasted, and then the share of the votes."""
     g, memory = out.graph, model._memory
     rule, visits = memory.rule, memory.tally.visits
-    start = g.add(
-        "Add", g.add("Mul", g.columns(table.numbers(), [0]), 0.0), memory._vote_bias[None]
-    )
+    start = g.add("Add", g.zeros(table.column(0).wire), memory._vote_bias[None])
     start = g.add("Add", start, before)
     lasting = np.diff(np.concatenate([[1], memory._times, [visits + 1]])).astype(float) / visits
     steps = g.add("Unsqueeze", start, np.array([1]))

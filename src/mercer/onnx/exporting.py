@@ -132,8 +132,8 @@ def _fed(graph: Graph, steps: list[Any], learner: Any) -> Table:
 def _width(first: Any) -> int:
     width = getattr(first, "n_features_in_", None)
     if width is None:
-        points = first.points if isinstance(first, KernelExpansion) else None
-        if points is None or not hasattr(points, "shape") or len(points.shape) != 2:
+        points = _points(first)
+        if points is None or points.ndim != 2:
             name = type(first).__name__
             raise NotExportable(
                 f"this {name} was fitted on objects that are no rows of numbers, so it has no form "
@@ -141,6 +141,33 @@ def _width(first: Any) -> int:
             )
         width = points.shape[1]
     return int(width)
+
+
+def _points(learner: Any) -> Any:
+    """The rows that a learner keeps, as a frame or an array."""
+    own = isinstance(learner, KernelExpansion)
+    expansion = learner if own else vars(learner).get("expansion_")
+    points = getattr(learner, "X_fit_", None)
+    points = expansion.points if points is None and expansion is not None else points
+    if points is None:
+        points = getattr(getattr(learner, "_memory", None), "points", None)
+    if points is None or hasattr(points, "iloc") or hasattr(points, "tocsr"):
+        return points
+    try:
+        return np.asarray(points)
+    except ValueError:
+        return None
+
+
+def _words(learner: Any) -> set[int]:
+    """The columns of a learner's own rows that hold words."""
+    points = _points(learner)
+    if points is None or points.ndim != 2 or hasattr(points, "tocsr"):
+        return set()
+    columns = points.to_numpy(object) if hasattr(points, "iloc") else points
+    if columns.dtype.kind not in "OUS":
+        return set()
+    return {j for j, column in enumerate(columns.T) if any(isinstance(v, str) for v in column)}
 
 
 def _names(first: Any) -> tuple[str, ...]:
@@ -176,7 +203,9 @@ def _text_columns(step: Any, width: int) -> tuple[set[int], set[int]]:
         return {i for i, c in enumerate(step.categories_) if is_text(c)}, everything
     if name == "SimpleImputer":
         return {i for i, v in enumerate(step.statistics_) if isinstance(v, str)}, everything
-    return set(), everything
+    if hasattr(step, "transform"):
+        return set(), everything
+    return _words(step), everything
 
 
 def write(model: Any, path: str | os.PathLike[str]) -> None:

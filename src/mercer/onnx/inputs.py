@@ -76,11 +76,17 @@ def _(step: NonNegative, table: Table) -> Table:
 
 @apply.register
 def _(step: Categories, table: Table) -> Table:
-    # Categories that are numbers stay what they are, rounded like those of the points.
+    # Words stay words; numbers stay what they are, rounded like those of the points.
     g = table.graph
     if g.fed == "float64":
         return table
-    return table.replaced(g.cast(g.cast(table.numbers(), g.fed), "float64"))
+
+    def rounded(wire: Wire) -> Wire:
+        return g.cast(g.cast(wire, g.fed), "float64")
+
+    if table.has_text:
+        return table.each(lambda column: column.wire if column.text else rounded(column.wire))
+    return table.replaced(rounded(table.numbers()))
 
 
 @apply.register

@@ -26,6 +26,10 @@ NAN = float("nan")
 
 def _one_more(table: Table) -> Table:
     """A row of zeros at the end: some runtimes crash when they choose the largest of no rows."""
+    g = table.graph
+    if table.has_text:
+        empty = {True: np.array([[""]], dtype=object), False: np.zeros((1, 1))}
+        return table.each(lambda c: g.add("Concat", c.wire, empty[c.text], axis=0))
     zero = np.zeros((1, table.width))
     return table.replaced(table.graph.add("Concat", table.numbers(), zero, axis=0))
 
@@ -55,7 +59,7 @@ def _smoothed(model: Any, table: Table) -> Wire:
     example's target where all weights are 0; NaN where a weight is negative."""
     g, table = table.graph, _one_more(table)
     h = np.broadcast_to(np.asarray(model.bandwidth_, dtype=float), table.width)
-    scaled = table.affine(factor=1.0 / h) if (h != 1).any() else table
+    scaled = table if (h == 1).all() else _divided(table, h)
     points = divide(model.X_fit_, model.bandwidth_)
     formula = simplify(model.kernel_.lower(ROOT))
     pairs = Pairs(scaled, points, formula, "float64")
@@ -81,6 +85,16 @@ def _smoothed(model: Any, table: Table) -> Wire:
     nearest = _nearest(Pairs(scaled, _take(points, counted), formula, "float64"), rank, 1)
     alone = g.add("Gather", targets[counted], g.add("Squeeze", nearest.places, np.array([1])))
     return _without_last(g, g.add("Where", none, alone, mean))
+
+
+def _divided(table: Table, h: np.ndarray) -> Table:
+    """x / h; words stay."""
+    if not table.has_text:
+        return table.affine(factor=1.0 / h)
+    places = {part.wire: i for i, part in enumerate(table.parts)}
+    return table.each(
+        lambda c: c.wire if c.text else table.graph.add("Div", c.wire, float(h[places[c.wire]]))
+    )
 
 
 def _take(points: Any, index: np.ndarray) -> Any:

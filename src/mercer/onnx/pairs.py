@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.formula import evaluate as in_numpy
 from mercer.formula.inputs import Categories, is_sparse
-from mercer.formula.nodes import Formula, Input, at_diagonal, statistics
+from mercer.formula.nodes import Formula, Input, at_diagonal, const, statistics
 from mercer.formula.shape import is_stationary
 from mercer.gram.rows import matrix, row_weights
 from mercer.gram.sides import REDUCE
@@ -89,16 +89,11 @@ class Pairs:
         values = matrix(self.points, key, "the points of the model")
         found = dense(values).astype(np.float64)
         if any(isinstance(step, Categories) for step in key.steps):
-            return self._categories(found)
+            return self._as_fed(found)
         return found
 
-    def _categories(self, found: np.ndarray) -> np.ndarray:
-        """Categories as they will be fed in, which must not merge any of them."""
-        if not isinstance(self.points, np.ndarray):
-            raise NotExportable(
-                "categories that are text are compared by a digest that ONNX cannot compute; put "
-                "an OrdinalEncoder in front, so that they are numbers"
-            )
+    def _as_fed(self, found: np.ndarray) -> np.ndarray:
+        """Categories as they will come in, which must not merge any of them."""
         rounded = found.astype(self.graph.fed).astype(np.float64)
         pairs = zip(found.T, rounded.T, strict=True)
         if any(len(np.unique(a)) != len(np.unique(b)) for a, b in pairs):
@@ -107,6 +102,28 @@ class Pairs:
                 "dtype='float64'"
             )
         return rounded
+
+    def _agreements(self, node: Formula) -> Wire:
+        """Categories of which some are words: 1 where two agree, column by column."""
+        how, key = node.value
+        g, table = self.graph, self.rows(key)
+        words = self.points
+        for step in key.steps:
+            words = words if isinstance(step, Categories) else step(words)
+        words = np.asarray(words, dtype=object).reshape(len(self.points), -1)
+        total: Any = None
+        for j, column in enumerate(words.T):
+            mine = table.column(j)
+            if mine.text:
+                wanted = np.array([str(value) for value in column], dtype=object)
+            else:
+                wanted = self._as_fed(np.asarray(column, dtype=float)[:, None])[:, 0]
+            with _precision(g, "float64"):
+                same = g.add("Equal", mine.wire, wanted.reshape(1, -1))
+            agree = g.number(same)
+            join = "Mul" if how == "prod" else "Add"
+            total = agree if total is None else g.add(join, total, agree)
+        return Wire(g.add("Div", total, float(words.shape[1])) if how == "mean" else total)
 
     def _cast(self, wire: Wire) -> Wire:
         return wire if self.dtype == "float64" else self.graph.cast(wire, self.dtype)
@@ -164,12 +181,18 @@ class Pairs:
     def _reduced(self, node: Formula) -> Any:
         how, key = node.value
         body = node.args[0]
+        if body.op == "eq" and body.args[0] is body.args[1]:
+            body = const(1.0)  # a category equals itself
         sides = {n.value for n in body.walk() if n.op == "coord"}
+        if not sides:
+            each = np.broadcast_to(in_numpy(body, {}), (1, self.rows(key).width))
+            return REDUCE[how](each, axis=1).reshape(1, 1)
+        if len(sides) == 2 and self.rows(key).has_text:
+            return self._agreements(node)
         z = self.numbers(key)
-        if "x" not in sides:
-            known: dict[Formula, Any] = {n: z for n in body.walk() if n.op == "coord"}
-            each = np.broadcast_to(in_numpy(body, known), z.shape if sides else z[:1].shape)
-            return REDUCE[how](each, axis=1).reshape(1, -1)
+        if sides == {"z"}:
+            values = in_numpy(body, {n: z for n in body.walk() if n.op == "coord"})
+            return REDUCE[how](np.broadcast_to(values, z.shape), axis=1).reshape(1, -1)
         table = self.rows(key)
         if is_stationary(node):
             # Only differences matter: near the origin they are rounded less.

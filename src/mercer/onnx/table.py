@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,15 @@ class Table:
         if factor is not None:
             table = table.apply("Mul", np.asarray(factor, dtype=float).reshape(1, -1))
         return table
+
+    @property
+    def has_text(self) -> bool:
+        return any(part.text for part in self.parts)
+
+    def each(self, change: Callable[[Column], Wire]) -> Table:
+        """Column by column, text too, where there is text."""
+        parts = tuple(Column(change(part), part.text) for part in self.parts)
+        return Table(self.graph, self.width, self.names, None, parts)
 
     def _name(self, i: int) -> str:
         return repr(self.names[i]) if self.names else str(i)
