@@ -416,7 +416,6 @@ def test_a_generous_budget_refines_and_repeats():
     board = compare(X, y, budget="10min", **FEW)
     assert len(board.best_row.scores) == 12  # three cross-validations more
     assert len({r.kernel for r in board.rows}) > 3
-    assert board.seconds < 300
 
 
 def test_a_winner_too_slow_for_the_last_fit_is_passed_over(monkeypatch):
@@ -462,9 +461,14 @@ def test_costs_grow_with_rows():
     entry.history = {100: 1.0, 200: 4.0, 400: 16.0}
     assert race.exponent(trainers["ridge"]) == pytest.approx(2.2)
     trainer, outcomes = trainers["ridge"], entry.outcomes
-    exact, centres = (trainer.final_seconds(outcomes, 80, n, 2.6) for n in (8_000, 8_001))
-    assert centres < exact / 2
+    one = np.mean([o.fit_seconds / len(o.tried) for o in outcomes])
+    assert trainer.final_seconds(outcomes, 80, 800, 2.0) == pytest.approx(3 * one * 100)
+    assert trainer.final_seconds(outcomes, 80, 8_000, 2.0) == pytest.approx(1.2 * one * 1e4)
+    assert trainer.final_seconds(outcomes, 80, 200_000, 2.6) < one * 2_500**2.6 / 10
     large = trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(40_000))
+    middle = trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(5_000))
+    assert (middle.solver, middle.alphas) == ("auto", None)
+    assert len(trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(3_000)).alphas) == 3
     assert (large.solver, large.n_centers, large.alphas) == ("nystrom", 3_000, None)
     sibling = race.add(Linear(), trainers["ridge"])
     assert race.cost(sibling, 100) > 0.0

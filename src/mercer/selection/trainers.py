@@ -115,8 +115,8 @@ class Penalty:
     tried: dict[int, float]
 
 
-#: Rows up to which the last ridge fit is exact: beyond, N³ takes minutes.
-EXACT_ROWS = 8_000
+#: Rows up to which the last ridge fit looks for its penalty once more, and is exact at all.
+AGAIN_ROWS, EXACT_ROWS = 3_000, 8_000
 #: Penalties relative to the mean of k(x, x), and where the descent begins.
 PENALTIES = tuple(10.0 ** (e / 2) for e in range(-13, 5))
 BEGIN = 9
@@ -179,28 +179,33 @@ class RidgeTrainer(Trainer):
 
         middle = round(float(np.median([o.pick for o in outcomes])))
         cls = KernelRidgeClassifier if self.task == "classification" else KernelRidge
-        if len(y) > EXACT_ROWS:
-            alpha, centers = PENALTIES[middle] * unit, centers_for(len(y))
-            return cls(
-                kernel,
-                alpha=alpha,
-                fit_intercept=True,
-                solver="nystrom",
-                n_centers=centers,
-                random_state=0,
-            )
-        # All rows choose once more around what the folds chose, at the price of three solutions.
-        alphas = [PENALTIES[i] * unit for i in range(len(PENALTIES)) if abs(i - middle) <= 1]
-        return cls(kernel, alphas=alphas, fit_intercept=True, random_state=0)
+        if len(y) <= AGAIN_ROWS:
+            # All rows choose once more around what the folds chose, for three solutions.
+            alphas = [PENALTIES[i] * unit for i in range(len(PENALTIES)) if abs(i - middle) <= 1]
+            return cls(kernel, alphas=alphas, fit_intercept=True, random_state=0)
+        alpha = PENALTIES[middle] * unit
+        if len(y) <= EXACT_ROWS:
+            return cls(kernel, alpha=alpha, fit_intercept=True, random_state=0)
+        return cls(
+            kernel,
+            alpha=alpha,
+            fit_intercept=True,
+            solver="nystrom",
+            n_centers=centers_for(len(y)),
+            random_state=0,
+        )
 
     def final_seconds(
         self, outcomes: Sequence[Outcome], train: float, n: int, exponent: float
     ) -> float:
+        one = float(np.mean([o.fit_seconds / len(o.tried) for o in outcomes]))
+        if n <= AGAIN_ROWS:
+            return 3 * one * (n / train) ** exponent
         if n <= EXACT_ROWS:
-            return super().final_seconds(outcomes, train, n, exponent)
+            # Twice the digits of the folds, without the inverse that leave-one-out takes.
+            return 1.2 * one * (n / train) ** exponent
         # Beyond, the learner goes on with some centres: N M² operations instead of N³.
-        a_penalty = float(np.mean([o.fit_seconds / len(o.tried) for o in outcomes]))
-        return a_penalty * 1.5 * n * centers_for(n) ** 2 / train**3
+        return 1.5 * one * n * centers_for(n) ** 2 / train**3
 
 
 def centers_for(n: int) -> int:
