@@ -479,3 +479,128 @@ def test_median_distance_of_copies():
     rows = np.random.default_rng(0).normal(size=(1000, 50))
     assert median_distance(rows) == pytest.approx(10.0, rel=0.05)
     assert median_distance(rows, norm=1) > 50
+
+
+# --- the parts -----------------------------------------------------------------------------------
+
+
+def small_race(budget, n=120, sizes=(40, 120)):
+    from mercer.selection.metrics import accuracy
+    from mercer.selection.trainers_grid import trainers_for
+
+    X, y = mercer.data.moons(n)
+    half, order = (np.random.default_rng(seed).permutation(n) for seed in (0, 1))
+    splits = [[(half[: n // 2], half[n // 2 :]), (half[n // 2 :], half[: n // 2])]]
+    data = Data(X, (y > 0).astype(int), 2, accuracy, splits, order, 0)
+    race = Race(data, Clock(budget), n, 0.0, lambda text: None)
+    race.sizes = list(sizes)
+    entry = race.add(Gaussian(1.0), trainers_for("classification")["ridge"])
+    race.run(entry, sizes[0])
+    return race, entry
+
+
+def test_a_last_stage_shrinks_to_what_can_finish(monkeypatch):
+    from mercer.selection.stages import _shrink
+
+    race, entry = small_race(100.0)
+    assert _shrink(race, [entry])
+    assert race.last == 120
+    monkeypatch.setattr(Race, "cost", lambda self, e, size: float(size))
+    monkeypatch.setattr(Race, "reserve", lambda self, e: 0.0)
+    assert _shrink(race, [entry])  # 100 seconds, one second a row
+    assert race.last == 92
+    monkeypatch.setattr(Race, "cost", lambda self, e, size: 2.0 * size)
+    assert not _shrink(race, [entry])
+    assert race.last == 40
+
+
+def test_threads_are_held_back_for_small_and_busy(monkeypatch):
+    from threadpoolctl import threadpool_info
+
+    from mercer.selection import race as module
+
+    def blas():
+        return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+
+    assert module.threads_pay() in (True, False)
+    race, _ = small_race(100.0)
+    with race.threads(100):
+        assert blas() == {1}
+    before = blas()
+    monkeypatch.setattr(module, "threads_pay", lambda: True)
+    with race.threads(5_000):
+        assert blas() == before
+    monkeypatch.setattr(module, "threads_pay", lambda: False)
+    with race.threads(5_000):
+        assert blas() == {1}
+
+
+def test_an_inner_split_has_two_classes():
+    from mercer.selection.metrics import accuracy
+    from mercer.selection.trainers import Fold
+
+    for seed in range(8):
+        y = np.array([0, 1, 1, 1, 1, 1, 1, 1])
+        fold = Fold(np.eye(8), np.eye(8), y, 2, accuracy, 1.0, seed, lambda: (None, None))
+        fit, judge = fold.inner()
+        assert len(np.unique(y[fit])) == 2
+        assert sorted([*fit, *judge]) == list(range(8))
+
+
+def test_no_penalty_can_be_found(monkeypatch):
+    from mercer.gram.operator import Gram
+    from mercer.selection.trainers import best_penalty
+    from mercer.solvers import ridge_exact
+
+    def singular(*arguments):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(ridge_exact, "cholesky_path", singular)
+    with pytest.raises(ValueError, match="singular for every penalty"):
+        best_penalty(Gram(mercer.Precomputed(), np.eye(3)), np.ones((3, 1)), 1.0, None)
+
+
+def test_kernels_for_every_kind_are_proved():
+    random = np.random.default_rng(0)
+    dense = np.abs(random.normal(size=(40, 20)))
+    for X, kind in (
+        (dense, "vectors"),
+        (dense, "pixels"),
+        (np.hstack([dense] * 12), "vectors"),
+        (sparse.csr_matrix(dense), "sparse"),
+        (np.zeros((5, 2)), "vectors"),
+    ):
+        made = kernels_for(X, kind)
+        assert len(made) == len(set(made)) >= 6
+        assert all(k.claim(X.shape[1]).holds for k in made)
+
+
+def test_a_matrix_that_is_not_finite_is_named():
+    X, y = mercer.data.circles(40)
+    kernels = ["gaussian(1)", "(1000 * linear()) ** 200"]
+    board = compare(X, y, kernels=kernels, learners=["ridge"], cv=3)
+    assert any("** 200 with" in n and "was left out" in n for n in board.notes)
+    assert board.best_row.kernel == "Gaussian()"
+
+
+def test_a_fold_without_rows_is_an_error_of_its_own():
+    race, entry = small_race(None)
+    race.data.order = np.concatenate(race.data.splits[0][0])  # the first 40 are all of one half
+    race.run(entry, 30)
+    assert "no rows to be tested on" in entry.failed
+
+
+def test_many_folds_are_not_run_in_stages():
+    X, y = mercer.data.moons(480)
+    half = np.random.default_rng(0).permutation(480)
+    splits = [[(half, half[i : i + 1]) for i in range(480)]]
+    from mercer.selection.metrics import accuracy
+
+    data = Data(X, (y > 0).astype(int), 2, accuracy, splits, half, 0)
+    assert Race(data, Clock(None), 480, 0.0, print).sizes == [480]
+
+
+def test_search_leaves_strings_alone():
+    X = [f"{'good' if i % 2 else 'bad'} {i}" for i in range(30)]
+    board = compare(X, [i % 2 for i in range(30)], search=True, cv=3, learners=["ridge"])
+    assert board.search is None

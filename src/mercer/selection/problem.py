@@ -157,7 +157,7 @@ def _regression(y: np.ndarray) -> tuple[np.ndarray, None]:
 def _classification(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     classes, sizes = np.unique(y, return_counts=True)
     if len(classes) < 2:
-        raise ValueError(f"every row has the class {classes[0]!r}: nothing can be learnt")
+        raise ValueError(f"every row has the class {str(classes[0])!r}: nothing can be learnt")
     if sizes.max() < 2:
         raise ValueError(
             f"{len(classes)} classes of one row each: is this a regression? (task='regression')"

@@ -29,6 +29,8 @@ from mercer.solvers.examples import take
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
 #: Fewer rows than this tell too little to stop anyone.
 LEAST_ROWS = 150
+#: More folds than this are run on all rows only.
+MOST_FOLDS = 20
 #: The part of a budget that is kept for the last fit while stages are small.
 MOST_RESERVE = 0.35
 #: Training rows from which the linear algebra of a fold takes several threads.
@@ -139,7 +141,8 @@ class Race:
         self._matrix: tuple[Any, np.ndarray, float, float] | None = None
         n = data.n
         self.sizes = [s for s in (min(FIRST_ROWS, n // 3), SECOND_ROWS) if n > 1.5 * s] + [n]
-        if self.sizes[0] < LEAST_ROWS:
+        # Nor would small samples leave rows in every one of many folds.
+        if self.sizes[0] < LEAST_ROWS or len(data.splits[0]) > MOST_FOLDS:
             self.sizes = [n]
 
     @property
@@ -219,6 +222,8 @@ class Race:
         data = self.data
         train, test = within(split, rows, data.n)
         y = data.y[rows]
+        if not len(test):
+            raise ValueError("a fold has no rows to be tested on")
         if data.classes and len(np.unique(y[train])) < 2:
             raise ValueError("a training fold has a single class")
 
