@@ -461,7 +461,7 @@ def test_costs_grow_with_rows():
     entry.history = {100: 1.0, 200: 4.0, 400: 16.0}
     assert race.exponent(trainers["ridge"]) == pytest.approx(2.2)
     trainer, outcomes = trainers["ridge"], entry.outcomes
-    one = np.mean([o.fit_seconds / len(o.tried) for o in outcomes])
+    one = np.median([o.fit_seconds / len(o.tried) for o in outcomes])
     assert trainer.final_seconds(outcomes, 80, 800, 2.0) == pytest.approx(3 * one * 100)
     assert trainer.final_seconds(outcomes, 80, 8_000, 2.0) == pytest.approx(1.2 * one * 1e4)
     assert trainer.final_seconds(outcomes, 80, 200_000, 2.6) < one * 2_500**2.6 / 10
@@ -512,6 +512,29 @@ def test_a_last_stage_shrinks_to_what_can_finish(monkeypatch):
     monkeypatch.setattr(Race, "cost", lambda self, e, size: 2.0 * size)
     assert not _shrink(race, [entry])
     assert race.last == 40
+
+
+def test_more_folds_count_only_if_all_rivals_had_them(monkeypatch):
+    from mercer.selection.stages import again
+
+    race, entry = small_race(100.0, sizes=(120,))
+    rival = race.add(Linear(), entry.trainer)
+    race.run(rival, 120)
+    race.data.splits *= 3
+    again(race, 1)
+    assert [len(e.scores) for e in (entry, rival)] == [6, 6]
+    assert [e.folds for e in (entry, rival)] == [6, 6]
+    race.data.splits = race.data.splits[:1] * 4
+    real = Race.run
+
+    def out_of_time(self, entry, *rest):
+        if entry is not rival:
+            real(self, entry, *rest)
+
+    monkeypatch.setattr(Race, "run", out_of_time)
+    again(race, 3)
+    assert [len(e.scores) for e in (entry, rival)] == [6, 6]
+    assert len(entry.outcomes) == len(entry.tests) == 6
 
 
 def test_threads_are_held_back_for_small_and_busy(monkeypatch):

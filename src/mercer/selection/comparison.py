@@ -184,7 +184,7 @@ def compare(
         task_reason=problem.reason,
         metric=name,
         classes=problem.classes,
-        oof=out_of_fold(winner, problem, drawn),
+        oof=out_of_fold(winner, problem, drawn, len(splits[0])),
         search=tree,
         notes=tuple(notes),
         folds=folds,

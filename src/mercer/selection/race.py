@@ -29,6 +29,8 @@ from mercer.solvers.examples import take
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
 #: Fewer rows than this tell too little to stop anyone.
 LEAST_ROWS = 150
+#: Rows that show what a kernel needs compiled.
+FEW_ROWS = 40
 #: More folds than this are run on all rows only.
 MOST_FOLDS = 20
 #: The part of a budget that is kept for the last fit while stages are small.
@@ -69,7 +71,7 @@ class Entry:
     tests: list[np.ndarray] = field(default_factory=list)
     failed: str = ""
     slow: bool = False  # too slow for a last fit in the time left
-    folds: int = 0  # of the first repeat, complete at this size
+    folds: int = 0  # that count at this size: of the first repeat, and of those all rivals had
     history: dict[int, float] = field(default_factory=dict)  # seconds of a fold by stage
 
     @property
@@ -78,10 +80,14 @@ class Entry:
 
     @property
     def seconds(self) -> float:
-        """A fold's fit and prediction, in the last stage."""
+        """A fold's fit and prediction, in the last stage; the first one of all may compile."""
         if not self.outcomes:
             return math.nan
-        return float(np.mean([o.fit_seconds + o.predict_seconds for o in self.outcomes]))
+        return float(np.median([o.fit_seconds + o.predict_seconds for o in self.outcomes]))
+
+    def forget(self, count: int) -> None:
+        """Keep the first so many folds: the others had rivals that were not run."""
+        del self.scores[count:], self.outcomes[count:], self.tests[count:]
 
     def rank(self) -> tuple[float, ...]:
         """Sorts the best first: more rows, more folds, higher mean; of equals the steadier one,
@@ -165,8 +171,10 @@ class Race:
         key = (kernel, size)
         if self._matrix is None or self._matrix[0] != key:
             self._matrix = None  # frees the old one first
+            rows = take(self.data.X, self.rows(size))
+            Gram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compiles, before the clock runs
             begin = time.perf_counter()
-            K = Gram(kernel, take(self.data.X, self.rows(size))).dense()
+            K = Gram(kernel, rows).dense()
             if size > SECOND_ROWS and K.dtype == np.float64:
                 K = K.astype(np.float32)
             if not np.isfinite(K).all():

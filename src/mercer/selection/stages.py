@@ -107,7 +107,7 @@ def _survivors(standing: list[Entry], keep: int, best_of: set[str]) -> list[Entr
 
 def _complete(race: Race) -> list[Entry]:
     folds = len(race.data.splits[0])
-    return [e for e in race.best() if e.size == race.last and e.folds == folds]
+    return [e for e in race.best() if e.size == race.last and e.folds >= folds]
 
 
 def refine(race: Race) -> None:
@@ -149,10 +149,22 @@ def neighbours_of(kernel: Kernel) -> list[Kernel]:
 
 
 def again(race: Race, repeats: int) -> None:
-    """More cross-validations for those close to the top, on folds drawn anew."""
+    """More cross-validations on folds drawn anew, for those close to the top: all, or none."""
+    close = _complete(race)[:CLOSE]
     for repeat in range(repeats, len(race.data.splits)):
-        for entry in sorted(_complete(race), key=lambda e: -e.mean)[:CLOSE]:
-            if race.clock.left() < race.cost(entry, race.last) + race.kept(entry):
-                return
+        need = sum(race.cost(e, race.last) for e in close) + max(map(race.kept, close), default=0.0)
+        if len(close) < 2 or race.clock.left() < need:
+            return
+        before = {e.place: len(e.scores) for e in close}
+        for entry in close:
             race.say(f"once more on other folds: {entry.kernel!r}")
             race.run(entry, race.last, repeat)
+        folds = len(race.data.splits[repeat])
+        done = all(len(e.scores) == before[e.place] + folds for e in close)
+        for entry in close:
+            if done:
+                entry.folds += folds
+            else:
+                entry.forget(before[entry.place])
+        if not done:
+            return

@@ -14,7 +14,7 @@ from mercer.selection.scoreboard import OutOfFold, Row
 
 def row_of(entry: Entry, race: Race) -> Row:
     n, total = race.last, len(race.data.splits[0])
-    complete = entry.size == n and entry.folds == total
+    complete = entry.size == n and entry.folds >= total
     share = 1 - 1 / total
     support = round(float(np.mean([o.n_support for o in entry.outcomes])))
     outputs = max(1, race.data.classes if race.data.classes != 2 else 1)
@@ -90,8 +90,9 @@ def with_baseline(rows: list[Row], base: Row) -> list[Row]:
     return [*rows[:place], base, *rows[place:]]
 
 
-def out_of_fold(winner: Entry, problem: Problem, drawn: np.ndarray) -> OutOfFold:
-    total = winner.folds
+def out_of_fold(winner: Entry, problem: Problem, drawn: np.ndarray, first: int) -> OutOfFold:
+    """Of the `first` folds, which hold every row once."""
+    total = min(winner.folds, first)
     rows = np.concatenate(winner.tests[:total])
     predicted = np.concatenate([o.predicted for o in winner.outcomes[:total]])
     sure = np.concatenate([o.certainty for o in winner.outcomes[:total]])

@@ -95,7 +95,7 @@ class Trainer:
         self, outcomes: Sequence[Outcome], train: float, n: int, exponent: float
     ) -> float:
         """What `final` will take on n rows, from folds of `train` rows."""
-        fit = float(np.mean([o.fit_seconds for o in outcomes]))
+        fit = float(np.median([o.fit_seconds for o in outcomes]))
         # The choice on a grid is part of a fold's fit, and not of the last one.
         share = 1.0 if len(outcomes[0].tried) <= 1 else 0.6
         return share * fit * (n / train) ** exponent
@@ -198,7 +198,7 @@ class RidgeTrainer(Trainer):
     def final_seconds(
         self, outcomes: Sequence[Outcome], train: float, n: int, exponent: float
     ) -> float:
-        one = float(np.mean([o.fit_seconds / len(o.tried) for o in outcomes]))
+        one = float(np.median([o.fit_seconds / len(o.tried) for o in outcomes]))
         if n <= AGAIN_ROWS:
             return 3 * one * (n / train) ** exponent
         if n <= EXACT_ROWS:
