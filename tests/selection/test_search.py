@@ -48,6 +48,18 @@ def test_every_accepted_step_is_proved_and_better():
     assert found.score > single
 
 
+def test_a_sum_over_single_columns_is_found_behind_a_block_over_all():
+    random = np.random.default_rng(1)
+    X = random.uniform(0, 8, (120, 2))
+    y = np.sin(3 * X[:, 0]) + 0.4 * X[:, 1] + 0.1 * random.normal(size=120)
+    found = search_kernel((X - X.mean(axis=0)) / X.std(axis=0), y)
+    assert found.score > 0.99
+    assert "Periodic" in repr(found.kernel)
+    assert "Linear().on([1])" in repr(found.kernel)
+    roots = [n for n in found.tree.nodes if n.parent is None and n.accepted]
+    assert len(roots) == 2
+
+
 def test_what_is_not_proved_is_not_scored(monkeypatch):
     real = Periodic.claim
 

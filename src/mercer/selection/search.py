@@ -21,7 +21,7 @@ import numpy as np
 
 from mercer.gram.operator import Gram
 from mercer.gram.threads import single_threaded_blas
-from mercer.kernels import Kernel, Precomputed, Sum
+from mercer.kernels import Kernel, On, Precomputed, Sum
 from mercer.selection.blocks import blocks_for
 from mercer.selection.candidates import rounded
 from mercer.selection.folds import draw_order
@@ -108,6 +108,8 @@ class _Growth:
         self.nodes: list[SearchNode] = []
         self.kernels: list[Kernel] = []
         self.matrices: dict[Kernel, np.ndarray] = {}
+        self.penalty: dict[int, int] = {}  # the best one of each node …
+        self.start: int | None = None  # … is where the descent for its children begins
 
     # --- scores -----------------------------------------------------------------------------
 
@@ -122,7 +124,8 @@ class _Growth:
             return -math.inf
         if self.criterion == "alignment":
             return matrix_alignment(K, self.T)
-        found = best_penalty(Gram(Precomputed(), K), self.T, _unit(K), None)
+        found = best_penalty(Gram(Precomputed(), K), self.T, _unit(K), self.start)
+        self.penalty[len(self.nodes)] = found.place
         return 1.0 - found.error / self.variance
 
     def consider(
@@ -142,34 +145,47 @@ class _Growth:
 
     def run(self, steps: int, end: float) -> SearchResult:
         blocks = blocks_for(self.X, self.T)
+        self.blocks = [block for block, _ in blocks]
         places = [self.consider(b, partial(self.matrix, b), None, how) for b, how in blocks]
-        best = self._keep(places, -math.inf, "best single block")
+        found = [self._grow(places, "best single block", steps, end)]
+        # A block over all columns is greedy's favourite, and may hide a sum over single ones.
+        single = [i for i in places if isinstance(self.kernels[i], On)]
+        if single and not isinstance(self.kernels[self._root(found[0])], On):
+            found.append(self._grow(single, "best block over one column", steps, end))
+        best = max(found, key=lambda i: (self.nodes[i].score, -i))
+        tree = SearchTree(tuple(self.nodes), best, self._name())
+        return SearchResult(self.kernels[best], self.nodes[best].score, tree)
+
+    def _grow(self, places: Sequence[int], why: str, steps: int, end: float) -> int:
+        """From the best of these blocks, step by step; blocks that are no good alone may help."""
+        best = self._keep(places, -math.inf, why)
         assert best is not None
-        # Blocks that explain nothing by themselves may still help another, so all stay.
         for _ in range(steps):
             if time.perf_counter() > end or 1.0 - self.nodes[best].score < ENOUGH:
                 break
-            places = self._step(best, [b for b, _ in blocks], end)
-            kept = self._keep(places, self.nodes[best].score, None)
+            kept = self._keep(self._step(best, end), self.nodes[best].score, None)
             if kept is None:
                 break
             best = kept
-        best = self._prune(best)
-        tree = SearchTree(tuple(self.nodes), best, self._name())
-        return SearchResult(self.kernels[best], self.nodes[best].score, tree)
+        return self._prune(best)
+
+    def _root(self, place: int) -> int:
+        parent = self.nodes[place].parent
+        return place if parent is None else self._root(parent)
 
     def _name(self) -> str:
         if self.criterion == "alignment":
             return "alignment with the targets"
         return "leave-one-out R² of ridge regression"
 
-    def _step(self, best: int, blocks: Sequence[Kernel], end: float) -> list[int]:
+    def _step(self, best: int, end: float) -> list[int]:
         kernel = self.kernels[best]
+        self.start = self.penalty.get(best)
         K = self.matrix(kernel)
         unit = _unit(K)
         tried: list[tuple[Kernel, Callable[[], np.ndarray], str]] = []
         inside = set(_parts(kernel))
-        for block in blocks:
+        for block in self.blocks:
             if block in inside:
                 continue
             B = self.matrix(block)
