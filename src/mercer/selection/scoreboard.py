@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,7 +147,6 @@ class Scoreboard:
     budget: float | None
     n_rows: int
     kind: str
-    extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def baseline(self) -> Row:
