@@ -83,6 +83,31 @@ def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return result
 
 
+def symmetric_times(A: np.ndarray, B: np.ndarray, square: int = 256) -> np.ndarray:
+    """A B likewise for a symmetric A, of which only the upper triangle is read.
+
+    Reading A is all that such a product costs: each square of it serves its own rows and, as long
+    as it is in the cache, the rows of its mirror image.
+    """
+    B = np.ascontiguousarray(B, dtype=A.dtype)
+    n = len(A)
+    cuts = [slice(at, min(at + square, n)) for at in range(0, n, square)]
+    pairs = [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))]
+    threads = min(len(pairs), _shares(A).threads)
+    sums = np.zeros((threads, n, B.shape[1]))
+
+    def body(share: slice, _: slice, scratch: Scratch) -> None:
+        out = sums[share.start]
+        for i, j in pairs[share.start :: threads]:
+            block = A[cuts[i], cuts[j]]
+            out[cuts[i]] += block @ B[cuts[j]]
+            if i != j:
+                out[cuts[j]] += block.T @ B[cuts[i]]
+
+    sweep(Tiling((threads, 1), (1, 1), threads, fixed=True), body, "product")
+    return sums.sum(axis=0)
+
+
 def transposed_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Aᵀ B likewise; the sums of the threads are added in double precision."""
     plan = _shares(A)

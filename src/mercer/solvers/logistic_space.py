@@ -71,6 +71,8 @@ class Kernels:
         self._K = gram.dense() if need <= keep * get_config().memory_bytes else None
 
     def times(self, V: np.ndarray) -> np.ndarray:
+        if self._K is not None and self.gram._symmetric:
+            return blas.symmetric_times(self._K, V)
         return _product(self.gram if self._K is None else self._K, V)
 
     @property
