@@ -54,7 +54,7 @@ class Target:
         if self.kind == "below":
             return f"≤ {self.bound:g} {self.unit}"
         if self.kind == "at most":
-            return f"≤ {self.bound:g} × its time"
+            return f"≤ {self.bound:g} × {'its time' if self.unit == 's' else 'the peer'}"
         return f"≥ {self.bound:g} × faster"
 
 

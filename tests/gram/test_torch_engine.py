@@ -8,7 +8,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import mercer  # noqa: E402
-from mercer.gram.torch_engine import DeviceGram, to_device  # noqa: E402
+from mercer.gram.torch_engine import DeviceGram  # noqa: E402
+from mercer.gram.torch_rows import to_device  # noqa: E402
 from mercer.kernels import (  # noqa: E402
     Anova,
     ArcCosine,

@@ -80,7 +80,7 @@ assert np.allclose(columns @ V[:20], K[:, places] @ V[:20], atol=1e-4)
 assert np.allclose(columns.dense(), K[:, places], atol=1e-5)
 for way in (0, 1e18):
     centres.DIRECT = way
-    found, steps = centres.ridge(DevicePanels(columns), streamed.in_double(places), Y,
+    found = centres.ridge(DevicePanels(columns), streamed.in_double(places), Y,
                                  np.array([0.1, 0.1]), np.ones(60), True)
     assert np.allclose(K[:, places] @ found.coef + found.intercept, direct.predict(wide), atol=1e-3)
 """,

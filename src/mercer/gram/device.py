@@ -44,6 +44,20 @@ def solver_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
     return gram.facing_host() if gram.on_device else gram  # type: ignore[attr-defined]
 
 
+def resident(gram: Any) -> Any:
+    """The same Gram where all its rows are on the device; an error that says what works where not.
+
+    Streamed rows can be multiplied by, and be predicted for; they cannot be visited in any order.
+    """
+    if hasattr(gram, "chunks"):
+        raise MemoryError(
+            f"{gram.shape[0]} rows do not fit the device, and this solver needs all of them there. "
+            "Ridge and logistic regression stream rows with solver='nystrom'; otherwise take "
+            "parts of the data, config(device='cpu'), or a higher memory limit."
+        )
+    return gram
+
+
 def is_tensor(X: Any) -> bool:
     """Whether X is a PyTorch tensor; PyTorch is not imported to find out."""
     return type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "is_cuda")

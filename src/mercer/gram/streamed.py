@@ -16,7 +16,8 @@ from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
 from mercer.gram.device import host
 from mercer.gram.operator import Gram, positions_of
-from mercer.gram.torch_engine import DeviceGram, device_limit
+from mercer.gram.torch_engine import DeviceGram
+from mercer.gram.torch_rows import device_limit
 from mercer.kernels.core import Kernel
 
 #: The share of the device's memory that rows may take at rest; beyond it they are streamed.

@@ -16,7 +16,7 @@ def checked_tensor(learner: Any, X: Any, *, reset: bool) -> Any:
 
     scikit-learn's own checks would copy it to the CPU.
     """
-    from mercer.gram.torch_engine import to_device
+    from mercer.gram.torch_rows import to_device
 
     X = to_device(X, "X")
     width = int(X.shape[1])

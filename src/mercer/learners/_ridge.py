@@ -74,7 +74,8 @@ def choose(task: Task, options: Options) -> str:
     n, limit = len(task.targets), limit_of(task.gram)
     if task.gram.on_device:
         # A device is for products and factorisations: features are made on the host.
-        exact = n <= EXACT_ROWS_DEVICE and fits("cholesky", task.size(), limit)
+        streamed = hasattr(task.gram, "chunks")
+        exact = n <= EXACT_ROWS_DEVICE and not streamed and fits("cholesky", task.size(), limit)
         return "cholesky" if exact else "nystrom"
     if task.features is not None and task.features < n and fits("primal", task.size(), limit):
         return "primal"
@@ -158,27 +159,17 @@ def _cg(task: Task, options: Options) -> Found:
 
 def _nystrom(task: Task, options: Options) -> Found:
     centers = nystrom.draw_centers(task.gram, options.n_centers, options.random)
-    if task.gram.on_device:
-        return _nystrom_there(task, options, centers)
     arguments = (centers, task.targets, task.alphas, task.weights, task.intercept)
     if task.path:
         path = nystrom.ridge_path(*arguments)
         return Found(path.coef[0], path.intercept[0], "nystrom", path, centers.positions)
-    solution = nystrom.ridge(*arguments)
-    return Found(solution.coef, solution.intercept, "nystrom", centers=centers.positions)
-
-
-def _nystrom_there(task: Task, options: Options, centers: nystrom.Centers) -> Found:
-    from mercer.solvers.device.nystrom import ridge, ridge_path
-
-    penalty = task.gram.in_double(centers.positions)  # type: ignore[attr-defined]
-    problem = (centers.panels, penalty, task.targets, task.alphas, task.weights, task.intercept)
-    if task.path:
-        path = ridge_path(*problem)
-        return Found(path.coef[0], path.intercept[0], "nystrom", path, centers.positions)
-    solution, steps = ridge(*problem, tol=options.tol, max_iter=options.max_iter)
+    solution = nystrom.ridge(*arguments, tol=options.tol, max_iter=options.max_iter)
     return Found(
-        solution.coef, solution.intercept, "nystrom", centers=centers.positions, n_iter=steps
+        solution.coef,
+        solution.intercept,
+        "nystrom",
+        centers=centers.positions,
+        n_iter=solution.n_iter,
     )
 
 

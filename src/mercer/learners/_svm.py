@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._config import config
 from mercer.expansion import KernelExpansion
-from mercer.gram.device import host, on_device
+from mercer.gram.device import host, make_gram, on_device, resident
 from mercer.gram.operator import Gram
 from mercer.gram.rows import count
 from mercer.kernels import Precomputed
@@ -106,11 +106,10 @@ def _solved(
     """By the solver of the device that X belongs to; what only the CPU solves is solved there."""
     problems = [task.problem for task in tasks if task.problem is not None]
     if len(problems) == len(tasks) and on_device(kernel, X):
-        from mercer.gram.torch_engine import DeviceGram
         from mercer.solvers.device.svm import solve_all as solve_there
 
         rows = [task.rows for task in tasks]
-        return solve_there(DeviceGram(kernel, X), problems, rows, tol, steps, what)
+        return solve_there(resident(make_gram(kernel, X)), problems, rows, tol, steps, what)
     from mercer.solvers.many import solve_all
 
     with config(device="cpu"):

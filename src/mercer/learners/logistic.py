@@ -28,7 +28,7 @@ from mercer.solvers import nystrom
 from mercer.solvers.logistic import LogisticSolution, newton
 from mercer.solvers.logistic_gradient import gradient_descent
 from mercer.solvers.logistic_loss import Binary, Loss, Multinomial
-from mercer.solvers.logistic_space import CenterSpan, Kernels, Span, rank_for
+from mercer.solvers.logistic_space import Kernels, space_for
 
 #: Beyond so many rows "auto" goes on with centres.
 EXACT_ROWS = 20_000
@@ -171,11 +171,11 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         elif self.solver_ == "nystrom":
             size = None if self.n_centers is None else count("n_centers", self.n_centers)
             centers = nystrom.draw_centers(gram, size, random)
-            space, loss = _space(gram, loss, random, centers)
+            space, loss = space_for(gram, loss, random, centers)
             found = newton(space, loss, alpha, **options)
             coef, self.centers_ = space.expansion(found.coef), centers.positions
         else:
-            space, loss = _space(gram, loss, random)
+            space, loss = space_for(gram, loss, random)
             found = newton(space, loss, alpha, **options)
             coef = found.coef
         self._keep(X, n, host(coef), found)
@@ -230,21 +230,6 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     def predict(self, X: Any) -> Any:
         """The most probable class (at a tie the first)."""
         return labels_at(places_of(self.decision_function(X)), self.classes_)
-
-
-def _space(
-    gram: Gram, loss: Loss, random: np.random.RandomState, centers: nystrom.Centers | None = None
-) -> tuple[Any, Any]:
-    """Where f lives, and the loss, both where the data is."""
-    if gram.on_device:
-        from mercer.solvers.device.logistic import DeviceCenterSpan, DeviceLoss, DeviceSpan
-
-        space: Any = DeviceSpan(gram) if centers is None else DeviceCenterSpan(centers)  # type: ignore[arg-type]
-        return space, DeviceLoss(loss, space.panels.device)
-    rank = rank_for(gram.shape[0], loss.columns)
-    if centers is not None:
-        return CenterSpan(centers, rank, random), loss
-    return Span(Kernels(gram), rank, random), loss
 
 
 def _log_shares(scores: Any) -> Any:

@@ -98,7 +98,6 @@ def conjugate_gradients(
 
 @dataclass(frozen=True)
 class CGSolution(RidgeSolution):
-    n_iter: int = 0
     stopped: str = ""
     residual: float = 0.0
 

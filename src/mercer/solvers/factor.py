@@ -21,6 +21,7 @@ import numpy as np
 from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
 
 from mercer._config import show_bytes
+from mercer.gram.device import resident
 from mercer.gram.operator import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.blas import mirror
@@ -48,7 +49,7 @@ def shifted(gram: Gram, scale: np.ndarray | None = None, once: bool = False) -> 
     if gram.on_device:
         from mercer.solvers.device.cholesky import DeviceShifted
 
-        return DeviceShifted(gram, scale)  # type: ignore[arg-type]
+        return DeviceShifted(resident(gram), scale)
     return Shifted(gram, scale, once)
 
 

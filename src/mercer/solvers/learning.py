@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.device import solver_gram
+from mercer.gram.device import resident, solver_gram
 from mercer.gram.operator import Gram
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.solvers.budget import Store
@@ -62,14 +62,9 @@ def _walker(gram: Gram) -> Any:
     """The algorithm for where the examples are."""
     if not gram.on_device:
         return DualPerceptron
-    from mercer.gram.torch_engine import DeviceGram
     from mercer.solvers.device.perceptron import DevicePerceptron
 
-    if not isinstance(gram, DeviceGram):
-        raise MemoryError(
-            "these examples do not fit the device, and a perceptron visits them in any order: "
-            "use partial_fit on parts of them, config(device='cpu'), or a higher memory limit"
-        )
+    resident(gram)
     return DevicePerceptron
 
 

@@ -25,9 +25,11 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dtrtri
 
 from mercer._config import get_config
+from mercer.gram.device import resident
 from mercer.gram.operator import Gram
 from mercer.gram.tiles import Scratch, Tiling, sweep
 from mercer.solvers import blas
+from mercer.solvers.logistic_loss import Loss
 from mercer.solvers.normal import times, transposed_times
 from mercer.solvers.nystrom import Centers, center_matrix
 from mercer.solvers.preconditioner import independent
@@ -186,6 +188,21 @@ class CenterSpan:
 
     def expansion(self, coef: np.ndarray) -> np.ndarray:
         return self._basis @ coef
+
+
+def space_for(
+    gram: Gram, loss: Loss, random: np.random.RandomState, centers: Centers | None = None
+) -> tuple[Any, Any]:
+    """Where f lives, and the loss, both where the data is."""
+    if gram.on_device:
+        from mercer.solvers.device.logistic import DeviceCenterSpan, DeviceLoss, DeviceSpan
+
+        space: Any = DeviceSpan(resident(gram)) if centers is None else DeviceCenterSpan(centers)
+        return space, DeviceLoss(loss, space.panels.device)
+    rank = rank_for(gram.shape[0], loss.columns)
+    if centers is not None:
+        return CenterSpan(centers, rank, random), loss
+    return Span(Kernels(gram), rank, random), loss
 
 
 def rank_for(n: int, columns: int) -> int:

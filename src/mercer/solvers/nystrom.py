@@ -72,8 +72,17 @@ def ridge(
     alphas: np.ndarray,
     weights: np.ndarray | None = None,
     intercept: bool = False,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
 ) -> RidgeSolution:
-    """β, one column a target, with one λ for each."""
+    """β, one column a target, with one λ for each; the options are for an iterative solution."""
+    if centers.gram.on_device:
+        from mercer.solvers.device import nystrom as there
+
+        panels, penalty = there.at(centers)
+        problem = (panels, penalty, targets, alphas, weights, intercept)
+        return there.ridge(*problem, tol=tol, max_iter=max_iter)
     return primal.ridge(centers.panels, targets, alphas, weights, intercept, centers.penalty)
 
 
@@ -85,6 +94,10 @@ def ridge_path(
     intercept: bool = False,
 ) -> RidgePath:
     """β for every λ, with the exact leave-one-out predictions of the model with these centres."""
+    if centers.gram.on_device:
+        from mercer.solvers.device import nystrom as there
+
+        return there.ridge_path(*there.at(centers), targets, alphas, weights, intercept)
     path, _ = primal.ridge_path(
         centers.panels, targets, alphas, weights, intercept, centers.penalty
     )

@@ -34,6 +34,7 @@ class RidgeSolution:
 
     coef: np.ndarray
     intercept: np.ndarray
+    n_iter: int = 1
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError
 from mercer._progress import progress
 from mercer.gram.device import host
 from mercer.solvers.device.panels import DevicePanels
+from mercer.solvers.nystrom import Centers
 from mercer.solvers.primal import JITTERS, UNSEEN, warn_jitter
 from mercer.solvers.ridge_exact import RidgePath, RidgeSolution
 
@@ -37,6 +38,11 @@ class Sums:
 
     def intercept(self, coef: torch.Tensor) -> torch.Tensor:
         return (self.targets - self.ones @ coef) / self.weight
+
+
+def at(centers: Centers) -> tuple[DevicePanels, torch.Tensor]:
+    """Φ and P of some centres, where the data is."""
+    return centers.panels, centers.gram.in_double(centers.positions)  # type: ignore[attr-defined]
 
 
 def gather(
@@ -74,8 +80,8 @@ def ridge(
     *,
     tol: float = 1e-6,
     max_iter: int = 1000,
-) -> tuple[RidgeSolution, int]:
-    """β, one column a target, with one λ for each; and the iterations it took (1: none)."""
+) -> RidgeSolution:
+    """β, one column a target, with one λ for each."""
     n, m = panels.shape
     direct = 2.0 * n * m * m <= DIRECT
     if not direct:
@@ -94,7 +100,7 @@ def ridge(
             coef[:, mine], more = system.solve(R[:, mine], tol, max_iter)
             steps = max(steps, more)
     b = sums.intercept(coef) if intercept else torch.zeros(len(alphas), device=R.device)
-    return RidgeSolution(host(coef), host(b.double())), steps
+    return RidgeSolution(host(coef), host(b.double()), steps)
 
 
 def _normal(sums: Sums, penalty: torch.Tensor, alpha: float, intercept: bool) -> torch.Tensor:

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 
 from mercer.gram.device import host
-from mercer.gram.torch_engine import DeviceGram, DeviceSide
+from mercer.gram.torch_engine import DeviceGram
+from mercer.gram.torch_rows import DeviceSide
 from mercer.gram.triton_launch import launch, usable
 from mercer.solvers.device.perceptron_walk import BlockWalk
 from mercer.solvers.online import Journal, Tally

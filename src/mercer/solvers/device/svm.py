@@ -12,7 +12,6 @@ as that from the first turn on; and 45 problems take as long as the hardest of t
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,6 +22,7 @@ import torch
 from mercer._config import show_bytes
 from mercer._progress import progress
 from mercer.gram.torch_engine import DeviceGram
+from mercer.gram.triton_launch import current
 from mercer.solvers.attended import Share, attended
 from mercer.solvers.device.block_newton import newton
 from mercer.solvers.device.kernel_rows import KernelRows, kernel_rows
@@ -72,7 +72,7 @@ def solve_all(
     with progress(what, float(len(problems))) as bar:
 
         def work() -> None:
-            with _on(gram._x.device):
+            with current(gram._x.device):
                 limit = gram._limit()
                 source = kernel_rows(gram, limit)
                 room = limit - source.held
@@ -82,11 +82,6 @@ def solve_all(
                     run.solve(solutions, tol, max_iter, shares, stop.is_set)
 
         return solutions, attended(work, 1, stop)
-
-
-def _on(device: torch.device) -> Any:
-    """Launches go to the thread's current GPU: it must be the one that holds the data."""
-    return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
 
 
 def _batches(
