@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mercer._config import get_config
@@ -20,22 +22,26 @@ def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
         from mercer.gram.streamed import StreamedGram, too_large
         from mercer.gram.torch_engine import DeviceGram
 
-        try:
+        with room_for(X, Z):
             return (StreamedGram if too_large(X, Z) else DeviceGram)(kernel, X, Z)
-        except RuntimeError as error:
-            raise _no_room(error, X) from error
     return Gram(kernel, host(X), host(Z))
 
 
-def _no_room(error: RuntimeError, X: Any) -> Exception:
-    """PyTorch's word for a full device, in ours; any other error as it is."""
-    if "out of memory" not in str(error).lower():
-        return error
-    return MemoryError(
-        f"the device has no room for rows of shape {tuple(getattr(X, 'shape', ()))} and their "
-        "copies in half precision. Free what else is there, or give the rows as a NumPy array "
-        "under config(device='cuda'): those are streamed."
-    )
+@contextmanager
+def room_for(X: Any, Z: Any = None) -> Iterator[None]:
+    """PyTorch's word for a full device in ours; any other error as it is."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "out of memory" not in str(error).lower():
+            raise
+        shapes = " and ".join(str(tuple(s.shape)) for s in (X, Z) if hasattr(s, "shape"))
+        raise MemoryError(
+            f"the device has no room for rows of shape {shapes or 'unknown'} and what is made of "
+            "them. Free what else is there, or set a lower mercer.config(memory=…), "
+            "which makes smaller parts; rows given as NumPy arrays under config(device='cuda') "
+            "are streamed where they do not fit, tensors and sparse matrices are not."
+        ) from error
 
 
 def solver_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
@@ -52,8 +58,9 @@ def resident(gram: Any) -> Any:
     if hasattr(gram, "chunks"):
         raise MemoryError(
             f"{gram.shape[0]} rows do not fit the device, and this solver needs all of them there. "
-            "Ridge and logistic regression stream rows with solver='nystrom'; otherwise take "
-            "parts of the data, config(device='cpu'), or a higher memory limit."
+            "Rows are streamed by ridge regression with solver='nystrom' or 'cg' and by logistic "
+            "regression with solver='nystrom' or 'gradient'; otherwise take parts of the data, "
+            "config(device='cpu'), or a higher memory limit."
         )
     return gram
 

@@ -17,7 +17,7 @@ from mercer.formula.inputs import check_finite, numeric
 from mercer.gram.device import host
 from mercer.gram.operator import Gram, positions_of
 from mercer.gram.torch_engine import DeviceGram
-from mercer.gram.torch_rows import device_limit
+from mercer.gram.torch_rows import device_limit, to_device
 from mercer.kernels.core import Kernel
 
 #: The share of the device's memory that rows may take at rest; beyond it they are streamed.
@@ -42,15 +42,23 @@ def _device_for(Z: Any) -> torch.device:
 
 #: Host arrays that the device may read by itself: their sizes, by address.
 _PINNED: dict[int, int] = {}
+#: Smaller arrays are copied as fast as they are; and they may share their pages with others.
+WORTH_PINNING = 1 << 20
+PAGE = 4096
 
 
 def _pinned(X: np.ndarray) -> bool:
     """Let the device read these rows by itself, ten times as fast; they are let go with X."""
-    if not X.flags.c_contiguous:
+    if not X.flags.c_contiguous or X.nbytes < WORTH_PINNING:
         return False
     place = X.__array_interface__["data"][0]
-    if _PINNED.get(place, 0) >= X.nbytes:
-        return True
+    end = place + X.nbytes
+    for start, size in _PINNED.items():
+        if start <= place and end <= start + size:
+            return True
+        # CUDA refuses a page that it has already, and PyTorch would raise that at its next call.
+        if place < start + size + PAGE and start < end + PAGE:
+            return False
     base = X
     while isinstance(base.base, np.ndarray):
         base = base.base
@@ -214,3 +222,31 @@ class StreamedGram(Gram):
     @property
     def _symmetric(self) -> bool:  # type: ignore[override]
         return True
+
+
+def blocks(kernel: Kernel | Formula, X: Any, Z: Any) -> Iterator[tuple[slice, slice, DeviceGram]]:
+    """K(X, Z) in as few blocks as the device has room for: one where rows and points both fit,
+    else chunks of rows, and for each of them all columns in order."""
+    if not too_large(Z, X):
+        if too_large(X, Z):
+            for rows, part in StreamedGram(kernel, X, Z).parts():
+                yield rows, slice(0, part.shape[1]), part
+        else:
+            gram = DeviceGram(kernel, X, Z)
+            yield slice(0, gram.shape[0]), slice(0, gram.shape[1]), gram
+        return
+    device = _device_for(X)
+    points = StreamedGram(kernel, Z, device=device, checked=True)
+    for rows, chunk in _passing(kernel, X, device):
+        for columns, other in points.chunks():
+            yield rows, columns, DeviceGram(kernel, chunk, other.to(chunk.dtype))
+
+
+def _passing(
+    kernel: Kernel | Formula, X: Any, device: torch.device
+) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Rows on the device, in chunks where they are too many to be there at once."""
+    if too_large(X):
+        return StreamedGram(kernel, X, device=device).chunks()
+    there = to_device(X, "X")
+    return iter([(slice(0, len(there)), there)])

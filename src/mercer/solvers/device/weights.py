@@ -8,31 +8,47 @@ import numpy as np
 import torch
 
 from mercer.formula import Formula
-from mercer.gram.device import host
+from mercer.gram.device import host, room_for
+from mercer.gram.rows import count
+from mercer.gram.streamed import blocks
 from mercer.gram.torch_engine import DeviceGram
 
-#: Elements of W made at a time where the whole of it must be looked at.
+#: Elements of W made at a time where the whole of it must be looked at, and bytes for each.
 BLOCK = 1 << 27
+BYTES = 32
 
 
 def weighted_product(
     formula: Formula, X: Any, Z: Any, V: np.ndarray, own: np.ndarray | None, certain: bool
 ) -> np.ndarray:
-    """W V with W[i, own[i]] = 0; where W is not `certain` to be ≥ 0 it is checked."""
-    gram = DeviceGram(formula, X, Z).facing_host()
-    if own is None and certain:
-        return np.asarray(gram @ V, dtype=np.float64)
+    """W V with W[i, own[i]] = 0; where W is not `certain` to be ≥ 0 it is checked.
+
+    Host rows that are too large for the device pass over it in chunks, and so do the points.
+    """
+    result = np.zeros((count(X), V.shape[1]))
+    with room_for(X, Z):
+        for rows, columns, gram in blocks(formula, X, Z):
+            right = torch.as_tensor(V[columns], device=gram._x.device).to(gram._torch_dtype)
+            if own is None and certain:
+                result[rows] += host(gram @ right)
+            else:
+                mine = None if own is None else own[rows] - columns.start
+                result[rows] += _looked_at(gram, right, mine, certain)
+    return result
+
+
+def _looked_at(
+    gram: DeviceGram, right: torch.Tensor, own: np.ndarray | None, certain: bool
+) -> np.ndarray:
     n, m = gram.shape
-    right = torch.as_tensor(V, device=gram._x.device).to(gram._torch_dtype)
-    mine = None if own is None else torch.as_tensor(own, device=right.device)
-    result = np.empty((n, V.shape[1]))
-    step = max(1, BLOCK // m)
+    result = np.empty((n, right.shape[1]))
+    step = int(max(1, min(BLOCK, gram._limit() // BYTES) // m))
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
         w = gram._dense_tensor(rows, slice(0, m))
-        if mine is not None:
-            at = torch.arange(len(w), device=w.device)
-            w[at, mine[rows]] = 0.0
+        if own is not None:
+            at = np.flatnonzero((own[rows] >= 0) & (own[rows] < m))
+            w[tuple(torch.as_tensor(i, device=w.device) for i in (at, own[rows][at]))] = 0.0
         if not certain:
             w = _checked(w)
         result[rows] = host((w @ right).double())
