@@ -76,9 +76,27 @@ def _round_up(value: float) -> float:
     return 2.0 ** math.ceil(math.log2(value)) if 0 < value < math.inf else 1.0
 
 
+def bears(
+    formula: Formula, node: Formula, norms: tuple[float, float | None], error: float, dtype: Any
+) -> bool:
+    """Whether numbers may be moved by this share of themselves: s changes by 4 error √(s max‖x‖²).
+
+    Rounding numbers to a grid does that. Beside distances that are taken about the origin it is
+    nothing; it may be something where a center was needed.
+    """
+    raw, centred = norms
+    if error == 0:
+        return True
+    slope = sensitivity(formula, node, _round_up(raw if centred is None else centred), root=True)
+    return 4 * error * math.sqrt(raw) * slope <= TOLERANCE[dtype.itemsize]
+
+
 @lru_cache(maxsize=4096)
-def sensitivity(formula: Formula, node: Formula, largest: float) -> float:
-    """max |∂k/∂s| / max |k| over s from (nearly) 0 to the largest distance; huge for e^(−√s)."""
+def sensitivity(formula: Formula, node: Formula, largest: float, root: bool = False) -> float:
+    """max |∂k/∂s| / max |k| over s from (nearly) 0 to the largest distance; huge for e^(−√s).
+
+    `root`: of √s |∂k/∂s|.
+    """
     if _jumps_with(formula, node):
         return math.inf
     slope = simplify(derive(formula, node))
@@ -101,6 +119,7 @@ def sensitivity(formula: Formula, node: Formula, largest: float) -> float:
     with np.errstate(all="ignore"):
         value = np.abs(np.broadcast_to(evaluate(formula, known), s.shape))
         rise = np.abs(np.broadcast_to(evaluate(slope, known), s.shape))
+        rise = rise * np.sqrt(s) if root else rise
     if not np.isfinite(rise).all() or not np.isfinite(value).all() or value.max() == 0:
         return math.inf
     return float(rise.max() / value.max())

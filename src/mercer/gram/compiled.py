@@ -29,7 +29,7 @@ class Compiled:
     ) -> None:
         matrices = [t for t in tiles if t is not None and t is not out]
         self.module.fill(
-            self.numbers, *matrices, *self._operands(x, z, rows, columns), _whole_rows(out)
+            self.numbers, *matrices, *self._operands(x, z, rows, columns), whole_rows(out)
         )
 
     def multiply(self, x: Side, z: Side, rows: slice, V: np.ndarray, out: np.ndarray) -> None:
@@ -47,7 +47,7 @@ class Compiled:
         return [*operands, columns.start, columns.stop]
 
 
-def _whole_rows(out: np.ndarray) -> np.ndarray:
+def whole_rows(out: np.ndarray) -> np.ndarray:
     """A stretch of columns seen as rows of the full length: loops over it are then contiguous.
 
     What lies beyond the stretch is never touched; it only tells the compiler that neighbours in a

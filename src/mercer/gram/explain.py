@@ -56,6 +56,7 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
     rows = [f"rowx{i} = {f!r}" for i, f in enumerate(program.row_x)]
     rows += [f"rowz{i} = {f!r}" for i, f in enumerate(program.row_z)]
     sources = []
+    grids = {} if gram.on_device else gram._x.grids
     for source in program.sources:
         method = program.methods.get(source.rows) if source.kind != "opaque" else None
         if method is not None and method.how == "direct" and source.kind == "product":
@@ -67,6 +68,8 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
             "direct": "direct differences",
             "opaque": "blocks of an opaque kernel",
         }[source.kind]
+        if source.kind in ("product", "repaired") and source.rows in grids:
+            kind = kind.replace("matrix product", f"matrix product {grids[source.rows]}")
         sources.append(f"{source.node!r}: {kind}{note}")
     return Explanation(
         _tree(kernel),

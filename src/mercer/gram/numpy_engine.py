@@ -11,8 +11,9 @@ import numpy as np
 from mercer.formula import Formula, evaluate
 from mercer.formula.inputs import is_sparse
 from mercer.gram.accuracy import NEAR
+from mercer.gram.grid import worth
 from mercer.gram.program import Program
-from mercer.gram.sides import REDUCE, Side, squared_norms
+from mercer.gram.sides import REDUCE, Side
 from mercer.gram.tiles import Scratch, cut
 
 #: Elements handled at a time where temporaries should stay in cache.
@@ -46,10 +47,12 @@ class NumpyEngine:
         for i, source in enumerate(self.program.sources):
             if source.kind == "product":
                 products[source.rows] = tiles[i]
-                self._product(source.rows, rows, columns, tiles[i])
+                self._product(source.rows, rows, columns, tiles[i], scratch)
         for i, source in enumerate(self.program.sources):
             if source.kind == "repaired":
-                self._repaired(source.node, rows, columns, tiles[i], products.get(source.rows))
+                self._repaired(
+                    source.node, rows, columns, tiles[i], products.get(source.rows), scratch
+                )
             elif source.kind == "opaque":
                 self._opaque(source.node, rows, columns, tiles[i])
             elif source.kind == "direct" and self.compiled is None:
@@ -88,23 +91,35 @@ class NumpyEngine:
         right = leaf.select(self.z.states[node], columns)
         out[...] = leaf.block(right, left).T if self.swapped else leaf.block(left, right)
 
-    def _product(self, inputs: Any, rows: slice, columns: slice, out: Any) -> None:
+    def _product(
+        self, inputs: Any, rows: slice, columns: slice, out: Any, scratch: Scratch
+    ) -> None:
+        if inputs in self.x.grids and worth(out.shape):
+            self.x.grids[inputs].product(rows, self.z.grids[inputs], columns, out, scratch)
+            return
         x, z = self.x.matrices[inputs], self.z.matrices[inputs]
         if is_sparse(x) and is_sparse(z) and x.shape[1] > SPARSE_COLUMNS:
             out[...] = (x[rows] @ z[columns].T).toarray()
             return
         np.matmul(self.x.panel(inputs, rows), self.z.panel(inputs, columns).T, out=out)
 
-    def _repaired(self, node: Formula, rows: slice, columns: slice, out: Any, product: Any) -> None:
+    def _repaired(
+        self,
+        node: Formula,
+        rows: slice,
+        columns: slice,
+        out: Any,
+        product: Any,
+        scratch: Scratch,
+    ) -> None:
         """‖x − z‖², from the product where it has enough digits, and from x − z elsewhere."""
         inputs = node.value
         if product is None:
-            self._product(inputs, rows, columns, out)
+            self._product(inputs, rows, columns, out, scratch)
         else:
             out[...] = product
         x, z = self.x.matrices[inputs][rows], self.z.matrices[inputs][columns]
-        center = self.x.centers.get(inputs)
-        nx, nz = squared_norms(x, center), squared_norms(z, center)
+        nx, nz = self.x.squared_norms(inputs, rows), self.z.squared_norms(inputs, columns)
         if self.compiled is not None and not is_sparse(x):
             from mercer.gram.loops import distances_from_product
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from mercer.formula import Formula
 from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Input, statistics
 from mercer.gram import accuracy
+from mercer.gram.grid import GridRows, about, on_grid
 from mercer.gram.narrow import without_empty_columns
 from mercer.gram.overflow import check_range
 from mercer.gram.program import Program, compile_program
@@ -33,14 +35,18 @@ def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
             if dtype == np.float64:  # rows that were widened for float32 stay so
                 side[key] = side[key].astype(dtype, copy=False)
     left, right = without_empty_columns(formula, left, right)
-    methods, centers = _methods(formula, left, right, dtype)
+    grids = on_grid(formula, left, right)
+    methods, centers = _methods(formula, left, right, dtype, grids)
     program = compile_program(formula, methods)
-    x = Side(count(X), dtype, left, centers, raw=X)
-    z = x if Z is None else Side(count(Z), dtype, right, centers, raw=Z)
+    x, z = (
+        Side(count(raw), dtype, side, centers, raw=raw, grids={k: g[i] for k, g in grids.items()})
+        for i, (raw, side) in enumerate([(X, left), (X if Z is None else Z, right)])
+    )
+    z = x if Z is None else z
     x, z = _with_states(program, x, z, X, Z)
     x_values = _values(program.row_x, x, X, "X")
     if Z is None:
-        z = Side(x.n, dtype, x.matrices, centers, (), z.states, X, x.functions)
+        z = replace(x, states=z.states, values=())
     x.values = x_values
     z.values = _values(program.row_z, z, X if Z is None else Z, "X" if Z is None else "Z")
     check_range(formula, x, z, dtype)
@@ -72,21 +78,24 @@ def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Si
             right = None if right is None else step(right)
         state_x, state_z = leaf.prepare_pair(left, right)
         if z is x:
-            z = Side(leaf.count(state_z), x.dtype, x.matrices, x.centers, raw=X)
+            z = replace(x, n=leaf.count(state_z), states={})
         x.states[source.node], z.states[source.node] = state_x, state_z
     return x, z
 
 
 def swap_values(program: Program, x: Side, z: Side) -> tuple[Side, Side]:
     def side(old: Side, formulas: tuple[Formula, ...], name: str) -> Side:
-        values = _values(formulas, old, old.raw, name)
-        return Side(old.n, old.dtype, old.matrices, old.centers, values, old.states, raw=old.raw)
+        return replace(old, values=_values(formulas, old, old.raw, name), functions={})
 
     return side(x, program.row_x, "Z"), side(z, program.row_z, "X")
 
 
 def _methods(
-    formula: Formula, left: dict[Input, Any], right: dict[Input, Any], dtype: np.dtype
+    formula: Formula,
+    left: dict[Input, Any],
+    right: dict[Input, Any],
+    dtype: np.dtype,
+    grids: dict[Input, tuple[GridRows, GridRows]],
 ) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None]]:
     methods: dict[Input, accuracy.Method] = {}
     centers: dict[Input, np.ndarray | None] = {}
@@ -96,10 +105,17 @@ def _methods(
         key = node.value
         X, Z = left[key], right[key]
         center = None if is_sparse(X) or is_sparse(Z) else Z.mean(axis=0, dtype=np.float64)
-        center = None if center is None else center.astype(np.result_type(X, Z))
+        grid = grids[key][0].grid if key in grids else None
+        if center is not None:
+            center = center if grid is None else grid.step * grid.snap(center)
+            center = center.astype(np.result_type(X, Z))
         norms = _largest_norms(X, Z, center)
         methods[key] = accuracy.choose(formula, node, X, Z, norms, dtype)
         centers[key] = center if methods[key].center else None
+        if grid is not None and center is not None and methods[key].center:
+            sides = grids.pop(key)
+            if accuracy.bears(formula, node, norms, max(s.error for s in sides), dtype):
+                grids[key] = about(grid.snap(center), *sides)
     return methods, centers
 
 

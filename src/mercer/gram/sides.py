@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from mercer.formula import evaluate
 from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Formula, Input, statistics
+from mercer.gram.grid import GridRows
 from mercer.gram.rows import row_weights
 
 #: Columns of Z that the generated loops take at a time; they stay in the first-level cache.
@@ -32,6 +33,7 @@ class Side:
     states: dict[Formula, Any] = field(default_factory=dict)
     raw: Any = None
     functions: dict[Any, np.ndarray] = field(default_factory=dict)
+    grids: dict[Input, GridRows] = field(default_factory=dict)
     _packed: dict[Input, np.ndarray] = field(default_factory=dict)
 
     def take(self, index: Any) -> Side:
@@ -46,6 +48,7 @@ class Side:
             tuple(v[index] for v in self.values),
             states,
             None if self.raw is None else _select(self.raw, index),
+            grids={key: g.take(index) for key, g in self.grids.items()},
         )
 
     def panel(self, rows: Input, index: slice) -> np.ndarray:
@@ -57,6 +60,12 @@ class Side:
     def dense(self, rows: Input, index: slice) -> np.ndarray:
         block = self.matrices[rows][index]
         return block.toarray() if is_sparse(block) else block
+
+    def squared_norms(self, rows: Input, index: slice = slice(None)) -> np.ndarray:
+        """‖x − c‖² for every row, as the products have it."""
+        if rows in self.grids:
+            return self.grids[rows].take(index).squared_norms().astype(self.dtype)
+        return squared_norms(self.matrices[rows][index], self.centers.get(rows))
 
     def packed(self, rows: Input) -> np.ndarray:
         """All rows as (chunks, columns, CHUNK): what a loop over pairs reads without a stride."""
@@ -78,7 +87,8 @@ class Side:
 
     def nbytes(self) -> int:
         """Memory held beyond the caller's own arrays."""
-        return sum(v.nbytes for v in self.values) + sum(p.nbytes for p in self._packed.values())
+        held = [*self.values, *self._packed.values()]
+        return sum(v.nbytes for v in held) + sum(g.nbytes() for g in self.grids.values())
 
 
 class GrowingSide:
@@ -90,6 +100,7 @@ class GrowingSide:
         self._positions = np.empty(64, dtype=np.intp)
         self._matrices = {k: None if is_sparse(m) else m[:0] for k, m in source.matrices.items()}
         self._values = [v[:0] for v in source.values]
+        self._grids = {k: g.take(slice(0, 0)) for k, g in source.grids.items()}
 
     @property
     def positions(self) -> np.ndarray:
@@ -106,6 +117,8 @@ class GrowingSide:
         for i, values in enumerate(self._values):
             self._values[i] = _grown(values, self.n)
             self._values[i][start : self.n] = self._source.values[i][positions]
+        for key, rows in self._grids.items():
+            self._grids[key] = _with_rows(rows, start, self._source.grids[key].take(positions))
 
     def view(self, stretch: slice) -> Side:
         """A stretch of the list as a side; dense rows are not copied."""
@@ -116,7 +129,10 @@ class GrowingSide:
         }
         states = {node: node.value[0].select(s, chosen) for node, s in source.states.items()}
         values = tuple(v[stretch] for v in self._values)
-        return Side(len(chosen), source.dtype, matrices, source.centers, values, states)
+        grids = {key: rows.take(stretch) for key, rows in self._grids.items()}
+        return Side(
+            len(chosen), source.dtype, matrices, source.centers, values, states, grids=grids
+        )
 
 
 def _grown(array: np.ndarray, n: int) -> np.ndarray:
@@ -126,6 +142,14 @@ def _grown(array: np.ndarray, n: int) -> np.ndarray:
     larger = np.empty((max(n, 2 * len(array), 64), *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
+
+
+def _with_rows(rows: GridRows, start: int, more: GridRows) -> GridRows:
+    """The same with `more` from row `start` on, in room that grows."""
+    stop = start + len(more.codes)
+    codes, left, right = (_grown(array, stop) for array in (rows.codes, rows.left, rows.right))
+    codes[start:stop], left[start:stop], right[start:stop] = more.codes, more.left, more.right
+    return replace(rows, codes=codes, left=left, right=right)
 
 
 def _select(raw: Any, index: Any) -> Any:
@@ -175,9 +199,7 @@ def statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
     if node.op == "sqnorm":
         return squared_norms(side.matrices[node.value[1]]).astype(np.float64)
     if node.op == "prepared_norm":
-        rows = node.value[1]
-        norms = squared_norms(side.matrices[rows], side.centers.get(rows))
-        return norms.astype(np.float64)
+        return side.squared_norms(node.value[1]).astype(np.float64)
     if node.op == "prepared_shift":
         rows = node.value[1]
         center = side.centers[rows]
