@@ -8,7 +8,7 @@ can be settled beforehand is settled once for the whole walk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ class Walk:
     def __init__(self, gram: Gram) -> None:
         self.gram = gram
         self._list = GrowingSide(gram._z)
+        # Without the raw rows: a walk copies only what the products read.
+        self._rows = replace(gram._x, raw=None)
         # Loops are compiled, or not, for the whole matrix: its tiles are too small to tell.
         self.compiled = gram._walker.compiled
         self.scratch = Scratch(0)
@@ -56,7 +58,7 @@ class Walk:
 
     def rows(self, index: Any) -> Panel:
         """Some rows, by slice (nothing is copied) or positions."""
-        return Panel(self, self.gram._x.take(index))
+        return Panel(self, self._rows.take(index))
 
     def forget(self, first: int) -> None:
         """Let the list start at what was its column `first`."""
