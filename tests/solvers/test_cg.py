@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.linalg import LinAlgWarning
 
 import mercer
 from mercer import Gaussian, NegativeSquaredDistance
@@ -146,3 +147,29 @@ def test_matrix_free_within_a_small_limit():
             Gaussian(2.0).gram(Z), t, np.ones(1), rank=10, random=np.random.RandomState(0)
         )
     np.testing.assert_allclose(Gaussian(2.0)(Z) @ found.coef + found.coef, t, atol=1e-4)
+
+
+def duplicates():
+    """A tenth of the examples twice, with other targets: K is singular, and λ decides."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 3))
+    rows = np.vstack([rows, rows[:20]])
+    return Gaussian(0.5).gram(rows), rng.normal(size=(220, 1))
+
+
+@pytest.mark.parametrize("preconditioner", ["nystrom", "cholesky"])
+def test_residuals_that_grow_for_a_while_do_not_end_it(preconditioner):
+    gram, targets = duplicates()
+    alphas = np.array([1e-6])
+    options = {"preconditioner": preconditioner, "rank": 40, "random": np.random.RandomState(0)}
+    found = cg.ridge(gram, targets, alphas, **options)
+    exact = ridge_exact.cholesky(gram, targets, alphas)
+    assert found.n_iter > 150
+    assert found.stopped == ""
+    np.testing.assert_allclose(gram @ found.coef, gram @ exact.coef, atol=1e-4)
+
+
+def test_a_singular_matrix_and_a_tiny_penalty_name_the_condition_number():
+    gram, targets = duplicates()
+    with pytest.warns(LinAlgWarning, match=r"condition number of about \d.*e\+15"):
+        cg.ridge(gram, targets, np.array([1e-14]), random=np.random.RandomState(0))

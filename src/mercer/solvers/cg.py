@@ -15,11 +15,16 @@ import numpy as np
 from mercer._progress import progress
 from mercer.gram.operator import Gram
 from mercer.gram.threads import single_threaded_blas
+from mercer.solvers.factor import FEW_DIGITS, NOISE, warn_condition
 from mercer.solvers.preconditioner import CHOICES, Woodbury, default_rank
 from mercer.solvers.ridge_exact import RidgeSolution
 
 #: A true residual above this, where a smaller one was asked for, is worth a word.
 ROUGH = 1e-4
+#: Steps without a smaller residual after which it is asked whether they still lead anywhere, and
+#: the share of ½ xᵀAx − bᵀx that they must have gained. Residuals alone do not tell: where A is
+#: badly conditioned they grow for hundreds of steps, and the solution gets better with each.
+PATIENCE, GAIN = 100, 1e-10
 
 Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -59,6 +64,7 @@ def conjugate_gradients(
     P = Z.copy()
     rz = np.einsum("ij,ij->j", R[:, running], Z)
     best, stalled, stopped, step = np.inf, 0, "", 0
+    gained, recently = np.zeros(B.shape[1]), np.zeros(B.shape[1])
     with progress("conjugate gradients", None) as bar, single_threaded_blas():
         try:
             while len(running) and step < max_iter:
@@ -72,15 +78,21 @@ def conjugate_gradients(
                 length = rz / curvature
                 X[:, running] += length * P
                 R[:, running] -= length * AP
+                gained[running] += length * rz
+                recently[running] += length * rz
                 step += 1
                 relative = np.linalg.norm(R[:, running], axis=0) / norms[running]
                 worst = float(relative.max())
                 bar.advance(note=f"residual {worst:.1e}")
                 stalled = 0 if worst < 0.9 * best else stalled + 1
                 best = min(best, worst)
-                if stalled > 100:
-                    stopped = "rounding"
-                    break
+                if stalled > PATIENCE:
+                    if (recently[running] <= GAIN * gained[running]).all():
+                        stopped = "rounding"
+                        break
+                    stalled = 0
+                if not stalled:
+                    recently[:] = 0
                 going = relative > tol
                 running, P, rz = running[going], P[:, going], rz[going]
                 if not len(running):
@@ -123,6 +135,8 @@ def ridge(
     shifts = np.concatenate([alphas, distinct])
     system = RidgeSystem(gram, s, shifts, preconditioner, rank, random)
     run = system.solve(B, tol, max_iter)
+    if run.stopped in ("rounding", "max_iter"):
+        system.warn_few_digits()
     C, b = run.X, np.zeros(len(alphas))
     if intercept:
         D = C[:, len(alphas) :][:, np.searchsorted(distinct, alphas)]
@@ -174,6 +188,18 @@ class RidgeSystem:
         if not stopped and residuals.max() > max(10 * tol, ROUGH):
             stopped = "rounding"
         return Iterations(run.X, residuals, run.n_iter, stopped)
+
+    def warn_few_digits(self) -> None:
+        """Name the condition number, if that is what was in the way: K itself may be singular."""
+        least = int(self.shifts.argmin())
+        v, largest = self.s[:, None], 0.0
+        for _ in range(3):
+            v = self._multiply(v / np.linalg.norm(v), np.array([least]))
+            largest = float(np.linalg.norm(v))
+        condition = largest / float(self.shifts[least])
+        single = self.gram.dtype == np.float32
+        if condition * np.finfo(self.gram.dtype).eps > (NOISE if single else FEW_DIGITS):
+            warn_condition(condition, float(self.shifts[least]))
 
     def _residuals(self, X: np.ndarray, B: np.ndarray) -> np.ndarray:
         norms = np.linalg.norm(B, axis=0)
