@@ -35,6 +35,15 @@ def test_types_of_columns(tmp_path):
         assert words in notes
 
 
+def test_gaps_are_counted_and_said(tmp_path):
+    found = load(
+        tmp_path,
+        "n,kind,flag,word,whole\n1,a,True,x,1\n-,--,?,y,2\n--,b,,x,3\n4,,False,NA,4\n",
+    )
+    said = "missing values, filled in by the pipeline: n (2), kind (2), flag (2), word (1)"
+    assert said in found.notes
+
+
 def test_the_schema_brings_new_rows_into_the_same_form(tmp_path):
     found = load(tmp_path, "a,day,flag,kind\n1,2020-01-01,True,x\n2,2021-01-01,False,y\n")
     raw = pd.DataFrame(

@@ -34,6 +34,8 @@ def test_a_column_that_one_side_uses_stays():
     assert width(Gaussian().gram(X, Z)) == 91
     Z[0, 0] = 2.0
     assert width(Gaussian().gram(X, Z)) == 92
+    Z[0, 1] = -2.0
+    assert width(Gaussian().gram(X, Z)) == 93
 
 
 def test_left_alone_where_it_saves_nothing_or_would_be_wrong():

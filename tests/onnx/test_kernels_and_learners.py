@@ -70,6 +70,7 @@ VECTOR_LEAVES = [
 COMPOSITES = [
     "0.5 * gaussian(0.6).on([0, 2]) + polynomial(2, offset=1).normalized()",
     "(linear() + 1) * laplacian(0.5, norm=1)",
+    "2.5 * linear() + 0.5",
     "gaussian(2).exp() ** 2",
     "linear().on(1).polynomial([1, 0.5, 0.25])",
     "cosine().warp('log1p').reweight('norm')",

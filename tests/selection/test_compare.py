@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -361,6 +362,33 @@ def test_candidates_are_stopped_on_few_rows(monkeypatch):
     assert places == sorted(places, reverse=True)
 
 
+def test_the_better_ones_go_on(monkeypatch):
+    short_stages(monkeypatch)
+    X, y = mercer.data.circles(240)  # no line tells them apart
+    lines = [Linear(), 2.0 * Linear(), Linear() + 1.0]
+    round_ones = [Gaussian(0.3), Gaussian(0.5), Gaussian(1.0)]
+    board = compare(X, y, cv=3, kernels=lines + round_ones, learners=["ridge"])
+    seen = {row.kernel: row.rows_seen for row in board.rows if row.kernel}
+    assert sorted(seen.values()) == [60, 60, 120, 120, 240, 240]
+    assert all(seen[repr(k)] < 240 for k in lines)
+    assert all(seen[repr(k)] > 60 for k in round_ones)
+
+
+def test_the_best_of_every_learner_sees_the_second_stage(monkeypatch):
+    short_stages(monkeypatch)
+    monkeypatch.setattr("mercer.selection.stages.KEEP", (1, 1))
+    X, y = mercer.data.circles(240)
+    learners = ["ridge", "svm", "perceptron"]
+    board = compare(X, y, cv=3, kernels=["gaussian(0.5)", "linear()"], learners=learners)
+    ran = [row for row in board.rows if row.kernel]
+    everyone = {row.learner for row in ran}
+    assert len(everyone) == 3
+    assert {row.learner for row in ran if row.rows_seen >= 120} == everyone
+    # Of the last stage only the judges are sure.
+    judges = {"KernelRidgeClassifier", "KernelSVC"}
+    assert judges <= {row.learner for row in ran if row.rows_seen == 240}
+
+
 def test_large_data_are_drawn_and_fitted_whole(monkeypatch):
     monkeypatch.setattr("mercer.selection.comparison.MOST_ROWS", 100)
     X, y = mercer.data.moons(300)
@@ -611,6 +639,34 @@ def test_a_fold_without_rows_is_an_error_of_its_own():
     race.data.order = np.concatenate(race.data.splits[0][0])  # the first 40 are all of one half
     race.run(entry, 30)
     assert "no rows to be tested on" in entry.failed
+
+
+def test_who_has_failed_is_not_run_again(monkeypatch):
+    race, entry = small_race(None)
+    entry.failed = "ValueError: too odd"
+    monkeypatch.setattr(Race, "matrix", lambda *_: pytest.fail("it was run"))
+    race.run(entry, 120)
+    assert entry.size == 40
+    assert race.best() == []
+
+
+def test_a_fold_starts_from_what_it_chose_itself(monkeypatch):
+    race, entry = small_race(None)
+    trainer, starts = type(entry.trainer), []
+    fold = trainer.fold
+
+    def noted(self, rows, start=None):
+        starts.append(start)
+        return fold(self, rows, start)
+
+    monkeypatch.setattr(trainer, "fold", noted)
+    picks = zip(entry.outcomes, (3, 5), strict=True)
+    entry.outcomes = [replace(outcome, pick=pick) for outcome, pick in picks]
+    race.run(entry, 120)
+    assert starts == [3, 5]  # what another fold chose knows the rows this one is tested on
+    race.data.splits *= 2
+    race.run(entry, 120, repeat=1)
+    assert starts[2:] == [None, None]
 
 
 def test_many_folds_are_not_run_in_stages():

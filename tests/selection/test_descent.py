@@ -58,6 +58,40 @@ def test_a_sample_of_a_process_gives_its_parameters_back():
     assert found.value < criterion(Gaussian(0.5), X, t, 1.0, [])[0]
 
 
+def test_the_slope_that_descent_sees_is_that_of_the_value_it_sees(monkeypatch):
+    from scipy.optimize import approx_fprime
+
+    seen = []
+    monkeypatch.setattr("scipy.optimize.minimize", lambda f, u, **_: seen.append((f, u)) or 1 / 0)
+    rng = np.random.default_rng(4)
+    X, t = rng.normal(size=(20, 2)), rng.normal(size=20)
+    # Logarithms of the positive ones, the others as they are.
+    kernel = 0.7 * Gaussian(3.0) + Polynomial(2, 0.0)
+    for by in ("evidence", "loo"):
+        with pytest.raises(ZeroDivisionError):
+            learn_parameters(kernel, X, t, alpha=0.3, by=by)
+        ((f, u),) = seen
+        seen.clear()
+        wanted = [scalar_parameters(kernel)[name] for name in scalar_parameters(kernel)] + [0.3]
+        assert np.allclose(u, [np.log(v) if v > 0 else v for v in wanted])
+        u = u + 0.1
+        numeric = approx_fprime(u, lambda v, f=f: f(v)[0], 1e-7)
+        np.testing.assert_allclose(f(u)[1], numeric, rtol=1e-4, atol=1e-5)
+
+
+def test_as_many_steps_as_allowed():
+    x = np.linspace(0, 6, 40)[:, None]
+    options = {"alpha": 0.1}
+    first, more = (
+        learn_parameters("gaussian(0.1)", x, np.sin(x[:, 0]), max_iter=n, **options) for n in (1, 4)
+    )
+    assert len(first.history) == 1
+    assert len(more.history) == 4
+    start = criterion("gaussian(0.1)", x, np.sin(x[:, 0]), 0.1, [])[0]
+    assert start > first.value > more.value
+    assert list(more.history) == sorted(more.history, reverse=True)
+
+
 def test_only_what_was_asked_for_moves():
     x = np.linspace(0, 6, 50)[:, None]
     kernel = Periodic(2.0, 1.0) + Gaussian(1.0)

@@ -21,3 +21,15 @@ def test_products_with_a_symmetric_matrix(n, dtype):
     spoilt[256:, :256] = np.nan  # below the squares on the diagonal nothing is read
     with mercer.config(threads=1):
         np.testing.assert_allclose(blas.symmetric_times(spoilt, B), A @ B, atol=tolerance * n)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_shares_of_the_threads_add_up(threads):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(1100, 1100))
+    A, B = A + A.T, rng.normal(size=(1100, 3))
+    assert A.size >= blas.WORTH_THREADS
+    with mercer.config(threads=threads):
+        np.testing.assert_allclose(blas.symmetric_times(A, B), A @ B, atol=1e-9)
+        np.testing.assert_allclose(blas.times(A, B), A @ B, atol=1e-9)
+        np.testing.assert_allclose(blas.transposed_times(A, B), A.T @ B, atol=1e-9)

@@ -65,6 +65,22 @@ for kernel in (Gaussian(0.3), Linear(), Polynomial(2, 1.0), Laplacian(0.5, norm=
                 if rank.by_distance:
                     assert (got.index == want.index).all(), kernel
 """,
+    "neighbours that a product cannot tell apart": """
+# Two clusters so far apart that products of single precision blur each; differences do not.
+z = (rng.normal(size=(400, 3)) + 3000.0 * (np.arange(400) % 2)[:, None]).astype(np.float32)
+rank, places = ranking(Gaussian().formula(), z), np.arange(60)
+for x, own in ((z[:60], places), ((z[:60] + 0.01).astype(np.float32), None)):
+    apart = ((x[:, None].astype(float) - z.astype(float)) ** 2).sum(2)
+    if own is not None:
+        apart[places, own] = np.inf
+    want = np.argsort(apart, axis=1, kind="stable")[:, :3]
+    for points in (z, there(z)):
+        for memory in ("1GB", 24000):
+            with mercer.config(device=DEVICE, memory=memory):
+                got = nearest(rank, x, points, 3, own)
+            assert (got.index == want).all(), memory
+            assert np.allclose(-got.value, np.take_along_axis(apart, want, 1), rtol=1e-12)
+""",
     "weighted sums": """
 V = rng.normal(size=(90, 2))
 own = np.arange(70) % 80
