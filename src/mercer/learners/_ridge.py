@@ -10,7 +10,7 @@ import numpy as np
 from mercer.gram.device import host
 from mercer.gram.operator import Gram
 from mercer.kernels import Kernel
-from mercer.solvers import cg, nystrom, primal, ridge_exact
+from mercer.solvers import cg, nystrom, primal, ridge_band, ridge_exact
 from mercer.solvers.memory import Size, check_fits, fits, limit_of
 from mercer.solvers.normal import FeaturePanels
 
@@ -20,6 +20,8 @@ EXACT_ROWS = 20_000
 EXACT_ROWS_DEVICE = 80_000
 #: From so many penalties on, one eigendecomposition is cheaper than Cholesky for each.
 MANY = 12
+#: The same for a path of enough rows, which needs no more than a band.
+MANY_BAND = 6
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def choose(task: Task, options: Options) -> str:
         return "primal"
     if n <= EXACT_ROWS:
         count = len(np.unique(task.alphas))
-        if count > MANY and fits("eigh", task.size(), limit):
+        band = task.path and n >= ridge_band.ENOUGH_ROWS
+        if count > (MANY_BAND if band else MANY) and fits("eigh", task.size(), limit):
             return "eigh"
         if fits("cholesky", task.size(), limit):
             return "cholesky"
@@ -119,8 +122,10 @@ def solve(task: Task, solver: str, options: Options) -> Found:
 def _exact(task: Task, options: Options, name: str) -> Found:
     arguments = (task.gram, task.targets, task.alphas, task.weights, task.intercept)
     if task.path:
-        run = ridge_exact.eigh_path if name == "eigh" else ridge_exact.cholesky_path
-        path = run(*arguments)
+        path = ridge_band.band_path(*arguments) if name == "eigh" else None
+        if path is None:
+            run = ridge_exact.eigh_path if name == "eigh" else ridge_exact.cholesky_path
+            path = run(*arguments)
         return Found(path.coef[0], path.intercept[0], name, path)
     solution = (ridge_exact.eigh if name == "eigh" else ridge_exact.cholesky)(*arguments)
     return Found(solution.coef, solution.intercept, name)

@@ -24,6 +24,8 @@ NEEDS: Mapping[str, Callable[[Size], float]] = {
     "cholesky": lambda s: s.n * s.n * s.itemsize + 24 * s.n * (s.targets + 2),
     # Divide and conquer works in two more matrices of the same size.
     "eigh": lambda s: 3 * s.n * s.n * s.itemsize + 24 * s.n * (s.targets + 2),
+    # The band and its factors for some penalties take at most another matrix.
+    "band": lambda s: 2 * s.n * s.n * s.itemsize + 24 * s.n * (s.targets + 2),
     "primal": lambda s: 4 * 8 * s.columns**2 + 24 * s.n * (s.targets + 1),
     "nystrom": lambda s: 4 * 8 * s.columns**2 + 24 * s.n * (s.targets + 1),
     "cg": lambda s: 6 * 8 * s.n * (s.targets + 1),

@@ -55,7 +55,7 @@ def cholesky(
     intercept: bool = False,
 ) -> RidgeSolution:
     """Targets (N, T), with one λ for each; one factorisation for each distinct λ."""
-    problem = _Problem(targets, weights, intercept)
+    problem = Problem(targets, weights, intercept)
     distinct = np.unique(alphas)
     system = shifted(gram, problem.scale, once=len(distinct) == 1)
     coef = np.empty(targets.shape, dtype=gram.dtype)
@@ -79,7 +79,7 @@ def cholesky_path(
     intercept: bool = False,
 ) -> RidgePath:
     """A few λ, one factorisation and one triangular inverse each, in one N×N array."""
-    problem = _Problem(targets, weights, intercept)
+    problem = Problem(targets, weights, intercept)
     system = shifted(gram, problem.scale)
     parts = []
     with progress("ridge path", len(alphas)) as bar:
@@ -101,7 +101,7 @@ def eigh_path(
     intercept: bool = False,
 ) -> RidgePath:
     """Any number of λ from one eigendecomposition SKS = Q diag(ω) Qᵀ."""
-    problem = _Problem(targets, weights, intercept)
+    problem = Problem(targets, weights, intercept)
     spectrum = _spectrum(gram, problem.scale, float(alphas.min()))
     Q = spectrum.vectors
     parts = (Q.T @ problem.right_hand_sides().astype(Q.dtype)).astype(np.float64)
@@ -131,7 +131,7 @@ def eigh(
     intercept: bool = False,
 ) -> RidgeSolution:
     """Targets (N, T), with one λ for each, from one eigendecomposition."""
-    problem = _Problem(targets, weights, intercept)
+    problem = Problem(targets, weights, intercept)
     spectrum = _spectrum(gram, problem.scale, float(alphas.min()))
     coef = np.empty(targets.shape, dtype=spectrum.vectors.dtype)
     b = np.zeros(targets.shape[1])
@@ -156,7 +156,7 @@ def _spectrum(gram: Gram, scale: np.ndarray | None, least: float) -> Spectrum:
     return spectrum
 
 
-class _Problem:
+class Problem:
     """Targets, weights and the free intercept, in terms of the symmetric problem."""
 
     def __init__(self, targets: np.ndarray, weights: np.ndarray | None, intercept: bool) -> None:
