@@ -35,7 +35,7 @@ class DeviceSide:
             len(range(*index.indices(self.n))) if isinstance(index, slice) else len(index),
             {key: m[index] for key, m in self.matrices.items()},
             self.centers,
-            self.raw[index],
+            None if self.raw is None else self.raw[index],
             tuple(v[index] for v in self.values),
         )
 
