@@ -146,6 +146,16 @@ def test_long_text_is_refused_where_memory_is_short(load):
         load("x" * 2_000_000)
 
 
+def test_a_member_that_claims_more_than_the_file_holds(load, tmp_path):
+    assert load("x") == "x"
+    content = bytearray((tmp_path / "f").read_bytes())
+    at = content.index(b"PK\x01\x02") + 20  # the directory's two sizes of the header
+    content[at : at + 8] = 2 * (1_000_000).to_bytes(4, "little")
+    (tmp_path / "f").write_bytes(content)
+    with pytest.raises(StoreError, match="header.json claims"):
+        mercer.load(tmp_path / "f")
+
+
 def test_series_and_sparse_matrices_that_are_sound(load):
     arrays = [npy(np.array([1.0, 2.0])), npy(np.array([0, 2])), npy(np.array([0, 1, 2]))]
     matrix = load({"csr": [0, 1, 2], "shape": [2, 3]}, arrays)
