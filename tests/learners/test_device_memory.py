@@ -94,6 +94,10 @@ for make, t in (
     with small():
         got = answers(make().fit(X, t))
     assert np.allclose(got, want, atol=1e-5), (make(), np.abs(got - want).max())
+for make, t in ((KernelRidge, y), (KernelLogisticRegression, c)):
+    with small():
+        chosen = make(k, n_centers=20).fit(X, t)
+    assert chosen.solver_ == "nystrom", make  # by itself
 """,
     "smoothers and neighbours stream": """
 for make, t in (

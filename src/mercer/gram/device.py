@@ -55,7 +55,7 @@ def resident(gram: Any) -> Any:
 
     Streamed rows can be multiplied by, and be predicted for; they cannot be visited in any order.
     """
-    if hasattr(gram, "chunks"):
+    if gram.streamed:
         raise MemoryError(
             f"{gram.shape[0]} rows do not fit the device, and this solver needs all of them there. "
             "Rows are streamed by ridge regression with solver='nystrom' or 'cg' and by logistic "

@@ -86,7 +86,7 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
 
 def _resident(gram: Any) -> Any:
     """Streamed rows run chunk by chunk; the first chunk stands for all."""
-    if not hasattr(gram, "chunks"):
+    if not gram.streamed:
         return gram
     from mercer.gram.torch_engine import DeviceGram
 

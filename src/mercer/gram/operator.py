@@ -34,6 +34,8 @@ class Gram:
 
     #: Whether the rows live on a GPU.
     on_device = False
+    #: Whether they do not fit there, and pass over it in chunks.
+    streamed = False
     #: The function k(x, z) may depend on the order of its arguments here.
     _swapped = False
 

@@ -79,6 +79,7 @@ class StreamedGram(Gram):
     """`Gram` of host rows X and points Z that are on the device; without Z, of X and itself."""
 
     on_device = True
+    streamed = True
 
     def __init__(
         self, kernel: Kernel | Formula, X: np.ndarray, Z: Any = None, *, device: Any = None,

@@ -76,8 +76,8 @@ def choose(task: Task, options: Options) -> str:
     n, limit = len(task.targets), limit_of(task.gram)
     if task.gram.on_device:
         # A device is for products and factorisations: features are made on the host.
-        streamed = hasattr(task.gram, "chunks")
-        exact = n <= EXACT_ROWS_DEVICE and not streamed and fits("cholesky", task.size(), limit)
+        exact = n <= EXACT_ROWS_DEVICE and not task.gram.streamed
+        exact = exact and fits("cholesky", task.size(), limit)
         return "cholesky" if exact else "nystrom"
     if task.features is not None and task.features < n and fits("primal", task.size(), limit):
         return "primal"

@@ -132,7 +132,8 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         gram = solver_gram(self.kernel_, X)
         self.solver_ = self.solver
         if self.solver == "auto":
-            self.solver_ = "newton" if gram.shape[0] <= EXACT_ROWS else "nystrom"
+            exact = gram.shape[0] <= EXACT_ROWS and not gram.streamed
+            self.solver_ = "newton" if exact else "nystrom"
         steps = STEPS[self.solver_] if self.max_iter is None else count("max_iter", self.max_iter)
         self._minimise(X, gram, loss, alpha, tol, steps)
         return self
