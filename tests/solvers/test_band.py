@@ -8,6 +8,7 @@ from scipy.linalg import LinAlgWarning, cholesky_banded
 
 import mercer
 from mercer import Gaussian, NegativeSquaredDistance, Similarity
+from mercer.gram.tiles import Scratch
 from mercer.learners import KernelRidge
 from mercer.solvers import band, band_loops, ridge_band, ridge_exact, strided
 
@@ -181,6 +182,16 @@ def test_leave_one_out_is_what_refitting_gives(small, weights, intercept):
 @pytest.mark.parametrize("n", [136, 137])
 def test_the_path_is_that_of_the_eigenvectors(small, monkeypatch, n, weights, intercept):
     monkeypatch.setattr(ridge_band, "BATCH", 4)  # λ in several batches
+    clean = Scratch.get
+
+    def dirty(self, key, *args):
+        first = key not in self._buffers
+        buffer = clean(self, key, *args)
+        if first:
+            buffer.fill(np.nan)
+        return buffer
+
+    monkeypatch.setattr(Scratch, "get", dirty)  # as memory comes
     alphas = np.logspace(-3, 2, 11)
     w = None if weights is None else weights[:n]
     arguments = (KERNEL.gram(X[:n]), TARGETS[:n], alphas, w, intercept)
@@ -220,6 +231,15 @@ def test_the_condition_is_found_to_a_factor(small):
         exact = (values[-1] + alpha) / (values[0] + alpha)
         assert 0.4 * exact < ridge_band.condition(found, alpha) < 1.01 * exact
     assert ridge_band.condition(band.to_band(K - 0.5 * np.eye(N), 8), 0.1) == np.inf
+
+
+def test_a_matrix_with_few_digits_left_is_not_certain(small):
+    """Cholesky goes through, but eigenvectors could tell a small direction from none."""
+    Z = np.vstack([X[:60], X[:60]])
+    found = band.to_band(KERNEL(Z), 8)
+    for alpha, certain in ((1e-12, False), (1e-9, True)):
+        assert 1e9 < ridge_band.condition(found, alpha) < 1e15
+        assert ridge_band.certain(found, alpha) is certain
 
 
 def test_duplicates_and_a_tiny_penalty_go_to_the_eigenvectors(small):

@@ -33,9 +33,9 @@ from mercer.solvers.strided import product
 #: Diagonals of B below the main one. Fewer make the way to B longer, more make each λ dearer.
 WIDTH = 32
 #: Rows from which the band is faster than eigenvectors.
-ENOUGH_ROWS = 1000
+ENOUGH_ROWS = 2000
 #: λ for which the band is faster: at most one for so many rows.
-ROWS_FOR_EACH = 20
+ROWS_FOR_EACH = 32
 #: λ worked on at a time.
 BATCH = 64
 
