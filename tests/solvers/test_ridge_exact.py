@@ -174,3 +174,14 @@ def test_zero_matrix():
     """A kernel that is zero everywhere: a = t/λ, f = 0."""
     found = ridge_exact.cholesky(Linear().gram(np.zeros((5, 2))), TARGETS[:5], np.full(T, 2.0))
     np.testing.assert_allclose(found.coef, TARGETS[:5] / 2)
+
+
+def test_small_eigenvalues_are_not_taken_for_rounding_in_single_precision():
+    """ω runs from 0.01 to 2000 here, and N rounding units of the largest would be 0.5."""
+    rng = np.random.default_rng(0)
+    rows, targets = rng.normal(size=(2000, 8)), rng.normal(size=(2000, 1))
+    kernel = Gaussian(1.5) + 1.0
+    alphas = np.array([0.2, 2.0])
+    single = ridge_exact.eigh_path(kernel.gram(rows.astype(np.float32)), targets, alphas)
+    exact = ridge_exact.cholesky_path(kernel.gram(rows), targets, alphas)
+    np.testing.assert_allclose(single.loo, exact.loo, atol=0.02)

@@ -25,23 +25,26 @@ from mercer.gram.tiles import Scratch, Tiling, sweep
 WORTH_THREADS = 1_000_000
 
 
-def _routine(name: str) -> Callable[..., None] | None:
-    """The address behind SciPy's published capsule, as a function; None where it is unusual."""
+def routine(name: str, arguments: int, integers: int) -> Callable[..., None] | None:
+    """The address behind SciPy's published capsule, as a function; None where it is unusual.
+
+    Everything is given by address; `integers` of the `arguments` are numbers of 32 bits.
+    """
     capsule = cython_blas.__pyx_capi__.get(name)
     read_name = ctypes.pythonapi.PyCapsule_GetName
     read_name.restype, read_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     read = ctypes.pythonapi.PyCapsule_GetPointer
     read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     signature = read_name(capsule) if capsule is not None else None
-    if signature is None or signature.count(b"int *") != 4:
+    if signature is None or signature.count(b"int *") != integers:
         return None
-    # void syrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc), everything by address.
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 10)(read(capsule, signature))
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(read(capsule, signature))
 
 
+# void syrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
 _ROUTINES: dict[np.dtype, tuple[Callable[..., None] | None, Any]] = {
-    np.dtype(np.float64): (_routine("dsyrk"), ctypes.c_double),
-    np.dtype(np.float32): (_routine("ssyrk"), ctypes.c_float),
+    np.dtype(np.float64): (routine("dsyrk", 10, 4), ctypes.c_double),
+    np.dtype(np.float32): (routine("ssyrk", 10, 4), ctypes.c_float),
 }
 
 # SciPy brings a BLAS of its own. If Mercer looked for pools before it was loaded, look again.
@@ -56,8 +59,8 @@ def add_squares(P: np.ndarray, C: np.ndarray) -> None:
         raise ValueError("add_squares needs contiguous arrays of one dtype")
     if P.shape[1] != C.shape[0] or C.shape[0] != C.shape[1]:
         raise ValueError(f"PᵀP of shape {P.shape} does not fit into {C.shape}")
-    routine, number = _ROUTINES[P.dtype]
-    if routine is None:
+    syrk, number = _ROUTINES[P.dtype]
+    if syrk is None:
         C += P.T @ P
         return
     k, n = P.shape
@@ -67,8 +70,8 @@ def add_squares(P: np.ndarray, C: np.ndarray) -> None:
     uplo, trans = ctypes.c_char(b"L"), ctypes.c_char(b"N")
     size, depth, one = ctypes.c_int(n), ctypes.c_int(k), number(1.0)
     at = ctypes.byref
-    routine(at(uplo), at(trans), at(size), at(depth), at(one),
-            P.ctypes.data, at(size), at(one), C.ctypes.data, at(size))  # fmt: skip
+    syrk(at(uplo), at(trans), at(size), at(depth), at(one),
+         P.ctypes.data, at(size), at(one), C.ctypes.data, at(size))  # fmt: skip
 
 
 def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -34,6 +34,10 @@ FEW_DIGITS = 1e-3
 NOISE = 0.1
 #: Up to this many rows an ill-conditioned matrix is worth its eigenvectors, 20 × the time.
 SPECTRUM_ROWS = 4000
+#: Eigenvalues that are 0 come out as less than two rounding units of the largest one. The bound
+#: that proofs give, N units, costs nothing in double precision; in single precision it would take
+#: a good part of the spectrum for noise.
+NULL = 10
 
 
 class Factor(Protocol):
@@ -208,7 +212,8 @@ class Spectrum:
     def __init__(self, values: np.ndarray, vectors: np.ndarray) -> None:
         self.values, self.vectors = values.astype(np.float64), vectors
         largest = float(np.abs(self.values).max())
-        self.rounding = len(values) * float(np.finfo(vectors.dtype).eps) * largest
+        units = NULL if vectors.dtype == np.float32 else len(values)
+        self.rounding = units * float(np.finfo(vectors.dtype).eps) * largest
 
     @classmethod
     def of(cls, A: np.ndarray) -> Spectrum:

@@ -58,7 +58,7 @@ def cholesky(
     problem = Problem(targets, weights, intercept)
     distinct = np.unique(alphas)
     system = shifted(gram, problem.scale, once=len(distinct) == 1)
-    coef = np.empty(targets.shape, dtype=gram.dtype)
+    coef = np.zeros(targets.shape, dtype=gram.dtype)
     b = np.zeros(targets.shape[1])
     with progress("ridge", len(distinct)) as bar:
         for alpha in distinct:

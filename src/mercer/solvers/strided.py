@@ -12,28 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cython_blas
 
-from mercer.solvers import blas  # noqa: F401  (it sees to the threads of SciPy's BLAS)
+from mercer.solvers.blas import routine
 
-
-def _routine(name: str) -> Callable[..., None] | None:
-    """The address behind SciPy's published capsule, as a function; None where it is unusual."""
-    capsule = cython_blas.__pyx_capi__.get(name)
-    read_name = ctypes.pythonapi.PyCapsule_GetName
-    read_name.restype, read_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    read = ctypes.pythonapi.PyCapsule_GetPointer
-    read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    signature = read_name(capsule) if capsule is not None else None
-    if signature is None or signature.count(b"int *") != 6:
-        return None
-    # void gemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), all by address.
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(read(capsule, signature))
-
-
+# void gemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 _ROUTINES: dict[np.dtype, tuple[Callable[..., None] | None, Any]] = {
-    np.dtype(np.float64): (_routine("dgemm"), ctypes.c_double),
-    np.dtype(np.float32): (_routine("sgemm"), ctypes.c_float),
+    np.dtype(np.float64): (routine("dgemm", 13, 6), ctypes.c_double),
+    np.dtype(np.float32): (routine("sgemm", 13, 6), ctypes.c_float),
 }
 
 
@@ -44,18 +29,15 @@ def product(
     (m, k), n = A.shape, B.shape[1]
     if B.shape[0] != k or C.shape != (m, n) or not A.dtype == B.dtype == C.dtype:
         raise ValueError(f"{A.shape} times {B.shape} does not fit into {C.shape} of {C.dtype}")
-    routine, number = _ROUTINES[C.dtype]
-    if 0 in (m, n, k):
-        C *= beta
-        return
+    gemm, number = _ROUTINES[C.dtype]
     a, b, c = _stored(A), _stored(B), _stored(C)
-    if routine is None or a is None or b is None or c is None or c[2] != b"N":
-        C *= beta
-        C += alpha * (A @ B)
+    if gemm is None or a is None or b is None or c is None or c[2] != b"N" or 0 in (m, n, k):
+        # β = 0 means that nothing need be in C yet, not even numbers.
+        C[...] = alpha * (A @ B) + (beta * C if beta else 0.0)
         return
     at, integer = ctypes.byref, ctypes.c_int
     # BLAS reads rows as columns: to it this is Cᵀ = Bᵀ Aᵀ.
-    routine(
+    gemm(
         at(ctypes.c_char(b[2])), at(ctypes.c_char(a[2])), at(integer(n)), at(integer(m)),
         at(integer(k)), at(number(alpha)), b[0], at(integer(b[1])), a[0], at(integer(a[1])),
         at(number(beta)), c[0], at(integer(c[1])),
