@@ -3,12 +3,12 @@
 import numba
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
-from mercer.gram import grid, vnni
+from mercer.gram import byte_product, grid, vnni
 from mercer.gram.grid import Grid, GridRows, find_grid, on_grid, rows_on
 from mercer.gram.panels import RowPanels
 from mercer.gram.tiles import Scratch
@@ -89,6 +89,7 @@ def test_one_number_off_the_grid_ends_it():
 
 
 @needs_instruction
+@settings(deadline=None)  # the first example compiles
 @given(
     st.integers(6, 40), st.integers(1, 150), st.integers(1, 30), st.integers(-300, 300),
     st.integers(0, 2**32 - 1),
@@ -241,8 +242,18 @@ def test_when_it_is_not_used(always, monkeypatch):
     monkeypatch.setattr(grid, "WORTH", 1e6)
     assert not on_grid(formula, sides, sides)
     monkeypatch.setattr(grid, "WORTH", 0)
-    monkeypatch.setattr(vnni, "tile_shape", lambda: None)
-    assert not on_grid(formula, sides, sides)
+    for broken in (
+        {"tile_shape": lambda: None},
+        {"multiply": lambda *_: 1 / 0},  # a compiler that does not know the instruction
+        {"multiply": lambda *arguments: arguments[5].fill(1.0)},  # or takes it for another
+    ):
+        with monkeypatch.context() as patch:
+            for name, value in broken.items():
+                patch.setattr(byte_product, name, value)
+            byte_product.works.cache_clear()
+            assert not on_grid(formula, sides, sides)
+    byte_product.works.cache_clear()
+    assert on_grid(formula, sides, sides)
 
 
 @needs_instruction
@@ -257,8 +268,9 @@ def test_memory_is_counted():
     assert rows.nbytes() == 10 * 8 + 2 * 10 * 8
 
 
-def test_no_tile_for_another_processor(monkeypatch):
-    monkeypatch.setattr(vnni.config, "CPU_NAME", "generic")
+@pytest.mark.parametrize(("setting", "value"), [("CPU_NAME", "generic"), ("ENABLE_AVX", 0)])
+def test_no_tile_for_another_processor(setting, value, monkeypatch):
+    monkeypatch.setattr(vnni.config, setting, value)
     vnni.tile_shape.cache_clear()
     try:
         assert vnni.tile_shape() is None

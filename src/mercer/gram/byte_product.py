@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numba
@@ -43,6 +44,26 @@ def multiply(  # pragma: no cover - compiled
                 found, own = sums[i], left[first + i]
                 for j in range(width):
                     target[j] = scale * (found[j] + (own + beside[j]))
+
+
+@lru_cache(maxsize=1)
+def works() -> bool:
+    """Whether there are the instruction and a compiler that knows it: a small product is tried."""
+    if tile_shape() is None:
+        return False
+    a, b = (
+        (np.arange(rows * 8) * step % 256).astype(np.uint8).reshape(rows, 8)
+        for rows, step in ((ROWS + 1, 37), (COLUMNS + 1, 91))
+    )
+    left, right = 128.0 * a.sum(axis=1), np.zeros(len(b))
+    packed = np.empty((2, COLUMNS), dtype=np.uint32)
+    sums = np.empty((ROWS, COLUMNS), dtype=np.int32)
+    out = np.empty((len(a), len(b)))
+    try:
+        multiply(a, b.view(np.uint32), left, right, 1.0, out, packed, sums)
+    except Exception:  # whatever a compiler may say: there is BLAS
+        return False
+    return bool((out == a.astype(float) @ b.T.astype(float)).all())
 
 
 @numba.njit(nogil=True, cache=True)

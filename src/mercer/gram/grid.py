@@ -148,10 +148,10 @@ def _pays(x: np.ndarray, z: np.ndarray) -> bool:
     if (n + m) * columns > ROOM * get_config().memory_bytes:
         return False
     try:
-        from mercer.gram.vnni import tile_shape
+        from mercer.gram.byte_product import works
     except ImportError:  # no compiler
         return False
-    return tile_shape() is not None
+    return works()
 
 
 def find_grid(*sides: np.ndarray) -> Grid | None:

@@ -33,8 +33,9 @@ class Shape(NamedTuple):
 @lru_cache(maxsize=1)
 def tile_shape() -> Shape | None:
     """The tile for this processor; None where it has no such instruction."""
-    if config.CPU_NAME or config.CPU_FEATURES:  # type: ignore[attr-defined]  # code is made for another processor
-        return None
+    settings: Any = config
+    if settings.CPU_NAME or settings.CPU_FEATURES or not settings.ENABLE_AVX:
+        return None  # code is made for another processor
     features = binding.get_host_cpu_features()
     if features.get("avx512vnni") and features.get("avx512f"):
         return Shape(16, 6, 4)
