@@ -32,6 +32,10 @@ def pixels(n, columns=50, seed=0, dtype=np.float64, high=256):
     return (numbers / dtype(255)).astype(dtype)
 
 
+def encoded(spacing, rows):
+    return rows_on(spacing, rows, np.arange(rows.shape[1]))
+
+
 # --- finding ------------------------------------------------------------------------------------
 
 
@@ -55,7 +59,7 @@ def test_the_step_is_found(numbers, step, low, dtype):
     found = find_grid(rows)
     assert found.step == pytest.approx(step, rel=1e-6)
     assert found.low == low
-    back = rows_on(found, rows)
+    back = encoded(found, rows)
     numbers = (back.codes[:, :20].astype(float) + low) * found.step
     assert np.allclose(numbers, rows, rtol=3 * np.finfo(dtype).eps, atol=0)
 
@@ -82,7 +86,7 @@ def test_one_number_off_the_grid_ends_it():
     rows = pixels(300)
     found = find_grid(rows)
     rows[-1, -1] += 1e-6
-    assert rows_on(found, rows) is None
+    assert encoded(found, rows) is None
 
 
 # --- products -----------------------------------------------------------------------------------
@@ -99,7 +103,7 @@ def test_products_are_exact(n, m, columns, low, seed):
     X, Z = (rng.integers(low, low + 256, (rows, columns)).astype(float) for rows in (n, m))
     spacing = Grid(1.0, low)
     out = np.full((n, m), np.nan)
-    x, z = rows_on(spacing, X), rows_on(spacing, Z)
+    x, z = encoded(spacing, X), encoded(spacing, Z)
     x.product(slice(0, n), z, slice(0, m), out, Scratch(0))
     assert (out == X @ Z.T).all()
     center = rng.integers(low, low + 256, columns).astype(float)
@@ -113,7 +117,7 @@ def test_products_are_exact(n, m, columns, low, seed):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_go_into_a_stretch_of_a_larger_matrix(dtype):
     X = pixels(40, dtype=dtype)
-    rows = rows_on(find_grid(X), X)
+    rows = encoded(find_grid(X), X)
     whole = np.full((50, 60), -1, dtype=dtype)
     rows.product(slice(3, 33), rows, slice(1, 40), whole[5:35, 7:46], Scratch(0))
     expected = X[3:33].astype(float) @ X[1:40].astype(float).T
@@ -179,6 +183,41 @@ def test_a_gram_over_bytes_is_the_gram(kernel, dtype, always):
     chosen = np.arange(100)[::3]
     rows = RowPanels(square, np.arange(20, 120)).rows(chosen)
     assert rows == pytest.approx(expected[20:120, 20:120][chosen], abs=tolerance)
+
+
+@needs_instruction
+@pytest.mark.parametrize("kernel", [Gaussian(0.6), Polynomial(2, 1.0)], ids=str)
+def test_empty_columns_take_no_part_and_no_copy_is_made(kernel, always):
+    X, Z = pixels(100, 80), pixels(60, 80, seed=1)
+    X[:, 5:40], Z[:, 5:38] = 0.0, 0.0  # two of them are used on one side
+    G = kernel.gram(X, Z)
+    (rows,), (matrix,) = G._x.grids.values(), G._x.matrices.values()
+    assert list(rows.places) == [*range(5), *range(38, 80)]
+    assert rows.codes.shape == (100, 48)
+    assert matrix is X
+    assert G.dense() == pytest.approx(_plain(kernel, X, Z), abs=1e-12)
+    assert kernel.gram(X).dense() == pytest.approx(_plain(kernel, X, X), abs=1e-12)
+
+
+@needs_instruction
+def test_rows_of_zeros(always):
+    X = np.zeros((50, 80))
+    assert not Linear().gram(X)._x.grids
+    assert (Linear().gram(X).dense() == 0).all()
+
+
+@needs_instruction
+def test_a_column_that_is_used_late_counts(always):
+    """Looked at are the first 256 rows; one column in 80 that is empty there is not worth more."""
+    X = pixels(600, 80)
+    X[:500, 7] = 0.0
+    assert Linear().gram(X).dense() == pytest.approx(X @ X.T, abs=1e-12)
+
+
+def _plain(kernel, X, Z):
+    if isinstance(kernel, Polynomial):
+        return (X @ Z.T + 1.0) ** 2
+    return np.exp(-np.square(X[:, None] - Z[None]).sum(axis=2) / (2 * kernel.sigma**2))
 
 
 @needs_instruction
@@ -264,7 +303,7 @@ def test_explain_says_so(always):
 
 
 def test_memory_is_counted():
-    rows = GridRows.of(Grid(1.0, 0), np.zeros((10, 8), dtype=np.uint8), 7, 0.0)
+    rows = GridRows.of(Grid(1.0, 0), np.zeros((10, 8), dtype=np.uint8), np.arange(7), 0.0)
     assert rows.nbytes() == 10 * 8 + 2 * 10 * 8
 
 

@@ -68,15 +68,15 @@ def works() -> bool:
 
 @numba.njit(nogil=True, cache=True)
 def encode(  # pragma: no cover - compiled
-    rows: Any, step: Any, low: Any, tolerance: Any, out: Any
+    rows: Any, places: Any, step: Any, low: Any, tolerance: Any, out: Any
 ) -> Any:
-    """out ← rows / step − low; the largest |x − step k| / |x|, ∞ once one is beyond tolerance."""
+    """out ← rows[:, places] / step − low; the largest |x − step k| / |x|, ∞ beyond tolerance."""
     worst = 0.0
     tiny = 1e-300
     for i in range(rows.shape[0]):
         source, target = rows[i], out[i]
-        for d in range(rows.shape[1]):
-            x = np.float64(source[d])
+        for d in range(len(places)):
+            x = np.float64(source[places[d]])
             k = np.rint(x / step)
             off = abs(x - k * step) / max(abs(x), tiny)
             target[d] = np.uint8(np.int32(k) - low)

@@ -20,6 +20,7 @@ from mercer._config import get_config
 from mercer.formula import Formula
 from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Input, statistics
+from mercer.gram.narrow import used_columns
 from mercer.gram.tiles import Scratch, cut
 
 #: Multiply-adds below which a look at the data and a copy in bytes cost more than they save.
@@ -50,28 +51,30 @@ class Grid:
 
 @dataclass
 class GridRows:
-    """A set of rows as bytes, padded to words of four.
+    """A set of rows as bytes, padded to words of four, without columns that are empty.
 
-    `center`: what products take off every row, in steps; `error`: the largest |x − s·k| / |x|, the
-    rounding of the numbers as they were given; `left` and `right`: whole numbers of each row that
-    a product of bytes lacks, by the side on which the row stands.
+    `places`: the columns that are not; `center`: what products take off every row, in steps;
+    `error`: the largest |x − s·k| / |x|, the rounding of the numbers as they were given; `left` and
+    `right`: whole numbers of each row that a product of bytes lacks, by the side where it stands.
     """
 
     grid: Grid
     codes: np.ndarray
+    places: np.ndarray
     center: np.ndarray
     error: float
     left: np.ndarray
     right: np.ndarray
 
     @classmethod
-    def of(cls, grid: Grid, codes: np.ndarray, columns: int, error: float) -> GridRows:
+    def of(cls, grid: Grid, codes: np.ndarray, places: np.ndarray, error: float) -> GridRows:
         sums = codes.sum(axis=1, dtype=np.float64)
-        left = (128 + grid.low) * sums + float(columns * grid.low**2)
-        return cls(grid, codes, np.zeros(columns), error, left, grid.low * sums)
+        left = (128 + grid.low) * sums + float(len(places) * grid.low**2)
+        return cls(grid, codes, places, np.zeros(len(places)), error, left, grid.low * sums)
 
     def centred(self, center: np.ndarray) -> GridRows:
-        """The same with c taken off every row; c in steps of the grid."""
+        """The same with c taken off every row; c in steps of the grid, 0 in empty columns."""
+        center = center[self.places]
         parts = [
             self.codes[rows, : len(center)] @ center for rows in cut(0, len(self.codes), PANEL)
         ]
@@ -134,8 +137,13 @@ def on_grid(
         if is_sparse(x) or is_sparse(z) or not _pays(x, z):
             continue
         grid = find_grid(x) if x is z else find_grid(x, z)
-        first = None if grid is None else rows_on(grid, x)
-        second = first if first is None or x is z else rows_on(first.grid, z)
+        if grid is None:
+            continue
+        places = used_columns(x) if x is z else used_columns(x, z)
+        if not len(places):
+            continue
+        first = rows_on(grid, x, places)
+        second = first if first is None or x is z else rows_on(grid, z, places)
         if first is not None and second is not None:
             found[key] = (first, second)
     return found
@@ -195,11 +203,10 @@ def rounding(dtype: np.dtype) -> float:
     return 2 * float(np.finfo(dtype).eps)
 
 
-def rows_on(grid: Grid, rows: np.ndarray) -> GridRows | None:
-    """Rows as bytes; None where one number is not on the grid."""
+def rows_on(grid: Grid, rows: np.ndarray, places: np.ndarray) -> GridRows | None:
+    """These columns as bytes; None where one number is not on the grid."""
     from mercer.gram.byte_product import encode
 
-    columns = rows.shape[1]
-    codes = np.zeros((len(rows), -(-columns // 4) * 4), dtype=np.uint8)
-    error = float(encode(rows, grid.step, grid.low, rounding(rows.dtype), codes))
-    return GridRows.of(grid, codes, columns, error) if np.isfinite(error) else None
+    codes = np.zeros((len(rows), -(-len(places) // 4) * 4), dtype=np.uint8)
+    error = float(encode(rows, places, grid.step, grid.low, rounding(rows.dtype), codes))
+    return GridRows.of(grid, codes, places, error) if np.isfinite(error) else None

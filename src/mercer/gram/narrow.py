@@ -7,6 +7,7 @@ the memory limit.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,14 @@ SAVED, ROOM = 0.04, 0.125
 
 
 def without_empty_columns(
-    formula: Formula, left: dict[Input, Any], right: dict[Input, Any]
+    formula: Formula, left: dict[Input, Any], right: dict[Input, Any], fixed: Collection[Input] = ()
 ) -> tuple[dict[Input, Any], dict[Input, Any]]:
-    """The two sides' rows, each input without the columns that are zero on both sides."""
+    """The two sides' rows, each input without the columns that are zero on both sides.
+
+    Inputs in `fixed` are left as they are.
+    """
     # g(0, 0) of a coordinate-wise function need not be 0.
-    fixed = {node.value[1] for node in statistics(formula) if node.op == "reduce"}
+    fixed = {*fixed, *(node.value[1] for node in statistics(formula) if node.op == "reduce")}
     x, z = dict(left), dict(right)
     for key in left:
         sides = [left[key]] if right is left else [left[key], right[key]]
@@ -37,18 +41,22 @@ def without_empty_columns(
             continue
         if sum(m.nbytes for m in sides) > ROOM * get_config().memory_bytes:
             continue
-        used = np.logical_or.reduce([_used(m) for m in sides])
-        if used.any() and (~used).mean() >= SAVED:
-            places = np.flatnonzero(used)
+        places = used_columns(*sides)
+        if 0 < len(places) <= (1 - SAVED) * left[key].shape[1]:
             x[key] = left[key].take(places, axis=1)
             z[key] = x[key] if right is left else right[key].take(places, axis=1)
     return x, x if right is left else z
 
 
+def used_columns(*sides: np.ndarray) -> np.ndarray:
+    """The columns that hold anything but zeros on either side."""
+    return np.flatnonzero(np.logical_or.reduce([_used(m) for m in sides]))
+
+
 def _used(matrix: np.ndarray) -> np.ndarray:
-    """Which columns hold anything but zeros."""
+    """Which columns hold anything but zeros; all, where too few are left to be worth a look."""
     used = (matrix[:FIRST] != 0).any(axis=0)
     rest = np.flatnonzero(~used)
-    if len(rest) >= SAVED * len(used):
-        used[rest] = matrix[FIRST:, rest].any(axis=0)
+    few = len(rest) < SAVED * len(used)
+    used[rest] = True if few else matrix[FIRST:, rest].any(axis=0)
     return used

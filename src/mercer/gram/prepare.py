@@ -34,8 +34,8 @@ def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
         for key in inputs:
             if dtype == np.float64:  # rows that were widened for float32 stay so
                 side[key] = side[key].astype(dtype, copy=False)
-    left, right = without_empty_columns(formula, left, right)
     grids = on_grid(formula, left, right)
+    left, right = without_empty_columns(formula, left, right, grids)
     methods, centers = _methods(formula, left, right, dtype, grids)
     program = compile_program(formula, methods)
     x, z = (
