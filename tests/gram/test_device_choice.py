@@ -28,25 +28,21 @@ def test_the_interpreter_takes_any_tensor(monkeypatch):
     assert torch.is_tensor(device.beside(np.ones(2), X))
 
 
-def test_a_full_device_is_said_in_words(monkeypatch):
+@pytest.mark.parametrize(
+    ("said", "error", "match"),
+    [
+        ("CUDA out of memory. Tried to allocate 3 GiB", MemoryError, "streamed"),
+        ("an illegal memory access", RuntimeError, "illegal"),  # any other stays what it is
+    ],
+)
+def test_a_full_device_is_said_in_words(said, error, match, monkeypatch):
     monkeypatch.setenv("TRITON_INTERPRET", "1")
 
-    def full(*_):
-        raise RuntimeError("CUDA out of memory. Tried to allocate 3 GiB")
+    def refuse(*_):
+        raise RuntimeError(said)
 
-    monkeypatch.setattr("mercer.gram.torch_engine.DeviceGram.__init__", full)
-    with pytest.raises(MemoryError, match="streamed"):
-        device.make_gram(Gaussian(), torch.ones(3, 2))
-
-
-def test_other_errors_stay_what_they_are(monkeypatch):
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-
-    def broken(*_):
-        raise RuntimeError("an illegal memory access")
-
-    monkeypatch.setattr("mercer.gram.torch_engine.DeviceGram.__init__", broken)
-    with pytest.raises(RuntimeError, match="illegal"):
+    monkeypatch.setattr("mercer.gram.torch_engine.DeviceGram.__init__", refuse)
+    with pytest.raises(error, match=match):
         device.make_gram(Gaussian(), torch.ones(3, 2))
 
 

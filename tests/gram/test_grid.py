@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
-from mercer.gram import byte_product, grid, vnni
-from mercer.gram.grid import Grid, GridRows, find_grid, on_grid, rows_on
+from mercer.gram import byte_product, grid_rows, vnni
+from mercer.gram.grid import Grid, find_grid
+from mercer.gram.grid_rows import GridRows, on_grid, rows_on
 from mercer.gram.panels import RowPanels
 from mercer.gram.tiles import Scratch
 from mercer.kernels import Gaussian, Intersection, Laplacian, Linear, Polynomial
@@ -23,7 +24,7 @@ needs_instruction = pytest.mark.skipif(
 @pytest.fixture
 def always(monkeypatch):
     """However small the data: look for a grid."""
-    monkeypatch.setattr(grid, "WORTH", 0)
+    monkeypatch.setattr(grid_rows, "WORTH", 0)
 
 
 def pixels(n, columns=50, seed=0, dtype=np.float64, high=256):
@@ -107,7 +108,7 @@ def test_products_are_exact(n, m, columns, low, seed):
     x.product(slice(0, n), z, slice(0, m), out, Scratch(0))
     assert (out == X @ Z.T).all()
     center = rng.integers(low, low + 256, columns).astype(float)
-    x, z = grid.about(center, x, z)
+    x, z = grid_rows.about(center, x, z)
     x.product(slice(0, n), z, slice(0, m), out, Scratch(0))
     assert (out == (X - center) @ (Z - center).T).all()
     assert (x.squared_norms() == np.square(X - center).sum(axis=1)).all()
@@ -259,7 +260,7 @@ def test_a_perceptron_makes_the_same_mistakes(monkeypatch):
     y = np.where(X[:, :15].sum(axis=1) > X[:, 15:].sum(axis=1), 1, -1)
     made = []
     for least in (0, np.inf):
-        monkeypatch.setattr(grid, "WORTH", least)
+        monkeypatch.setattr(grid_rows, "WORTH", least)
         learner = KernelPerceptron(Polynomial(3, 1.0), epochs=3, random_state=0)
         with pytest.warns(ConvergenceWarning):
             made.append(learner.fit(X, y).mistakes_)
@@ -276,11 +277,11 @@ def test_when_it_is_not_used(always, monkeypatch):
     assert not Intersection().gram(X)._x.grids  # no product in it
     with mercer.config(memory=50_000):
         assert not on_grid(formula, sides, sides)
-    few = {key: X[: grid.LEAST - 1]}
+    few = {key: X[: grid_rows.LEAST - 1]}
     assert not on_grid(formula, few, few)
-    monkeypatch.setattr(grid, "WORTH", 1e6)
+    monkeypatch.setattr(grid_rows, "WORTH", 1e6)
     assert not on_grid(formula, sides, sides)
-    monkeypatch.setattr(grid, "WORTH", 0)
+    monkeypatch.setattr(grid_rows, "WORTH", 0)
     for broken in (
         {"tile_shape": lambda: None},
         {"multiply": lambda *_: 1 / 0},  # a compiler that does not know the instruction

@@ -144,35 +144,20 @@ def test_a_width_the_loop_does_not_know_is_refused():
         band_loops.coefficients(np.ones((6, 9)), np.dtype(float))
 
 
-def textbook(X, t, alpha, w, intercept):
-    """(K + λW⁻¹)a + b = t, Σa = 0, on the examples that have weight."""
-    on = w > 0
-    n = int(on.sum())
-    A = np.zeros((n + 1, n + 1))
-    A[:n, :n] = KERNEL(X[on]) + np.diag(alpha / w[on])
-    A[n, n] = 1.0
-    if intercept:
-        A[n], A[:, n], A[n, n] = 1.0, 1.0, 0.0
-    solved = np.linalg.solve(A, np.vstack([t[on], np.zeros((1, t.shape[1]))]))
-    coef = np.zeros(t.shape)
-    coef[on] = solved[:n]
-    return coef, solved[n]
-
-
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
-def test_leave_one_out_is_what_refitting_gives(small, weights, intercept):
+def test_leave_one_out_is_what_refitting_gives(textbook_ridge, small, weights, intercept):
     path = ridge_band.band_path(KERNEL.gram(X), TARGETS, ALPHAS, weights, intercept)
     w = np.ones(N) if weights is None else weights
     for a, alpha in enumerate(ALPHAS):
-        coef, b = textbook(X, TARGETS, alpha, w, intercept)
+        coef, b = textbook_ridge(KERNEL, X, TARGETS, alpha, w, intercept)
         np.testing.assert_allclose(path.coef[a], coef, rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(path.intercept[a], b, rtol=1e-8, atol=1e-10)
         refitted = np.empty((N, T))
         for i in range(N):
             without = w.copy()
             without[i] = 0.0
-            coef, b = textbook(X, TARGETS, alpha, without, intercept)
+            coef, b = textbook_ridge(KERNEL, X, TARGETS, alpha, without, intercept)
             refitted[i] = KERNEL(X[i : i + 1], X)[0] @ coef + b
         np.testing.assert_allclose(path.loo[a], refitted, rtol=1e-8, atol=1e-8)
 

@@ -20,30 +20,15 @@ WEIGHTS[[3, 20]] = 0.0
 KERNEL = Gaussian(1.2)
 
 
-def textbook(kernel, X, t, alpha, w, intercept):
-    """(K + λW⁻¹)a + b = t, Σa = 0, on the examples that have weight."""
-    on = w > 0
-    n = int(on.sum())
-    A = np.zeros((n + 1, n + 1))
-    A[:n, :n] = kernel(X[on]) + np.diag(alpha / w[on])
-    A[n, n] = 1.0
-    if intercept:
-        A[n], A[:, n], A[n, n] = 1.0, 1.0, 0.0
-    solved = np.linalg.solve(A, np.vstack([t[on], np.zeros((1, t.shape[1]))]))
-    coef = np.zeros(t.shape)
-    coef[on] = solved[:n]
-    return coef, solved[n]
-
-
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("run", [ridge_exact.cholesky, ridge_exact.eigh])
-def test_one_penalty_for_each_target(run, weights, intercept):
+def test_one_penalty_for_each_target(textbook_ridge, run, weights, intercept):
     alphas = np.array([0.1, 2.0, 0.1])
     found = run(KERNEL.gram(X), TARGETS, alphas, weights, intercept)
     w = np.ones(N) if weights is None else weights
     for j, alpha in enumerate(alphas):
-        coef, b = textbook(KERNEL, X, TARGETS, alpha, w, intercept)
+        coef, b = textbook_ridge(KERNEL, X, TARGETS, alpha, w, intercept)
         np.testing.assert_allclose(found.coef[:, j], coef[:, j], rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(found.intercept[j], b[j], rtol=1e-9, atol=1e-12)
 
@@ -51,7 +36,7 @@ def test_one_penalty_for_each_target(run, weights, intercept):
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("run", [ridge_exact.cholesky_path, ridge_exact.eigh_path])
-def test_leave_one_out_is_what_refitting_gives(run, weights, intercept):
+def test_leave_one_out_is_what_refitting_gives(textbook_ridge, run, weights, intercept):
     alphas = np.array([1e-3, 0.1, 5.0])
     path = run(KERNEL.gram(X), TARGETS, alphas, weights, intercept)
     w = np.ones(N) if weights is None else weights
@@ -60,7 +45,7 @@ def test_leave_one_out_is_what_refitting_gives(run, weights, intercept):
         for i in range(N):
             without = w.copy()
             without[i] = 0.0
-            coef, b = textbook(KERNEL, X, TARGETS, alpha, without, intercept)
+            coef, b = textbook_ridge(KERNEL, X, TARGETS, alpha, without, intercept)
             refitted[i] = KERNEL(X[i : i + 1], X)[0] @ coef + b
         np.testing.assert_allclose(path.loo[a], refitted, rtol=1e-8, atol=1e-8)
 

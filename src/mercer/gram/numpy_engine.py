@@ -11,7 +11,7 @@ import numpy as np
 from mercer.formula import Formula, evaluate
 from mercer.formula.inputs import is_sparse
 from mercer.gram.accuracy import NEAR
-from mercer.gram.grid import worth
+from mercer.gram.grid_rows import worth
 from mercer.gram.program import Program
 from mercer.gram.sides import REDUCE, Side
 from mercer.gram.tiles import Scratch, cut

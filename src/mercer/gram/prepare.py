@@ -11,7 +11,7 @@ from mercer.formula import Formula
 from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Input, statistics
 from mercer.gram import accuracy
-from mercer.gram.grid import GridRows, about, on_grid
+from mercer.gram.grid_rows import GridRows, about, on_grid
 from mercer.gram.narrow import without_empty_columns
 from mercer.gram.overflow import check_range
 from mercer.gram.program import Program, compile_program
@@ -38,11 +38,9 @@ def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
     left, right = without_empty_columns(formula, left, right, grids)
     methods, centers = _methods(formula, left, right, dtype, grids)
     program = compile_program(formula, methods)
-    x, z = (
-        Side(count(raw), dtype, side, centers, raw=raw, grids={k: g[i] for k, g in grids.items()})
-        for i, (raw, side) in enumerate([(X, left), (X if Z is None else Z, right)])
-    )
-    z = x if Z is None else z
+    on_left, on_right = ({key: pair[i] for key, pair in grids.items()} for i in (0, 1))
+    x = Side(count(X), dtype, left, centers, raw=X, grids=on_left)
+    z = x if Z is None else Side(count(Z), dtype, right, centers, raw=Z, grids=on_right)
     x, z = _with_states(program, x, z, X, Z)
     x_values = _values(program.row_x, x, X, "X")
     if Z is None:

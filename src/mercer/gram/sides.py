@@ -11,7 +11,7 @@ import numpy as np
 from mercer.formula import evaluate
 from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Formula, Input, statistics
-from mercer.gram.grid import GridRows
+from mercer.gram.grid_rows import GridRows
 from mercer.gram.rows import row_weights
 
 #: Columns of Z that the generated loops take at a time; they stay in the first-level cache.

@@ -15,7 +15,8 @@ import numpy as np
 from mercer._progress import progress
 from mercer.gram.operator import Gram
 from mercer.gram.threads import single_threaded_blas
-from mercer.solvers.factor import FEW_DIGITS, NOISE, warn_condition
+from mercer.solvers.factor import doubtful, warn_condition
+from mercer.solvers.power import operator_norm
 from mercer.solvers.preconditioner import CHOICES, Woodbury, default_rank
 from mercer.solvers.ridge_exact import RidgeSolution
 
@@ -191,15 +192,11 @@ class RidgeSystem:
 
     def warn_few_digits(self) -> None:
         """Name the condition number, if that is what was in the way: K itself may be singular."""
-        least = int(self.shifts.argmin())
-        v, largest = self.s[:, None], 0.0
-        for _ in range(3):
-            v = self._multiply(v / np.linalg.norm(v), np.array([least]))
-            largest = float(np.linalg.norm(v))
-        condition = largest / float(self.shifts[least])
-        single = self.gram.dtype == np.float32
-        if condition * np.finfo(self.gram.dtype).eps > (NOISE if single else FEW_DIGITS):
-            warn_condition(condition, float(self.shifts[least]))
+        column = np.array([self.shifts.argmin()])
+        least = float(self.shifts.min())
+        largest = operator_norm(lambda v: self._multiply(v, column), self.s[:, None], 3)
+        if doubtful(largest / least, self.gram.dtype):
+            warn_condition(largest / least, least)
 
     def _residuals(self, X: np.ndarray, B: np.ndarray) -> np.ndarray:
         norms = np.linalg.norm(B, axis=0)

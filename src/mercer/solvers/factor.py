@@ -27,6 +27,7 @@ from mercer.kernels import Kernel
 from mercer.solvers.blas import mirror
 from mercer.solvers.dense import PANEL, scaled_matrix
 from mercer.solvers.memory import Size, fits
+from mercer.solvers.power import operator_norm
 
 #: Warn where fewer than three digits of the coefficients are certain.
 FEW_DIGITS = 1e-3
@@ -175,18 +176,13 @@ class Cholesky:
 
     def condition(self, shift: float) -> float:
         """A bound from the trace where that settles it, and an estimate where it does not."""
-        eps = np.finfo(self.A.dtype).eps
         # K ≥ 0 as far as is known: its norm is at most its trace, and no eigenvalue is below λ.
         bound = (self._trace + shift) / shift
-        if bound * eps < (FEW_DIGITS if self.A.dtype == np.float64 else NOISE):
+        if not doubtful(bound, self.A.dtype):
             return bound
         # Inverse iteration: the smallest eigenvalue, to a factor, at the price of three solves.
         x = np.random.default_rng(0).standard_normal(len(self.A))
-        for _ in range(3):
-            x = self.solve(x / np.linalg.norm(x)).ravel().astype(np.float64)
-            if not np.isfinite(x).all():
-                return np.inf
-        return (self._trace + shift) * float(np.linalg.norm(x))
+        return (self._trace + shift) * operator_norm(lambda x: self.solve(x).ravel(), x, 3)
 
 
 class LU:
@@ -274,13 +270,22 @@ def warn_condition(condition: float, shift: float, more: str = "") -> None:
     )
 
 
+def doubtful(condition: float, dtype: np.dtype) -> bool:
+    """Whether so large a condition number leaves the coefficients few digits, or noise."""
+    return condition * np.finfo(dtype).eps >= (NOISE if dtype == np.float32 else FEW_DIGITS)
+
+
+def known_indefinite(gram: Gram) -> bool:
+    """Whether a rule says so, whatever the examples are."""
+    return isinstance(gram.kernel, Kernel) and gram.kernel.claim().holds is False
+
+
 def warn_indefinite(gram: Gram) -> None:
     """Said here where no rule could say it before."""
-    kernel = gram.kernel
-    if not isinstance(kernel, Kernel) or kernel.claim().holds is not False:
+    if not known_indefinite(gram):
         warnings.warn(
-            f"K + λI has negative eigenvalues: {kernel!r} is not positive semi-definite on these "
-            "examples. The equations were solved all the same, by LU; mercer.repair gives a "
+            f"K + λI has negative eigenvalues: {gram.kernel!r} is not positive semi-definite on "
+            "these examples. The equations were solved all the same, by LU; mercer.repair gives a "
             "matrix that is one.",
             UserWarning,
             stacklevel=7,

@@ -11,6 +11,7 @@ from mercer._progress import progress
 from mercer.solvers.logistic import LogisticSolution
 from mercer.solvers.logistic_loss import Loss
 from mercer.solvers.logistic_space import Kernels
+from mercer.solvers.power import operator_norm
 
 
 def gradient_descent(
@@ -58,14 +59,8 @@ def gradient_descent(
 def safe_rate(K: Kernels, loss: Loss, alpha: float, intercept: bool) -> float:
     """1 over a bound of the curvature, w/4 (two classes) or w/2 times ‖(K, 1)‖², plus α‖K‖."""
     n = len(loss.weights)
-    v = np.ones((n, 1)) / np.sqrt(n)
-    norm = 0.0
-    for _ in range(20):  # power iteration: from below, hence the tenth on top
-        image = K.times(v)
-        norm = float(np.linalg.norm(image))
-        if norm == 0:
-            return 1.0
-        v = image / norm
-    norm *= 1.1
+    norm = 1.1 * operator_norm(K.times, np.ones((n, 1)), 20)  # from below, hence the tenth on top
+    if norm == 0:
+        return 1.0
     bend = float(loss.weights.max()) * (0.25 if loss.columns == 1 else 0.5)
     return 1.0 / (bend * (norm**2 + (n if intercept else 0)) + alpha * norm)

@@ -12,8 +12,6 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
@@ -21,12 +19,13 @@ from mercer._config import get_config
 from mercer._progress import progress
 from mercer.gram.operator import Gram
 from mercer.gram.tiles import Scratch, Tiling, sweep
-from mercer.kernels import Kernel
 from mercer.solvers.band import Band, to_band
 from mercer.solvers.band_loops import COLUMNS, coefficients, solved_squares
 from mercer.solvers.blas import times
 from mercer.solvers.dense import scaled_matrix
+from mercer.solvers.factor import known_indefinite
 from mercer.solvers.memory import Size, fits
+from mercer.solvers.power import operator_norm
 from mercer.solvers.ridge_exact import Problem, RidgePath
 from mercer.solvers.strided import product
 
@@ -48,9 +47,8 @@ def band_path(
     intercept: bool = False,
 ) -> RidgePath | None:
     """All λ from one reduction to a band; None where eigenvectors are faster or safer."""
-    n, kernel = len(targets), gram.kernel
-    definite = not (isinstance(kernel, Kernel) and kernel.claim().holds is False)
-    if n < ENOUGH_ROWS or len(alphas) > n // ROWS_FOR_EACH or not definite:
+    n = len(targets)
+    if n < ENOUGH_ROWS or len(alphas) > n // ROWS_FOR_EACH or known_indefinite(gram):
         return None
     problem = Problem(targets, weights, intercept)
     for double in (False, True) if gram.dtype == np.float32 else (True,):
@@ -89,15 +87,8 @@ def condition(band: Band, shift: float) -> float:
     except LinAlgError:
         return np.inf
     start = np.random.default_rng(0).standard_normal(len(band.turned))
-    largest = _norm(lambda x: _times(band.diagonals, x) + shift * x, start)
-    return largest * _norm(lambda x: cho_solve_banded((factor, True), x), start)
-
-
-def _norm(apply: Callable[[np.ndarray], np.ndarray], x: np.ndarray, rounds: int = 12) -> float:
-    """Of a symmetric operator, by power iteration."""
-    for _ in range(rounds):
-        x = apply(x / np.linalg.norm(x))
-    return float(np.linalg.norm(x))
+    largest = operator_norm(lambda x: _times(band.diagonals, x) + shift * x, start, 12)
+    return largest * operator_norm(lambda x: cho_solve_banded((factor, True), x), start, 12)
 
 
 def _factor(band: Band, shift: float) -> np.ndarray:
