@@ -3,6 +3,7 @@
 The floor is X Zᵀ alone, tile by tile into buffers made once, in the faster of two ways a careful
 author would write it (BLAS threads on each tile; a thread a tile). The peer is scikit-learn's brute
 force, which needs Euclidean distances only.
+Ours may take less than this floor, which is BLAS's: pixels are multiplied as bytes.
 """
 
 from __future__ import annotations
