@@ -201,6 +201,18 @@ def test_empty_columns_take_no_part_and_no_copy_is_made(kernel, always):
 
 
 @needs_instruction
+def test_a_center_leaves_empty_columns_out(always):
+    X = pixels(200, 80, dtype=np.float32)
+    X[:, 5:40] = 0.0
+    kernel = Gaussian(0.6)
+    G = kernel.gram(X)
+    ((key, rows),) = G._x.grids.items()
+    assert G.program.methods[key].center
+    assert len(rows.center) == len(rows.places) == 45
+    assert G.dense() == pytest.approx(_plain(kernel, X.astype(float), X.astype(float)), abs=3e-6)
+
+
+@needs_instruction
 def test_rows_of_zeros(always):
     X = np.zeros((50, 80))
     assert not Linear().gram(X)._x.grids

@@ -281,7 +281,9 @@ class DeviceGram(Gram):
         shape = (x.n, z.n)
         if not isinstance(result, torch.Tensor):
             result = torch.full(shape, float(result), dtype=self._torch_dtype, device=x.device)
-        result = result.to(self._torch_dtype).expand(shape)
+        result = result.to(self._torch_dtype)
+        if result.shape != shape:
+            result = result.expand(shape)
         if diagonal is not None:
             # A view may be a row value that others read; what is its own is not copied.
             result = result if result._base is None else result.clone()
