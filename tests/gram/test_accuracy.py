@@ -11,6 +11,10 @@ from scipy import sparse
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Periodic, Polynomial
+from mercer.formula import simplify
+from mercer.formula.nodes import ROOT
+from mercer.gram import accuracy
+from mercer.kernels import Uniform
 
 LIMIT = {"float32": 1e-5, "float64": 1e-12}
 RNG = np.random.default_rng(11)
@@ -203,3 +207,14 @@ def test_tiny_vectors_have_an_angle() -> None:
     expected = [[1.0, 0.75, 0.5], [0.75, 1.0, 0.5], [0.5, 0.5, 0.5]]
     np.testing.assert_allclose(mercer.ArcCosine(0)(rows), expected, atol=1e-6)
     np.testing.assert_allclose(mercer.Cosine()(rows)[0, 1], np.sqrt(0.5), atol=1e-6)
+
+
+def test_numbers_that_were_not_moved_bear_any_kernel() -> None:
+    """A step at some distance is never sure of its side, unless x and z are what they were."""
+    norms, dtype = (100.0, 50.0), np.dtype(np.float32)
+    for kernel, moved in ((Uniform(3.0), False), (Gaussian(2.0), True)):
+        formula = simplify(kernel.lower(ROOT))
+        node = next(n for n in formula.walk() if n.op == "sqdist")
+        assert accuracy.bears(formula, node, norms, 0.0, dtype)
+        assert accuracy.bears(formula, node, norms, 1e-8, dtype) is moved
+        assert not accuracy.bears(formula, node, norms, 1e-3, dtype)

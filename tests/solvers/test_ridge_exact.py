@@ -170,3 +170,11 @@ def test_small_eigenvalues_are_not_taken_for_rounding_in_single_precision():
     single = ridge_exact.eigh_path(kernel.gram(rows.astype(np.float32)), targets, alphas)
     exact = ridge_exact.cholesky_path(kernel.gram(rows), targets, alphas)
     np.testing.assert_allclose(single.loo, exact.loo, atol=0.02)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_eigenvalues_that_are_rounding_are_left_out(dtype):
+    B = np.random.default_rng(0).normal(size=(60, 5))
+    spectrum = factor.Spectrum.of((B @ B.T).astype(dtype))
+    assert np.count_nonzero(spectrum.inverse(np.array([1e-30]))) == 5
+    assert np.count_nonzero(spectrum.inverse(np.array([1.0]))) == 60

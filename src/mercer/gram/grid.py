@@ -52,12 +52,7 @@ def _steps(numbers: np.ndarray) -> list[float]:
     steps = [1.0, 1 / 255, 1 / 256]
     if len(gaps):
         largest = float(np.abs(numbers).max())
-        count = round(largest / float(gaps[gaps > 1e-6 * largest].min()))
-        step = largest / count
-        parts = round(1 / step)
-        if parts and abs(parts * step - 1) < 1e-6:  # division rounds otherwise than its inverse
-            steps.append(1 / parts)
-        steps.append(step)
+        steps.append(largest / round(largest / float(gaps[gaps > 1e-6 * largest].min())))
     return steps
 
 
