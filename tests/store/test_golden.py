@@ -4,7 +4,9 @@ An archive under `golden` is never written again (see `golden/make.py`). Where o
 fails, the code that reads is wrong, not the file.
 """
 
+import io
 import json
+import re
 import runpy
 import zipfile
 from pathlib import Path
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer.store import names
 
 FOLDER = Path(__file__).parent / "golden"
 make = SimpleNamespace(**runpy.run_path(str(FOLDER / "make.py")))
@@ -74,3 +77,18 @@ def test_it_learns_on_as_it_did(golden):
         agree(answers(model.partial_fit(*case["more"]), rows), case["later"])
     else:
         assert not hasattr(model, "partial_fit") or case["input"] != "rows"
+
+
+def test_every_learner_map_and_declared_class_is_in_some_golden_file():
+    """Whoever adds one adds an archive: see `golden/make.py`."""
+    found = set()
+    for archive in ARCHIVES:
+        with zipfile.ZipFile(archive) as opened:
+            for name in set(opened.namelist()) - {"cases.json"}:
+                with zipfile.ZipFile(io.BytesIO(opened.read(name))) as model:
+                    text = model.read("header.json").decode()
+                found |= {names.modern(path) for path in re.findall(r'"object": "([^"]+)"', text)}
+    declared = {name for name in names.DECLARED if not name.startswith(("formula.", "sklearn."))}
+    learned = {f"learners.{name}" for name in mercer.learners.__all__}
+    mapped = {f"maps.{name}" for name in mercer.maps.__all__}
+    assert declared | learned | mapped <= found

@@ -28,7 +28,7 @@ def load(tmp_path):
 
     def forged(entry, members=(), **header):
         sums = [{"sha256": hashlib.sha256(a).hexdigest(), "bytes": len(a)} for a in members]
-        known = {"format": "mercer", "version": 1, "arrays": sums, "object": entry}
+        known = {"format": "mercer", "version": types.VERSION, "arrays": sums, "object": entry}
         with zipfile.ZipFile(tmp_path / "f", "w") as archive:
             archive.writestr("header.json", json.dumps({**known, **header}))
             for i, array in enumerate(members):
@@ -79,18 +79,24 @@ def test_arrays_that_lie(array, words, load):
         ({"random": ["MT19937", {"array": 1}, 3, 0, 0.0]}, "random numbers"),
         ({"random": ["PCG64", {"array": 2}, 3, 0, 0.0]}, "random numbers"),
         ({"formula": "exp", "parts": [[3], None]}, "parts that are none"),
-        ({"object": "mercer.learners.svm:KernelSVC", "state": {"__class__": 1}}, "no object"),
-        ({"object": "mercer.kernels.radial:Gaussian", "state": {"sigma": -1.0}}, "positive"),
-        ({"object": "mercer.kernels.radial:Gaussian", "state": {"tau": 1.0}}, "tau"),
-        ({"object": "mercer.kernels.absent:Gaussian", "state": {}}, "damaged"),
+        ({"object": "learners.KernelSVC", "state": {"__class__": 1}}, "no object"),
+        ({"object": "kernels.Gaussian", "state": {"sigma": -1.0}}, "positive"),
+        ({"object": "kernels.Gaussian", "state": {"tau": 1.0}}, "tau"),
+        ({"object": "kernels.Absent", "state": {}}, "does not hold"),
+        ({"object": "kernels.Claim", "state": {}}, "does not hold"),
+        ({"object": "kernels.parse", "state": {}}, "does not hold"),
+        ({"object": "learners.svm", "state": {}}, "does not hold"),
+        ({"object": "sklearn.svm.SVC", "state": {}}, "does not hold"),
+        ({"object": "mercer.kernels.radial:Gaussian", "state": {}}, "does not hold"),
+        ({"object": "mercer.kernels.images.tangent:_Squared", "state": {}}, "does not hold"),
         ({"object": 3, "state": {}}, "does not hold"),
         ({"class": "builtins:eval"}, "does not hold"),
         ({}, "unknown entry"),
         (
             {
-                "object": "mercer.kernels.on_inputs:Warp",
+                "object": "kernels.Warp",
                 "state": {
-                    "kernel": {"object": "mercer.kernels.dots:Linear", "state": {}},
+                    "kernel": {"object": "kernels.Linear", "state": {}},
                     "phi": "os.system",
                 },
             },
@@ -102,6 +108,26 @@ def test_descriptions_that_lie(entry, words, load):
     arrays = [npy(np.zeros(4)), npy(np.array([0, 5])), npy(np.zeros(624, dtype=np.uint32))]
     with pytest.raises(StoreError, match=words):
         load(entry, arrays)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os:system",
+        "mercer.store:save",
+        "mercer.store.names:find",
+        "mercer.kernels.core:importlib",
+        "mercer.learners.svm:Task",
+        "mercer.solvers.smo:Options",
+        "mercer.kernels.images.tangent:_Squared",
+        "sklearn.svm._classes:SVC",
+        "sklearn.utils:Bunch",
+    ],
+)
+def test_paths_of_the_first_version_that_lie(name, load):
+    with pytest.raises(StoreError, match="does not hold"):
+        load({"object": name, "state": {}}, version=1)
+    assert load({"object": "mercer.kernels.radial:Gaussian", "state": {}}, version=1)
 
 
 def test_headers_that_lie(load, tmp_path):

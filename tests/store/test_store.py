@@ -147,7 +147,7 @@ def test_hostile_files_are_refused(tmp_path):
     for entry, message in [
         ({"object": "os:system", "state": {}}, "does not hold"),
         ({"object": "mercer.store:save", "state": {}}, "does not hold"),
-        ({"object": "mercer.kernels.core:importlib", "state": {}}, "does not have"),
+        ({"object": "mercer.kernels.core:importlib", "state": {}}, "does not hold"),
         ({"class": "subprocess:Popen"}, "does not hold"),
         ({"unheard": 1}, "unknown entry"),
         ({"array": 3}, "damaged"),

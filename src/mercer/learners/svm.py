@@ -125,7 +125,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         )
         weights = weights * np.where(places < 0, 0.0, self.class_weight_[places])
         pairs = list(combinations(range(len(self.classes_)), 2))
-        problems = [_Pair(i, j, places, weights, C, self.nu) for i, j in pairs]
+        problems = [Pair(i, j, places, weights, C, self.nu) for i, j in pairs]
         if self.warm_start and known is not None and np.array_equal(known, self.classes_):
             for pair, before in zip(problems, old, strict=True):
                 pair.follow(before)
@@ -141,7 +141,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             self.calibrated_ = calibrated(self, host(X), y, host(sample_weight))
         return self
 
-    def _gather(self, X: Any, places: np.ndarray, pairs: list[_Pair]) -> None:
+    def _gather(self, X: Any, places: np.ndarray, pairs: list[Pair]) -> None:
         """One expansion over the union of all support vectors, and LIBSVM's own layout of it."""
         n, classes = len(places), len(self.classes_)
         used = np.zeros(n, dtype=bool)
@@ -223,8 +223,8 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         return beside(np.asarray(self.calibrated_.predict_proba(host(X))), X)
 
 
-class _Pair:
-    """One class against another: the first is the positive one."""
+class Pair:
+    """One class against another: the first is the positive one. A saved model holds its pairs."""
 
     def __init__(
         self, i: int, j: int, places: np.ndarray, weights: np.ndarray, C: float, nu: float | None
@@ -235,7 +235,7 @@ class _Pair:
         self.weights = weights[self.rows]
         self.start: np.ndarray | None = None
 
-    def follow(self, old: _Pair) -> None:
+    def follow(self, old: Pair) -> None:
         """Start from the solution for another C."""
         if self.nu is not None or old.nu is not None or not math.isfinite(old.C * self.C):
             return

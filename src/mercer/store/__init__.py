@@ -4,7 +4,7 @@ The file is a plain (uncompressed) zip: `header.json` describes the object, `a0.
 hold its arrays. The header carries the format's version and a SHA-256 of every array. A file is
 written beside its destination and moved there when complete, so that a crash leaves the old one.
 
-Only what `types` names comes back: kernels, maps and learners of this library, and the
+Only what `names` lists comes back: kernels, maps and learners of this library, and the
 preprocessing of scikit-learn that travels with them. A Python function inside a kernel is refused
 unless it has a name (`mercer.kernels.register`).
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import io
 import json
 import math
@@ -20,6 +19,7 @@ from mercer._config import get_config, show_bytes
 from mercer.expansion import KernelExpansion
 from mercer.formula.nodes import Formula
 from mercer.kernels.core import Kernel
+from mercer.store import names
 from mercer.store.types import (
     ARRAY_KINDS,
     FORMAT,
@@ -29,7 +29,6 @@ from mercer.store.types import (
     PLAIN,
     VERSION,
     StoreError,
-    allowed,
 )
 from mercer.store.writing import library_version
 
@@ -77,10 +76,11 @@ class _Reader:
         header = json.loads(self._member("header.json", min(MAX_HEADER, self.room // TEXT_COST)))
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise self.refuse("its header is not one of this library")
-        if header.get("version") != VERSION:
+        self.version = header.get("version")
+        if type(self.version) is not int or not 1 <= self.version <= VERSION:
             raise StoreError(
-                f"{self.path} has format version {header.get('version')!r:.40}; this library "
-                f"({library_version()}) reads version {VERSION}. It was written by "
+                f"{self.path} has format version {self.version!r:.40}; this library "
+                f"({library_version()}) reads versions 1 to {VERSION}. It was written by "
                 f"{header.get('library', 'an unknown version')!s:.40}."
             )
         for i, entry in enumerate(self._entries(header["arrays"])):
@@ -239,13 +239,14 @@ class _Reader:
             raise self.refuse(f"unknown type of numbers {dtype!s:.40}")
         return dtype
 
-    def _find(self, name: str) -> type:
-        module, _, qualified = str(name).partition(":")
-        if not allowed(module, qualified):
-            raise self.refuse(f"it names {name!r:.80}, which a model file does not hold")
-        cls = getattr(importlib.import_module(module), qualified, None)
-        if not isinstance(cls, type) or cls.__module__ != module:
-            raise self.refuse(f"it names {name!r:.80}, which this version does not have")
+    def _find(self, name: Any) -> type:
+        name = str(name)
+        cls = names.find(names.modern(name) if self.version == 1 else name)
+        if cls is None:
+            raise self.refuse(
+                f"it names {name!r:.80}, which a model file does not hold (a kernel of your own is "
+                "found once the module that defines it has been imported)"
+            )
         return cls
 
     def _object(self, node: dict, depth: int) -> Any:

@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from mercer._config import show_bytes
 from mercer.formula.nodes import Formula
 from mercer.gram.device import host, is_tensor
 from mercer.kernels.core import Kernel
+from mercer.store import names
 from mercer.store.files import write_atomically
 from mercer.store.types import (
     ARRAY_KINDS,
@@ -28,7 +29,6 @@ from mercer.store.types import (
     PLAIN,
     VERSION,
     StoreError,
-    allowed,
 )
 
 
@@ -107,54 +107,16 @@ class Writer:
         """`value` as JSON; `where` names the place for errors."""
         if depth > MAX_DEPTH:
             raise StoreError(f"{where} is nested too deeply")
-        if value is None or isinstance(value, (bool, str)):
-            return value
-        if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
-            return int(value) if isinstance(value, int) else self._scalar(value)
-        if isinstance(value, np.float64):  # a float, too, but one with a dtype
-            return {"float64": repr(float(value))}
-        if isinstance(value, float):
-            return value if math.isfinite(value) else {"float": repr(value)}
-        if isinstance(value, np.generic):
-            return self._scalar(value)
+        for cls in type(value).__mro__:
+            if cls in _ENCODERS:
+                return _ENCODERS[cls](self, value, where, depth + 1)
         if is_tensor(value):  # a model fitted on a GPU can be read where there is none
-            return self._array(host(value), where, depth)
-        if isinstance(value, np.ndarray):
-            return self._array(value, where, depth)
-        for kind in (list, tuple, set, frozenset):
-            if type(value) is kind:
-                items = sorted(value, key=repr) if kind in (set, frozenset) else value
-                parts = [self.encode(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(items)]
-                return parts if kind is list else {kind.__name__: parts}
-        if isinstance(value, np.dtype):
-            return {"dtype": value.str}
-        if isinstance(value, slice):
-            ends = [value.start, value.stop, value.step]
-            return {"slice": [self.encode(v, where, depth + 1) for v in ends]}
-        if isinstance(value, (bytes, bytearray)):
-            return {"bytes": self._keep(np.frombuffer(bytes(value), dtype=np.uint8))}
-        if isinstance(value, dict):
-            pairs = [
-                [
-                    self.encode(k, f"{where} key", depth + 1),
-                    self.encode(v, f"{where}[{k!r}]", depth + 1),
-                ]
-                for k, v in value.items()
-            ]
-            return {"dict": pairs}
+            return self._array(host(value), where, depth + 1)
         if hasattr(value, "tocsr"):
             return self._sparse(value.tocsr())
         if hasattr(value, "iloc"):
-            return self._frame(value, where, depth)
-        if isinstance(value, type):
-            plain = f"{value.__module__}:{value.__qualname__}"
-            return {"class": plain if plain in PLAIN else self._name_of(value, where)}
-        if isinstance(value, Formula):
-            inside = [list(value.args), value.value]
-            return {"formula": value.op, "parts": self.encode(inside, where, depth + 1)}
-        if isinstance(value, np.random.RandomState):
-            return {"random": self.encode(value.get_state(legacy=True), where, depth + 1)}
-        return self._object(value, where, depth)
+            return self._frame(value, where, depth + 1)
+        return self._object(value, where, depth + 1)
 
     def _keep(self, array: np.ndarray) -> int:
         """The number of an array; what stands in several places is written once."""
@@ -163,12 +125,56 @@ class Writer:
             self.arrays.append(array)
         return self._places[id(array)]
 
-    def _scalar(self, value: np.generic) -> dict[str, Any]:
+    def _plain(self, value: Any, where: str, depth: int) -> Any:
+        return value
+
+    def _float(self, value: float, where: str, depth: int) -> Any:
+        return value if math.isfinite(value) else {"float": repr(value)}
+
+    def _float64(self, value: np.float64, where: str, depth: int) -> Any:
+        return {"float64": repr(float(value))}  # a float, too, but one with a dtype
+
+    def _scalar(self, value: np.generic, where: str, depth: int) -> dict[str, Any]:
         return {"scalar": self._keep(np.asarray(value))}
+
+    def _items(self, value: Any, where: str, depth: int) -> Any:
+        """Lists, tuples and sets; a class derived from one is more than its items."""
+        kind = type(value)
+        if kind not in _ENCODERS:
+            return self._object(value, where, depth)
+        items = sorted(value, key=repr) if kind in (set, frozenset) else value
+        parts = [self.encode(v, f"{where}[{i}]", depth) for i, v in enumerate(items)]
+        return parts if kind is list else {kind.__name__: parts}
+
+    def _dict(self, value: dict, where: str, depth: int) -> dict[str, Any]:
+        keys = [self.encode(k, f"{where} key", depth) for k in value]
+        values = [self.encode(v, f"{where}[{k!r}]", depth) for k, v in value.items()]
+        return {"dict": [list(pair) for pair in zip(keys, values, strict=True)]}
+
+    def _slice(self, value: slice, where: str, depth: int) -> dict[str, Any]:
+        ends = (value.start, value.stop, value.step)
+        return {"slice": [self.encode(v, where, depth) for v in ends]}
+
+    def _dtype(self, value: np.dtype, where: str, depth: int) -> dict[str, Any]:
+        return {"dtype": value.str}
+
+    def _bytes(self, value: bytes | bytearray, where: str, depth: int) -> dict[str, Any]:
+        return {"bytes": self._keep(np.frombuffer(bytes(value), dtype=np.uint8))}
+
+    def _class(self, value: type, where: str, depth: int) -> dict[str, Any]:
+        plain = f"{value.__module__}:{value.__qualname__}"
+        return {"class": plain if plain in PLAIN else self._name_of(value, where)}
+
+    def _formula(self, value: Formula, where: str, depth: int) -> dict[str, Any]:
+        inside = [list(value.args), value.value]
+        return {"formula": value.op, "parts": self.encode(inside, where, depth)}
+
+    def _random(self, value: np.random.RandomState, where: str, depth: int) -> dict[str, Any]:
+        return {"random": self.encode(value.get_state(legacy=True), where, depth)}
 
     def _array(self, array: np.ndarray, where: str, depth: int) -> dict[str, Any]:
         if array.dtype.hasobject:
-            items = [self.encode(v, where, depth + 1) for v in array.ravel()]
+            items = [self.encode(v, where, depth) for v in array.ravel()]
             return {"objects": items, "shape": list(array.shape)}
         if array.dtype.kind not in ARRAY_KINDS or not array.dtype.itemsize:
             raise StoreError(f"{where} is an array of {array.dtype}, which no model file holds")
@@ -180,13 +186,13 @@ class Writer:
 
     def _frame(self, frame: Any, where: str, depth: int) -> dict[str, Any]:
         if frame.ndim == 1:
-            return {"series": self.encode(frame.to_numpy(), where, depth + 1)}
-        columns = [self.encode(frame[c].to_numpy(), f"{where}[{c!r}]", depth + 1) for c in frame]
+            return {"series": self.encode(frame.to_numpy(), where, depth)}
+        columns = [self.encode(frame[c].to_numpy(), f"{where}[{c!r}]", depth) for c in frame]
         return {"frame": columns, "names": [str(c) for c in frame.columns]}
 
     def _name_of(self, cls: type, where: str) -> str:
-        name = f"{cls.__module__}:{cls.__qualname__}"
-        if not allowed(cls.__module__, cls.__qualname__):
+        name = names.name_of(cls)
+        if name is None:
             raise StoreError(
                 f"{where} is a {cls.__name__} (from {cls.__module__}), which a model file does "
                 "not hold"
@@ -195,7 +201,7 @@ class Writer:
 
     def _object(self, value: Any, where: str, depth: int) -> dict[str, Any]:
         cls = type(value)
-        if callable(value) and not allowed(cls.__module__, cls.__qualname__):
+        if callable(value) and names.name_of(cls) is None:
             raise StoreError(
                 f"{where} is the Python function {getattr(value, '__name__', value)!r}: a file "
                 "holds no code. Register it with mercer.kernels.register(name, function) and use "
@@ -203,9 +209,27 @@ class Writer:
             )
         name = self._name_of(cls, where)
         state = _state(value)
-        fields = {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in state.items()}
-        note = {"expression": repr(value)[:2000]} if name.startswith("mercer.kernels") else {}
+        fields = {k: self.encode(v, f"{where}.{k}", depth) for k, v in state.items()}
+        note = {"expression": repr(value)[:2000]} if isinstance(value, Kernel) else {}
         return {"object": name, "state": fields, **note}
+
+
+#: By class; of several bases, the first in the order of inheritance decides.
+_ENCODERS: dict[type, Callable[[Writer, Any, str, int], Any]] = {
+    **dict.fromkeys((type(None), bool, int, str), Writer._plain),
+    float: Writer._float,
+    np.float64: Writer._float64,
+    **dict.fromkeys((np.generic, np.bytes_), Writer._scalar),
+    np.ndarray: Writer._array,
+    **dict.fromkeys((list, tuple, set, frozenset), Writer._items),
+    dict: Writer._dict,
+    slice: Writer._slice,
+    np.dtype: Writer._dtype,
+    **dict.fromkeys((bytes, bytearray), Writer._bytes),
+    type: Writer._class,
+    Formula: Writer._formula,
+    np.random.RandomState: Writer._random,
+}
 
 
 def _state(value: Any) -> dict[str, Any]:

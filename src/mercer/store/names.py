@@ -1,0 +1,158 @@
+"""The names that classes have in a model file: stable, whatever becomes of our modules.
+
+A public kernel, learner or map has its public name (``kernels.Gaussian`` is `mercer.kernels`'
+Gaussian), a class of scikit-learn the name users import it by. What else a model is made of is
+declared in `DECLARED`, the only place that changes when its module or class is renamed. A kernel
+from outside has the path of its class, and is found once its module has been imported.
+
+No other class is in a file, and no file makes us import anything that is not named here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+
+from mercer.kernels.core import Kernel
+
+#: Packages whose public kernels and estimators may be in a file.
+PUBLIC = ("kernels", "learners", "maps")
+
+#: Other classes that models are made of: the name in the file, and where the class is now.
+DECLARED = {
+    "data.Schema": "mercer.data.schema:Schema",
+    "expansion.KernelExpansion": "mercer.expansion:KernelExpansion",
+    "formula.Categories": "mercer.formula.inputs:Categories",
+    "formula.Columns": "mercer.formula.inputs:Columns",
+    "formula.FrozenArray": "mercer.formula.inputs:FrozenArray",
+    "formula.Input": "mercer.formula.nodes:Input",
+    "formula.Matrix": "mercer.formula.inputs:Matrix",
+    "formula.NonNegative": "mercer.formula.inputs:NonNegative",
+    "formula.Scale": "mercer.formula.inputs:Scale",
+    "formula.Unit": "mercer.formula.inputs:Unit",
+    "formula.Warped": "mercer.formula.inputs:Warped",
+    "maps.CommonScale": "mercer.maps.table:CommonScale",
+    "maps.Monomials": "mercer.maps._monomials:Monomials",
+    "maps.TableColumns": "mercer.maps.table:TableColumns",
+    "maps.TextColumn": "mercer.maps.table:TextColumn",
+    "perceptron.Memory": "mercer.solvers.updates:Memory",
+    "perceptron.Rule": "mercer.solvers.perceptron_rule:Rule",
+    "perceptron.Budget": "mercer.solvers.budget:Store",
+    "perceptron.Tally": "mercer.solvers.online:Tally",
+    "svm.Pair": "mercer.learners.svm:Pair",
+    "svm.Quadratic": "mercer.solvers.quadratic:Quadratic",
+    "templates.Warps": "mercer.solvers.warping:Warps",
+    # What a ColumnTransformer lists its remaining columns in, for some of its options.
+    "sklearn.compose._RemainderColsList": "sklearn.compose._column_transformer:_RemainderColsList",
+}
+
+#: The preprocessing and the densities of scikit-learn that travel with our models.
+SKLEARN = {
+    "sklearn.calibration": (
+        "CalibratedClassifierCV",
+        # A fitted CalibratedClassifierCV consists of these; scikit-learn has no public ones.
+        "_CalibratedClassifier",
+        "_SigmoidCalibration",
+    ),
+    "sklearn.compose": ("ColumnTransformer",),
+    "sklearn.decomposition": ("PCA", "TruncatedSVD"),
+    "sklearn.feature_selection": ("VarianceThreshold",),
+    "sklearn.impute": ("MissingIndicator", "SimpleImputer"),
+    "sklearn.isotonic": ("IsotonicRegression",),
+    "sklearn.mixture": ("GaussianMixture",),
+    "sklearn.naive_bayes": ("BernoulliNB", "GaussianNB", "MultinomialNB"),
+    "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
+    "sklearn.preprocessing": (
+        "FunctionTransformer",
+        "LabelBinarizer",
+        "LabelEncoder",
+        "MaxAbsScaler",
+        "MinMaxScaler",
+        "Normalizer",
+        "OneHotEncoder",
+        "OrdinalEncoder",
+        "PowerTransformer",
+        "QuantileTransformer",
+        "RobustScaler",
+        "StandardScaler",
+    ),
+}
+
+#: Version 1 of the format wrote the path of a class as it was then: frozen, never to be changed.
+OLD_PATHS = {
+    "mercer.learners.svm:_Pair": "svm.Pair",
+    "mercer.solvers.budget:Store": "perceptron.Budget",
+    "mercer.solvers.online:Tally": "perceptron.Tally",
+    "mercer.solvers.perceptron_rule:Rule": "perceptron.Rule",
+    "mercer.solvers.quadratic:Quadratic": "svm.Quadratic",
+    "mercer.solvers.updates:Memory": "perceptron.Memory",
+    "mercer.solvers.warping:Warps": "templates.Warps",
+}
+
+_PATH_OF = {path: name for name, path in DECLARED.items()}
+
+
+def name_of(cls: type) -> str | None:
+    """The name of a class in a file, or None where no file may hold it."""
+    path = _path(cls)
+    candidates = [_PATH_OF.get(path), modern(path)]
+    name = next((n for n in candidates if n and find(n) is cls), None)
+    return name or (path if _from_outside(cls) else None)
+
+
+def find(name: str) -> type | None:
+    """The class of that name, or None where there is none that a file may hold."""
+    if name in DECLARED:
+        module, _, attribute = DECLARED[name].partition(":")
+        return _class_in(module, attribute)
+    package, _, attribute = name.rpartition(".")
+    if attribute in SKLEARN.get(package, ()):
+        return _class_in(package, attribute)
+    if package in PUBLIC and attribute in import_module(f"mercer.{package}").__all__:
+        found = _class_in(f"mercer.{package}", attribute)
+        return found if package != "kernels" or (found and issubclass(found, Kernel)) else None
+    # The last of several is the newest: a notebook's cell may have been run again.
+    return next((cls for cls in reversed(list(_outsiders())) if _path(cls) == name), None)
+
+
+def all_names() -> list[str]:
+    """Every name that a file may hold, but for kernels from outside."""
+    own = [f"{p}.{attribute}" for p in PUBLIC for attribute in import_module(f"mercer.{p}").__all__]
+    others = [f"{package}.{name}" for package, inside in SKLEARN.items() for name in inside]
+    return sorted(name for name in {*own, *others, *DECLARED} if find(name))
+
+
+def modern(path: str) -> str:
+    """The name for a path of version 1: packages stayed, and the modules in them are left out.
+
+    >>> modern("mercer.kernels.radial:Gaussian")
+    'kernels.Gaussian'
+    >>> modern("sklearn.preprocessing._data:StandardScaler")
+    'sklearn.preprocessing.StandardScaler'
+    """
+    if path in OLD_PATHS:
+        return OLD_PATHS[path]
+    found = re.fullmatch(r"mercer\.(\w+)[\w.]*:(\w+)|(sklearn(?:\.[a-z]\w*)*)[\w.]*:(\w+)", path)
+    return ".".join(part for part in found.groups() if part) if found else path
+
+
+def _path(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _class_in(module: str, attribute: str) -> type | None:
+    found = getattr(import_module(module), attribute, None)
+    return found if isinstance(found, type) else None
+
+
+def _from_outside(cls: type) -> bool:
+    return issubclass(cls, Kernel) and not f"{cls.__module__}.".startswith("mercer.")
+
+
+def _outsiders(base: type[Kernel] = Kernel) -> Iterator[type[Kernel]]:
+    """Kernels that other packages define, of those that have been imported."""
+    for cls in base.__subclasses__():
+        if _from_outside(cls):
+            yield cls
+        yield from _outsiders(cls)
