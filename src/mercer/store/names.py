@@ -64,18 +64,9 @@ SKLEARN = {
     "sklearn.naive_bayes": ("BernoulliNB", "GaussianNB", "MultinomialNB"),
     "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
     "sklearn.preprocessing": (
-        "FunctionTransformer",
-        "LabelBinarizer",
-        "LabelEncoder",
-        "MaxAbsScaler",
-        "MinMaxScaler",
-        "Normalizer",
-        "OneHotEncoder",
-        "OrdinalEncoder",
-        "PowerTransformer",
-        "QuantileTransformer",
-        "RobustScaler",
-        "StandardScaler",
+        *("FunctionTransformer", "LabelBinarizer", "LabelEncoder", "MaxAbsScaler", "MinMaxScaler"),
+        *("Normalizer", "OneHotEncoder", "OrdinalEncoder", "PowerTransformer"),
+        *("QuantileTransformer", "RobustScaler", "StandardScaler"),
     ),
 }
 

@@ -125,15 +125,6 @@ class Writer:
             self.arrays.append(array)
         return self._places[id(array)]
 
-    def _plain(self, value: Any, where: str, depth: int) -> Any:
-        return value
-
-    def _float(self, value: float, where: str, depth: int) -> Any:
-        return value if math.isfinite(value) else {"float": repr(value)}
-
-    def _float64(self, value: np.float64, where: str, depth: int) -> Any:
-        return {"float64": repr(float(value))}  # a float, too, but one with a dtype
-
     def _scalar(self, value: np.generic, where: str, depth: int) -> dict[str, Any]:
         return {"scalar": self._keep(np.asarray(value))}
 
@@ -154,9 +145,6 @@ class Writer:
     def _slice(self, value: slice, where: str, depth: int) -> dict[str, Any]:
         ends = (value.start, value.stop, value.step)
         return {"slice": [self.encode(v, where, depth) for v in ends]}
-
-    def _dtype(self, value: np.dtype, where: str, depth: int) -> dict[str, Any]:
-        return {"dtype": value.str}
 
     def _bytes(self, value: bytes | bytearray, where: str, depth: int) -> dict[str, Any]:
         return {"bytes": self._keep(np.frombuffer(bytes(value), dtype=np.uint8))}
@@ -216,15 +204,15 @@ class Writer:
 
 #: By class; of several bases, the first in the order of inheritance decides.
 _ENCODERS: dict[type, Callable[[Writer, Any, str, int], Any]] = {
-    **dict.fromkeys((type(None), bool, int, str), Writer._plain),
-    float: Writer._float,
-    np.float64: Writer._float64,
+    **dict.fromkeys((type(None), bool, int, str), lambda w, v, at, d: v),
+    float: lambda w, v, at, d: v if math.isfinite(v) else {"float": repr(v)},
+    np.float64: lambda w, v, at, d: {"float64": repr(float(v))},  # a float with a dtype
+    np.dtype: lambda w, v, at, d: {"dtype": v.str},
     **dict.fromkeys((np.generic, np.bytes_), Writer._scalar),
     np.ndarray: Writer._array,
     **dict.fromkeys((list, tuple, set, frozenset), Writer._items),
     dict: Writer._dict,
     slice: Writer._slice,
-    np.dtype: Writer._dtype,
     **dict.fromkeys((bytes, bytearray), Writer._bytes),
     type: Writer._class,
     Formula: Writer._formula,
