@@ -59,6 +59,7 @@ format: $(DEV)
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/python tools/snippets.py --write README.md CONTRIBUTING.md
+	$(BIN)/python tools/catalog.py --write
 
 # The README, CONTRIBUTING and the examples are run by tests, so they are part of this.
 # Compiled functions are invisible to the tracer and excluded by decorator (see pyproject.toml).

@@ -54,7 +54,9 @@ def test_a_name_that_does_not_exist() -> None:
 
 
 def test_leaves_are_public() -> None:
-    from mercer.kernels import leaves
+    from mercer.kernels import KERNELS
 
-    missing = [cls.__name__ for cls in leaves() if not hasattr(mercer, cls.__name__)]
-    assert not missing
+    assert KERNELS
+    for name, cls in KERNELS.items():
+        assert getattr(mercer, name) is cls
+        assert name in dir(mercer)

@@ -25,7 +25,7 @@ def test_every_public_kernel_learner_and_map_has_its_public_name():
         short = package.__name__.removeprefix("mercer.")
         for name in package.__all__:
             assert names.name_of(getattr(package, name)) == f"{short}.{name}"
-    for leaf in kernels.leaves():
+    for leaf in kernels.KERNELS.values():
         assert names.name_of(leaf) == f"kernels.{leaf.__name__}"
 
 

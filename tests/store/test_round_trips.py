@@ -24,7 +24,7 @@ from sklearn.preprocessing import (
 
 import mercer
 from mercer import kernels, learners, maps
-from mercer.kernels.registry import _FUNCTIONS
+from mercer.kernels.catalog import FUNCTIONS
 from mercer.store import StoreError
 
 rng = np.random.default_rng(3)
@@ -271,7 +271,7 @@ def test_a_name_must_be_known_where_the_file_is_read(tmp_path, monkeypatch):
     model = learners.KernelRidge("linear().warp('thirds')").fit(X, T)
     mercer.save(model, tmp_path / "m")
     assert same(mercer.load(tmp_path / "m").predict(X), model.predict(X))
-    monkeypatch.delitem(_FUNCTIONS, "thirds")
+    monkeypatch.delitem(FUNCTIONS, "thirds")
     with pytest.raises(StoreError, match=r"no function is registered as 'thirds'"):
         mercer.load(tmp_path / "m")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, at_diagonal
+from mercer.kernels.catalog import frozen
 from mercer.kernels.claims import ZERO, Claim, closed_under, zero_function
 from mercer.kernels.core import (
     ATOM,
@@ -18,9 +18,9 @@ from mercer.kernels.core import (
     PRODUCT,
     SUM,
     Kernel,
-    _is_number,
     bracket,
 )
+from mercer.kernels.parameters import is_number
 
 
 def as_part(value: Any, where: str) -> Kernel:
@@ -29,7 +29,7 @@ def as_part(value: Any, where: str) -> Kernel:
     return value
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Sum(Kernel):
     """k₁(x, z) + k₂(x, z): the features side by side.
 
@@ -76,7 +76,7 @@ class Sum(Kernel):
         return f"{self.left!r} + {bracket(right, PRODUCT)}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Product(Kernel):
     """k₁(x, z) · k₂(x, z): all products of one feature from each.
 
@@ -135,7 +135,7 @@ class SameFeatures(Kernel):
         return self.kernel.feature_names(names)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Scaled(SameFeatures):
     """c · k(x, z), valid for c ≥ 0; a negative c computes, and is refuted."""
 
@@ -174,7 +174,7 @@ class Scaled(SameFeatures):
         return f"{self.factor!r} * {bracket(self.kernel, POWER)}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Power(Kernel):
     """k(x, z)ⁿ for a whole number n ≥ 1."""
 
@@ -210,7 +210,7 @@ class Power(Kernel):
         return f"{bracket(self.kernel, ATOM)} ** {self.degree}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class PolynomialOf(Kernel):
     """q(k) = c₀ + c₁k + c₂k² + …, valid for non-negative coefficients.
 
@@ -230,7 +230,7 @@ class PolynomialOf(Kernel):
         values = tuple(values)
         if not values:
             raise ValueError("polynomial needs at least one coefficient")
-        if not all(_is_number(v) and math.isfinite(v) for v in values):
+        if not all(is_number(v) and math.isfinite(v) for v in values):
             raise ValueError(f"the coefficients must be finite numbers, got {list(values)}")
         self._set("coefficients", tuple(float(v) for v in values))
 
@@ -282,7 +282,7 @@ class PolynomialOf(Kernel):
         return f"{bracket(self.kernel, ATOM)}.polynomial({list(self.coefficients)!r})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Exp(Kernel):
     """exp(k(x, z)): a power series with non-negative coefficients."""
 
@@ -305,7 +305,7 @@ class Exp(Kernel):
         return f"{bracket(self.kernel, ATOM)}.exp()"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Normalized(SameFeatures):
     """k(x, z) / √(k(x, x) k(z, z)): the cosine of the angle in feature space."""
 

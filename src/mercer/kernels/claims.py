@@ -32,6 +32,29 @@ class Claim:
     negative: bool = False
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A claim about every kernel of a class, whatever its parameters: `Kernel.proof`."""
+
+    holds: bool | None
+    name: str
+    because: str = ""
+    domain: str = ""
+    max_dims: int | None = None
+
+    def of(self, kernel: Kernel, n_features: int | None = None) -> Claim:
+        """The claim about one kernel, for data of that many columns."""
+        claim = Claim(
+            self.holds,
+            self.name,
+            kernel,
+            self.because,
+            domain=self.domain,
+            max_dims=self.max_dims,
+        )
+        return within(claim, n_features)
+
+
 def zero_function(kernel: Kernel) -> Claim:
     return Claim(True, ZERO, kernel, "φ(x) = 0")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from mercer.formula.inputs import Categories, NonNegative
 from mercer.formula.nodes import (
@@ -15,11 +14,12 @@ from mercer.formula.nodes import (
     const,
     reduce_columns,
 )
-from mercer.kernels.claims import Claim
+from mercer.kernels.catalog import kernel
+from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.core import Kernel
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class BSpline(Kernel):
     """k(x, z) = Πⱼ Bₙ((xⱼ − zⱼ) / width), Bₙ the centred B-spline: the box convolved n times.
 
@@ -33,6 +33,13 @@ class BSpline(Kernel):
 
     degree: int
     width: float = 1.0
+    examples = (
+        "bspline(3, width=2)",
+        "bspline(0)",
+        "bspline(1)",
+        "bspline(2)",
+        "bspline(5, width=2)",
+    )
 
     def __post_init__(self) -> None:
         self._make_integer("degree", 0)
@@ -61,12 +68,14 @@ class BSpline(Kernel):
         return rf"\prod_j B_{{{self.degree}}}\left(({x}_j - {z}_j) / {self.width:g}\right)"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Periodic(Kernel):
     """k(x, z) = exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/period) / length²)."""
 
     period: float = 1.0
     length: float = 1.0
+    examples = ("periodic(2, length=0.7)",)
+    proof = Rule(True, "periodic", "a Gaussian of (cos, sin) of each column")
 
     def __post_init__(self) -> None:
         self._make_positive("period", "length")
@@ -76,19 +85,23 @@ class Periodic(Kernel):
         total = reduce_columns("sum", phase.apply("sin") ** 2, rows)
         return (-2.0 * total.over(self._named(path, "length") ** 2)).exp()
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "periodic", self, "a Gaussian of (cos, sin) of each column")
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         wave = rf"\sum_j \sin^2(\pi ({x}_j - {z}_j) / {self.period:g})"
         return rf"\exp\left(-2 {wave} / {self.length**2:g}\right)"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class ChiSquared(Kernel):
     """k(x, z) = exp(−γ Σⱼ (xⱼ − zⱼ)² / (xⱼ + zⱼ)) for x, z ≥ 0 (histograms)."""
 
     gamma: float = 1.0
+    examples = ("chi_squared(0.5)",)
+    proof = Rule(
+        True,
+        "exponential chi-squared",
+        "(x−z)²/(x+z) = x + z − 4xz/(x+z) is conditionally negative (Schoenberg)",
+        domain="x ≥ 0",
+    )
 
     def __post_init__(self) -> None:
         self._make_positive("gamma")
@@ -98,59 +111,55 @@ class ChiSquared(Kernel):
         total = reduce_columns("sum", body, rows.then(NonNegative("ChiSquared")))
         return (-(self._named(path, "gamma") * total)).exp()
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "(x−z)²/(x+z) = x + z − 4xz/(x+z) is conditionally negative (Schoenberg)"
-        return Claim(True, "exponential chi-squared", self, because, domain="x ≥ 0")
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         body = rf"\frac{{({x}_j - {z}_j)^2}}{{{x}_j + {z}_j}}"
         return rf"\exp\left(-{self.gamma:g} \sum_j {body}\right)"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Intersection(Kernel):
     """k(x, z) = Σⱼ min(xⱼ, zⱼ) for x, z ≥ 0 (histograms)."""
 
+    proof = Rule(
+        True, "histogram intersection", "min(x, z) = ∫ 1[t ≤ x] 1[t ≤ z] dt", domain="x ≥ 0"
+    )
+
     def lower(self, rows: Input, path: str = "") -> Formula:
         return reduce_columns("sum", X_J.apply("min", Z_J), rows.then(NonNegative("Intersection")))
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "min(x, z) = ∫ 1[t ≤ x] 1[t ≤ z] dt"
-        return Claim(True, "histogram intersection", self, because, domain="x ≥ 0")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\sum_j \min({x}_j, {z}_j)"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Hamming(Kernel):
     """k(x, z) = the share of columns in which x and z agree (categories of any type)."""
 
+    takes_words = True
+    proof = Rule(True, "share of agreeing columns", "φ(x) = one-hot columns / √D")
+
     def lower(self, rows: Input, path: str = "") -> Formula:
         return reduce_columns("mean", X_J.apply("eq", Z_J), rows.then(Categories()))
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "share of agreeing columns", self, "φ(x) = one-hot columns / √D")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\tfrac{{1}}{{D}} \sum_j \mathbb{{1}}[{x}_j = {z}_j]"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Delta(Kernel):
     """k(x, z) = 1 where all columns of x and z agree, else 0."""
 
+    takes_words = True
+    proof = Rule(True, "equality", "φ(x) = the one-hot vector of x")
+
     def lower(self, rows: Input, path: str = "") -> Formula:
         return reduce_columns("prod", X_J.apply("eq", Z_J), rows.then(Categories()))
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "equality", self, "φ(x) = the one-hot vector of x")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\mathbb{{1}}[{x} = {z}]"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Anova(Kernel):
     """k(x, z) = Σ over all sets S of `degree` columns of Πⱼ∈S exp(−(xⱼ − zⱼ)² / (2σ²)).
 
@@ -160,6 +169,8 @@ class Anova(Kernel):
 
     degree: int = 2
     sigma: float = 1.0
+    examples = "anova()", "anova(3, sigma=2)"
+    proof = Rule(True, "ANOVA", "a sum of products of Gaussians of single columns")
 
     def __post_init__(self) -> None:
         self._make_integer("degree", 1)
@@ -178,9 +189,6 @@ class Anova(Kernel):
                 terms = terms + (-1.0) ** (s + 1) * symmetric[d - s] * sums[s - 1]
             symmetric.append((1.0 / d) * terms)
         return symmetric[-1]
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "ANOVA", self, "a sum of products of Gaussians of single columns")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         body = rf"e^{{-({x}_j - {z}_j)^2 / {2 * self.sigma**2:g}}}"

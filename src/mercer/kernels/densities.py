@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.formula.inputs import Warped, is_sparse, numeric
 from mercer.formula.nodes import Formula, Input, dot
-from mercer.kernels.claims import Claim
+from mercer.kernels.catalog import kernel
+from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.core import Kernel
 from mercer.kernels.opaque import OpaqueKernel
+
+
+@dataclass(frozen=True)
+class TwoNormals:
+    """Normal densities around −1 and 1, in any number of columns: the model of the examples."""
+
+    weights: ClassVar[tuple[float, float]] = (0.25, 0.75)
+
+    def log_densities(self, X: Any) -> np.ndarray:
+        return -0.5 * np.stack([np.square(X - mean).sum(axis=1) for mean in (-1.0, 1.0)], axis=1)
+
+    def fisher_scores(self, X: Any) -> np.ndarray:
+        """As if the mean of the second were the one parameter."""
+        return np.asarray(X) - 1.0
 
 
 class _WithModel(Kernel):
@@ -37,7 +52,7 @@ class _WithModel(Kernel):
         return (type(self), self._digest, *others)  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class ConditionalExpectation(_WithModel, OpaqueKernel):
     """k(x, z) = E_c[p(x | c) p(z | c)] = Σ_c P(c) p(x | c) p(z | c), c the hidden class.
 
@@ -66,6 +81,7 @@ class ConditionalExpectation(_WithModel, OpaqueKernel):
     mixture: Any
     unit: bool = False
     _field = "mixture"
+    examples = (lambda: ConditionalExpectation(TwoNormals()),)
 
     def __post_init__(self) -> None:
         _reader(self.mixture)  # an unsuitable or unfitted model is reported here
@@ -188,7 +204,7 @@ def _of_mixture(model: Any, X: Any) -> Any:
     return np.log(model.predict_proba(X)) + np.asarray(model.score_samples(X))[:, None]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Fisher(_WithModel, Kernel):
     """k(x, z) = U(x)ᵀ I⁻¹ U(z), U(x) = ∇_θ ln p(x | θ): how x and z would pull at the model.
 
@@ -207,6 +223,8 @@ class Fisher(_WithModel, Kernel):
 
     model: Any
     _field = "model"
+    examples = (lambda: Fisher(TwoNormals()),)
+    proof = Rule(True, "Fisher kernel", "φ(x) = I^(−1/2) ∇ ln p(x | θ)")
 
     def __post_init__(self) -> None:
         model = self.model
@@ -233,9 +251,6 @@ class Fisher(_WithModel, Kernel):
 
     def n_dims(self, n_features: int) -> int | float:
         return int(self.features(np.zeros((1, n_features))).shape[1])
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "Fisher kernel", self, "φ(x) = I^(−1/2) ∇ ln p(x | θ)")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"U({x})^\top I^{{-1}} U({z}), \quad U({x}) = \nabla_\theta \ln p({x} \mid \theta)"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer._memory import fits
 from mercer.formula import nodes
-from mercer.formula.inputs import FrozenArray, Matrix, Unit, is_sparse, numeric
+from mercer.formula.inputs import FrozenArray, Matrix, Unit, check_finite, is_sparse, numeric
 from mercer.formula.nodes import Formula, Input, dot, sqdist, sqnorm
-from mercer.kernels.claims import Claim, zero_function
+from mercer.kernels.catalog import kernel
+from mercer.kernels.claims import Claim, Rule, zero_function
 from mercer.kernels.core import Kernel
+from mercer.kernels.monomials import Monomials, power_coefficients
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -21,7 +23,7 @@ def _dense(X: Any) -> np.ndarray:
     return rows.toarray() if is_sparse(rows) else rows
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Linear(Kernel):
     """k(x, z) = x·z.
 
@@ -30,11 +32,10 @@ class Linear(Kernel):
     array([[11.]])
     """
 
+    proof = Rule(True, "inner product", "φ(x) = x")
+
     def lower(self, rows: Input, path: str = "") -> Formula:
         return dot(rows)
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "inner product", self, "φ(x) = x")
 
     def features(self, X: Any) -> np.ndarray:
         return _dense(X)
@@ -49,11 +50,12 @@ class Linear(Kernel):
         return rf"{x} \cdot {z}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Constant(Kernel):
     """k(x, z) = c, valid for c ≥ 0 (φ(x) = √c)."""
 
     value: float = 1.0
+    examples = "constant(2)", "constant(0)", "constant(-2)"
 
     def __post_init__(self) -> None:
         self._make_float("value")
@@ -84,7 +86,7 @@ class Constant(Kernel):
         return f"{self.value:g}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Polynomial(Kernel):
     """k(x, z) = (x·z + offset)^degree: all monomials up to that degree (exactly it at offset 0).
 
@@ -98,6 +100,7 @@ class Polynomial(Kernel):
 
     degree: int
     offset: float = 0.0
+    examples = "polynomial(3, offset=1)", "polynomial(2)", "polynomial(3, offset=-1)"
 
     def __post_init__(self) -> None:
         self._make_integer("degree", 1)
@@ -114,32 +117,36 @@ class Polynomial(Kernel):
     def features(self, X: Any) -> np.ndarray:
         if self.offset < 0:
             raise ValueError(f"{self!r} has no feature map: the offset is negative")
-        return self._map(numeric(X).shape[1]).transform(_dense(X))  # type: ignore[no-any-return]
+        rows = _dense(X)
+        check_finite(rows, "X")
+        monomials = self._monomials(rows.shape[1])
+        n_bytes = monomials.n_bytes(len(rows), rows.itemsize)
+        fits(len(rows), monomials.n_out, n_bytes, "The kernel itself never builds φ.")
+        return monomials.dense(rows)
 
-    def _map(self, n_features: int) -> Any:
-        from mercer.maps import PolynomialMap
-
-        mapping = PolynomialMap(degree=self.degree, offset=self.offset)
-        return mapping.fit(np.zeros((1, n_features)))
+    def _monomials(self, n_features: int) -> Monomials:
+        return Monomials(n_features, power_coefficients(self.degree, self.offset))
 
     def n_dims(self, n_features: int) -> int | float:
         m = n_features + (self.offset != 0)
         return math.comb(self.degree + m - 1, self.degree)
 
     def feature_names(self, names: Sequence[str]) -> list[str]:
-        return list(self._map(len(names)).get_feature_names_out(list(names)))
+        return self._monomials(len(names)).names(names)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         offset = f" + {self.offset:g}" if self.offset else ""
         return rf"\left({x} \cdot {z}{offset}\right)^{{{self.degree}}}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Sigmoid(Kernel):
     """k(x, z) = tanh(eta x·z + nu): a similarity; not positive semi-definite in general."""
 
     eta: float = 1.0
     nu: float = 0.0
+    examples = ("sigmoid(0.5, -1)",)
+    proof = Rule(None, "sigmoid", "tanh has negative Taylor coefficients")
 
     def __post_init__(self) -> None:
         self._make_float("eta", "nu")
@@ -148,14 +155,11 @@ class Sigmoid(Kernel):
         inside = self._named(path, "eta") * dot(rows) + self._named(path, "nu")
         return inside.apply("tanh")
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(None, "sigmoid", self, "tanh has negative Taylor coefficients")
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\tanh({self.eta:g} \, {x} \cdot {z} + {self.nu:g})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Bilinear(Kernel):
     """k(x, z) = xᵀ A z for a symmetric matrix A; valid where A is positive semi-definite.
 
@@ -165,6 +169,7 @@ class Bilinear(Kernel):
     """
 
     A: Any
+    examples = "bilinear([[2, 1], [1, 2]])", "bilinear([[2, 1], [1, -2]])", "bilinear([[0.0]])"
 
     def __post_init__(self) -> None:
         A = np.array(self.A)
@@ -217,15 +222,14 @@ class Bilinear(Kernel):
         return rf"{x}^\top A \, {z}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Cosine(Kernel):
     """k(x, z) = x·z / (‖x‖ ‖z‖), and 0 for a zero vector."""
 
+    proof = Rule(True, "inner product of unit vectors", "φ(x) = x / ‖x‖")
+
     def lower(self, rows: Input, path: str = "") -> Formula:
         return dot(rows.then(Unit()))
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "inner product of unit vectors", self, "φ(x) = x / ‖x‖")
 
     def features(self, X: Any) -> np.ndarray:
         return _dense(Unit()(X))
@@ -240,23 +244,25 @@ class Cosine(Kernel):
         return rf"\frac{{{x} \cdot {z}}}{{\|{x}\| \|{z}\|}}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Tanimoto(Kernel):
     """k(x, z) = x·z / (‖x‖² + ‖z‖² − x·z), and 0 where both are zero."""
+
+    proof = Rule(
+        True,
+        "Tanimoto series",
+        "Σₙ (x·z)ⁿ⁺¹ / (‖x‖² + ‖z‖²)ⁿ⁺¹, and 1/(a + b) = ∫ e^(−ta) e^(−tb) dt",
+    )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         inner = dot(rows)
         return inner.over(sqnorm("x", rows) + sqnorm("z", rows) - inner)
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "Σₙ (x·z)ⁿ⁺¹ / (‖x‖² + ‖z‖²)ⁿ⁺¹, and 1/(a + b) = ∫ e^(−ta) e^(−tb) dt"
-        return Claim(True, "Tanimoto series", self, because)
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\frac{{{x} \cdot {z}}}{{\|{x}\|^2 + \|{z}\|^2 - {x} \cdot {z}}}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class ArcCosine(Kernel):
     """k(x, z) = (1/π) ‖x‖ⁿ ‖z‖ⁿ Jₙ(θ), θ the angle between x and z: a wide layer of ramps^n.
 
@@ -264,6 +270,8 @@ class ArcCosine(Kernel):
     """
 
     order: int = 1
+    examples = "arc_cosine(0)", "arc_cosine(1)", "arc_cosine(2)"
+    proof = Rule(True, "expectation of products", "E[Θ(w·x)(w·x)ⁿ Θ(w·z)(w·z)ⁿ]")
 
     def __post_init__(self) -> None:
         self._make_integer("order", 0, 2)
@@ -282,9 +290,6 @@ class ArcCosine(Kernel):
             return (norms[0].sqrt() * norms[1].sqrt()) * (sin + rest * cos) * (1.0 / math.pi)
         value = 3.0 * sin * cos + rest * (1.0 + 2.0 * cos * cos)
         return (norms[0] * norms[1]) * value * (1.0 / math.pi)
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "expectation of products", self, "E[Θ(w·x)(w·x)ⁿ Θ(w·z)(w·z)ⁿ]")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         n = self.order

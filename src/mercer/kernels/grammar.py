@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 import difflib
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
+from mercer.kernels.catalog import LEAVES
 from mercer.kernels.core import Kernel
 
 MAX_LENGTH = 10_000
@@ -97,7 +97,7 @@ class _Reader:
     def name(self, node: ast.Name, depth: int) -> Any:
         if node.id in _INFINITY:
             return _INFINITY[node.id]
-        if node.id.lower() in _table():
+        if _spelled(node.id) is not None:
             raise self.refuse(node, f"is a kernel: write {node.id}(…)")
         raise unknown_name(node.id)
 
@@ -182,29 +182,20 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 
 def find(name: str) -> type[Kernel]:
     """The kernel class of that name, in any of its spellings (`gaussian`, `squared_distance`)."""
-    table = _table()
-    key = name.lower()
-    if key not in table:
+    found = _spelled(name)
+    if found is None:
         raise unknown_name(name)
-    return table[key]
+    return found
+
+
+def _spelled(name: str) -> type[Kernel] | None:
+    key = name.lower()
+    joined = {spelling.replace("_", ""): cls for spelling, cls in LEAVES.items()}
+    return LEAVES.get(key) or joined.get(key)
 
 
 def unknown_name(name: str) -> ValueError:
-    known = sorted({_snake(cls.__name__) for cls in _table().values()})
+    known = sorted(LEAVES)
     near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.5)
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
     return ValueError(f"there is no kernel named {_shorten(name)!r}. {hint}")
-
-
-def _table() -> dict[str, type[Kernel]]:
-    import mercer.kernels as kernels
-
-    table = {}
-    for cls in kernels.leaves():
-        table[cls.__name__.lower()] = cls
-        table[_snake(cls.__name__)] = cls
-    return table
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

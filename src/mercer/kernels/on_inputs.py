@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,13 @@ from mercer.formula import nodes
 from mercer.formula.inputs import Columns, Warped
 from mercer.formula.nodes import Formula, Input
 from mercer.kernels.algebra import SameFeatures, as_part, latex_factor
+from mercer.kernels.catalog import check_function, frozen, name_of, resolve
 from mercer.kernels.claims import Claim, closed_under
-from mercer.kernels.core import ATOM, Kernel, _is_number, _literal, bracket
-from mercer.kernels.registry import check_function, name_of, resolve
+from mercer.kernels.core import ATOM, Kernel, bracket
+from mercer.kernels.parameters import is_number, literal
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Warp(Kernel):
     """k(φ(x), φ(z)): any map of the inputs, applied once per row."""
 
@@ -58,7 +59,7 @@ class Warp(Kernel):
         return f"{bracket(self.kernel, ATOM)}.warp({name_of(self.phi)})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Reweight(SameFeatures):
     """f(x) k(x, z) f(z) for any function f."""
 
@@ -89,7 +90,7 @@ class Reweight(SameFeatures):
         return f"{bracket(self.kernel, ATOM)}.reweight({name_of(self.f)})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class On(Kernel):
     """k on some columns of the data, by index or by name."""
 
@@ -99,14 +100,14 @@ class On(Kernel):
     def __post_init__(self) -> None:
         as_part(self.kernel, "on")
         columns = self.columns
-        single = isinstance(columns, str) or _is_number(columns)
+        single = isinstance(columns, str) or is_number(columns)
         if not single and not hasattr(columns, "__iter__"):
             raise TypeError(f"on(…) takes an index, a name or a list of them, not {columns!r:.80}")
         listed = [columns] if single else list(columns)
         if not listed:
             raise ValueError("on([]) selects no column")
         for name in listed:
-            whole = _is_number(name) and math.isfinite(name) and name == int(name)
+            whole = is_number(name) and math.isfinite(name) and name == int(name)
             if not isinstance(name, str) and not whole:
                 raise TypeError(f"a column is an index or a name, got {name!r}")
         listed = [name if isinstance(name, str) else int(name) for name in listed]
@@ -141,4 +142,4 @@ class On(Kernel):
         return self.kernel.latex(f"{x}_{{{index}}}", f"{z}_{{{index}}}")
 
     def __repr__(self) -> str:
-        return f"{bracket(self.kernel, ATOM)}.on({_literal(self.columns)})"
+        return f"{bracket(self.kernel, ATOM)}.on({literal(self.columns)})"

@@ -14,9 +14,9 @@ import numpy as np
 from mercer.formula import nodes
 from mercer.formula.inputs import Warped, check_finite, is_sparse, numeric
 from mercer.formula.nodes import Formula, Input, dot
-from mercer.kernels.claims import Claim
+from mercer.kernels.catalog import check_function, kernel, name_of, resolve
+from mercer.kernels.claims import Rule
 from mercer.kernels.core import Kernel
-from mercer.kernels.registry import check_function, name_of, resolve
 
 
 class OpaqueKernel(Kernel):
@@ -62,7 +62,7 @@ class OpaqueKernel(Kernel):
         return 8
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Similarity(OpaqueKernel):
     """Any function of two examples; with ``blocks=True`` of two sets of them, giving a matrix.
 
@@ -76,6 +76,9 @@ class Similarity(OpaqueKernel):
     function: Any
     blocks: bool = False
     symmetric = False
+    takes = "anything"
+    examples = (lambda: Similarity(_common_items),)
+    proof = Rule(None, "black box", "a function can only be tried, not proved")
 
     def __post_init__(self) -> None:
         check_function(self.function, "Similarity")
@@ -130,12 +133,14 @@ class Similarity(OpaqueKernel):
             return np.asarray([np.asarray(f(p, p)).ravel()[0] for p in parts], dtype=float)
         return np.asarray([f(x, x) for x in _examples(state)], dtype=float)
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(None, "black box", self, "a function can only be tried, not proved")
-
     def __repr__(self) -> str:
         blocks = ", blocks=True" if self.blocks else ""
         return f"Similarity({name_of(self.function)}{blocks})"
+
+
+def _common_items(x: Any, z: Any) -> float:
+    """How many items are in both: the example of a function of two examples."""
+    return float(len(set(x) & set(z)))
 
 
 def _examples(state: Any) -> Sequence[Any]:
@@ -146,7 +151,7 @@ def _examples(state: Any) -> Sequence[Any]:
     return state  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class FromFeatures(Kernel):
     """k(x, z) = φ(x)·φ(z) for a map φ of sets of rows: valid by construction.
 
@@ -159,6 +164,8 @@ class FromFeatures(Kernel):
     """
 
     phi: Any
+    examples = ("from_features('square')",)
+    proof = Rule(True, "inner product of features", "φ is given")
 
     def __post_init__(self) -> None:
         check_function(self.phi, "FromFeatures")
@@ -169,9 +176,6 @@ class FromFeatures(Kernel):
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return dot(rows.then(self._step))
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "inner product of features", self, "φ is given")
 
     def features(self, X: Any) -> np.ndarray:
         rows = numeric(self._step(X))
@@ -203,7 +207,7 @@ class _GivenRows:
         return _GivenRows(self.values[index], places)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Precomputed(OpaqueKernel):
     """The data is the matrix: X holds rows of K, Z the positions of the columns that are used.
 
@@ -219,6 +223,8 @@ class Precomputed(OpaqueKernel):
     """
 
     symmetric = False
+    takes = "matrix"
+    proof = Rule(None, "given matrix", "only its eigenvalues can tell")
 
     def prepare_pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
         K = numeric(X)
@@ -261,9 +267,6 @@ class Precomputed(OpaqueKernel):
         if not isinstance(state, _GivenRows) or state.places is None:
             raise ValueError("k(x, x) of new rows is not in a precomputed kernel matrix")
         return state.values[np.arange(len(state.values)), state.places]
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(None, "given matrix", self, "only its eigenvalues can tell")
 
 
 __all__ = ["FromFeatures", "OpaqueKernel", "Precomputed", "Similarity"]

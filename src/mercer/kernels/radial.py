@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer.formula.inputs import FrozenArray, Scale
 from mercer.formula.nodes import Formula, Input, const, l1, linf, sqdist
-from mercer.kernels.claims import Claim, within
-from mercer.kernels.core import Kernel, _is_number
+from mercer.kernels.catalog import frozen, kernel
+from mercer.kernels.claims import Claim, Rule, within
+from mercer.kernels.core import Kernel
+from mercer.kernels.parameters import is_number
 
 _FOURIER = "its Fourier transform is non-negative (Bochner)"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Gaussian(Kernel):
     """k(x, z) = exp(−‖x − z‖² / (2σ²)), σ a number or one per column.
 
@@ -30,9 +31,11 @@ class Gaussian(Kernel):
     """
 
     sigma: Any = 1.0
+    examples = "gaussian()", "gaussian(0.7)", "gaussian([1.0, 2.0, 0.5])"
+    proof = Rule(True, "Gaussian", _FOURIER)
 
     def __post_init__(self) -> None:
-        if _is_number(self.sigma):
+        if is_number(self.sigma):
             self._make_positive("sigma")
             return
         try:
@@ -52,7 +55,7 @@ class Gaussian(Kernel):
     @classmethod
     def from_gamma(cls, gamma: float) -> Gaussian:
         """exp(−γ‖x − z‖²)."""
-        if not _is_number(gamma):
+        if not is_number(gamma):
             raise TypeError(f"gamma must be a number, got {type(gamma).__name__}")
         if not 0 < gamma < math.inf:
             raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
@@ -64,9 +67,6 @@ class Gaussian(Kernel):
             return (-0.5 * sqdist(rows.then(Scale(FrozenArray.of(self.sigma))))).exp()
         return (sqdist(rows) * const(-0.5).over(self._named(path, "sigma") ** 2)).exp()
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "Gaussian", self, _FOURIER)
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         if isinstance(self.sigma, np.ndarray):
             terms = rf"\sum_j ({x}_j - {z}_j)^2 / (2\sigma_j^2)"
@@ -75,12 +75,13 @@ class Gaussian(Kernel):
         return rf"\exp\left(-\|{x} - {z}\|^2 / {width}\right)"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Laplacian(Kernel):
     """k(x, z) = exp(−rate ‖x − z‖) in the norm 1, 2 or ∞ (the last up to two dimensions)."""
 
     rate: float = 1.0
     norm: Any = 2
+    examples = "laplacian(0.7)", "laplacian(norm=1)", "laplacian(norm=inf)"
 
     def __post_init__(self) -> None:
         self._make_positive("rate")
@@ -107,7 +108,7 @@ class Laplacian(Kernel):
         return rf"\exp\left(-{self.rate:g} \|{x} - {z}\|{index}\right)"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Matern(Kernel):
     """Matérn: ν = 1/2: e^(−r); 3/2: (1 + a)e^(−a), a = √3 r; 5/2: (1 + a + a²/3)e^(−a), a = √5 r.
 
@@ -116,6 +117,7 @@ class Matern(Kernel):
 
     nu: float = 1.5
     length: float = 1.0
+    examples = "matern(0.5)", "matern(1.5, length=0.5)", "matern(2.5, length=2)"
 
     def __post_init__(self) -> None:
         self._make_float("nu")
@@ -139,12 +141,14 @@ class Matern(Kernel):
         return rf"\mathrm{{Mat\acute{{e}}rn}}_{{{self.nu:g}}}(\|{x} - {z}\| / {self.length:g})"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class RationalQuadratic(Kernel):
     """k(x, z) = (1 + ‖x − z‖² / (2 α length²))^(−α): a mixture of Gaussians of all widths."""
 
     alpha: float = 1.0
     length: float = 1.0
+    examples = ("rational_quadratic(0.5, length=2)",)
+    proof = Rule(True, "rational quadratic", "a mixture of Gaussians, weights ≥ 0")
 
     def __post_init__(self) -> None:
         self._make_positive("alpha", "length")
@@ -154,30 +158,25 @@ class RationalQuadratic(Kernel):
         inside = 1.0 + sqdist(rows).over(2.0 * alpha * length**2)
         return (-alpha * inside.log()).exp()
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "rational quadratic", self, "a mixture of Gaussians, weights ≥ 0")
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         scale = f"{2 * self.alpha * self.length**2:g}"
         return rf"\left(1 + \|{x} - {z}\|^2 / {scale}\right)^{{-{self.alpha:g}}}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class SquaredDistance(Kernel):
     """k(x, z) = ‖x − z‖²: a dissimilarity, not a kernel (its diagonal is zero)."""
 
+    proof = Rule(False, "zero diagonal", "k(x, x) = 0 while k(x, z) ≠ 0")
+
     def lower(self, rows: Input, path: str = "") -> Formula:
         return sqdist(rows)
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "k(x, x) = 0 while k(x, z) ≠ 0"
-        return Claim(False, "zero diagonal", self, because)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\|{x} - {z}\|^2"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class NegativeSquaredDistance(SquaredDistance):
     """k(x, z) = −‖x − z‖²: a similarity, positive only on vectors that sum to zero."""
 
@@ -188,7 +187,7 @@ class NegativeSquaredDistance(SquaredDistance):
         return rf"-\|{x} - {z}\|^2"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class _Compact(Kernel):
     """Zero where ‖x − z‖ > width."""
 
@@ -212,38 +211,41 @@ class _Compact(Kernel):
     _profile_latex = "u"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Epanechnikov(_Compact):
     """k(x, z) = (1 − u²)₊, u = ‖x − z‖ / width: a weight for smoothing, not a kernel."""
 
     _profile_latex = r"\left(1 - u^2\right)_+"
+    examples = ("epanechnikov(2)",)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return (1.0 - self._squared(rows, path)).plus()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Tricube(_Compact):
     """k(x, z) = (1 − u³)³₊, u = ‖x − z‖ / width: a weight for smoothing, not a kernel."""
 
     _profile_latex = r"\left(1 - u^3\right)_+^3"
+    examples = ("tricube(2)",)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         u2 = self._squared(rows, path)
         return (1.0 - u2 * u2.sqrt()).plus() ** 3
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Uniform(_Compact):
     """k(x, z) = 1 where ‖x − z‖ ≤ width, else 0: lecture 002's indicator, not a kernel."""
 
     _profile_latex = r"\mathbb{1}\left[u \leq 1\right]"
+    examples = ("uniform(2)",)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return (1.0 - self._squared(rows, path)).apply("step")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Wendland(Kernel):
     """k(x, z) = φ₃ₙ(‖x − z‖ / width): zero beyond width, valid in up to three dimensions.
 
@@ -253,6 +255,13 @@ class Wendland(Kernel):
 
     smoothness: int = 1
     width: float = 1.0
+    examples = (
+        "wendland(0, width=3)",
+        "wendland(1, width=3)",
+        "wendland(2, width=3)",
+        "wendland(3, width=3)",
+    )
+    proof = Rule(True, "Wendland function", _FOURIER, max_dims=3)
 
     def __post_init__(self) -> None:
         self._make_integer("smoothness", 0, 3)
@@ -268,10 +277,6 @@ class Wendland(Kernel):
             3: 32.0 * r**3 + 25.0 * r * r + 8.0 * r + 1.0,
         }[self.smoothness]
         return tail * shape
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        claim = Claim(True, "Wendland function", self, _FOURIER, max_dims=3)
-        return within(claim, n_features)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\phi_{{3{self.smoothness}}}(\|{x} - {z}\| / {self.width:g})"

@@ -73,9 +73,11 @@ def finite_dims(kernel: Kernel, n_features: int | None) -> int | None:
         return None
     try:
         size = kernel.n_dims(n_features)
+        if size in (0, float("inf")) or kernel.claim(n_features).holds is False:
+            return None
+        if kernel.claim(n_features).holds is None:
+            kernel.features(np.zeros((1, n_features)))  # an offset below 0, say, has no φ
     except (TypeError, ValueError, NotImplementedError, OverflowError):
-        return None
-    if size == float("inf") or kernel.claim(n_features).holds is False:
         return None
     return int(size)
 

@@ -16,7 +16,7 @@ from mercer.formula.inputs import is_sparse
 from mercer.gram.operator import Gram
 from mercer.gram.rows import count as n_rows
 from mercer.kernels import Linear
-from mercer.kernels.registry import check_function, resolve
+from mercer.kernels.catalog import check_function, resolve
 from mercer.learners._common import Savable, take, targets
 from mercer.learners._perceptron import PerceptronBase, Visit, given_bias
 from mercer.solvers.learning import learn_primal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb, factorial
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,9 @@ from scipy.sparse import issparse
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from mercer.kernels.monomials import Monomials, power_coefficients
 from mercer.maps._base import FeatureMap
 from mercer.maps._checks import count, fits, nonnegative
-from mercer.maps._monomials import Monomials
-
-# `Monomials.weights` holds this many arrays as long as one row of output while it is built.
-_ARRAYS_TO_FIT = 6
 
 
 class _PowerSeriesMap(FeatureMap):
@@ -35,8 +32,7 @@ class _PowerSeriesMap(FeatureMap):
     def _fit(self, X: Any) -> None:
         monomials = Monomials(X.shape[1], self._coefficients())
         if not issparse(X):
-            size = X.dtype.itemsize
-            fits(1, monomials.n_out, monomials.n_out * size * _ARRAYS_TO_FIT, self._instead)
+            fits(1, monomials.n_out, monomials.n_bytes(1, X.dtype.itemsize), self._instead)
             monomials.weights  # noqa: B018  (computed once, here, and kept)
         self._monomials = monomials
         self.n_output_features_ = monomials.n_out
@@ -50,7 +46,7 @@ class _PowerSeriesMap(FeatureMap):
                 raise ValueError(f"{width} features are more than a sparse matrix can number")
             fits(n, width, monomials.sparse_nnz(X) * (size + 8), self._instead)
             return monomials.sparse(X, zeroth)
-        fits(n, width, max(n * size, size * _ARRAYS_TO_FIT) * width, self._instead)
+        fits(n, width, monomials.n_bytes(n, size), self._instead)
         return monomials.dense(X, zeroth)
 
     @property
@@ -118,12 +114,7 @@ class PolynomialMap(_PowerSeriesMap):
     def _coefficients(self) -> list[float]:
         d = count("degree", self.degree)
         c = nonnegative("offset", self.offset, "(x·z + offset)^degree has no map below 0")
-        if c == 0.0:
-            return [0.0] * d + [1.0]
-        try:
-            return [comb(d, n) * c ** (d - n) for n in range(d + 1)]
-        except OverflowError:
-            raise ValueError(f"the weights of the monomials of degree {d} overflow") from None
+        return power_coefficients(d, c)
 
 
 class TaylorGaussianMap(_PowerSeriesMap):

@@ -103,10 +103,12 @@ def _ridge_values(model: Any, table: Table) -> Wire:
     """A primal solution with w of the polynomial features where they have nodes, else by a."""
     if model._primal is not None:
         from mercer.kernels import Linear, Polynomial
+        from mercer.maps import PolynomialMap
 
         kernel, phi = model.kernel_, None
         if isinstance(kernel, Polynomial):
-            phi = transform(kernel._map(table.width), table)
+            monomials = PolynomialMap(kernel.degree, kernel.offset).fit(np.zeros((1, table.width)))
+            phi = transform(monomials, table)
         elif isinstance(kernel, Linear):
             phi = table
         if phi is not None:
@@ -212,7 +214,7 @@ def perceptron(model: Any, table: Table, out: Outputs) -> None:
 
 def _features(feature_map: Any, table: Table) -> Table:
     from mercer.formula.inputs import Warped
-    from mercer.kernels.registry import name_of, resolve
+    from mercer.kernels.catalog import name_of, resolve
     from mercer.onnx.inputs import apply
 
     if hasattr(feature_map, "transform"):

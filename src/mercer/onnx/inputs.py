@@ -17,7 +17,7 @@ from mercer.formula.inputs import (
     Unit,
     Warped,
 )
-from mercer.kernels.registry import _FUNCTIONS
+from mercer.kernels.catalog import FUNCTIONS
 from mercer.onnx.elementwise import ELEMENTWISE
 from mercer.onnx.errors import NotExportable
 from mercer.onnx.graph import Wire
@@ -96,7 +96,7 @@ def _(step: Warped, table: Table) -> Table:
         return transform(owner, table)
     known = ELEMENTWISE.get(step.phi)
     if known is None:
-        names = sorted(n for n, f in _FUNCTIONS.items() if f in ELEMENTWISE)
+        names = sorted(n for n, f in FUNCTIONS.items() if f in ELEMENTWISE)
         raise NotExportable(
             f"warp({step.name}) is a Python function, and a file of operators holds no Python. "
             f"Use one of {', '.join(map(repr, names))}, or a transformer that can be exported "
@@ -112,9 +112,9 @@ def row_number(function: Any, table: Table) -> Wire:
     if function in ELEMENTWISE and table.width == 1:
         return ELEMENTWISE[function](table).numbers()
     length = g.add("Sqrt", g.add("ReduceSumSquare", table.numbers(), np.array([1])))
-    if function is _FUNCTIONS["norm"]:
+    if function is FUNCTIONS["norm"]:
         return Wire(length)
-    if function is _FUNCTIONS["inverse_norm"]:
+    if function is FUNCTIONS["inverse_norm"]:
         return Wire(g.add("Div", 1.0, g.add("Max", length, np.finfo(float).tiny)))
     name = getattr(function, "__name__", repr(function))
     raise NotExportable(

@@ -62,7 +62,7 @@ def one_number(value: Any) -> float:
 def function_of(kernel: Any) -> Any:
     """The function of two examples a kernel consists of; None if it is anything else."""
     from mercer.kernels import Similarity
-    from mercer.kernels.registry import resolve
+    from mercer.kernels.catalog import resolve
 
     if not isinstance(kernel, Similarity) or kernel.blocks:
         return None

@@ -33,7 +33,7 @@ DECLARED = {
     "formula.Unit": "mercer.formula.inputs:Unit",
     "formula.Warped": "mercer.formula.inputs:Warped",
     "maps.CommonScale": "mercer.maps.table:CommonScale",
-    "maps.Monomials": "mercer.maps._monomials:Monomials",
+    "maps.Monomials": "mercer.kernels.monomials:Monomials",
     "maps.TableColumns": "mercer.maps.table:TableColumns",
     "maps.TextColumn": "mercer.maps.table:TextColumn",
     "perceptron.Memory": "mercer.solvers.updates:Memory",
@@ -72,6 +72,7 @@ SKLEARN = {
 
 #: Version 1 of the format wrote the path of a class as it was then: frozen, never to be changed.
 OLD_PATHS = {
+    "mercer.maps._monomials:Monomials": "maps.Monomials",
     "mercer.learners.svm:_Pair": "svm.Pair",
     "mercer.solvers.budget:Store": "perceptron.Budget",
     "mercer.solvers.online:Tally": "perceptron.Tally",

@@ -15,6 +15,7 @@ from mercer.formula import NotRenderable, pairwise_mp
 from mercer.formula.nodes import Input, statistics
 from mercer.gram.compiled import can_compile
 from mercer.kernels import Kernel, Precomputed
+from mercer.testing.examples import DATA, accepts
 from mercer.testing.interpret import interpreted
 from mercer.testing.oracle import close, oracle, run
 
@@ -37,7 +38,9 @@ class Case:
 
 
 def check_kernel(kernel: Kernel, X: Any = None, *, seed: int = 0) -> None:
-    """Every promise a kernel makes, on examples `X`, or on random vectors of several widths.
+    """Every promise a kernel makes, on examples `X`, or on random ones of the kind it takes.
+
+    Vectors are tried in several widths.
 
     Positive semi-definite exactly where it says so, symmetric, with the right diagonal and
     gradient; equal to itself after repr, pickle, copy and clone; the same numbers from every way to
@@ -55,8 +58,9 @@ def check_kernel(kernel: Kernel, X: Any = None, *, seed: int = 0) -> None:
 
 
 def _cases(kernel: Kernel, X: Any, rng: np.random.Generator) -> Iterator[Case]:
+    if X is None and kernel.is_opaque:
+        X = _examples_for(kernel, rng)
     if isinstance(kernel, Precomputed):
-        X = np.cov(rng.normal(size=(9, 20))) if X is None else X
         yield Case(kernel, X, np.array([4, 0, 7]), False)
     elif X is not None:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -64,25 +68,21 @@ def _cases(kernel: Kernel, X: Any, rng: np.random.Generator) -> Iterator[Case]:
             raise ValueError(f"check_kernel needs at least 4 examples, got {n}")
         vectors = isinstance(X, np.ndarray) and X.dtype.kind == "f" and not kernel.is_opaque
         yield Case(kernel, _take(X, range(n - 2)), _take(X, range(n - 3, n)), vectors)
-    elif kernel.is_opaque:
-        raise ValueError(f"{kernel!r} needs examples: check_kernel(kernel, X)")
     else:
-        accepted = [d for d in WIDTHS if _accepts(kernel, d)]
-        for d in accepted or [d for d in range(1, 100) if _accepts(kernel, d)][:1]:
+        accepted = [d for d in WIDTHS if accepts(kernel, d)]
+        for d in accepted or [d for d in range(1, 100) if accepts(kernel, d)][:1]:
             rows = rng.normal(size=(21, d))
-            rows = np.abs(rows) if kernel.claim(d).domain or not _accepts(kernel, -d) else rows
+            rows = np.abs(rows) if kernel.claim(d).domain or not accepts(kernel, -d) else rows
             rows[5] = rows[4]
             rows[6] = rows[4] + 1e-9
             yield Case(kernel, rows[:13], rows[13:], True)
 
 
-def _accepts(kernel: Kernel, columns: int) -> bool:
-    """Whether k takes vectors of that many columns; a negative number asks for negative entries."""
-    try:
-        kernel(np.full((2, abs(columns)), 1.0 if columns > 0 else -1.0))
-    except ValueError:
-        return False
-    return True
+def _examples_for(kernel: Kernel, rng: np.random.Generator) -> Any:
+    kinds = {part.takes for part in _walk(kernel)} - {"vectors"}
+    if len(kinds) > 1 or "anything" in kinds:
+        raise ValueError(f"{kernel!r} needs examples: check_kernel(kernel, X)")
+    return DATA[kinds.pop() if kinds else "vectors"](rng, 9)
 
 
 def _take(X: Any, index: Sequence[int]) -> Any:
@@ -163,13 +163,17 @@ def _check_text(case: Case) -> None:
     k = case.kernel
     assert k.latex().strip(), "its LaTeX is empty"
     assert k._repr_latex_().startswith("$")
-    if any(callable(v) for leaf in _walk(k) for v in leaf.get_params(deep=False).values()):
-        return  # a function without a registered name cannot be written down
+    if not all(_has_text(v) for leaf in _walk(k) for v in leaf.get_params(deep=False).values()):
+        return  # a function without a registered name, or a model, cannot be written down
     names = vars(library) | {type(leaf).__name__: type(leaf) for leaf in _walk(k)}
     again = eval(repr(k), dict(names))  # noqa: S307 - the text is our own
     assert again == k, f"evaluating its text gives {again!r}"
     if all(leaf.children() or type(leaf) in library.leaves() for leaf in _walk(k)):
         assert library.parse(repr(k)) == k, "parsing its text gives another kernel"
+
+
+def _has_text(value: Any) -> bool:
+    return isinstance(value, (Kernel, np.ndarray, tuple, str, int, float, type(None)))
 
 
 def _check_identity(case: Case) -> None:

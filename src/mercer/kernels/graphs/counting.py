@@ -5,12 +5,12 @@ The counts and their products are those of strings: a gram there, a subtree or a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.kernels.claims import Claim
+from mercer.kernels.catalog import kernel
+from mercer.kernels.claims import Rule
 from mercer.kernels.graphs.reading import Graphs, read_pair
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.counts import (
@@ -28,6 +28,8 @@ PATHS = 1 << 22
 
 class CountingKernel(OpaqueKernel):
     """k(x, z) = Σ over parts of count in x · count in z; the counts are the state."""
+
+    takes = "graphs"
 
     def _count(self, graphs: Graphs) -> Any:
         """How often each part occurs in each graph (CSR)."""
@@ -62,7 +64,7 @@ class CountingKernel(OpaqueKernel):
         return squares(state)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class WeisfeilerLehman(CountingKernel):
     """k(x, z) = Σ_{h≤depth} Σ_t (nodes of x with subtree t) · (nodes of z with it), t of height h.
 
@@ -84,6 +86,8 @@ class WeisfeilerLehman(CountingKernel):
     """
 
     depth: int = 5
+    examples = ("weisfeiler_lehman(2)",)
+    proof = Rule(True, "inner product of features", "φ_t(x) = number of nodes of x with subtree t")
 
     def __post_init__(self) -> None:
         self._make_integer("depth", 0)
@@ -108,10 +112,6 @@ class WeisfeilerLehman(CountingKernel):
         )
         counts.sum_duplicates()
         return counts
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "φ_t(x) = number of nodes of x with subtree t"
-        return Claim(True, "inner product of features", self, because)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\sum_{{h=0}}^{{{self.depth}}} \sum_{{t \in T_h}} c_t({x}) \, c_t({z})"
@@ -142,7 +142,7 @@ def relabel(
     return number(result)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class ShortestPath(CountingKernel):
     """k(x, z) = Σ over (a, b, d) of (pairs in x of nodes labelled a and b, d steps apart) · (in z).
 
@@ -156,6 +156,12 @@ class ShortestPath(CountingKernel):
     array([[5., 2.],
            [2., 1.]])
     """
+
+    proof = Rule(
+        True,
+        "inner product of features",
+        "φ_abd(x) = number of pairs of nodes a, b of x at distance d",
+    )
 
     def _count(self, graphs: Graphs) -> Any:
         from scipy import sparse
@@ -188,10 +194,6 @@ class ShortestPath(CountingKernel):
             keys.append(distinct)
             first = last
         return _side_by_side(blocks, keys)
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "φ_abd(x) = number of pairs of nodes a, b of x at distance d"
-        return Claim(True, "inner product of features", self, because)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\sum_{{a, b, d}} c_{{abd}}({x}) \, c_{{abd}}({z})"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.kernels.claims import Claim
+from mercer.kernels.catalog import kernel
+from mercer.kernels.claims import Rule
 from mercer.kernels.graphs.reading import Graphs, read_pair
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.sharing import over_pairs
@@ -17,7 +17,7 @@ from mercer.kernels.strings.sharing import over_pairs
 LAST_TERM = 1e-16
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class RandomWalk(OpaqueKernel):
     """k(x, z) = Σ_{n≤length} λⁿ · #{(walk in x, walk in z) of n steps with the same labels}.
 
@@ -33,6 +33,13 @@ class RandomWalk(OpaqueKernel):
 
     decay: float = 0.1
     length: Any = 4
+    takes = "graphs"
+    examples = "random_walk()", "random_walk(0.05, length=inf)"
+    proof = Rule(
+        True,
+        "inner product of features",
+        "φ_s(x) = √λⁿ · number of walks of x with the n + 1 labels s",
+    )
 
     def __post_init__(self) -> None:
         self._make_positive("decay")
@@ -77,10 +84,6 @@ class RandomWalk(OpaqueKernel):
             one = state[i : i + 1]
             self._fill(one, one, values[i : i + 1])
         return values[:, 0]
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "φ_s(x) = √λⁿ · number of walks of x with the n + 1 labels s"
-        return Claim(True, "inner product of features", self, because)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         end = r"\infty" if self.length == "inf" else f"{self.length}"

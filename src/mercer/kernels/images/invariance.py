@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.kernels.claims import Claim, closed_under
+from mercer.kernels.catalog import kernel
+from mercer.kernels.claims import Claim, Rule, closed_under
 from mercer.kernels.core import Kernel
 from mercer.kernels.images.pixels import checked_shape, moved, read_images, shape_of
 from mercer.kernels.opaque import OpaqueKernel
@@ -19,6 +19,7 @@ class _OverMotions(OpaqueKernel):
 
     base: Kernel
     shape: tuple[int, int] | None
+    takes = "images"
 
     def _motions(self, shape: tuple[int, int]) -> Iterator[Any]:
         raise NotImplementedError
@@ -65,7 +66,7 @@ def _is_symmetric(kernel: Kernel) -> bool:
     return kernel.symmetric and all(_is_symmetric(child) for _, child in kernel.children())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class RotationInvariant(_OverMotions):
     """k(x, z) = max over angles a, b of base(x turned by a, z turned by b).
 
@@ -85,6 +86,8 @@ class RotationInvariant(_OverMotions):
     base: Kernel
     angles: tuple[float, ...] = (0.0, 90.0, 180.0, 270.0)
     shape: tuple[int, int] | None = None
+    examples = ("rotation_invariant(gaussian(2), [0, 90])",)
+    proof = Rule(None, "maximum over transformations", "the larger of two kernels need not be one")
 
     def __post_init__(self) -> None:
         self._make_numbers("angles")
@@ -105,15 +108,11 @@ class RotationInvariant(_OverMotions):
     def _count(self) -> int:
         return len(self.angles)
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "the larger of two kernels need not be one"
-        return Claim(None, "maximum over transformations", self, because)
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\max_{{a, b}} {self.base.latex(f'r_a({x})', f'r_b({z})')}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Jittered(_OverMotions):
     """k(x, z) = mean over motions s, t of base(s(x), t(z)).
 
@@ -137,6 +136,7 @@ class Jittered(_OverMotions):
     shifts: int = 1
     angles: tuple[float, ...] = (0.0,)
     shape: tuple[int, int] | None = None
+    examples = ("jittered(gaussian(2))",)
 
     def __post_init__(self) -> None:
         self._make_integer("shifts", 0)

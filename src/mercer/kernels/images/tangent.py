@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input
+from mercer.kernels.catalog import frozen, kernel
 from mercer.kernels.claims import Claim
 from mercer.kernels.core import Kernel
 from mercer.kernels.images.pixels import read_images
@@ -85,7 +86,7 @@ def planes(X: np.ndarray, shape: tuple[int, int], transforms: Any, blur: float) 
     return Planes(vectors, own)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class _Squared(OpaqueKernel):
     """The squared tangent distance itself: the statistic that `TangentDistance` is made of."""
 
@@ -129,7 +130,7 @@ class _Squared(OpaqueKernel):
         return 8
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class TangentDistance(Kernel):
     """k(x, z) = exp(−d²/(2σ²)),  d² = min over a, b of ‖x + T(x) a − z − T(z) b‖².
 
@@ -169,6 +170,8 @@ class TangentDistance(Kernel):
     sides: int = 2
     sigma: float | None = None
     blur: float = 1.0
+    takes = "images"
+    examples = "tangent_distance(6, 6, sigma=2)", "tangent_distance(6, 6)"
 
     def __post_init__(self) -> None:
         self._make_integer("height", 1)

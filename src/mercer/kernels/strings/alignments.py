@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.kernels.claims import Claim
+from mercer.kernels.catalog import kernel
+from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.lengths import checked_weights
 from mercer.kernels.strings.sequences import Sequences, read_pair
@@ -17,6 +17,8 @@ from mercer.kernels.strings.sharing import over_pairs
 
 class PairKernel(OpaqueKernel):
     """k by a compiled loop over pairs; the strings as arrays are the state."""
+
+    takes = "strings"
 
     def _fill(self, x: Sequences, z: Sequences, out: np.ndarray) -> None:
         raise NotImplementedError
@@ -49,7 +51,7 @@ class PairKernel(OpaqueKernel):
         return over_pairs((state.shape[0], 1), body, self._work(mean, mean), False)[:, 0]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Subsequence(PairKernel):
     """k(x, z) = Σᵤ Σ over places i, j with x[i] = z[j] = u of λ^(span(i) + span(j)), |u| = p.
 
@@ -67,6 +69,10 @@ class Subsequence(PairKernel):
 
     p: int
     decay: float = 0.5
+    examples = ("subsequence(2)",)
+    proof = Rule(
+        True, "inner product of features", "φᵤ(x) = Σ over occurrences of u in x of λ^span"
+    )
 
     def __post_init__(self) -> None:
         self._make_integer("p", 1)
@@ -80,17 +86,13 @@ class Subsequence(PairKernel):
     def _work(self, x: float, z: float) -> float:
         return self.p * x * z
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "φᵤ(x) = Σ over occurrences of u in x of λ^span"
-        return Claim(True, "inner product of features", self, because)
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         spans = rf"{self.decay:g}^{{l(\mathbf{{i}}) + l(\mathbf{{j}})}}"
         places = rf"{x}[\mathbf{{i}}] = {z}[\mathbf{{j}}] = u"
         return rf"\sum_{{u \in \Sigma^{{{self.p}}}}} \sum_{{{places}}} {spans}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class LocalAlignment(PairKernel):
     """k(x, z) = (1/β) ln Σ over local alignments a of exp(β · score(a)).
 
@@ -110,6 +112,8 @@ class LocalAlignment(PairKernel):
     gap_extend: float = 0.5
     match: float = 1.0
     mismatch: float = -1.0
+    examples = ("local_alignment(0.5)",)
+    proof = Rule(None, "logarithm of a kernel", "the logarithm may lose definiteness")
 
     def __post_init__(self) -> None:
         self._make_positive("beta")
@@ -134,15 +138,12 @@ class LocalAlignment(PairKernel):
     def _work(self, x: float, z: float) -> float:
         return 8 * x * z
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(None, "logarithm of a kernel", self, "the logarithm may lose definiteness")
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         total = rf"\sum_{{a \in \mathcal{{A}}({x}, {z})}} e^{{{self.beta:g} \, s(a)}}"
         return rf"\tfrac{{1}}{{{self.beta:g}}} \ln {total}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class WeightedDegree(PairKernel):
     """k(x, z) = Σ_{d≤p} β_d Σᵢ [x and z have the same d letters from place i on].
 
@@ -156,6 +157,7 @@ class WeightedDegree(PairKernel):
 
     p: int
     weights: tuple[float, ...] | None = None
+    examples = "weighted_degree(3)", "weighted_degree(2, weights=[1, 10])"
 
     def __post_init__(self) -> None:
         self._make_integer("p", 1)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from mercer.kernels.claims import Claim
+from mercer.kernels.catalog import kernel
+from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.counts import (
     Counts,
@@ -28,6 +28,8 @@ from mercer.kernels.strings.sequences import Sequences, encode, read_pair, rows_
 
 class CountingKernel(OpaqueKernel):
     """k(x, z) = Σ over grams of weight · count in x · count in z; the counts are the state."""
+
+    takes = "strings"
 
     def _kinds(self) -> list[Gapped]:
         raise NotImplementedError
@@ -63,7 +65,7 @@ class CountingKernel(OpaqueKernel):
         return 8
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Spectrum(CountingKernel):
     """k(x, z) = Σᵤ |x|ᵤ |z|ᵤ over all strings u of p letters, |x|ᵤ the times u occurs in x.
 
@@ -83,6 +85,7 @@ class Spectrum(CountingKernel):
     p: int
     blended: bool = False
     weights: tuple[float, ...] | None = None
+    examples = "spectrum(2)", "spectrum(3, blended=True)", "spectrum(2, weights=[1, 0.5])"
 
     def __post_init__(self) -> None:
         self._make_integer("p", 1)
@@ -114,7 +117,7 @@ class Spectrum(CountingKernel):
         return rf"\sum_{{1 \le |u| \le {self.p}}} {weight}|{x}|_u \, |{z}|_u"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class Mismatch(CountingKernel):
     """k(x, z) = Σᵤ φᵤ(x) φᵤ(z), φᵤ(x) the number of p-grams of x that differ from u in at most m
     letters, u over all strings of p letters of an alphabet of that size.
@@ -132,6 +135,8 @@ class Mismatch(CountingKernel):
     p: int
     m: int = 1
     alphabet: int = 4
+    examples = ("mismatch(3, 1, alphabet=26)",)
+    proof = Rule(True, "inner product of features", "φ(x) = the number of grams near each u")
 
     def __post_init__(self) -> None:
         self._make_integer("p", 1)
@@ -179,16 +184,12 @@ class Mismatch(CountingKernel):
             for places in combinations(range(self.p), self.p - j)
         ]
 
-    def claim(self, n_features: int | None = None) -> Claim:
-        because = "φ(x) = the number of grams near each u"
-        return Claim(True, "inner product of features", self, because)
-
     def latex(self, x: str = "x", z: str = "z") -> str:
         near = [rf"|\{{v \in {s} : d(u, v) \le {self.m}\}}|" for s in (x, z)]
         return rf"\sum_{{u \in \Sigma^{{{self.p}}}}} {near[0]} \cdot {near[1]}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@kernel
 class BagOfWords(CountingKernel):
     """k(x, z) = Σ over words w of count(w in x) · count(w in z).
 
@@ -203,6 +204,8 @@ class BagOfWords(CountingKernel):
     lowercase: bool = True
     binary: bool = False
     pattern: str = r"\w+"
+    examples = "bag_of_words()", "bag_of_words(binary=True)"
+    proof = Rule(True, "inner product of features", "φ(x) = the counts of all words")
 
     def __post_init__(self) -> None:
         self._set("lowercase", bool(self.lowercase))
@@ -237,9 +240,6 @@ class BagOfWords(CountingKernel):
 
     def _kinds(self) -> list[Gapped]:
         return [Gapped((0,), 1)]
-
-    def claim(self, n_features: int | None = None) -> Claim:
-        return Claim(True, "inner product of features", self, "φ(x) = the counts of all words")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\sum_w |{x}|_w \, |{z}|_w"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mercer.kernels.core import _is_number
+from mercer.kernels.parameters import is_number
 
 
 def checked_weights(weights: Any, p: int, who: str) -> tuple[float, ...]:
@@ -17,6 +17,6 @@ def checked_weights(weights: Any, p: int, who: str) -> tuple[float, ...]:
         raise ValueError(
             f"{who}: one weight for each length 1, …, p = {p} is needed, got {len(values)}"
         )
-    if not all(_is_number(w) and math.isfinite(w) for w in values):
+    if not all(is_number(w) and math.isfinite(w) for w in values):
         raise ValueError(f"{who}: the weights must be finite numbers, got {list(values)}")
     return tuple(float(w) for w in values)

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 # Rows are expanded in batches of about this many numbers: small enough that a level is still in
 # the cache when the next one reads it, large enough that Python's share of the time is small.
 _BATCH = 1 << 18
+# While the weights are built, this many arrays as long as one row of output exist at a time.
+_ARRAYS = 6
 
 
 def n_monomials(n_features: int, degree: int) -> int:
@@ -31,6 +33,20 @@ def n_monomials(n_features: int, degree: int) -> int:
     1609344100
     """
     return comb(n_features + degree - 1, degree) if degree else 1
+
+
+def power_coefficients(degree: int, offset: float) -> list[float]:
+    """The aₙ of (x·z + offset)^degree, for an offset ≥ 0.
+
+    >>> power_coefficients(2, 3.0)
+    [9.0, 6.0, 1.0]
+    """
+    if offset == 0.0:
+        return [0.0] * degree + [1.0]
+    try:
+        return [comb(degree, n) * offset ** (degree - n) for n in range(degree + 1)]
+    except OverflowError:
+        raise ValueError(f"the weights of the monomials of degree {degree} overflow") from None
 
 
 class Monomials:
@@ -54,6 +70,10 @@ class Monomials:
             if a > 0.0:
                 self.begin[degree] = self.n_out
                 self.n_out += n_monomials(n_features, degree)
+
+    def n_bytes(self, n_rows: int, itemsize: int) -> int:
+        """The memory that `dense` takes for so many rows."""
+        return max(n_rows, _ARRAYS) * self.n_out * itemsize
 
     def starts(self, degree: int) -> list[int]:
         """For each variable v, how many monomials of this degree begin before x_v."""

@@ -1,0 +1,85 @@
+"""What can be asked of any kernel and is answered by a package above: Gram, proofs, feature maps.
+
+These functions become methods of `Kernel` (see `core`). They are the only upward calls of this
+package, and import what they need when they are called.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mercer.gram.operator import Gram
+    from mercer.kernels.core import Kernel
+
+
+def dense(self: Kernel, X: Any, Z: Any = None) -> np.ndarray:
+    """The dense block of k(x, z) for all rows x of X and z of Z (X itself by default)."""
+    return self.gram(X, Z).dense()
+
+
+def gram(self: Kernel, X: Any, Z: Any = None) -> Gram:
+    """The lazy Gram operator: nothing is computed until asked for."""
+    from mercer.gram.device import make_gram
+
+    return make_gram(self, X, Z)
+
+
+def diag(self: Kernel, X: Any) -> np.ndarray:
+    """k(x, x) for every row, without the matrix."""
+    from mercer.gram.functions import diagonal
+
+    return diagonal(self, X)
+
+
+def distance(self: Kernel, X: Any, Z: Any = None) -> np.ndarray:
+    """‖φ(x) − φ(z)‖ = √(k(x,x) − 2k(x,z) + k(z,z)).
+
+    >>> from mercer import Linear
+    >>> Linear().distance([[0.0, 0.0]], [[3.0, 4.0]])
+    array([[5.]])
+    """
+    from mercer.gram import functions
+
+    return functions.distance(self, X, Z)
+
+
+def gradient(self: Kernel, X: Any, Z: Any = None) -> dict[str, np.ndarray]:
+    """∂k(x, z)/∂p for each scalar parameter p, named as in `get_params`."""
+    from mercer.gram import functions
+
+    return functions.gradient(self, X, Z)
+
+
+def explain(self: Kernel, X: Any, Z: Any = None) -> Any:
+    """Tree, formula, plan, flops, bytes, and the source an engine generated."""
+    from mercer.gram import explain as gram_explain
+
+    return gram_explain.explain(self, X, Z)
+
+
+def prove(self: Kernel, n_features: int | None = None, data: Any = None) -> Any:
+    """Proof, Counterexample or Undecided: see `mercer.prove`."""
+    from mercer import proof
+
+    return proof.prove(self, data=data, n_features=n_features)
+
+
+def feature_map(self: Kernel, n_features: int) -> Any:
+    """An explicit φ as a scikit-learn transformer, where a finite one exists."""
+    if self.n_dims(n_features) == math.inf:
+        raise no_finite_map(self)
+    from mercer.maps import ExplicitMap
+
+    return ExplicitMap(self).fit(np.zeros((1, n_features)))
+
+
+def no_finite_map(kernel: Kernel) -> ValueError:
+    return ValueError(
+        f"{kernel!r} has no finite feature map. Approximate ones: mercer.maps.NystromMap (any "
+        "kernel), RandomFourierMap (Gaussian, Laplacian, Matérn), TaylorGaussianMap, "
+        "TensorSketchMap (polynomials)."
+    )

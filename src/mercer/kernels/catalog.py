@@ -1,0 +1,152 @@
+"""The catalog: kernels by name, and functions by name for `warp` and `reweight`.
+
+A class enters itself with ``@kernel``, and everything else reads the catalog.
+
+The grammar, the names of this package, the tests, the tables of the documentation and the ONNX
+cases all come from `LEAVES`. A kernel of your own enters in the same way:
+
+>>> from mercer.formula.nodes import Formula, Input, sqdist
+>>> from mercer.kernels import Kernel, kernel, parse
+>>> @kernel
+... class Cauchy(Kernel):
+...     width: float = 1.0
+...     def lower(self, rows: Input, path: str = "") -> Formula:
+...         return (1.0 + sqdist(rows).over(self._named(path, "width") ** 2)) ** -1
+>>> parse("2*cauchy(width=2)")
+2.0 * Cauchy(width=2)
+>>> parse("cauchy()")([[0.0]], [[2.0]])
+array([[0.2]])
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, dataclass_transform
+
+import numpy as np
+
+from mercer.formula.inputs import is_sparse
+from mercer.kernels.core import Kernel
+
+K = TypeVar("K", bound=type[Kernel])
+
+#: Every kernel that has a name in the grammar, by that name.
+LEAVES: dict[str, type[Kernel]] = {}
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def frozen(cls: K) -> K:
+    """What every kernel is: a read-only dataclass; `Kernel` gives it identity and text."""
+    dataclass(frozen=True, eq=False, repr=False)(cls)  # changes the class in place
+    return cls
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def kernel(cls: K) -> K:
+    """A kernel with a name in the grammar: `SquaredDistance` is ``squared_distance()`` there."""
+    name = grammar_name(cls)
+    known = LEAVES.get(name, cls)
+    if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ValueError(
+            f"there is a kernel named {name!r} already, {known.__module__}.{known.__qualname__}; "
+            f"give the class {cls.__name__} another name"
+        )
+    LEAVES[name] = frozen(cls)
+    return cls
+
+
+def grammar_name(cls: type[Kernel]) -> str:
+    """`squared_distance` for the class `SquaredDistance`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+
+def leaves() -> tuple[type[Kernel], ...]:
+    """Every kernel the expression language knows."""
+    return tuple(LEAVES.values())
+
+
+def examples(cls: type[Kernel]) -> list[Kernel]:
+    """The kernels of a class that tests try.
+
+    >>> from mercer import Constant
+    >>> examples(Constant)
+    [Constant(value=2.0), Constant(value=0.0), Constant(value=-2.0)]
+    """
+    from mercer.kernels.grammar import parse
+
+    given = vars(cls).get("examples", ()) or (cls,)  # those of a parent are the parent's
+    return [parse(one) if isinstance(one, str) else one() for one in given]
+
+
+# --- functions ------------------------------------------------------------------------------
+
+
+def _norm(rows: Any) -> np.ndarray:
+    if is_sparse(rows):
+        return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1))).ravel()
+    return np.linalg.norm(np.asarray(rows, dtype=float), axis=1)
+
+
+#: Functions of rows that `warp` and `reweight` may call by name, in an expression or a file.
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "square": np.square,
+    "abs": np.abs,
+    "tanh": np.tanh,
+    "norm": _norm,
+    "inverse_norm": lambda rows: 1.0 / np.maximum(_norm(rows), np.finfo(float).tiny),
+}
+
+
+def register(name: str, function: Callable[[Any], Any]) -> None:
+    """Give a function of rows a name for `warp`, `reweight`, `FromFeatures` and `Similarity`.
+
+    >>> import numpy as np
+    >>> import mercer
+    >>> mercer.kernels.register("halve", lambda X: np.asarray(X) / 2)
+    >>> k = mercer.kernels.parse("linear().warp('halve')")
+    >>> k([[2.0]], [[4.0]])
+    array([[2.]])
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"a registered name is a Python identifier, not {name!r}")
+    if not callable(function):
+        raise TypeError(f"register({name!r}, …) needs a function, not {type(function).__name__}")
+    FUNCTIONS[name] = function
+
+
+def resolve(function: Any) -> Callable[..., Any]:
+    """The function itself, from a name, a callable or an object with `transform`."""
+    if isinstance(function, str):
+        if function not in FUNCTIONS:
+            near = difflib.get_close_matches(function, FUNCTIONS, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(
+                f"no function is registered as {function!r}.{hint} "
+                "Use mercer.kernels.register(name, function) first."
+            )
+        return FUNCTIONS[function]
+    if hasattr(function, "transform"):
+        return function.transform  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
+
+
+def check_function(function: Any, what: str) -> None:
+    if isinstance(function, str):
+        resolve(function)
+    elif not callable(function) and not hasattr(function, "transform"):
+        raise TypeError(
+            f"{what} takes a function of rows, a transformer or a registered name, "
+            f"not {type(function).__name__}"
+        )
+
+
+def name_of(function: Any) -> str:
+    """How the function is written in an expression."""
+    if isinstance(function, str):
+        return repr(function)
+    return getattr(function, "__name__", None) or repr(function)

@@ -1,0 +1,120 @@
+"""The algebra as methods of `Kernel`: each function here becomes one of them (see `core`).
+
+The building blocks themselves are classes of `algebra` and `on_inputs`, which need `Kernel` first:
+hence the imports inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mercer.kernels.parameters import is_number
+
+if TYPE_CHECKING:
+    from mercer.kernels.core import Kernel
+
+
+def add(self: Kernel, other: Kernel | float) -> Kernel:
+    from mercer.kernels.algebra import Sum
+
+    right = _as_term(other)
+    return NotImplemented if right is None else Sum(self, right)
+
+
+def radd(self: Kernel, other: float) -> Kernel:
+    from mercer.kernels.algebra import Sum
+
+    left = _as_term(other)
+    return NotImplemented if left is None else Sum(left, self)
+
+
+def _as_term(value: Any) -> Kernel | None:
+    """A kernel as it is, a number as a constant; None for anything else."""
+    from mercer.kernels.core import Kernel
+    from mercer.kernels.dots import Constant
+
+    if isinstance(value, Kernel):
+        return value
+    return Constant(value) if is_number(value) else None
+
+
+def mul(self: Kernel, other: Kernel | float) -> Kernel:
+    from mercer.kernels.algebra import Product, Scaled
+    from mercer.kernels.core import Kernel
+
+    if isinstance(other, Kernel):
+        return Product(self, other)
+    return Scaled(other, self) if is_number(other) else NotImplemented
+
+
+def rmul(self: Kernel, other: float) -> Kernel:
+    return self * other
+
+
+def neg(self: Kernel) -> Kernel:
+    return self * -1.0
+
+
+def sub(self: Kernel, other: Kernel | float) -> Kernel:
+    return self + (-other)
+
+
+def rsub(self: Kernel, other: float) -> Kernel:
+    return other + (-self)
+
+
+def truediv(self: Kernel, other: float) -> Kernel:
+    if not is_number(other):
+        return NotImplemented
+    if other == 0:
+        raise ValueError(f"{self!r} cannot be divided by 0")
+    return self * (1.0 / other)
+
+
+def power(self: Kernel, degree: int) -> Kernel:
+    from mercer.kernels.algebra import Power
+
+    return Power(self, degree)
+
+
+def polynomial(self: Kernel, coefficients: Sequence[float]) -> Kernel:
+    """q(k) = c₀ + c₁k + c₂k² + …"""
+    from mercer.kernels.algebra import PolynomialOf
+
+    return PolynomialOf(self, coefficients)  # type: ignore[arg-type]
+
+
+def exp(self: Kernel) -> Kernel:
+    """exp(k)."""
+    from mercer.kernels.algebra import Exp
+
+    return Exp(self)
+
+
+def warp(self: Kernel, phi: Any) -> Kernel:
+    """k(φ(x), φ(z)); φ takes a set of rows (a function, a transformer, a registered name)."""
+    from mercer.kernels.on_inputs import Warp
+
+    return Warp(self, phi)
+
+
+def reweight(self: Kernel, f: Any) -> Kernel:
+    """f(x) k(x, z) f(z); f takes a set of rows and gives one number for each."""
+    from mercer.kernels.on_inputs import Reweight
+
+    return Reweight(self, f)
+
+
+def normalized(self: Kernel) -> Kernel:
+    """k(x, z) / √(k(x, x) k(z, z))."""
+    from mercer.kernels.algebra import Normalized
+
+    return Normalized(self)
+
+
+def on(self: Kernel, columns: Any) -> Kernel:
+    """The same kernel on some columns: an index, a name, or a list of them."""
+    from mercer.kernels.on_inputs import On
+
+    return On(self, columns)

@@ -1,0 +1,86 @@
+"""Write out what the catalog of kernels says: `python tools/catalog.py [--write]`.
+
+Two texts follow from the catalog: the names for type checkers in `kernels/names.pyi`, and the
+table of kernels in `docs/onnx.md`. Without `--write` a stale one is reported and the exit status
+is 1; with it, rewritten. The lines between "catalog: begin" and "catalog: end" are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from mercer.kernels import KERNELS, Kernel, examples
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(
+    r"(?P<head>^[^\n]*catalog: begin[^\n]*\n)(?P<body>.*?)(?P<tail>^[^\n]*catalog: end)",
+    re.DOTALL | re.MULTILINE,
+)
+#: Why kernels on these examples have no ONNX form.
+NOT_VECTORS = {
+    "strings": "a kernel on strings",
+    "graphs": "a kernel on graphs",
+    "images": "a kernel on images",
+    "matrix": "a given matrix",
+    "anything": "a black box",
+}
+
+
+def imports() -> str:
+    """`from mercer.kernels.radial import Gaussian as Gaussian`, for every kernel of the package."""
+    lines = sorted((c.__module__, c.__name__) for c in KERNELS.values())
+    return "".join(f"from {module} import {name} as {name}\n" for module, name in lines)
+
+
+def table() -> str:
+    """One row of the table of kernels for each: exported or not, and why."""
+    rows = ["| kernel | exported | |", "|---|---|---|"]
+    for cls in sorted(KERNELS.values(), key=lambda c: (not exported(c), c.takes, c.__name__)):
+        rows.append(f"| `{cls.__name__}` | {'yes' if exported(cls) else 'no'} | {_note(cls)} |")
+    return "\n".join(rows) + "\n"
+
+
+def exported(cls: type[Kernel]) -> bool:
+    """A kernel on vectors is, unless it holds a model: then its examples are no expressions."""
+    return cls.takes == "vectors" and all(isinstance(one, str) for one in cls.examples)
+
+
+def _note(cls: type[Kernel]) -> str:
+    if cls.takes in NOT_VECTORS:
+        return NOT_VECTORS[cls.takes]
+    if not exported(cls):
+        return "holds a fitted model"
+    if cls.takes_words:
+        return "words or numbers; columns of words are inputs of their own"
+    domain = examples(cls)[0].claim().domain
+    return f"{domain}, as in Python (not checked in ONNX)" if domain else ""
+
+
+TEXTS = {"src/mercer/kernels/names.pyi": imports, "docs/onnx.md": table}
+
+
+def stale(path: str) -> str | None:
+    """The file with its block up to date, or None where it is."""
+    old = (ROOT / path).read_text(encoding="utf-8")
+    new = BLOCK.sub(lambda m: m["head"] + TEXTS[path]() + m["tail"], old)
+    return None if new == old else new
+
+
+def main(arguments: list[str]) -> int:
+    bad = False
+    for path in TEXTS:
+        text = stale(path)
+        if text is None:
+            continue
+        print(f"{path} is {'rewritten' if '--write' in arguments else 'stale'}")
+        if "--write" in arguments:
+            (ROOT / path).write_text(text, encoding="utf-8")
+        else:
+            bad = True
+    return int(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
