@@ -16,10 +16,10 @@ from perceptron_mnist import inputs
 
 from mercer.gram import Gram
 from mercer.kernels import Polynomial
-from mercer.solvers.averaging import Follower
-from mercer.solvers.online import Schedule, run
-from mercer.solvers.perceptron import DualPerceptron
-from mercer.solvers.perceptron_rule import Rule
+from mercer.solvers.online.averaging import Follower
+from mercer.solvers.online.dual import DualPerceptron
+from mercer.solvers.online.rule import Rule
+from mercer.solvers.online.run import Schedule, run
 
 DEGREES, PASSES = (1, 2, 3, 4, 5), (0.1, 1, 2, 3, 4, 10)
 MODES = ("vote", "average", "last")

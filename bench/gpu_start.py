@@ -15,7 +15,7 @@ import tempfile
 
 SCRIPT = """
 import time, torch, triton, mercer
-import mercer.gram.torch_engine
+import mercer.engines.cuda.gram
 X = torch.randn(100_000, 16, device="cuda")
 v = torch.randn(100_000, device="cuda")
 torch.cuda.synchronize()

@@ -16,7 +16,7 @@ from perceptron_a9a import inputs
 
 from mercer import KernelPerceptron
 from mercer.kernels import Gaussian
-from mercer.solvers.budget import POLICIES
+from mercer.solvers.online.budget import POLICIES
 
 BUDGET, PASSES, CHUNK = 500, 5, 1000
 FLAT, MEMORY = at_most(1.25), at_most(1.05, "B")

@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 import mercer
 from mercer.kernels import Gaussian
 from mercer.learners import KernelRidge, KernelRidgeClassifier
-from mercer.solvers.blas import add_squares
+from mercer.solvers.linear.blas import add_squares
 
 N, CENTERS, SIGMA, PANEL = 60_000, 5000, 5.0, 1024
 SEEDS = (0, 1, 2)

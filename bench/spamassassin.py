@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 
 from mercer import KernelPerceptron, Linear
 from mercer.maps import EmailFeatures
-from mercer.maps.mail import BODY_GROUPS, HEADER_GROUPS
+from mercer.maps.email.features import BODY_GROUPS, HEADER_GROUPS
 
 NAME, TARGET = "spamassassin.tsv.gz", below(1.5, "% error")
 CLAIM = "SpamAssassin, EmailFeatures + KernelPerceptron, 25 % held out"

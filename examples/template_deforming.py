@@ -20,7 +20,7 @@ from scipy.ndimage import zoom
 from sklearn.datasets import load_digits
 
 from mercer import DeformableTemplateClassifier
-from mercer.solvers.warping import fit_warps
+from mercer.solvers.images.warping import fit_warps
 
 SIDE, DIGITS = 16, (0, 2, 3, 5, 7)
 

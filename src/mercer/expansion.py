@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.device import beside, host, make_gram
-from mercer.gram.rows import count
+from mercer.gram.dispatch import beside, host, make_gram
+from mercer.gram.rows.validate import count
 from mercer.kernels import Kernel, Precomputed, as_kernel
 
 

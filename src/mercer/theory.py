@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer.expansion import KernelExpansion
-from mercer.gram.operator import Gram
+from mercer.gram.host import Gram
 from mercer.kernels import Kernel, as_kernel
 
 #: A gap below this share of the radius cannot be told from rounding.

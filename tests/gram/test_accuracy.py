@@ -13,7 +13,7 @@ import mercer
 from mercer import Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT
-from mercer.gram import accuracy
+from mercer.gram.plan import accuracy
 from mercer.kernels import Uniform
 
 LIMIT = {"float32": 1e-5, "float64": 1e-12}

@@ -14,9 +14,10 @@ import mercer
 from mercer import Gaussian, Gram, Laplacian, Linear, Polynomial, Similarity
 from mercer.formula import ROOT, Formula
 from mercer.formula.nodes import X_J, Z_J, dot, reduce_columns
-from mercer.gram import compiled, generated, plan
-from mercer.gram.sides import CHUNK
-from mercer.gram.source import NUMBA, render
+from mercer.gram.cpu import compiled, generated
+from mercer.gram.cpu.numba_source import NUMBA, render
+from mercer.gram.plan import planner as plan
+from mercer.gram.rows.prepared import CHUNK
 from mercer.kernels import parse
 from mercer.testing import oracle
 

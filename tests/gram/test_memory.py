@@ -11,7 +11,7 @@ import pytest
 
 import mercer
 from mercer import Gaussian, Laplacian, Polynomial, Similarity
-from mercer.gram import plan
+from mercer.gram.plan import planner as plan
 from mercer.kernels import parse
 
 RNG = np.random.default_rng(9)
@@ -123,7 +123,7 @@ SCRIPT = """
         (mercer.Similarity(lambda A, B: np.ones((len(A), len(B))), blocks=True), words, V[:3000]),
     ]
     import numba
-    import mercer.gram.loops, mercer.gram.bits
+    import mercer.gram.cpu.loops, mercer.gram.cpu.bits
     mercer.Laplacian().gram(X[:200]) @ V[:200]
     for k, rows, weights in kernels:
         gram = k.gram(rows)

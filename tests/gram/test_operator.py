@@ -11,8 +11,8 @@ from scipy.sparse.linalg import cg
 
 import mercer
 from mercer import Gaussian, Gram, Laplacian, Linear, Polynomial
+from mercer._threads import single_threaded_blas
 from mercer.formula import ROOT
-from mercer.gram.threads import single_threaded_blas
 from mercer.kernels import parse
 from mercer.testing import check_engine
 
@@ -219,7 +219,7 @@ def test_explain_shows_every_part() -> None:
 
 
 def test_explain_shows_the_generated_source(monkeypatch) -> None:
-    from mercer.gram import plan
+    from mercer.gram.plan import planner as plan
 
     monkeypatch.setattr(plan, "COMPILE_WORK", 0)
     e = Gaussian().explain(X)

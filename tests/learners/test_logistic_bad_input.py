@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import Gaussian, NegativeSquaredDistance
 from mercer.learners import KernelLogisticRegression
-from mercer.solvers.logistic_space import Kernels
+from mercer.solvers.smooth.spaces import Kernels
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))

@@ -98,7 +98,7 @@ def test_a_kernel_that_is_none_is_named_and_solved(solver):
 def test_too_few_iterations_and_interruption(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         KernelRidge(Gaussian(), 1e-5, solver="cg", max_iter=2, preconditioner=None).fit(X, y)
-    from mercer.solvers.cg import RidgeSystem
+    from mercer.solvers.linear.cg import RidgeSystem
 
     calls = []
     multiply = RidgeSystem._multiply

@@ -7,7 +7,7 @@ import pytest
 
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.learners import KernelSVC
-from mercer.solvers.hard_margin import NotSeparableError
+from mercer.solvers.quadratic.hard_margin import NotSeparableError
 
 
 def hard(X, y, kernel=None):

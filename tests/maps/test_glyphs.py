@@ -10,7 +10,7 @@ from scipy import ndimage
 from sklearn.utils.estimator_checks import check_estimator
 
 from mercer.maps import GlyphFeatures
-from mercer.maps.glyphs import loops
+from mercer.maps.drawings.glyphs import loops
 
 
 def strokes(*lines, size=32, pen=1.5):

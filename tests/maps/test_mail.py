@@ -21,9 +21,9 @@ from sklearn.pipeline import make_pipeline
 import mercer.maps
 from mercer import KernelPerceptron, Linear
 from mercer.maps import EmailFeatures
-from mercer.maps import _mail_groups as groups
-from mercer.maps._mail_read import Limits, codec, decode_field, read_mail
-from mercer.maps.mail import BODY_GROUPS, HEADER_GROUPS
+from mercer.maps.email import groups
+from mercer.maps.email.features import BODY_GROUPS, HEADER_GROUPS
+from mercer.maps.email.reading import Limits, codec, decode_field, read_mail
 
 LETTER = b"""From ann@uni.example  Tue Jan  3 14:17:47 2012\r
 Return-Path: <bounce@list.example>\r
@@ -444,7 +444,7 @@ def test_a_fault_in_one_group_spares_the_others(monkeypatch):
 
 def test_a_fault_in_reading_leaves_an_empty_row(monkeypatch):
     phi = EmailFeatures().fit(MAIL)
-    monkeypatch.setattr("mercer.maps._mail_read._describe", lambda *_: 1 / 0)
+    monkeypatch.setattr("mercer.maps.email.reading._describe", lambda *_: 1 / 0)
     assert read_mail(MAIL[0], Limits()).faults == ["unreadable ZeroDivisionError"]
     assert phi.transform(MAIL).shape == (16, len(phi.vocabulary_))
 

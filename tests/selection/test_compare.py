@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline
 import mercer
 from mercer import Gaussian, Linear
 from mercer.selection import Scoreboard, compare
-from mercer.selection.candidates import kernels_for, median_distance
 from mercer.selection.comparison import MOST_ROWS
-from mercer.selection.race import Clock, Data, Race
+from mercer.selection.racing.candidates import kernels_for, median_distance
+from mercer.selection.racing.race import Clock, Data, Race
 
 FEW = {"kernels": [Linear(), Gaussian(1.0)], "learners": ["ridge", "svm"], "cv": 3}
 
@@ -72,7 +72,7 @@ def test_scores_are_those_of_scikit_learn(moons):
     from sklearn.model_selection import StratifiedKFold, cross_val_score
     from sklearn.preprocessing import StandardScaler
 
-    from mercer.selection.trainers import PENALTIES
+    from mercer.selection.trainers.base import PENALTIES
 
     X, y = mercer.data.moons(150)
     Z = StandardScaler().fit_transform(X)
@@ -342,10 +342,10 @@ def test_search_grows_a_kernel():
 
 
 def short_stages(monkeypatch):
-    monkeypatch.setattr("mercer.selection.race.FIRST_ROWS", 60)
-    monkeypatch.setattr("mercer.selection.race.SECOND_ROWS", 120)
-    monkeypatch.setattr("mercer.selection.race.LEAST_ROWS", 50)
-    monkeypatch.setattr("mercer.selection.stages.KEEP", (4, 2))
+    monkeypatch.setattr("mercer.selection.racing.race.FIRST_ROWS", 60)
+    monkeypatch.setattr("mercer.selection.racing.race.SECOND_ROWS", 120)
+    monkeypatch.setattr("mercer.selection.racing.race.LEAST_ROWS", 50)
+    monkeypatch.setattr("mercer.selection.racing.stages.KEEP", (4, 2))
 
 
 def test_candidates_are_stopped_on_few_rows(monkeypatch):
@@ -376,7 +376,7 @@ def test_the_better_ones_go_on(monkeypatch):
 
 def test_the_best_of_every_learner_sees_the_second_stage(monkeypatch):
     short_stages(monkeypatch)
-    monkeypatch.setattr("mercer.selection.stages.KEEP", (1, 1))
+    monkeypatch.setattr("mercer.selection.racing.stages.KEEP", (1, 1))
     X, y = mercer.data.circles(240)
     learners = ["ridge", "svm", "perceptron"]
     board = compare(X, y, cv=3, kernels=["gaussian(0.5)", "linear()"], learners=learners)
@@ -473,7 +473,7 @@ def test_costs_grow_with_rows():
     splits = [[(half[:50], half[50:])] * 3]
     coded = (y > 0).astype(int)
     from mercer.selection.metrics import accuracy
-    from mercer.selection.trainers_grid import trainers_for
+    from mercer.selection.trainers.grid import trainers_for
 
     data = Data(X, coded, 2, accuracy, splits, np.arange(100), 0)
     race = Race(data, Clock(100.0), 1000, 0.5, print)
@@ -514,7 +514,7 @@ def test_median_distance_of_copies():
 
 def small_race(budget, n=120, sizes=(40, 120)):
     from mercer.selection.metrics import accuracy
-    from mercer.selection.trainers_grid import trainers_for
+    from mercer.selection.trainers.grid import trainers_for
 
     X, y = mercer.data.moons(n)
     half, order = (np.random.default_rng(seed).permutation(n) for seed in (0, 1))
@@ -528,7 +528,7 @@ def small_race(budget, n=120, sizes=(40, 120)):
 
 
 def test_a_last_stage_shrinks_to_what_can_finish(monkeypatch):
-    from mercer.selection.stages import _shrink
+    from mercer.selection.racing.stages import _shrink
 
     race, entry = small_race(100.0)
     assert _shrink(race, [entry])
@@ -543,7 +543,7 @@ def test_a_last_stage_shrinks_to_what_can_finish(monkeypatch):
 
 
 def test_more_folds_count_only_if_all_rivals_had_them(monkeypatch):
-    from mercer.selection.stages import again
+    from mercer.selection.racing.stages import again
 
     race, entry = small_race(100.0, sizes=(120,))
     rival = race.add(Linear(), entry.trainer)
@@ -568,7 +568,7 @@ def test_more_folds_count_only_if_all_rivals_had_them(monkeypatch):
 def test_threads_are_held_back_for_small_and_busy(monkeypatch):
     from threadpoolctl import threadpool_info
 
-    from mercer.selection import race as module
+    from mercer.selection.racing import race as module
 
     def blas():
         return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
@@ -588,7 +588,7 @@ def test_threads_are_held_back_for_small_and_busy(monkeypatch):
 
 def test_an_inner_split_has_two_classes():
     from mercer.selection.metrics import accuracy
-    from mercer.selection.trainers import Fold
+    from mercer.selection.trainers.base import Fold
 
     for seed in range(8):
         y = np.array([0, 1, 1, 1, 1, 1, 1, 1])
@@ -599,9 +599,9 @@ def test_an_inner_split_has_two_classes():
 
 
 def test_no_penalty_can_be_found(monkeypatch):
-    from mercer.gram.operator import Gram
-    from mercer.selection.trainers import best_penalty
-    from mercer.solvers import ridge_exact
+    from mercer.gram.host import Gram
+    from mercer.selection.trainers.base import best_penalty
+    from mercer.solvers.linear import exact as ridge_exact
 
     def singular(*arguments):
         raise np.linalg.LinAlgError

@@ -10,10 +10,10 @@ from scipy import sparse
 import mercer
 from mercer import Gaussian, Linear, Periodic
 from mercer.selection import SearchNode, SearchTree, alignment, search_kernel
-from mercer.selection.blocks import blocks_for, strongest_periods
-from mercer.selection.stages import neighbours_of
-from mercer.selection.trainers import descend
-from mercer.selection.trainers_grid import climb, smoothed_best
+from mercer.selection.kernel_search.blocks import blocks_for, strongest_periods
+from mercer.selection.racing.stages import neighbours_of
+from mercer.selection.trainers.base import descend
+from mercer.selection.trainers.grid import climb, smoothed_best
 
 
 def test_a_period_and_a_trend_are_found():

@@ -25,7 +25,7 @@ CLASSES = [
     "mercer.kernels.core:os",
     "mercer.kernels..core:Kernel",
     "mercer.kernels.radial:Gaussian",
-    "mercer.solvers.updates:Memory",
+    "mercer.solvers.online.memory:Memory",
     "mercer.solvers.nowhere:Nothing",
     "sklearn.compose._column_transformer:ColumnTransformer",
     "kernels.Gaussian",

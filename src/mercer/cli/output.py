@@ -64,7 +64,7 @@ def wrap_tree(tree: str, width: int) -> str:
 
 
 def print_json(value: Any) -> None:
-    from mercer.selection.scoreboard import plain
+    from mercer.selection.board.scoreboard import plain
 
     click.echo(json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False))
 

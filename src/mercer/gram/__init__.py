@@ -7,6 +7,6 @@
 """
 
 from mercer.gram.functions import distance_to_mean
-from mercer.gram.operator import Gram
+from mercer.gram.host import Gram
 
 __all__ = ["Gram", "distance_to_mean"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer._config import show_bytes
-from mercer.gram.device import make_gram
-from mercer.gram.plan import Plan
+from mercer.gram.dispatch import make_gram
+from mercer.gram.plan.planner import Plan
 from mercer.kernels.core import Kernel
 
 
@@ -88,14 +88,14 @@ def _resident(gram: Any) -> Any:
     """Streamed rows run chunk by chunk; the first chunk stands for all."""
     if not gram.streamed:
         return gram
-    from mercer.gram.torch_engine import DeviceGram
+    from mercer.engines.cuda.gram import DeviceGram
 
     _, chunk = next(iter(gram.chunks()))
     return DeviceGram(gram.kernel, chunk, gram._points)
 
 
 def _device_plan(gram: Any) -> tuple[str, str]:
-    from mercer.gram.triton_launch import describe
+    from mercer.engines.cuda.triton_launch import describe
 
     return describe(gram)
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from mercer.formula import at_diagonal, simplify
 from mercer.formula.nodes import ROOT
-from mercer.gram.device import beside, host, is_tensor, keeps_tensor, make_gram, solver_gram
-from mercer.gram.prepare import dtype_for
-from mercer.gram.rows import as_rows, check_not_empty, count, matrix, numeric_inputs
-from mercer.gram.sides import Side, row_value
+from mercer.gram.dispatch import beside, host, is_tensor, keeps_tensor, make_gram, solver_gram
+from mercer.gram.plan.prepare import dtype_for
+from mercer.gram.rows.prepared import Side, row_value
+from mercer.gram.rows.validate import as_rows, check_not_empty, count, matrix, numeric_inputs
 from mercer.kernels.core import Kernel
 
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.formula.inputs import is_sparse
-from mercer.gram.numpy_engine import NumpyEngine
-from mercer.gram.operator import Gram
-from mercer.gram.sides import Side
-from mercer.gram.tiles import Scratch, Tiling, cut, sweep
+from mercer.gram.cpu.engine import NumpyEngine
+from mercer.gram.host import Gram
+from mercer.gram.rows.prepared import Side
 
 #: Rows of a panel: fewer run at half the rate, more gain nothing.
 HEIGHT = 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.gram.tiles import cut
+from mercer._tiles import cut
 
 #: Edge of the squares that are mirrored at a time.
 MIRROR = 256

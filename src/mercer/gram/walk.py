@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config
-from mercer.gram.numpy_engine import NumpyEngine
-from mercer.gram.operator import Gram
-from mercer.gram.plan import PRODUCT_ROWS, SCRATCH, cost
-from mercer.gram.sides import GrowingSide, Side
-from mercer.gram.tiles import Scratch, Tiling, sweep
+from mercer._tiles import Scratch, Tiling, sweep
+from mercer.gram.cpu.engine import NumpyEngine
+from mercer.gram.host import Gram
+from mercer.gram.plan.planner import PRODUCT_ROWS, SCRATCH, cost
+from mercer.gram.rows.prepared import GrowingSide, Side
 
 
 class Walk:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from mercer.gram.operator import Gram
+    from mercer.gram.host import Gram
     from mercer.kernels.core import Kernel
 
 
@@ -23,7 +23,7 @@ def dense(self: Kernel, X: Any, Z: Any = None) -> np.ndarray:
 
 def gram(self: Kernel, X: Any, Z: Any = None) -> Gram:
     """The lazy Gram operator: nothing is computed until asked for."""
-    from mercer.gram.device import make_gram
+    from mercer.gram.dispatch import make_gram
 
     return make_gram(self, X, Z)
 

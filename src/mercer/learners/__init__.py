@@ -10,30 +10,30 @@ if TYPE_CHECKING:
     from mercer.learners.centroids import KernelCentroidClassifier
     from mercer.learners.local import LocalLinearRegressor
     from mercer.learners.logistic import KernelLogisticRegression
-    from mercer.learners.neighbours import KernelNeighborsClassifier, KernelNeighborsRegressor
-    from mercer.learners.perceptron import KernelPerceptron, Perceptron
-    from mercer.learners.ridge import KernelRidge, KernelRidgeClassifier
+    from mercer.learners.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+    from mercer.learners.perceptrons.dual import KernelPerceptron, Perceptron
+    from mercer.learners.ridges.estimators import KernelRidge, KernelRidgeClassifier
     from mercer.learners.smoothers import NadarayaWatsonClassifier, NadarayaWatsonRegressor
-    from mercer.learners.svm import KernelSVC
-    from mercer.learners.svm_regression import KernelOneClass, KernelSVR
+    from mercer.learners.svms.classifier import KernelSVC
+    from mercer.learners.svms.regression import KernelOneClass, KernelSVR
     from mercer.learners.templates import DeformableTemplateClassifier
 
 _WHERE = {
     "DeformableTemplateClassifier": "templates",
     "KernelCentroidClassifier": "centroids",
     "KernelLogisticRegression": "logistic",
-    "KernelNeighborsClassifier": "neighbours",
-    "KernelNeighborsRegressor": "neighbours",
-    "KernelOneClass": "svm_regression",
-    "KernelPerceptron": "perceptron",
-    "KernelRidge": "ridge",
-    "KernelRidgeClassifier": "ridge",
-    "KernelSVC": "svm",
-    "KernelSVR": "svm_regression",
+    "KernelNeighborsClassifier": "neighbors",
+    "KernelNeighborsRegressor": "neighbors",
+    "KernelOneClass": "svms.regression",
+    "KernelPerceptron": "perceptrons.dual",
+    "KernelRidge": "ridges.estimators",
+    "KernelRidgeClassifier": "ridges.estimators",
+    "KernelSVC": "svms.classifier",
+    "KernelSVR": "svms.regression",
     "LocalLinearRegressor": "local",
     "NadarayaWatsonClassifier": "smoothers",
     "NadarayaWatsonRegressor": "smoothers",
-    "Perceptron": "perceptron",
+    "Perceptron": "perceptrons.dual",
 }
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin as SklearnClassifier
 from sklearn.base import RegressorMixin as SklearnRegressor
 
-from mercer.gram.device import host, is_tensor, keeps_tensor
+from mercer.gram.dispatch import host, is_tensor, keeps_tensor
 
 
 def checked_tensor(learner: Any, X: Any, *, reset: bool) -> Any:
@@ -16,7 +16,7 @@ def checked_tensor(learner: Any, X: Any, *, reset: bool) -> Any:
 
     scikit-learn's own checks would copy it to the CPU.
     """
-    from mercer.gram.torch_rows import to_device
+    from mercer.engines.cuda.rows import to_device
 
     X = to_device(X, "X")
     width = int(X.shape[1])

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer.expansion import KernelExpansion
-from mercer.gram.device import beside, host, solver_gram
-from mercer.gram.rows import count
+from mercer.gram.dispatch import beside, host, solver_gram
+from mercer.gram.rows.validate import count
 from mercer.kernels import Precomputed
-from mercer.learners._common import KernelLearner, classes_of, encode, targets
+from mercer.learners._base import KernelLearner, classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, labels_at, places_of
 from mercer.solvers.centroids import means, medoids, shrunk, squared_norms_of
 

@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.formula.inputs import numeric
-from mercer.gram.device import host
+from mercer.gram.dispatch import host
 from mercer.kernels import Precomputed, as_kernel
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor
-from mercer.solvers.least_squares import Basis
-from mercer.solvers.local_polynomial import Fits, local_fits, polynomial_basis
-from mercer.solvers.weights import Weights, divide
+from mercer.solvers.local.least_squares import Basis
+from mercer.solvers.local.polynomial import Fits, local_fits, polynomial_basis
+from mercer.solvers.local.weights import Weights, divide
 
 
 class LocalLinearRegressor(SmoothingRegressor):

@@ -9,26 +9,26 @@ from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._checks import count, one_of
 from mercer.expansion import KernelExpansion
-from mercer.gram.device import host, is_tensor, solver_gram
-from mercer.gram.operator import Gram
+from mercer.gram.dispatch import host, is_tensor, solver_gram
+from mercer.gram.host import Gram
 from mercer.kernels import Precomputed
-from mercer.learners._common import KernelLearner, take
+from mercer.learners._base import KernelLearner, take
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at, places_of
-from mercer.learners._penalised import (
+from mercer.learners._options import (
     check_width,
     labelled,
     penalties,
     warn_if_stopped,
     weights_or_none,
 )
-from mercer.learners._svm import positive
-from mercer.maps._checks import count, one_of
-from mercer.solvers import nystrom
-from mercer.solvers.logistic import LogisticSolution, newton
-from mercer.solvers.logistic_gradient import gradient_descent
-from mercer.solvers.logistic_loss import Binary, Loss, Multinomial
-from mercer.solvers.logistic_space import Kernels, space_for
+from mercer.learners.svms.shared import positive
+from mercer.solvers.linear import nystrom
+from mercer.solvers.smooth.descent import gradient_descent
+from mercer.solvers.smooth.losses import Binary, Loss, Multinomial
+from mercer.solvers.smooth.newton import LogisticSolution, newton
+from mercer.solvers.smooth.spaces import Kernels, space_for
 
 #: Beyond so many rows "auto" goes on with centres.
 EXACT_ROWS = 20_000

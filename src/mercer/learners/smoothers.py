@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from mercer.gram.device import beside, host
-from mercer.gram.rows import count
+from mercer.gram.dispatch import beside, host
+from mercer.gram.rows.validate import count
 from mercer.kernels import Precomputed
-from mercer.learners._common import KernelLearner, classes_of, encode, take, targets
+from mercer.learners._base import KernelLearner, classes_of, encode, take, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
-from mercer.selection.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
-from mercer.solvers.smoothing import weighted_means
-from mercer.solvers.weights import Weights, divide
+from mercer.solvers.local.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
+from mercer.solvers.local.means import weighted_means
+from mercer.solvers.local.weights import Weights, divide
 
 #: Leave-one-out makes its sums about this often.
 EVALUATIONS = 25

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.learners._common import Savable, classes_of, encode, targets
-from mercer.maps._checks import count, nonnegative
-from mercer.solvers.warping import Warps, fit_warps, splat, warped
+from mercer._checks import count, nonnegative
+from mercer.learners._base import Savable, classes_of, encode, targets
+from mercer.solvers.images.warping import Warps, fit_warps, splat, warped
 
 
 class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):

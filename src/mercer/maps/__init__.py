@@ -25,25 +25,25 @@ from typing import TYPE_CHECKING
 from mercer._lazy import by_name
 
 if TYPE_CHECKING:
+    from mercer.maps.drawings.glyphs import GlyphFeatures
+    from mercer.maps.email.features import EmailFeatures
     from mercer.maps.explicit import ExplicitMap
     from mercer.maps.fourier import RandomFourierMap
-    from mercer.maps.glyphs import GlyphFeatures
-    from mercer.maps.mail import EmailFeatures
     from mercer.maps.nystrom import NystromMap
     from mercer.maps.polar import PolarMap
     from mercer.maps.polynomial import PolynomialMap, TaylorGaussianMap
+    from mercer.maps.repair import SpectrumRepair
     from mercer.maps.sketch import TensorSketchMap
-    from mercer.maps.spectrum import SpectrumRepair
 
 _WHERE = {
-    "EmailFeatures": "mail",
+    "EmailFeatures": "email.features",
     "ExplicitMap": "explicit",
-    "GlyphFeatures": "glyphs",
+    "GlyphFeatures": "drawings.glyphs",
     "NystromMap": "nystrom",
     "PolarMap": "polar",
     "PolynomialMap": "polynomial",
     "RandomFourierMap": "fourier",
-    "SpectrumRepair": "spectrum",
+    "SpectrumRepair": "repair",
     "TaylorGaussianMap": "polynomial",
     "TensorSketchMap": "sketch",
 }

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from mercer._checks import fits
 from mercer.maps._base import KernelMap, dtype_of, n_rows
-from mercer.maps._checks import fits
 
 
 class ExplicitMap(KernelMap):

@@ -10,11 +10,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
+from mercer._checks import count, fits
 from mercer._params import KernelParams
 from mercer.kernels import as_kernel
 from mercer.maps._base import FeatureMap
-from mercer.maps._checks import count, fits
-from mercer.maps._spectral import Draw, frequencies
+from mercer.maps.frequencies import Draw, frequencies
 
 
 class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap):

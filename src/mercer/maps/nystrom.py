@@ -11,8 +11,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._checks import count, fits
 from mercer.maps._base import KernelMap, dtype_of, n_rows
-from mercer.maps._checks import count, fits
 
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):

@@ -11,9 +11,9 @@ from scipy.sparse import issparse
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from mercer._checks import count, fits, nonnegative
 from mercer.kernels.monomials import Monomials, power_coefficients
 from mercer.maps._base import FeatureMap
-from mercer.maps._checks import count, fits, nonnegative
 
 
 class _PowerSeriesMap(FeatureMap):

@@ -10,8 +10,8 @@ from scipy import fft, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state, gen_batches
 
+from mercer._checks import count, fits, nonnegative
 from mercer.maps._base import FeatureMap
-from mercer.maps._checks import count, fits, nonnegative
 
 # Numbers in one batch of rows: the Fourier transforms of a batch stay in the cache.
 _BATCH = 1 << 17

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._examples import take
 from mercer.formula.nodes import Formula, statistics
-from mercer.gram.operator import Gram
+from mercer.gram.host import Gram
 from mercer.onnx.pairs import dense, product_error
-from mercer.solvers.examples import take
 
 #: What rounding may do to f, relative to its largest value.
 ALLOWED = 2e-6

@@ -17,7 +17,7 @@ from mercer.onnx.outputs import Outputs, binary, highest
 from mercer.onnx.pairs import Pairs, check_vectors, precision
 from mercer.onnx.table import Table
 from mercer.onnx.transformers import transform
-from mercer.solvers.neighbours import linear_part
+from mercer.solvers.neighbors.search import linear_part
 
 
 def values_of(f: KernelExpansion, table: Table) -> Wire:

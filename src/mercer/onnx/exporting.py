@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.expansion import KernelExpansion
-from mercer.gram.device import is_tensor
+from mercer.gram.dispatch import is_tensor
 from mercer.onnx import expansions, local
 from mercer.onnx.encoders import is_text
 from mercer.onnx.errors import NotExportable

@@ -15,11 +15,11 @@ from mercer.onnx.operations import evaluate
 from mercer.onnx.outputs import Outputs, highest
 from mercer.onnx.pairs import Pairs
 from mercer.onnx.table import Table
-from mercer.solvers.closeness import only
-from mercer.solvers.neighbours import SPARE, Ranking, ranking
-from mercer.solvers.radius import _by_profile, _statistic_at
-from mercer.solvers.smoothing import unit_weights
-from mercer.solvers.weights import divide
+from mercer.solvers.local.means import unit_weights
+from mercer.solvers.local.weights import divide
+from mercer.solvers.neighbors.distances import only
+from mercer.solvers.neighbors.radius import _by_profile, _statistic_at
+from mercer.solvers.neighbors.search import SPARE, Ranking, ranking
 
 NAN = float("nan")
 

@@ -15,8 +15,8 @@ from mercer.formula import evaluate as in_numpy
 from mercer.formula.inputs import Categories, is_sparse
 from mercer.formula.nodes import Formula, Input, at_diagonal, const, statistics
 from mercer.formula.shape import is_stationary
-from mercer.gram.rows import matrix, row_weights
-from mercer.gram.sides import REDUCE
+from mercer.gram.rows.prepared import REDUCE
+from mercer.gram.rows.validate import matrix, row_weights
 from mercer.onnx.columnwise import along, over_columns, squared_differences
 from mercer.onnx.errors import NotExportable
 from mercer.onnx.graph import Wire

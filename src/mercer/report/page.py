@@ -18,8 +18,8 @@ from mercer.report.pictures import pictures
 from mercer.report.style import CSS
 from mercer.report.svg import formula
 from mercer.report.words import fine_print, metric_name, score, summary
-from mercer.selection.render import SHORT, as_percent, show_score, show_spread
-from mercer.selection.scoreboard import show_seconds
+from mercer.selection.board.render import SHORT, as_percent, show_score, show_spread
+from mercer.selection.board.scoreboard import show_seconds
 from mercer.store import write_atomically
 
 #: Rows of the scoreboard that are seen at once; the rest unfold.

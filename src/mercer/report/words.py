@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.selection.render import as_percent, show_score, show_spread
-from mercer.selection.scoreboard import show_seconds
+from mercer.selection.board.render import as_percent, show_score, show_spread
+from mercer.selection.board.scoreboard import show_seconds
 
 
 def score(value: float, metric: str) -> str:

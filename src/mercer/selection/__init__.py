@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 from mercer._lazy import by_name
 
 if TYPE_CHECKING:
+    from mercer.selection.alignment import alignment
+    from mercer.selection.board.scoreboard import OutOfFold, Row, Scoreboard
     from mercer.selection.comparison import compare
-    from mercer.selection.descent import Learnt, learn_parameters
-    from mercer.selection.scoreboard import OutOfFold, Row, Scoreboard
-    from mercer.selection.search import SearchResult, search_kernel
-    from mercer.selection.target_alignment import alignment
-    from mercer.selection.tree import SearchNode, SearchTree
+    from mercer.selection.kernel_search.search import SearchResult, search_kernel
+    from mercer.selection.kernel_search.tree import SearchNode, SearchTree
+    from mercer.selection.parameters import Learnt, learn_parameters
 
 _WHERE = {
-    "Learnt": "descent",
-    "OutOfFold": "scoreboard",
-    "Row": "scoreboard",
-    "Scoreboard": "scoreboard",
-    "SearchNode": "tree",
-    "SearchResult": "search",
-    "SearchTree": "tree",
-    "alignment": "target_alignment",
+    "Learnt": "parameters",
+    "OutOfFold": "board.scoreboard",
+    "Row": "board.scoreboard",
+    "Scoreboard": "board.scoreboard",
+    "SearchNode": "kernel_search.tree",
+    "SearchResult": "kernel_search.search",
+    "SearchTree": "kernel_search.tree",
+    "alignment": "alignment",
     "compare": "comparison",
-    "learn_parameters": "descent",
-    "search_kernel": "search",
+    "learn_parameters": "parameters",
+    "search_kernel": "kernel_search.search",
 }
 
 __all__ = [

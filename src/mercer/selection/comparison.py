@@ -14,19 +14,19 @@ import numpy as np
 from mercer._config import get_config
 from mercer._progress import progress as progress_bar
 from mercer.data.dataset import Dataset
-from mercer.gram.rows import count
+from mercer.gram.rows.validate import count
 from mercer.kernels import as_kernel
-from mercer.selection.candidates import kernels_for
+from mercer.selection.board.scoreboard import Scoreboard
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import metric_of
 from mercer.selection.preprocess import Preprocessing, preprocessing
 from mercer.selection.problem import Problem, as_problem, seconds_of
-from mercer.selection.race import Clock, Data, Entry, Race
-from mercer.selection.scoreboard import Scoreboard
-from mercer.selection.stages import EXTRA_REPEATS, planned, run_stages
-from mercer.selection.standing import baseline, out_of_fold, row_of, with_baseline
-from mercer.selection.trainers import Trainer
-from mercer.selection.trainers_grid import trainers_for
+from mercer.selection.racing.candidates import kernels_for
+from mercer.selection.racing.race import Clock, Data, Entry, Race
+from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
+from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with_baseline
+from mercer.selection.trainers.base import Trainer
+from mercer.selection.trainers.grid import trainers_for
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
 MOST_ROWS = 6_000
@@ -126,7 +126,7 @@ def compare(
     tree = None
     with _Progress(progress, clock, planned(len(named), trainers)) as say:
         if search and made.kind != "strings":
-            from mercer.selection.search import search_kernel
+            from mercer.selection.kernel_search.search import search_kernel
 
             say("kernel search")
             share = None if clock.budget is None else SEARCH_SHARE * clock.budget

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.compiled import Compiled
-from mercer.gram.numpy_engine import NumpyEngine
-from mercer.gram.operator import Gram
-from mercer.gram.source import render
-from mercer.gram.tiles import Scratch
+from mercer._tiles import Scratch
+from mercer.gram.cpu.compiled import Compiled
+from mercer.gram.cpu.engine import NumpyEngine
+from mercer.gram.cpu.numba_source import render
+from mercer.gram.host import Gram
 
 
 def interpreted(gram: Gram) -> np.ndarray:
@@ -41,7 +41,7 @@ def _without_compiler(gram: Gram) -> Compiled:
     direct = [s.rows for s in program.sources if s.kind == "direct"]
     widths = [gram._x.matrices[rows].shape[1] for rows in direct]
     source, numbers = render(program, dtype.name, widths)
-    compiler = ("import numba", "from mercer.gram.bits", "@numba")
+    compiler = ("import numba", "from mercer.gram.cpu.bits", "@numba")
     plain = "\n".join(line for line in source.splitlines() if not line.startswith(compiler))
     integer = np.dtype(f"int{8 * dtype.itemsize}")
     space: dict[str, Any] = {

@@ -13,7 +13,7 @@ import numpy as np
 import mercer.kernels as library
 from mercer.formula import NotRenderable, pairwise_mp
 from mercer.formula.nodes import Input, statistics
-from mercer.gram.compiled import can_compile
+from mercer.gram.cpu.compiled import can_compile
 from mercer.kernels import Kernel, Precomputed
 from mercer.testing.examples import DATA, accepts
 from mercer.testing.interpret import interpreted

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.formula import Formula, evaluate
 from mercer.formula.inputs import is_sparse, numeric
 from mercer.formula.nodes import ROOT, Input, statistics
-from mercer.gram.sides import REDUCE
+from mercer.gram.rows.prepared import REDUCE
 from mercer.kernels import Kernel
 
 #: Largest error of k, relative to its largest value on the data.

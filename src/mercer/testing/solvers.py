@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.operator import Gram
+from mercer.gram.host import Gram
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.testing.oracle import run
 

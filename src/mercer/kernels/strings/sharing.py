@@ -22,7 +22,7 @@ def over_pairs(shape: tuple[int, int], body: Body, work: float, symmetric: bool)
     `work` is the number of operations a pair costs. The planner above knows nothing of it and
     would give such a kernel one thread and one large tile.
     """
-    from mercer.gram.tiles import Scratch, Tiling, sweep
+    from mercer._tiles import Scratch, Tiling, sweep
 
     out = np.zeros(shape)
     n, m = shape

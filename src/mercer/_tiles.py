@@ -1,0 +1,124 @@
+"""The one loop over tiles.
+
+Every sum over pairs in the library is a body for this loop: it cuts the matrix into panels of rows,
+a panel into tiles, hands panels to threads, shows progress, and stops on Ctrl-C.
+
+        columns →
+      ┌───────┬───────┬──
+ rows │ tile  │ tile  │   panel 0 → thread 0
+   ↓  ├───────┼───────┼──
+      │       │       │   panel 1 → thread 1   …
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mercer._progress import progress
+from mercer._threads import single_threaded_blas
+
+
+@dataclass
+class Scratch:
+    """Buffers of one thread, allocated once and used for every tile."""
+
+    thread: int
+    _buffers: dict[object, np.ndarray] = field(default_factory=dict)
+
+    def get(self, key: object, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        size = int(np.prod(shape))
+        buffer = self._buffers.get(key)
+        if buffer is None or buffer.size < size or buffer.dtype != dtype:
+            buffer = self._buffers[key] = np.empty(size, dtype=dtype)
+        return buffer[:size].reshape(shape)
+
+
+Body = Callable[[slice, slice, Scratch], None]
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How a matrix is cut: the shape of a tile, and how many threads share the panels.
+
+    `triangle`: only tiles on or above the diagonal. `fixed`: panel i always goes to thread
+    i mod threads, so that sums collected per thread come out the same every time.
+    """
+
+    shape: tuple[int, int]
+    tile: tuple[int, int]
+    threads: int
+    triangle: bool = False
+    fixed: bool = False
+
+    def panels(self) -> list[slice]:
+        return list(cut(0, self.shape[0], self.tile[0]))
+
+    def columns(self, panel: slice) -> Iterator[slice]:
+        return cut(panel.start if self.triangle else 0, self.shape[1], self.tile[1])
+
+
+def cut(start: int, stop: int, step: int) -> Iterator[slice]:
+    """Slices of `step`, the last one shorter, from start to stop."""
+    for at in range(start, stop, step):
+        yield slice(at, min(at + step, stop))
+
+
+def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
+    """Call ``body(rows, columns, scratch)`` for every tile."""
+    panels = tiling.panels()
+    if not panels:
+        return
+    threads = min(tiling.threads, len(panels))
+    lock = threading.Lock()
+    stop = threading.Event()
+    queue = iter(panels)
+
+    with progress(what, len(panels)) as bar:
+
+        def walk(thread: int) -> None:
+            scratch = Scratch(thread)
+            mine = iter(panels[thread::threads]) if tiling.fixed else queue
+            while not stop.is_set():
+                with lock:
+                    panel = next(mine, None)
+                if panel is None:
+                    return
+                for columns in tiling.columns(panel):
+                    if stop.is_set():
+                        return
+                    body(panel, columns, scratch)
+                bar.advance()
+
+        def run(thread: int) -> None:
+            try:
+                walk(thread)
+            except BaseException:
+                stop.set()  # the other threads finish their tile and leave
+                raise
+
+        if threads == 1:
+            run(0)
+            return
+        with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
+            # Each thread has the settings of the caller: a black box may ask for them.
+            jobs = [pool.submit(copy_context().run, run, t) for t in range(threads)]
+            try:
+                for job in jobs:
+                    job.result()
+            except BaseException:
+                stop.set()  # Ctrl-C arrives here, in the caller's thread
+                raise
+
+
+def stretch(index: slice, n: int) -> slice:
+    """A slice with both its ends, as loops over tiles want it."""
+    start, stop, step = index.indices(n)
+    if step != 1:
+        raise IndexError(f"a tile is a stretch of rows and columns, not {index}")
+    return slice(start, max(start, stop))

@@ -1,0 +1,320 @@
+"""The device engine: K on a GPU, by generated Triton kernels, or by PyTorch in blocks.
+
+CUDA tensors in give CUDA tensors out; NumPy arrays under ``config(device="cuda")`` come back as
+NumPy arrays. float32 runs on tensor cores with split operands (see `triton_source`); float64, and
+the few operations Triton lacks, run as PyTorch products and element-wise functions on blocks.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from mercer._config import get_config, show_bytes
+from mercer.engines.cuda.ops import apply_steps, evaluate_torch
+from mercer.engines.cuda.rows import (
+    DeviceSide,
+    device_limit,
+    row_vector,
+    squared_norms,
+    to_device,
+)
+from mercer.engines.cuda.triton_launch import NARROW_COLUMNS, launch, usable
+from mercer.formula import Formula, at_diagonal, simplify
+from mercer.formula.nodes import ROOT, Input, dependence, statistics
+from mercer.gram.dispatch import host
+from mercer.gram.host import Gram, positions_of
+from mercer.gram.plan.accuracy import Method, sensitivity
+from mercer.gram.plan.program import compile_program
+from mercer.gram.rows.validate import numeric_inputs
+from mercer.kernels.core import Kernel
+
+#: Rounding unit of a product of split operands, and of a single half-precision part.
+UNIT = {"high": 2.0**-22, "fast": 2.0**-11}
+#: Tolerated error of k, relative to its largest value: a little below what is promised.
+TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
+#: The largest block that PyTorch's own functions work on at a time, in elements.
+BLOCK = 1 << 26
+
+
+class DeviceGram(Gram):
+    """`Gram` whose rows live on a GPU."""
+
+    on_device = True
+    _x: DeviceSide  # type: ignore[assignment]
+    _z: DeviceSide  # type: ignore[assignment]
+
+    def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
+        self.kernel = kernel
+        self.formula = simplify(kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel)
+        self.precision = get_config().precision
+        self._as_tensor = isinstance(X, torch.Tensor)
+        z: torch.Tensor | None
+        if isinstance(Z, torch.Tensor) and not self._as_tensor:  # rows go where the points are
+            z = to_device(Z, "Z")
+            x = to_device(X, "X", z)
+        else:
+            x = to_device(X, "X")
+            z = None if Z is None else to_device(Z, "Z", x)
+        if z is not None and (z.device != x.device or z.dtype != x.dtype):
+            raise ValueError(
+                f"X is {x.dtype} on {x.device} and Z is {z.dtype} on {z.device}: they must agree"
+            )
+        self._square = Z is None
+        self._torch_dtype = x.dtype
+        self._x, self._z = self._sides(x, z)
+        self.shape = (x.shape[0], x.shape[0] if z is None else z.shape[0])
+        self.dtype = np.dtype(np.float32 if x.dtype == torch.float32 else np.float64)
+
+    def _sides(self, x: torch.Tensor, z: torch.Tensor | None) -> tuple[DeviceSide, DeviceSide]:
+        inputs = numeric_inputs(self.formula)
+        left = {key: apply_steps(x, key).contiguous() for key in inputs}
+        right = left if z is None else {key: apply_steps(z, key).contiguous() for key in inputs}
+        for key in inputs:
+            if left[key].shape[1] != right[key].shape[1]:
+                raise ValueError(
+                    f"X has {left[key].shape[1]} columns and Z has {right[key].shape[1]}: "
+                    "they must agree"
+                )
+        left, right = left or {ROOT: x}, right or {ROOT: x if z is None else z}
+        centers: dict[Input, torch.Tensor | None] = {}
+        methods = {
+            node.value: self._method(node, left[node.value], right[node.value], centers)
+            for node in statistics(self.formula)
+            if node.op == "sqdist"
+        }
+        self.program = compile_program(self.formula, methods)
+        a = DeviceSide(x.shape[0], left, centers, x)
+        b = DeviceSide(
+            x.shape[0] if z is None else z.shape[0], right, centers, x if z is None else z
+        )
+        a.values = tuple(row_vector(f, a, self._torch_dtype) for f in self.program.row_x)
+        b.values = tuple(row_vector(f, b, self._torch_dtype) for f in self.program.row_z)
+        if z is None:
+            b.cache = a.cache
+        return a, b
+
+    def _method(
+        self, node: Formula, X: torch.Tensor, Z: torch.Tensor, centers: dict[Input, Any]
+    ) -> Method:
+        center = (Z.sum(0, dtype=torch.float64) / len(Z)).to(Z.dtype)
+        largest = max(float(squared_norms(m - center).max()) for m in (X, Z))
+        slope = sensitivity(self.formula, node, 2.0 ** math.ceil(math.log2(largest or 1.0)))
+        single = X.dtype == torch.float32
+        # Rows so narrow that all parts fit into one product are never rounded to one part.
+        kind = "high" if X.shape[1] <= NARROW_COLUMNS else self.precision
+        error = 2 * (UNIT[kind] if single else 2.0**-52) * largest * slope
+        if kind == "fast":
+            # Roundings of many columns partly cancel: what is promised here is not a worst case.
+            error *= 2 / math.sqrt(X.shape[1])
+        if error <= (TOLERANCE[self.precision] if single else 2e-13):
+            centers[node.value] = center
+            return Method("product", True, f"centred: error ≤ {error:.1e}")
+        centers[node.value] = None
+        return Method("direct", False, "differences: the product cancels")
+
+    # --- numbers -------------------------------------------------------------------------------
+
+    def dense(self, out: Any = None) -> Any:
+        n, m = self.shape
+        need = n * m * self.dtype.itemsize
+        limit = self._limit()
+        if out is None and need > limit:
+            raise MemoryError(
+                f"the dense {n} × {m} {self.dtype.name} matrix needs {show_bytes(need)}, but the "
+                f"memory limit on the device is {show_bytes(limit)}. G @ V works within it, and so "
+                "do the solvers 'cg' and 'nystrom'; or raise it with mercer.config(memory=…)."
+            )
+        result = self._dense_tensor(slice(0, n), slice(0, m))
+        if out is None:
+            return self._give(result)
+        out[...] = result if isinstance(out, torch.Tensor) else result.cpu().numpy()
+        return out
+
+    def _dense_tensor(self, rows: slice, columns: slice) -> torch.Tensor:
+        x = self._x if rows == slice(0, self.shape[0]) else self._x.take(rows)
+        z = self._z if columns == slice(0, self.shape[1]) else self._z.take(columns)
+        square = self._square and x is self._x and z is self._z
+        diagonal = self._diagonal_tensor() if square else None
+        if usable(self):
+            return launch(self, "dense", x, z, None, diagonal)
+        return self._torch_block(x, z, diagonal)
+
+    def __matmul__(self, V: Any) -> Any:
+        given = V
+        V = torch.as_tensor(np.asarray(V) if not isinstance(V, torch.Tensor) else V)
+        if V.ndim not in (1, 2) or V.shape[0] != self.shape[1]:
+            raise ValueError(
+                f"K has shape {self.shape}; it multiplies vectors of length {self.shape[1]}, "
+                f"not an array of shape {tuple(V.shape)}"
+            )
+        V = V.to(device=self._x.device, dtype=self._torch_dtype)
+        columns = V.reshape(len(V), -1)
+        result = self._product(columns)
+        result = result[:, 0] if V.ndim == 1 else result
+        return result if isinstance(given, torch.Tensor) or self._as_tensor else host(result)
+
+    def _product(self, V: torch.Tensor) -> torch.Tensor:
+        diagonal = self._diagonal_tensor() if self._square else None
+        if usable(self):
+            symmetric = self._square and V.shape[1] == 1
+            if symmetric and not torch.are_deterministic_algorithms_enabled():
+                return launch(self, "symmetric", self._x, self._z, V, diagonal)
+            return launch(
+                self, "vectors" if V.shape[1] > 1 else "vector", self._x, self._z, V, diagonal
+            )
+        result = torch.empty(self.shape[0], V.shape[1], dtype=V.dtype, device=V.device)
+        step = max(1, min(BLOCK, self._limit() // (6 * self.dtype.itemsize)) // self.shape[1])
+        for start in range(0, self.shape[0], step):
+            part = slice(start, min(start + step, self.shape[0]))
+            block = self._torch_block(self._x.take(part), self._z, None)
+            if diagonal is not None:
+                at = torch.arange(part.start, part.stop, device=V.device)
+                block[at - part.start, at] = diagonal[at]
+            result[part] = block @ V
+        return result
+
+    def block(self, rows: Any, columns: Any) -> Any:
+        part = self.take(rows, columns)
+        return part.dense()
+
+    def tile(self, rows: slice, columns: slice, out: Any = None) -> Any:
+        values = self._dense_tensor(rows, columns)
+        if out is None:
+            return self._give(values)
+        out[...] = values if isinstance(out, torch.Tensor) else host(values)
+        return out
+
+    def argkmax(self, k: int, chunk: int = 1 << 28) -> tuple[Any, Any]:
+        """The k largest values of each row and their columns, largest first."""
+        n, m = self.shape
+        if not 1 <= k <= m:
+            raise ValueError(f"k must lie between 1 and {m}, got {k}")
+        step = max(1, chunk // m)
+        values, places = [], []
+        for start in range(0, n, step):
+            block = self._dense_tensor(slice(start, min(start + step, n)), slice(0, m))
+            top = torch.topk(block, k, dim=1)
+            values.append(top.values)
+            places.append(top.indices)
+        return self._give(torch.cat(values)), self._give(torch.cat(places))
+
+    def _diagonal_tensor(self) -> torch.Tensor:
+        if "diagonal" not in self._x.cache:
+            formula = simplify(at_diagonal(self.formula))
+            self._x.cache["diagonal"] = row_vector(formula, self._x, self._torch_dtype)
+        return self._x.cache["diagonal"]  # type: ignore[no-any-return]
+
+    def diagonal(self) -> Any:
+        if not self._square:
+            raise ValueError(f"K has shape {self.shape}: only K(X, X) has a diagonal k(x, x)")
+        return self._give(self._diagonal_tensor().clone())
+
+    def flops(self) -> int:
+        """Operations for each entry of K, products counted as they run."""
+        total = 0
+        for source in self.program.sources:
+            columns = self._x.matrices[source.rows].shape[1]
+            split = 3 if self._torch_dtype == torch.float32 and self.precision == "high" else 1
+            total += 2 * columns * split if source.kind == "product" else 3 * columns
+        return total + sum(1 for _ in self.program.epilogue.walk())
+
+    # --- views ---------------------------------------------------------------------------------
+
+    def facing_host(self) -> DeviceGram:
+        """The same matrix, whose products and blocks come back as NumPy arrays."""
+        gram = copy.copy(self)
+        gram._as_tensor = False
+        return gram
+
+    def in_double(self, positions: Any = None) -> torch.Tensor:
+        """K of the same rows, or of some of them, in double precision."""
+        rows = self._x.raw
+        if positions is not None:
+            rows = rows[torch.as_tensor(np.asarray(positions), device=rows.device)]
+        return DeviceGram(self.kernel, rows.double())._dense_tensor(
+            slice(0, len(rows)), slice(0, len(rows))
+        )
+
+    @property
+    def T(self) -> Gram:
+        if self._square:
+            return self
+        gram = DeviceGram(self.kernel, self._z.raw, self._x.raw)
+        gram._as_tensor = self._as_tensor
+        return gram
+
+    def take(self, rows: Any = None, columns: Any = None) -> Gram:
+        x = self._x if rows is None else self._x.take(positions_of(rows, self.shape[0], "row"))
+        z = (
+            self._z
+            if columns is None
+            else self._z.take(positions_of(columns, self.shape[1], "column"))
+        )
+        gram = Gram._of.__func__(type(self), self, x, z, False, False)  # type: ignore[attr-defined]
+        gram._as_tensor, gram._torch_dtype = self._as_tensor, self._torch_dtype
+        gram.precision = self.precision
+        gram._square = self._square and rows is None and columns is None
+        return gram  # type: ignore[no-any-return]
+
+    # --- PyTorch's own functions, block by block -------------------------------------------------
+
+    def _torch_block(
+        self, x: DeviceSide, z: DeviceSide, diagonal: torch.Tensor | None
+    ) -> torch.Tensor:
+        known: dict[Formula, Any] = {}
+        for i, source in enumerate(self.program.sources):
+            if source.kind == "product":
+                tile = x.centred(source.rows) @ z.centred(source.rows).T
+            else:
+                tile = _differences(source.node, x.matrices[source.rows], z.matrices[source.rows])
+            known[Formula("tile", value=i)] = tile
+        for i, values in enumerate(x.values):
+            known[Formula("rowx", value=i)] = values[:, None]
+        for i, values in enumerate(z.values):
+            known[Formula("rowz", value=i)] = values[None, :]
+        result = evaluate_torch(self.program.epilogue, known)
+        shape = (x.n, z.n)
+        if not isinstance(result, torch.Tensor):
+            result = torch.full(shape, float(result), dtype=self._torch_dtype, device=x.device)
+        result = result.to(self._torch_dtype)
+        if result.shape != shape:
+            result = result.expand(shape)
+        if diagonal is not None:
+            # A view may be a row value that others read; what is its own is not copied.
+            result = result if result._base is None else result.clone()
+            result.diagonal().copy_(diagonal)
+        return result
+
+    def _limit(self) -> int:
+        return device_limit(self._x.device)
+
+    def _give(self, tensor: torch.Tensor) -> Any:
+        return tensor if self._as_tensor else host(tensor)
+
+
+def _differences(node: Formula, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    """A coordinate-wise statistic, column after column."""
+    how = node.value[0] if node.op == "reduce" else ("max" if node.op == "linf" else "sum")
+    assert node.op != "reduce" or dependence(node)[id(node)] == "pair"
+    total: Any = None
+    for j in range(x.shape[1]):
+        a, b = x[:, j, None], z[None, :, j]
+        if node.op == "reduce":
+            atoms = {n: a if n.value == "x" else b for n in node.args[0].walk() if n.op == "coord"}
+            term = evaluate_torch(node.args[0], atoms)
+        else:
+            term = (a - b).square() if node.op == "sqdist" else (a - b).abs()
+        if total is None:
+            total = term.clone()
+        elif how == "prod":
+            total *= term
+        elif how == "max":
+            total = torch.maximum(total, term)
+        else:
+            total += term
+    return total / x.shape[1] if how == "mean" else total  # type: ignore[no-any-return]

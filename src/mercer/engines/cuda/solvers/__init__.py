@@ -1,0 +1,1 @@
+"""Solvers that only a GPU has."""

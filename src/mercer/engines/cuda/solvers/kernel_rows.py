@@ -1,0 +1,142 @@
+"""Where a device solver finds entries of K: in one table of all of them, or computed when asked.
+
+60 000 rows in float32 are 14 GB, which a large GPU holds and computes in a tenth of a second. What
+does not fit the memory limit is made block by block: nothing else changes.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from mercer.engines.cuda.gram import DeviceGram
+from mercer.engines.cuda.solvers.working_block import triton_serves
+
+#: Entries of K computed at a time: large enough to fill a GPU, small beside its memory.
+PANEL = 1 << 28
+
+
+class KernelRows(Protocol):
+    """K as the decomposition uses it; positions are rows of the whole Gram, (problems, …)."""
+
+    #: Bytes held for good.
+    held: int
+
+    def blocks(self, rows: torch.Tensor) -> torch.Tensor:
+        """K[W, W] of every problem."""
+
+    def add_image(
+        self, image: torch.Tensor, rows: torch.Tensor, changed: torch.Tensor, change: torch.Tensor
+    ) -> None:
+        """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]]."""
+
+
+def kernel_rows(gram: DeviceGram, limit: int) -> KernelRows:
+    """A table if it takes up to two thirds of the limit."""
+    if gram.shape[0] ** 2 * gram.dtype.itemsize <= limit * 2 // 3:
+        return Table(gram, limit)
+    return Computed(gram, limit)
+
+
+class Table:
+    """All of K.
+
+    A large C multiplies the error of every entry, and examples that occur twice show it most: their
+    k(x, x′) should be k(x, x). So entries are rounded once, from double precision, where the device
+    multiplies doubles fast: on such a chip that is a fraction of a second for 60 000 rows.
+    """
+
+    def __init__(self, gram: DeviceGram, limit: int) -> None:
+        n, device = gram.shape[0], gram._x.device
+        self.K = torch.empty(n, n, dtype=gram._torch_dtype, device=device)
+        self.held = n * n * gram.dtype.itemsize
+        if gram.precision == "high" and gram.dtype == np.float32 and doubles_are_fast(device):
+            gram = DeviceGram(gram.kernel, gram._x.raw.double())
+        step = _panel(limit - self.held, gram, n)
+        for start in range(0, n, step):
+            part = slice(start, min(start + step, n))
+            self.K[part] = gram._dense_tensor(part, slice(0, n))
+        self.K.diagonal().copy_(gram._diagonal_tensor())
+
+    def blocks(self, rows: torch.Tensor) -> torch.Tensor:
+        return self.K[rows[:, :, None], rows[:, None, :]]
+
+    def add_image(
+        self, image: torch.Tensor, rows: torch.Tensor, changed: torch.Tensor, change: torch.Tensor
+    ) -> None:
+        changed, change, count = changes_first(changed, change)
+        if triton_serves(image.device):
+            from mercer.engines.cuda.solvers.smo_triton import add_image
+
+            add_image(self.K, image, rows, changed, change, count)
+            return
+        for p, many in enumerate(count.tolist()):
+            part = self.K[changed[p, :many]][:, rows[p]]
+            image[p] += change[p, :many] @ part.double()
+
+
+class Computed:
+    """Entries of K as they are asked for."""
+
+    held: int
+
+    def __init__(self, gram: DeviceGram, limit: int) -> None:
+        self.gram, self.held = gram, limit // 4  # for the entries at hand
+        self.diagonal = gram._diagonal_tensor()
+
+    def _entries(self, rows: np.ndarray, columns: np.ndarray) -> torch.Tensor:
+        everything = np.array_equal(columns, np.arange(self.gram.shape[1]))
+        part = self.gram.take(rows, None if everything else columns)
+        values: torch.Tensor = part._dense_tensor(  # type: ignore[attr-defined]
+            slice(0, len(rows)), slice(0, len(columns))
+        )
+        return values
+
+    def blocks(self, rows: torch.Tensor) -> torch.Tensor:
+        problems, size = rows.shape
+        K = torch.empty(problems, size, size, dtype=self.diagonal.dtype, device=rows.device)
+        for p, mine in enumerate(rows.cpu().numpy()):
+            K[p] = self._entries(mine, mine)
+        # Two variables of one example are the same point: its k(x, x) stands at both.
+        same = rows[:, :, None] == rows[:, None, :]
+        return torch.where(same, self.diagonal[rows][:, :, None], K)
+
+    def add_image(
+        self, image: torch.Tensor, rows: torch.Tensor, changed: torch.Tensor, change: torch.Tensor
+    ) -> None:
+        changed, change, count = changes_first(changed, change)
+        step = _panel(self.held, self.gram, image.shape[1])
+        all_rows, all_changed = rows.cpu().numpy(), changed.cpu().numpy()
+        for p, many in enumerate(count.tolist()):
+            for first in range(0, many, step):
+                part = slice(first, min(first + step, many))
+                values = self._entries(all_changed[p, part], all_rows[p])
+                same = changed[p, part, None] == rows[p]
+                values = torch.where(same, self.diagonal[rows[p]], values)
+                image[p] += change[p, part] @ values.double()
+
+
+def doubles_are_fast(device: torch.device) -> bool:
+    """Whether products in double precision run at half the rate of single or so: on the CPU, and on
+    chips made for computing, whose compute capability ends in 0; others need 32 times as long."""
+    if device.type != "cuda":
+        return True
+    major, minor = torch.cuda.get_device_capability(device)
+    return minor == 0 and 6 <= major <= 10
+
+
+def changes_first(
+    changed: torch.Tensor, change: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What did change before what did not, and how many did, for every problem."""
+    order = torch.argsort((change == 0).to(torch.int8), dim=1, stable=True)
+    count = (change != 0).sum(dim=1, dtype=torch.int32)
+    return changed.gather(1, order), change.gather(1, order), count
+
+
+def _panel(room: int, gram: DeviceGram, columns: int) -> int:
+    """Rows of K to compute at once: PyTorch's own functions need a few copies of a panel."""
+    entries = max(1, min(PANEL, room // (8 * gram.dtype.itemsize)))
+    return max(1, entries // columns)

@@ -1,0 +1,160 @@
+"""The nearest points on a device: many candidates by products, the winners by exact differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from mercer.engines.cuda.gram import DeviceGram
+from mercer.engines.cuda.ops import apply_steps
+from mercer.engines.cuda.streamed import blocks
+from mercer.gram.dispatch import host, room_for
+from mercer.solvers.neighbors.search import SPARE, Neighbours, Ranking
+
+#: Elements of K, and of differences, that are at hand at a time.
+BLOCK = 1 << 28
+#: Bytes for each of them: the differences are in double precision, and so is what they are from.
+BYTES = 64
+
+
+def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> Neighbours:
+    """The k nearest of Z for each of X, as `solvers.neighbours.nearest` finds them.
+
+    Host rows that are too large for the device pass over it in chunks, and so do the points.
+    """
+    parts: list[Neighbours] = []
+    with room_for(X, Z):
+        for rows, columns, gram in blocks(rank.statistic, X, Z):
+            mine = None if own is None else own[rows]
+            found = _nearest_here(rank, gram, columns, k, mine)
+            if columns.start == 0:
+                parts.append(found)
+            else:
+                parts[-1] = _better(parts[-1], found, k)
+    return Neighbours(
+        np.concatenate([p.index for p in parts]), np.concatenate([p.value for p in parts])
+    )
+
+
+def _better(first: Neighbours, second: Neighbours, k: int) -> Neighbours:
+    """The k best of two lists; of equal ones those of the first."""
+    index = np.concatenate([first.index, second.index], axis=1)
+    value = np.concatenate([first.value, second.value], axis=1)
+    order = np.argsort(-value, axis=1, kind="stable")[:, :k]
+    return Neighbours(np.take_along_axis(index, order, 1), np.take_along_axis(value, order, 1))
+
+
+def _nearest_here(
+    rank: Ranking, gram: DeviceGram, columns: slice, k: int, own: np.ndarray | None
+) -> Neighbours:
+    """The k nearest (all, where there are fewer) among the points of one block."""
+    n, m = gram.shape
+    # Another block may hold a row's own point: then none of these is left out.
+    mine = None if own is None else torch.as_tensor(_within(own, columns), device=gram._x.device)
+    room = int(min(BLOCK, gram._limit() // BYTES))
+    if rank.by_distance and rank.scale < 0:
+        rows = rank.statistic.value
+        x, z = (apply_steps(side.raw, rows) for side in (gram._x, gram._z))
+        search: Any = _Distances(x, z, room)
+    else:
+        search = _Statistics(gram, rank, columns)
+    some = min(k + SPARE, m)
+    step = max(1, min(room // m, room // (some * search.width)))
+    index, value = [], []
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        places, ranks = search.some(part, some, None if mine is None else mine[part])
+        # Of equal ones the first: by position, then stably by rank.
+        places, order = places.sort(dim=1)
+        ranks = ranks.gather(1, order)
+        order = ranks.argsort(dim=1, descending=True, stable=True)[:, :k]
+        index.append(host(places.gather(1, order)) + columns.start)
+        value.append(host(ranks.gather(1, order).double()))
+    return Neighbours(np.concatenate(index), np.concatenate(value))
+
+
+def _within(own: np.ndarray, columns: slice) -> np.ndarray:
+    """Places among these columns; −1 for those of other columns, and for none."""
+    here = (own >= columns.start) & (own < columns.stop)
+    return np.where(here, own - columns.start, -1)
+
+
+class _Statistics:
+    """Ranks by scale · statistic + offset."""
+
+    width = 1
+
+    def __init__(self, gram: DeviceGram, rank: Ranking, columns: slice) -> None:
+        self.gram, self.scale = gram, rank.scale
+        self.offset = None
+        if rank.offset is not None:
+            offset = torch.as_tensor(rank.offset[columns], device=gram._x.device)
+            self.offset = offset.to(gram._torch_dtype)
+
+    def some(self, rows: slice, k: int, own: torch.Tensor | None) -> Any:
+        block = self.scale * self.gram._dense_tensor(rows, slice(0, self.gram.shape[1]))
+        if self.offset is not None:
+            block += self.offset
+        _leave_out(block, own)
+        ranks, places = torch.topk(block, k, dim=1)
+        return places, ranks
+
+
+class _Distances:
+    """Ranks by −‖x − z‖²: found by a product, measured from the difference in double precision."""
+
+    def __init__(self, x: torch.Tensor, z: torch.Tensor, room: int) -> None:
+        self.room = room
+        center = z.double().mean(0).to(z.dtype)
+        self.x, self.z, self.width = x - center, z - center, x.shape[1]
+        self.raw = (x, z)
+        self.norms = tuple(r.double().square().sum(1).to(r.dtype) for r in (self.x, self.z))
+        unit = torch.finfo(z.dtype).eps * (4 * x.shape[1] ** 0.5 + 8)
+        self.error = 2.0 * unit * (self.norms[0].double() + float(self.norms[1].max()))
+
+    def some(self, rows: slice, k: int, own: torch.Tensor | None) -> Any:
+        block = self.x[rows] @ self.z.T
+        block *= 2.0
+        block -= self.norms[0][rows, None]
+        block -= self.norms[1]
+        _leave_out(block, own)
+        ranks, places = torch.topk(block, k, dim=1)
+        exact = self._exact(rows, places, own)
+        if k < block.shape[1]:
+            # A point outside the list could be nearer than the last of those asked for only if
+            # the product's error hid it: such rows are searched again from differences.
+            last = exact.topk(max(1, k - SPARE), dim=1).values[:, -1]
+            doubtful = (last < ranks[:, -1].double() + self.error[rows]).nonzero()[:, 0]
+            if len(doubtful):
+                mine = None if own is None else own[doubtful]
+                places[doubtful] = self._safely(rows.start + doubtful, k, mine)
+                exact = self._exact(rows, places, own)
+        return places, exact
+
+    def _exact(self, rows: slice, places: torch.Tensor, own: torch.Tensor | None) -> torch.Tensor:
+        x, z = self.raw
+        exact = -(x[rows, None].double() - z[places].double()).square().sum(2)
+        # A list of all points holds the one that does not count: it must stay the last.
+        return exact if own is None else exact.masked_fill_(places == own[:, None], -torch.inf)
+
+    def _safely(self, rows: torch.Tensor, k: int, own: torch.Tensor | None) -> torch.Tensor:
+        x, z = self.raw
+        step, found = max(1, self.room // len(z)), []
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            apart = torch.cdist(
+                x[rows[part]].double(),
+                z.double(),
+                compute_mode="donot_use_mm_for_euclid_dist",
+            ).neg_()
+            _leave_out(apart, None if own is None else own[part])
+            found.append(torch.topk(apart, k, dim=1).indices)
+        return torch.cat(found)
+
+
+def _leave_out(block: torch.Tensor, own: torch.Tensor | None) -> None:
+    if own is not None:
+        there = (own >= 0).nonzero()[:, 0]
+        block[there, own[there]] = -torch.inf

@@ -1,0 +1,253 @@
+"""K whose rows stay on the host: they pass over the device in chunks, the next one on its way
+while the last one is worked on."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+
+from mercer._config import get_config
+from mercer.engines.cuda.gram import DeviceGram
+from mercer.engines.cuda.rows import device_limit, to_device
+from mercer.formula import Formula
+from mercer.formula.inputs import check_finite, numeric
+from mercer.gram.dispatch import host
+from mercer.gram.host import Gram, positions_of
+from mercer.kernels.core import Kernel
+
+#: The share of the device's memory that rows may take at rest; beyond it they are streamed.
+RESIDENT = 0.25
+#: Beside its numbers a row has copies in half precision, and the copy that is on its way.
+COPIES = 5
+#: Rows of a chunk at most: more of them gain nothing.
+CHUNK = 1 << 20
+
+
+def too_large(X: Any, Z: Any = None) -> bool:
+    """Whether these host rows are streamed over the device rather than kept there."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
+        return False
+    return COPIES * X.nbytes > RESIDENT * device_limit(_device_for(Z))
+
+
+def _device_for(Z: Any) -> torch.device:
+    """Where the points are, if they are on a device; where the settings say, if not."""
+    return Z.device if isinstance(Z, torch.Tensor) else torch.device(get_config().device)
+
+
+#: Host arrays that the device may read by itself: their sizes, by address.
+_PINNED: dict[int, int] = {}
+#: Smaller arrays are copied as fast as they are; and they may share their pages with others.
+WORTH_PINNING = 1 << 20
+PAGE = 4096
+
+
+def _pinned(X: np.ndarray) -> bool:
+    """Let the device read these rows by itself, ten times as fast; they are let go with X."""
+    if not X.flags.c_contiguous or X.nbytes < WORTH_PINNING:
+        return False
+    place = X.__array_interface__["data"][0]
+    end = place + X.nbytes
+    for start, size in _PINNED.items():
+        if start <= place and end <= start + size:
+            return True
+        # CUDA refuses a page that it has already, and PyTorch would raise that at its next call.
+        if place < start + size + PAGE and start < end + PAGE:
+            return False
+    base = X
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    runtime = torch.cuda.cudart()
+    if int(runtime.cudaHostRegister(place, X.nbytes, 0)) != 0:
+        return False  # not allowed here: copies are slower, and that is all
+    _PINNED[place] = X.nbytes
+    weakref.finalize(base, _let_go, place)
+    return True
+
+
+def _let_go(place: int) -> None:
+    if _PINNED.pop(place, None) is not None:
+        torch.cuda.cudart().cudaHostUnregister(place)
+
+
+class StreamedGram(Gram):
+    """`Gram` of host rows X and points Z that are on the device; without Z, of X and itself."""
+
+    on_device = True
+    streamed = True
+
+    def __init__(
+        self, kernel: Kernel | Formula, X: np.ndarray, Z: Any = None, *, device: Any = None,
+        checked: bool = False,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.device = _device_for(Z) if device is None else device
+        X = numeric(X)
+        if not checked:
+            check_finite(X, "X")
+        single = X.dtype == np.float32
+        self._rows = X
+        self._torch_dtype = torch.float32 if single else torch.float64
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self._square = Z is None
+        self._pinned = self.device.type == "cuda" and _pinned(X)
+        self._points = None if Z is None else self._there(host(Z))
+        self.shape = (len(X), len(X) if self._points is None else len(self._points))
+
+    def _there(self, rows: np.ndarray) -> torch.Tensor:
+        return torch.as_tensor(rows).to(device=self.device, dtype=self._torch_dtype)
+
+    # --- chunks --------------------------------------------------------------------------------
+
+    @property
+    def chunk(self) -> int:
+        """Rows that are on the device at a time."""
+        per_row = COPIES * self._rows.shape[1] * self.dtype.itemsize
+        room = int(RESIDENT * device_limit(self.device) / per_row)
+        return max(1, min(CHUNK, room, len(self._rows)))
+
+    def chunks(self, step: int | None = None) -> Iterator[tuple[slice, torch.Tensor]]:
+        """All rows, chunk by chunk, as tensors."""
+        size = self.chunk if step is None else min(step, self.chunk)
+        cuts = [slice(s, min(s + size, len(self._rows))) for s in range(0, len(self._rows), size)]
+        stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
+
+        def fetch(rows: slice) -> torch.Tensor:
+            if stream is None:
+                return self._there(self._rows[rows])
+            with torch.cuda.stream(stream):
+                part = torch.as_tensor(self._rows[rows])
+                tensor = part.to(self.device, non_blocking=self._pinned).to(self._torch_dtype)
+            stream.synchronize()
+            return tensor
+
+        with ThreadPoolExecutor(1) as pool:
+            coming = pool.submit(fetch, cuts[0])
+            for i, rows in enumerate(cuts):
+                here = coming.result()
+                if stream is not None:
+                    # Its memory must not be taken for the next chunk while this one is in use.
+                    here.record_stream(torch.cuda.current_stream(self.device))
+                if i + 1 < len(cuts):
+                    coming = pool.submit(fetch, cuts[i + 1])
+                yield rows, here
+
+    def parts(self, step: int | None = None) -> Iterator[tuple[slice, DeviceGram]]:
+        """K between each chunk and the points, or all columns where those are the rows."""
+        if self._points is None:
+            raise ValueError("K(X, X) of streamed rows has no parts; take columns of it first")
+        for rows, chunk in self.chunks(step):
+            yield rows, DeviceGram(self.kernel, chunk, self._points)
+
+    # --- numbers -------------------------------------------------------------------------------
+
+    def __matmul__(self, V: Any) -> Any:
+        V = np.asarray(host(V), dtype=self.dtype)
+        if V.ndim not in (1, 2) or V.shape[0] != self.shape[1]:
+            raise ValueError(
+                f"K has shape {self.shape}; it multiplies vectors of length {self.shape[1]}, "
+                f"not an array of shape {V.shape}"
+            )
+        result = np.empty((self.shape[0], *V.shape[1:]), dtype=self.dtype)
+        if self._points is not None:
+            there = self._there(V)
+            for rows, part in self.parts():
+                result[rows] = host(part @ there)
+            return result
+        for rows, chunk in self.chunks():
+            total: Any = 0.0
+            for columns, other in self.chunks():
+                here = None if rows == columns else other
+                total = total + DeviceGram(self.kernel, chunk, here) @ self._there(V[columns])
+            result[rows] = host(total)
+        return result
+
+    def transposed_times(self, V: torch.Tensor) -> torch.Tensor:
+        """Kᵀ V, for V on the device; sums of chunks in double precision."""
+        assert self._points is not None
+        total = torch.zeros(self.shape[1], V.shape[1], dtype=torch.float64, device=self.device)
+        for rows, chunk in self.chunks():
+            total += DeviceGram(self.kernel, self._points, chunk) @ V[rows]
+        return total
+
+    def take(self, rows: Any = None, columns: Any = None) -> Gram:
+        x = self._rows if rows is None else self._rows[positions_of(rows, self.shape[0], "row")]
+        if columns is None:
+            z: Any = self._points if rows is None or not self._square else self._rows
+        else:
+            places = positions_of(columns, self.shape[1], "column")
+            z = self._rows[places] if self._points is None else host(self._points)[places]
+        return StreamedGram(self.kernel, x, z, device=self.device, checked=True)
+
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        return self.take(rows, columns).dense()
+
+    def dense(self, out: np.ndarray | None = None) -> np.ndarray:
+        if out is None:
+            out = np.empty(self.shape, dtype=self.dtype)
+        if self._points is None:
+            out[...] = DeviceGram(self.kernel, self._there(self._rows)).facing_host().dense()
+        else:
+            for rows, part in self.parts(max(1, (1 << 28) // self.shape[1])):
+                out[rows] = host(part.dense())
+        return out
+
+    def in_double(self, positions: Any = None) -> torch.Tensor:
+        """K of some of the rows in double precision."""
+        rows = self._rows if positions is None else self._rows[np.asarray(positions)]
+        return DeviceGram(self.kernel, self._there(rows)).in_double()
+
+    def facing_host(self) -> StreamedGram:
+        return self
+
+    def diagonal(self) -> np.ndarray:
+        if not self._square:
+            raise ValueError(f"K has shape {self.shape}: only K(X, X) has a diagonal k(x, x)")
+        parts = [host(DeviceGram(self.kernel, chunk).diagonal()) for _, chunk in self.chunks()]
+        return np.concatenate(parts)
+
+    @property
+    def T(self) -> Gram:
+        if self._square:
+            return self
+        return DeviceGram(self.kernel, self._points, self._there(self._rows)).facing_host()
+
+    def _limit(self) -> int:
+        return device_limit(self.device)
+
+    @property
+    def _symmetric(self) -> bool:  # type: ignore[override]
+        return True
+
+
+def blocks(kernel: Kernel | Formula, X: Any, Z: Any) -> Iterator[tuple[slice, slice, DeviceGram]]:
+    """K(X, Z) in as few blocks as the device has room for: one where rows and points both fit,
+    else chunks of rows, and for each of them all columns in order."""
+    if not too_large(Z, X):
+        if too_large(X, Z):
+            for rows, part in StreamedGram(kernel, X, Z).parts():
+                yield rows, slice(0, part.shape[1]), part
+        else:
+            gram = DeviceGram(kernel, X, Z)
+            yield slice(0, gram.shape[0]), slice(0, gram.shape[1]), gram
+        return
+    device = _device_for(X)
+    points = StreamedGram(kernel, Z, device=device, checked=True)
+    for rows, chunk in _passing(kernel, X, device):
+        for columns, other in points.chunks():
+            yield rows, columns, DeviceGram(kernel, chunk, other.to(chunk.dtype))
+
+
+def _passing(
+    kernel: Kernel | Formula, X: Any, device: torch.device
+) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Rows on the device, in chunks where they are too many to be there at once."""
+    if too_large(X):
+        return StreamedGram(kernel, X, device=device).chunks()
+    there = to_device(X, "X")
+    return iter([(slice(0, len(there)), there)])

@@ -1,0 +1,1 @@
+"""Products of rows that are whole multiples of one step, as bytes."""

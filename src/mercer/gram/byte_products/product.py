@@ -1,0 +1,100 @@
+"""The matrix product of rows of bytes, in tiles that stay in registers; and bytes from numbers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+
+from mercer.gram.byte_products.vnni import Shape, add_products, tile_shape
+
+#: Without the instruction nothing calls `multiply`; the loops still need some shape.
+SHAPE = tile_shape() or Shape(16, 6, 4)
+ROWS, COLUMNS = SHAPE.rows, SHAPE.columns
+#: Turns four bytes into signed ones: 128 less each.
+SIGNED = np.uint32(0x80808080)
+
+_tile = add_products(SHAPE)
+
+
+@numba.njit(nogil=True, cache=True)
+def multiply(  # pragma: no cover - compiled
+    a: Any, b: Any, left: Any, right: Any, scale: Any, out: Any, packed: Any, sums: Any
+) -> None:
+    """out[i, j] ← scale · (Σ a (b − 128) + left[i] + right[j]), exactly but for the last rounding.
+
+    a: bytes; b: the same as words of four. `packed` and `sums` are room to work in.
+    """
+    n, length = a.shape
+    m, steps = b.shape
+    for start in range(0, m, COLUMNS):
+        width = min(COLUMNS, m - start)
+        for j in range(width):
+            row = b[start + j]
+            for t in range(steps):
+                packed[t, j] = row[t] ^ SIGNED
+        beside = right[start : start + width]
+        for at in range(0, n, ROWS):
+            first = min(at, n - ROWS)  # the last tile reaches back
+            _tile(a, packed, sums, first, length, steps)
+            for i in range(ROWS):
+                target = out[first + i, start : start + width]
+                found, own = sums[i], left[first + i]
+                for j in range(width):
+                    target[j] = scale * (found[j] + (own + beside[j]))
+
+
+@lru_cache(maxsize=1)
+def works() -> bool:
+    """Whether there are the instruction and a compiler that knows it: a small product is tried."""
+    if tile_shape() is None:
+        return False
+    a, b = (
+        (np.arange(rows * 8) * step % 256).astype(np.uint8).reshape(rows, 8)
+        for rows, step in ((ROWS + 1, 37), (COLUMNS + 1, 91))
+    )
+    left, right = 128.0 * a.sum(axis=1), np.zeros(len(b))
+    packed = np.empty((2, COLUMNS), dtype=np.uint32)
+    sums = np.empty((ROWS, COLUMNS), dtype=np.int32)
+    out = np.empty((len(a), len(b)))
+    try:
+        multiply(a, b.view(np.uint32), left, right, 1.0, out, packed, sums)
+    except Exception:  # whatever a compiler may say: there is BLAS
+        return False
+    return bool((out == a.astype(float) @ b.T.astype(float)).all())
+
+
+@numba.njit(nogil=True, cache=True)
+def encode(  # pragma: no cover - compiled
+    rows: Any, places: Any, step: Any, low: Any, tolerance: Any, out: Any
+) -> Any:
+    """out ← rows[:, places] / step − low; the largest |x − step k| / |x|, ∞ beyond tolerance."""
+    worst = 0.0
+    tiny = 1e-300
+    for i in range(rows.shape[0]):
+        source, target = rows[i], out[i]
+        for d in range(len(places)):
+            x = np.float64(source[places[d]])
+            k = np.rint(x / step)
+            off = abs(x - k * step) / max(abs(x), tiny)
+            target[d] = np.uint8(np.int32(k) - low)
+            worst = off if off > worst else worst
+        if worst > tolerance:
+            return np.inf
+    return worst
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc"})
+def squared_distances(codes: Any, center: Any) -> Any:  # pragma: no cover - compiled
+    """Σ (u − c)² for every row; whole numbers are summed exactly in any order."""
+    result = np.empty(len(codes))
+    for i in range(len(codes)):
+        row = codes[i]
+        total = 0.0
+        for d in range(len(center)):
+            gap = row[d] - center[d]
+            total += gap * gap
+        result[i] = total
+    return result

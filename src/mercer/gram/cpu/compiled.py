@@ -1,0 +1,75 @@
+"""Compiled loops: generated text, compiled once a machine, kept by the text itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mercer.gram.cpu.generated import load_generated
+from mercer.gram.cpu.numba_source import render, renderable
+from mercer.gram.plan.program import Program
+from mercer.gram.rows.prepared import Side
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The functions of one program in one dtype."""
+
+    program: Program
+    module: ModuleType
+    numbers: np.ndarray
+    source: str
+
+    def fill(
+        self, x: Side, z: Side, rows: slice, columns: slice, tiles: list[Any], out: np.ndarray
+    ) -> None:
+        matrices = [t for t in tiles if t is not None and t is not out]
+        self.module.fill(
+            self.numbers, *matrices, *self._operands(x, z, rows, columns), whole_rows(out)
+        )
+
+    def multiply(self, x: Side, z: Side, rows: slice, V: np.ndarray, out: np.ndarray) -> None:
+        """out += k(x[rows], z) Vᵀ without a tile in memory; `V` holds one vector a row."""
+        self.module.multiply(self.numbers, *self._operands(x, z, rows, slice(0, z.n)), V, out)
+
+    def _operands(self, x: Side, z: Side, rows: slice, columns: slice) -> list[Any]:
+        operands: list[Any] = []
+        for source in self.program.sources:
+            if source.kind == "direct":
+                block = np.ascontiguousarray(x.dense(source.rows, rows))
+                operands += [block, z.packed(source.rows)]
+        operands += [v[rows] for v in x.values]
+        operands += [v[columns] for v in z.values]
+        return [*operands, columns.start, columns.stop]
+
+
+def whole_rows(out: np.ndarray) -> np.ndarray:
+    """A stretch of columns seen as rows of the full length: loops over it are then contiguous.
+
+    What lies beyond the stretch is never touched; it only tells the compiler that neighbours in a
+    row are neighbours in memory.
+    """
+    if out.flags.c_contiguous or out.strides[1] != out.itemsize or out.strides[0] % out.itemsize:
+        return out
+    length = out.strides[0] // out.itemsize
+    return np.lib.stride_tricks.as_strided(out, (out.shape[0], length), out.strides)
+
+
+def can_compile(program: Program) -> bool:
+    return _can_compile(program.epilogue, program.sources)
+
+
+@lru_cache(maxsize=1024)
+def _can_compile(epilogue: Any, sources: tuple[Any, ...]) -> bool:
+    return renderable(Program(epilogue, sources, (), (), epilogue))
+
+
+def compile_epilogue(program: Program, dtype: np.dtype, widths: list[int]) -> Compiled:
+    """The compiled loops of a program; `widths`: features of its direct sources, in order."""
+    source, numbers = render(program, dtype.name, widths)
+    module = load_generated(source)
+    return Compiled(program, module, np.asarray(numbers or [0.0], dtype=dtype), source)

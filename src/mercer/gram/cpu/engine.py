@@ -1,0 +1,199 @@
+"""The NumPy engine: sources by BLAS and broadcasting, the epilogue by ufuncs or a compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._tiles import Scratch, cut
+from mercer.formula import Formula, evaluate
+from mercer.formula.inputs import is_sparse
+from mercer.gram.byte_products.rows import worth
+from mercer.gram.plan.accuracy import NEAR
+from mercer.gram.plan.program import Program
+from mercer.gram.rows.prepared import REDUCE, Side
+
+#: Elements handled at a time where temporaries should stay in cache.
+CACHE_ELEMENTS = 1 << 16
+#: Wider sparse rows are multiplied as sparse matrices, narrower ones as dense tiles.
+SPARSE_COLUMNS = 4096
+
+
+@dataclass(frozen=True)
+class NumpyEngine:
+    """Fills tiles of k between two sides."""
+
+    program: Program
+    x: Side
+    z: Side
+    compiled: Any = None  # gram.compiled.Compiled, or None for ufuncs
+    swapped: bool = False
+
+    def fill(self, rows: slice, columns: slice, out: np.ndarray, scratch: Scratch) -> None:
+        """k for these rows and columns, into `out`."""
+        tiles: list[np.ndarray | None] = [None] * len(self.program.sources)
+        room: np.ndarray | None = out
+        for i, source in enumerate(self.program.sources):
+            if self.compiled is None or source.kind != "direct":
+                # The first matrix is made in place of the result; others get their own room.
+                tiles[i] = (
+                    scratch.get(("tile", i), out.shape, self.x.dtype) if room is None else out
+                )
+                room = None
+        products = {}
+        for i, source in enumerate(self.program.sources):
+            if source.kind == "product":
+                products[source.rows] = tiles[i]
+                self._product(source.rows, rows, columns, tiles[i], scratch)
+        for i, source in enumerate(self.program.sources):
+            if source.kind == "repaired":
+                self._repaired(
+                    source.node, rows, columns, tiles[i], products.get(source.rows), scratch
+                )
+            elif source.kind == "opaque":
+                self._opaque(source.node, rows, columns, tiles[i])
+            elif source.kind == "direct" and self.compiled is None:
+                x, z = self.x.dense(source.rows, rows), self.z.dense(source.rows, columns)
+                with np.errstate(over="ignore"):  # infinitely far is an answer
+                    direct(source.node, x, z, tiles[i])
+        if self.compiled is not None:
+            self.compiled.fill(self.x, self.z, rows, columns, tiles, out)
+        else:
+            self._epilogue(rows, columns, tiles, out)
+
+    def _epilogue(self, rows: slice, columns: slice, tiles: list[Any], out: np.ndarray) -> None:
+        formula = self.program.epilogue
+        if formula.op == "tile" and tiles[formula.value] is out:
+            return
+        step = max(1, CACHE_ELEMENTS // max(1, out.shape[1]))
+        vx = [v[rows] for v in self.x.values]
+        vz = [v[columns] for v in self.z.values]
+        leaves = [n for n in formula.walk() if n.op in ("tile", "rowx", "rowz")]
+        for start in range(0, out.shape[0], step):
+            part = slice(start, start + step)
+            known: dict[Formula, Any] = {}
+            for node in leaves:
+                if node.op == "tile":
+                    tile = tiles[node.value]
+                    assert tile is not None
+                    known[node] = tile[part]
+                else:
+                    v = vx[node.value][part, None] if node.op == "rowx" else vz[node.value][None, :]
+                    known[node] = v
+            out[part] = evaluate(formula, known)
+
+    def _opaque(self, node: Formula, rows: slice, columns: slice, out: Any) -> None:
+        leaf = node.value[0]
+        left = leaf.select(self.x.states[node], rows)
+        right = leaf.select(self.z.states[node], columns)
+        out[...] = leaf.block(right, left).T if self.swapped else leaf.block(left, right)
+
+    def _product(
+        self, inputs: Any, rows: slice, columns: slice, out: Any, scratch: Scratch
+    ) -> None:
+        if inputs in self.x.grids and worth(out.shape):
+            self.x.grids[inputs].product(rows, self.z.grids[inputs], columns, out, scratch)
+            return
+        x, z = self.x.matrices[inputs], self.z.matrices[inputs]
+        if is_sparse(x) and is_sparse(z) and x.shape[1] > SPARSE_COLUMNS:
+            out[...] = (x[rows] @ z[columns].T).toarray()
+            return
+        np.matmul(self.x.panel(inputs, rows), self.z.panel(inputs, columns).T, out=out)
+
+    def _repaired(
+        self,
+        node: Formula,
+        rows: slice,
+        columns: slice,
+        out: Any,
+        product: Any,
+        scratch: Scratch,
+    ) -> None:
+        """‖x − z‖², from the product where it has enough digits, and from x − z elsewhere."""
+        inputs = node.value
+        if product is None:
+            self._product(inputs, rows, columns, out, scratch)
+        else:
+            out[...] = product
+        x, z = self.x.matrices[inputs][rows], self.z.matrices[inputs][columns]
+        nx, nz = self.x.squared_norms(inputs, rows), self.z.squared_norms(inputs, columns)
+        if self.compiled is not None and not is_sparse(x):
+            from mercer.gram.cpu.loops import distances_from_product
+
+            distances_from_product(out, x, z, nx, nz, out.dtype.type(NEAR))
+            return
+        step = max(1, CACHE_ELEMENTS // max(1, out.shape[1]))
+        for start in range(0, out.shape[0], step):
+            part = slice(start, start + step)
+            sums = nx[part, None] + nz[None, :]
+            block = out[part]
+            block *= -2
+            block += sums
+            sums *= sums.dtype.type(NEAR)
+            i, j = np.nonzero(block < sums)
+            if len(i):
+                block[i, j] = _differences(x[part], z, i, j)
+
+
+def _differences(x: Any, z: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """‖xᵢ − zⱼ‖² for a list of pairs."""
+    values = np.empty(len(i), dtype=x.dtype)
+    step = max(1, CACHE_ELEMENTS * 4 // x.shape[1]) if not is_sparse(x) else 4096
+    for start in range(0, len(i), step):
+        part = slice(start, start + step)
+        difference = x[i[part]] - z[j[part]]
+        if is_sparse(difference):
+            values[part] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
+        else:
+            values[part] = np.einsum("ij,ij->i", difference, difference)
+    return values
+
+
+def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
+    """A statistic from the coordinates themselves: a loop over columns where they are few."""
+    if node.op == "reduce":
+        how = node.value[0]
+        body, atoms = node.args[0], [n for n in node.args[0].walk() if n.op == "coord"]
+        if any(n.op in ("sin", "cos") for n in body.walk()):
+            # Many periods apart, float32 has no digits left for the phase.
+            x, z = x.astype(np.float64), z.astype(np.float64)
+    else:
+        how, body, atoms = _DIRECT[node.op], None, []
+
+    def term(xj: np.ndarray, zj: np.ndarray) -> Any:
+        if body is None:
+            return _TERM[node.op](xj - zj)
+        known = {n: xj if n.value == "x" else zj for n in atoms}
+        return evaluate(body, known)
+
+    columns = x.shape[1]
+    if columns > 32:
+        # Many columns: whole differences of a few rows of each side at a time.
+        for other in cut(0, len(z), max(1, 4 * CACHE_ELEMENTS // columns)):
+            right = z[None, other]
+            step = max(1, 4 * CACHE_ELEMENTS // right.size)
+            for rows in cut(0, len(x), step):
+                left = x[rows, None]
+                shape = (left.shape[0], right.shape[1], columns)
+                value = np.broadcast_to(term(left, right), shape)
+                out[rows, other] = REDUCE[how](value, axis=2)
+        return
+    step = max(1, CACHE_ELEMENTS // len(z))
+    combine: Any = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum}[how]
+    for start in range(0, len(x), step):
+        block = out[start : start + step]
+        for j in range(columns):
+            value = term(x[start : start + step, j, None], z[None, :, j])
+            if j == 0:
+                block[...] = value
+            else:
+                combine(block, value, out=block)
+        if how == "mean":
+            block /= columns
+
+
+_DIRECT = {"sqdist": "sum", "l1": "sum", "linf": "max"}
+_TERM: dict[str, Callable[[Any], Any]] = {"sqdist": np.square, "l1": np.abs, "linf": np.abs}

@@ -1,0 +1,126 @@
+"""From rows as they come in to two sides and a program: everything that is done once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import Formula
+from mercer.formula.inputs import is_sparse
+from mercer.formula.nodes import Input, statistics
+from mercer.gram.byte_products.rows import GridRows, about, on_grid
+from mercer.gram.plan import accuracy
+from mercer.gram.plan.program import Program, compile_program
+from mercer.gram.plan.range import check_range
+from mercer.gram.rows.columns import without_empty_columns
+from mercer.gram.rows.prepared import Side, row_value, squared_norms
+from mercer.gram.rows.validate import common_dtype, count, dtype_of, matrix, numeric_inputs
+
+
+def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
+    inputs = numeric_inputs(formula)
+    left = {key: matrix(X, key, "X") for key in inputs}
+    right = left if Z is None else {key: matrix(Z, key, "Z") for key in inputs}
+    for key in inputs:
+        if left[key].shape[1] != right[key].shape[1]:
+            raise ValueError(
+                f"X has {left[key].shape[1]} columns and Z has {right[key].shape[1]}: "
+                "they must agree"
+            )
+    dtype = dtype_for([(X, left), (X if Z is None else Z, right)])
+    for side in (left, right):
+        for key in inputs:
+            if dtype == np.float64:  # rows that were widened for float32 stay so
+                side[key] = side[key].astype(dtype, copy=False)
+    grids = on_grid(formula, left, right)
+    left, right = without_empty_columns(formula, left, right, grids)
+    methods, centers = _methods(formula, left, right, dtype, grids)
+    program = compile_program(formula, methods)
+    on_left, on_right = ({key: pair[i] for key, pair in grids.items()} for i in (0, 1))
+    x = Side(count(X), dtype, left, centers, raw=X, grids=on_left)
+    z = x if Z is None else Side(count(Z), dtype, right, centers, raw=Z, grids=on_right)
+    x, z = _with_states(program, x, z, X, Z)
+    x_values = _values(program.row_x, x, X, "X")
+    if Z is None:
+        z = replace(x, states=z.states, values=())
+    x.values = x_values
+    z.values = _values(program.row_z, z, X if Z is None else Z, "X" if Z is None else "Z")
+    check_range(formula, x, z, dtype)
+    return x, z, program
+
+
+def dtype_for(sides: list[tuple[Any, dict[Input, Any]]]) -> np.dtype:
+    """That of the numbers k reads, or of the data itself where it reads none."""
+    read: list[Any] = [
+        dtype_of(raw, key, values) for raw, side in sides for key, values in side.items()
+    ]
+    return common_dtype(read or [getattr(raw, "dtype", None) for raw, _ in sides])
+
+
+def _values(
+    formulas: tuple[Formula, ...], side: Side, raw: Any, name: str
+) -> tuple[np.ndarray, ...]:
+    return tuple(row_value(f, side, raw, name) for f in formulas)
+
+
+def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Side, Side]:
+    for source in program.sources:
+        if source.kind != "opaque":
+            continue
+        leaf, rows = source.node.value
+        left, right = X, Z
+        for step in rows.steps:
+            left = step(left)
+            right = None if right is None else step(right)
+        state_x, state_z = leaf.prepare_pair(left, right)
+        if z is x:
+            z = replace(x, n=leaf.count(state_z), states={})
+        x.states[source.node], z.states[source.node] = state_x, state_z
+    return x, z
+
+
+def swap_values(program: Program, x: Side, z: Side) -> tuple[Side, Side]:
+    def side(old: Side, formulas: tuple[Formula, ...], name: str) -> Side:
+        return replace(old, values=_values(formulas, old, old.raw, name), functions={})
+
+    return side(x, program.row_x, "Z"), side(z, program.row_z, "X")
+
+
+def _methods(
+    formula: Formula,
+    left: dict[Input, Any],
+    right: dict[Input, Any],
+    dtype: np.dtype,
+    grids: dict[Input, tuple[GridRows, GridRows]],
+) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None]]:
+    methods: dict[Input, accuracy.Method] = {}
+    centers: dict[Input, np.ndarray | None] = {}
+    for node in statistics(formula):
+        if node.op != "sqdist":
+            continue
+        key = node.value
+        X, Z = left[key], right[key]
+        center = None if is_sparse(X) or is_sparse(Z) else Z.mean(axis=0, dtype=np.float64)
+        grid = grids[key][0].grid if key in grids else None
+        if center is not None:
+            center = center if grid is None else grid.step * grid.snap(center)
+            center = center.astype(np.result_type(X, Z))
+        norms = _largest_norms(X, Z, center)
+        methods[key] = accuracy.choose(formula, node, X, Z, norms, dtype)
+        centers[key] = center if methods[key].center else None
+        if grid is not None and center is not None and methods[key].center:
+            sides = grids.pop(key)
+            if accuracy.bears(formula, node, norms, max(s.error for s in sides), dtype):
+                grids[key] = about(grid.snap(center), *sides)
+    return methods, centers
+
+
+def _largest_norms(X: Any, Z: Any, center: np.ndarray | None) -> tuple[float, float | None]:
+    sides = [X] if X is Z else [X, Z]
+    with np.errstate(over="ignore"):
+        raw = max(float(squared_norms(s).max()) for s in sides)
+        if center is None:
+            return raw, None
+        return raw, max(float(squared_norms(s, center).max()) for s in sides)

@@ -1,0 +1,127 @@
+"""From a formula to what an engine runs for each tile.
+
+A program has *sources* (matrix products, differences, opaque blocks: each gives one value a pair),
+*row values* (everything that depends on one row only, computed once and kept as a vector), and an
+*epilogue*: the formula that is left, over those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mercer.formula import nodes
+from mercer.formula.nodes import Formula, Input, const, dependence
+from mercer.formula.simplify import simplify
+from mercer.gram.plan.accuracy import Method
+
+
+@dataclass(frozen=True)
+class Source:
+    """One value a pair. `kind`: "product", "repaired" (‖x−z‖²), "direct" or "opaque"."""
+
+    kind: str
+    node: Formula
+
+    @property
+    def rows(self) -> Input:
+        value = self.node.value
+        return value if isinstance(value, Input) else value[1]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is computed for each tile, and what once for each row."""
+
+    formula: Formula
+    sources: tuple[Source, ...]
+    row_x: tuple[Formula, ...]
+    row_z: tuple[Formula, ...]
+    epilogue: Formula
+    methods: Mapping[Input, Method] = field(default_factory=dict)
+
+    @property
+    def fused(self) -> bool:
+        """Every source can be computed inside the generated loop: no tile needs to exist."""
+        return all(s.kind == "direct" for s in self.sources)
+
+
+def prepared_norm(side: str, rows: Input) -> Formula:
+    """‖x − c‖² of the rows as the product sees them."""
+    return Formula("prepared_norm", value=(side, rows))
+
+
+def prepared_shift(side: str, rows: Input) -> Formula:
+    """(x − c)·c + ‖c‖²/2: what turns the product of centred rows back into x·z."""
+    return Formula("prepared_shift", value=(side, rows))
+
+
+def compile_program(formula: Formula, methods: Mapping[Input, Method]) -> Program:
+    """Choose a source for every statistic, then lift all that depends on one row alone."""
+    sources: dict[Source, int] = {}
+
+    def tile(kind: str, node: Formula) -> Formula:
+        index = sources.setdefault(Source(kind, node), len(sources))
+        return Formula("tile", value=index)
+
+    def realise(node: Formula, args: tuple[Formula, ...]) -> Formula:
+        if node.op == "sqdist":
+            how = methods[node.value]
+            if how.how == "product":
+                norms = prepared_norm("x", node.value) + prepared_norm("z", node.value)
+                product = tile("product", nodes.dot(node.value))
+                return (norms + const(-2.0) * product).plus()
+            return tile(how.how, node)
+        if node.op == "dot":
+            product = tile("product", node)
+            method = methods.get(node.value)
+            if method is None or not method.center:
+                return product
+            return product + prepared_shift("x", node.value) + prepared_shift("z", node.value)
+        if node.op in ("l1", "linf"):
+            return tile("direct", node)
+        if node.op == "reduce" and dependence(node)[id(node)] == "pair":
+            return tile("direct", node)
+        if node.op == "opaque":
+            return tile("opaque", node)
+        return Formula(node.op, args, node.value)
+
+    realised = simplify(formula.rebuild(realise))
+    rows: dict[str, dict[Formula, int]] = {"x": {}, "z": {}}
+    epilogue = _lift(realised, rows)
+    return Program(
+        formula,
+        tuple(sources),
+        tuple(rows["x"]),
+        tuple(rows["z"]),
+        epilogue,
+        dict(methods),
+    )
+
+
+def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
+    """Replace every largest subtree that depends on one side only by a row value."""
+    sides = dependence(formula)
+
+    def vector(node: Formula, side: str) -> Formula:
+        return Formula(f"row{side}", value=rows[side].setdefault(node, len(rows[side])))
+
+    def visit(node: Formula) -> Formula:
+        side = sides.get(id(node), "")
+        if side in ("x", "z"):
+            return vector(node, side)
+        if not side or node.op == "tile" or not node.args:
+            return node
+        if node.op in ("add", "mul"):
+            # Terms of the same side are added up first: one vector, not several.
+            rest = []
+            for own in ("x", "z"):
+                group = [a for a in node.args if sides[id(a)] == own]
+                if group:
+                    joined = group[0] if len(group) == 1 else Formula(node.op, group)
+                    rest.append(vector(joined, own))
+            rest += [visit(a) for a in node.args if sides[id(a)] not in ("x", "z")]
+            return rest[0] if len(rest) == 1 else Formula(node.op, rest)
+        return Formula(node.op, [visit(a) for a in node.args], node.value)
+
+    return visit(formula)

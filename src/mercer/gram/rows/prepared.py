@@ -1,0 +1,246 @@
+"""One side of a Gram: a set of rows, prepared so that any tile of it is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.formula import evaluate
+from mercer.formula.inputs import is_sparse
+from mercer.formula.nodes import Formula, Input, statistics
+from mercer.gram.byte_products.rows import GridRows
+from mercer.gram.rows.validate import row_weights
+
+#: Columns of Z that the generated loops take at a time; they stay in the first-level cache.
+CHUNK = 256
+#: Rows handled at a time where a pass over the data needs a temporary copy.
+PANEL = 2048
+
+
+@dataclass
+class Side:
+    """`matrices`: the rows of each numeric input; `centers`: what is taken off them in products;
+    `values`: one vector for each row value of the program; `states`: of opaque leaves."""
+
+    n: int
+    dtype: np.dtype
+    matrices: dict[Input, Any]
+    centers: Mapping[Input, np.ndarray | None]
+    values: tuple[np.ndarray, ...] = ()
+    states: dict[Formula, Any] = field(default_factory=dict)
+    raw: Any = None
+    functions: dict[Any, np.ndarray] = field(default_factory=dict)
+    grids: dict[Input, GridRows] = field(default_factory=dict)
+    _packed: dict[Input, np.ndarray] = field(default_factory=dict)
+
+    def take(self, index: Any) -> Side:
+        """Some of the rows, by slice or positions."""
+        states = {node: node.value[0].select(s, index) for node, s in self.states.items()}
+        n = len(range(*index.indices(self.n))) if isinstance(index, slice) else len(index)
+        return Side(
+            n,
+            self.dtype,
+            {key: m[index] for key, m in self.matrices.items()},
+            self.centers,
+            tuple(v[index] for v in self.values),
+            states,
+            None if self.raw is None else _select(self.raw, index),
+            grids={key: g.take(index) for key, g in self.grids.items()},
+        )
+
+    def panel(self, rows: Input, index: slice) -> np.ndarray:
+        """Dense rows as the matrix product wants them: centred where the plan says so."""
+        block = self.dense(rows, index)
+        center = self.centers.get(rows)
+        return block if center is None else block - center
+
+    def dense(self, rows: Input, index: slice) -> np.ndarray:
+        block = self.matrices[rows][index]
+        return block.toarray() if is_sparse(block) else block
+
+    def squared_norms(self, rows: Input, index: slice = slice(None)) -> np.ndarray:
+        """‖x − c‖² for every row, as the products have it."""
+        if rows in self.grids:
+            return self.grids[rows].take(index).squared_norms().astype(self.dtype)
+        return squared_norms(self.matrices[rows][index], self.centers.get(rows))
+
+    def packed(self, rows: Input) -> np.ndarray:
+        """All rows as (chunks, columns, CHUNK): what a loop over pairs reads without a stride."""
+        if rows not in self._packed:
+            chunks = -(-self.n // CHUNK)
+            matrix = self.matrices[rows]
+            packed = np.zeros((chunks, matrix.shape[1], CHUNK), dtype=matrix.dtype)
+            for i in range(chunks):
+                block = self.dense(rows, slice(i * CHUNK, min((i + 1) * CHUNK, self.n)))
+                packed[i, :, : len(block)] = block.T
+            self._packed[rows] = packed
+        return self._packed[rows]
+
+    def packed_bytes(self, inputs: list[Input]) -> int:
+        """Memory that `packed` takes for these inputs, beyond what it took already."""
+        chunks = -(-self.n // CHUNK) * CHUNK
+        new = [self.matrices[rows] for rows in set(inputs) - set(self._packed)]
+        return sum(chunks * m.shape[1] * m.dtype.itemsize for m in new)
+
+    def nbytes(self) -> int:
+        """Memory held beyond the caller's own arrays."""
+        held = [*self.values, *self._packed.values()]
+        return sum(v.nbytes for v in held) + sum(g.nbytes() for g in self.grids.values())
+
+
+class GrowingSide:
+    """Chosen rows of a side, copied side by side as they are appended."""
+
+    def __init__(self, source: Side) -> None:
+        self._source = source
+        self.n = 0
+        self._positions = np.empty(64, dtype=np.intp)
+        self._matrices = {k: None if is_sparse(m) else m[:0] for k, m in source.matrices.items()}
+        self._values = [v[:0] for v in source.values]
+        self._grids = {k: g.take(slice(0, 0)) for k, g in source.grids.items()}
+
+    @property
+    def positions(self) -> np.ndarray:
+        return self._positions[: self.n]
+
+    def append(self, positions: np.ndarray) -> None:
+        start, self.n = self.n, self.n + len(positions)
+        self._positions = _grown(self._positions, self.n)
+        self._positions[start : self.n] = positions
+        for key, kept in self._matrices.items():
+            if kept is not None:
+                self._matrices[key] = kept = _grown(kept, self.n)
+                kept[start : self.n] = self._source.matrices[key][positions]
+        for i, values in enumerate(self._values):
+            self._values[i] = _grown(values, self.n)
+            self._values[i][start : self.n] = self._source.values[i][positions]
+        for key, rows in self._grids.items():
+            self._grids[key] = _with_rows(rows, start, self._source.grids[key].take(positions))
+
+    def view(self, stretch: slice) -> Side:
+        """A stretch of the list as a side; dense rows are not copied."""
+        source, chosen = self._source, self._positions[stretch]
+        matrices = {
+            key: source.matrices[key][chosen] if kept is None else kept[stretch]
+            for key, kept in self._matrices.items()
+        }
+        states = {node: node.value[0].select(s, chosen) for node, s in source.states.items()}
+        values = tuple(v[stretch] for v in self._values)
+        grids = {key: rows.take(stretch) for key, rows in self._grids.items()}
+        return Side(
+            len(chosen), source.dtype, matrices, source.centers, values, states, grids=grids
+        )
+
+
+def _grown(array: np.ndarray, n: int) -> np.ndarray:
+    """The array with room for n rows: twice the room when it runs out."""
+    if len(array) >= n:
+        return array
+    larger = np.empty((max(n, 2 * len(array), 64), *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def _with_rows(rows: GridRows, start: int, more: GridRows) -> GridRows:
+    """The same with `more` from row `start` on, in room that grows."""
+    stop = start + len(more.codes)
+    codes, left, right = (_grown(array, stop) for array in (rows.codes, rows.left, rows.right))
+    codes[start:stop], left[start:stop], right[start:stop] = more.codes, more.left, more.right
+    return replace(rows, codes=codes, left=left, right=right)
+
+
+def _select(raw: Any, index: Any) -> Any:
+    if hasattr(raw, "iloc"):
+        return raw.iloc[index]
+    if hasattr(raw, "shape") or isinstance(index, slice):
+        return raw[index]
+    return [raw[i] for i in index]
+
+
+def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:
+    """‖x − c‖² for every row, in panels."""
+    if is_sparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=rows.dtype).ravel()
+    if center is None:
+        return np.einsum("ij,ij->i", rows, rows)
+    norms = np.empty(len(rows), dtype=rows.dtype)
+    for start in range(0, len(rows), PANEL):
+        block = rows[start : start + PANEL] - center
+        norms[start : start + PANEL] = np.einsum("ij,ij->i", block, block)
+    return norms
+
+
+def row_value(formula: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    """A formula in statistics of one row, for every row; evaluated in float64, then narrowed."""
+    known: dict[Formula, Any] = {}
+    for node in statistics(formula):
+        known[node] = statistic(node, side, raw, name)
+    # Row statistics of the program are leaves, too, though no kernel ever writes them.
+    for node in formula.walk(bodies=False):
+        if node.op in ("prepared_norm", "prepared_shift"):
+            known[node] = statistic(node, side, raw, name)
+    with np.errstate(all="ignore"):
+        value = np.broadcast_to(np.asarray(evaluate(formula, known)), (side.n,))
+        value = value.astype(side.dtype)
+    if not np.isfinite(value).all():
+        bad = int(np.argmin(np.isfinite(value)))
+        raise ValueError(
+            f"k cannot be computed for row {bad} of {name}: {formula!r} is {value[bad]} there. "
+            "k(x, x) overflows or is negative; scale the data or use float64."
+        )
+    return value
+
+
+def statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    """One statistic of one row, for every row."""
+    if node.op == "sqnorm":
+        return squared_norms(side.matrices[node.value[1]]).astype(np.float64)
+    if node.op == "prepared_norm":
+        return side.squared_norms(node.value[1]).astype(np.float64)
+    if node.op == "prepared_shift":
+        rows = node.value[1]
+        center = side.centers[rows]
+        assert center is not None
+        c = center.astype(np.float64)
+        matrix = side.matrices[rows]
+        # In panels: the product with a float64 vector makes a float64 copy of its rows.
+        parts = [matrix[i : i + PANEL] @ c for i in range(0, side.n, PANEL)]
+        return np.concatenate(parts) - 0.5 * float(c @ c)
+    if node.op == "rowfn":
+        key = node.value[1:]
+        if key not in side.functions:  # a user's function is called once on each set of rows
+            function, rows = key
+            values = raw
+            for step in rows.steps:
+                values = step(values)
+            side.functions[key] = row_weights(function, values, name)
+        return side.functions[key]
+    if node.op == "opaque_diag":
+        _, leaf, rows = node.value
+        for opaque, state in side.states.items():
+            if opaque.value == (leaf, rows):
+                return np.asarray(leaf.diag_of(state), dtype=float)
+        values = raw
+        for step in rows.steps:
+            values = step(values)
+        return np.asarray(leaf.diag_of(leaf.prepare(values)), dtype=float)
+    if node.op == "reduce":
+        return _reduce_rows(node, side)
+    raise TypeError(f"{node!r} is not a statistic of one row")
+
+
+def _reduce_rows(node: Formula, side: Side) -> np.ndarray:
+    how, rows = node.value
+    result = np.empty(side.n)
+    for start in range(0, side.n, PANEL):
+        block = side.dense(rows, slice(start, start + PANEL)).astype(np.float64)
+        known = {n: block for n in node.args[0].walk() if n.op == "coord"}
+        value = np.broadcast_to(evaluate(node.args[0], known), block.shape)
+        result[start : start + PANEL] = REDUCE[how](value, axis=1)
+    return result
+
+
+REDUCE: dict[str, Any] = {"sum": np.sum, "prod": np.prod, "max": np.max, "mean": np.mean}

@@ -1,0 +1,202 @@
+"""What every learner does before the mathematics: k from its spec, examples and targets checked.
+
+Rows of numbers go through scikit-learn's own checks. What only a kernel understands (strings,
+graphs, images, the columns of a DataFrame it picks by name) reaches the kernel as it is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_y,
+    assert_all_finite,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from mercer._examples import joined, take
+from mercer._params import KernelParams
+from mercer.formula.inputs import is_sparse
+from mercer.gram.dispatch import host, is_tensor, keeps_tensor
+from mercer.gram.rows.validate import count
+from mercer.kernels import Delta, Hamming, Kernel, On, Precomputed, as_kernel
+from mercer.learners._device import checked_tensor
+
+#: `fit(X, None)` is an error for a supervised learner; `_start(X)` is for the others.
+_NO_TARGETS: Any = object()
+
+
+class Savable:
+    """Models write themselves to a file."""
+
+    def save(self, path: Any) -> None:
+        """Write the model to one file; `mercer.load` reads it back without running code."""
+        from mercer.store import save
+
+        save(self, path)
+
+
+class KernelLearner(Savable, KernelParams, BaseEstimator):
+    """The base of estimators with a `kernel`: put it after scikit-learn's own mixins."""
+
+    #: Whether the mathematics needs a positive semi-definite k (then a refuted one is warned of).
+    _needs_psd = True
+    #: Whether examples on a GPU are learnt from there; otherwise they are fetched.
+    _learns_on_device = True
+    kernel: Any
+
+    def _start(self, X: Any, y: Any = _NO_TARGETS, **checks: Any) -> tuple[Any, Any]:
+        """First of all in `fit`: sets `kernel_`, gives checked examples and targets (if any)."""
+        self.kernel_ = as_kernel(self.kernel)
+        X = self._examples(X, reset=True)
+        if isinstance(self.kernel_, Precomputed) and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"a precomputed kernel matrix must be square, got shape {X.shape}: fit takes "
+                "k between all training examples, predict k between new examples and those"
+            )
+        if self._needs_psd:
+            warn_if_refuted(self.kernel_, getattr(self, "n_features_in_", None))
+        return X, None if y is _NO_TARGETS else targets(X, y, type(self).__name__, **checks)
+
+    def _examples(self, X: Any, *, reset: bool) -> Any:
+        """The examples as the kernel takes them; with `reset`, their width becomes the norm."""
+        if self._learns_on_device and keeps_tensor(self.kernel_, X):
+            return checked_tensor(self, X, reset=reset)
+        X = host(X)
+        if not goes_as_it_is(self.kernel_, X):
+            return validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
+            )
+        if count(X) == 0:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        if hasattr(X, "iloc"):
+            # Names of columns are remembered and compared; values are the kernel's business.
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        kernel = self.kernel
+        tags.input_tags.pairwise = kernel == "precomputed" or isinstance(kernel, Precomputed)
+        return tags
+
+
+def goes_as_it_is(kernel: Kernel, X: Any) -> bool:
+    """Whether only the kernel can read X."""
+    of_objects = kernel.is_opaque and not isinstance(kernel, Precomputed)
+    if hasattr(X, "iloc"):
+        numbers = all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes)
+        return of_objects or _picks_columns(kernel) or (not numbers and _takes_words(kernel))
+    return (of_objects or _takes_words(kernel)) and not _is_table(X)
+
+
+def _takes_words(kernel: Kernel) -> bool:
+    """Whether categories of any type are compared, which need not be numbers."""
+    return isinstance(kernel, (Delta, Hamming)) or any(
+        _takes_words(child) for _, child in kernel.children()
+    )
+
+
+def _picks_columns(kernel: Kernel) -> bool:
+    return isinstance(kernel, On) or any(_picks_columns(child) for _, child in kernel.children())
+
+
+def _is_table(X: Any) -> bool:
+    """Whether X is, or reads as, rows of numbers."""
+    if is_sparse(X):
+        return True
+    try:
+        array = np.asarray(X)
+    except ValueError:  # examples of different lengths
+        return False
+    return array.dtype.kind in "biuf" and array.ndim == 2
+
+
+def warn_if_refuted(kernel: Kernel, n_features: int | None, *, stacklevel: int = 4) -> None:
+    """One warning, with the reason, where the rules refute k; they cost nothing and never guess."""
+    claim = kernel.claim(n_features)
+    if claim.holds is False:
+        reason = f"{claim.rule}: {claim.because}" if claim.because else claim.rule
+        warnings.warn(
+            f"{kernel!r} is not a positive semi-definite kernel ({reason}). It is used as it is, "
+            "but what theory promises need not hold; mercer.prove gives a counterexample, "
+            "mercer.repair a matrix that is one.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+# --- targets ---------------------------------------------------------------------------------
+
+
+def targets(X: Any, y: Any, who: str, *, labels: bool = False, multi_output: bool = False) -> Any:
+    """One target an example: numbers, or with `labels` classes of any type."""
+    if y is None:
+        raise ValueError(f"requires y to be passed, but the target y is None: {who} is supervised")
+    y = host(y)
+    if labels:
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y", estimator_name=who)
+        check_classification_targets(y)
+    else:
+        _refuse_text(y, who)
+        y = _check_y(y, multi_output=multi_output, y_numeric=True)
+    check_consistent_length(np.empty((count(X), 0)) if is_tensor(X) else X, y)
+    return y
+
+
+def _refuse_text(y: Any, who: str) -> None:
+    """Words are no targets of a regression; one that is the name of a class is told apart here."""
+    values = np.asarray(y)
+    words = values.ravel() if values.dtype.kind in "OUS" else ()
+    word = next((v for v in words if isinstance(v, (str, bytes))), None)
+    if word is not None:
+        raise ValueError(
+            f"{who} predicts numbers, but y holds text such as {str(word)!r:.40}: convert it, or "
+            "use a classifier"
+        )
+
+
+def classes_of(y: np.ndarray, who: str) -> np.ndarray:
+    """The distinct labels, sorted; at least two."""
+    try:
+        classes = np.unique(y)
+    except TypeError:
+        kinds = ", ".join(sorted({type(v).__name__ for v in y}))
+        raise TypeError(f"labels of one type are needed, got a mixture of {kinds}") from None
+    if len(classes) < 2:
+        raise ValueError(
+            f"{who} needs at least 2 classes; the training labels hold 1 class: {classes.tolist()}"
+        )
+    return classes
+
+
+def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The position of every label among the sorted classes; a label that is new is named."""
+    known = np.isin(y, classes)
+    if not known.all():
+        new = np.unique(y[~known])[:10].tolist()
+        raise ValueError(f"y holds classes that are new: {new}; the model knows {classes.tolist()}")
+    return np.searchsorted(classes, y).astype(np.int64)
+
+
+__all__ = [
+    "KernelLearner",
+    "classes_of",
+    "encode",
+    "goes_as_it_is",
+    "joined",
+    "take",
+    "targets",
+    "warn_if_refuted",
+]

@@ -1,0 +1,105 @@
+"""What ridge and logistic regression ask of their options, and what they say when cut short."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from mercer.gram.dispatch import host
+from mercer.gram.rows.validate import count
+from mercer.kernels import Kernel, Precomputed
+from mercer.learners._base import classes_of, encode
+
+
+def penalties(name: str, value: Any) -> np.ndarray:
+    """One or several numbers > 0, in float64."""
+    try:
+        numbers = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        if np.asarray(value).dtype.kind not in "iuf":  # NumPy would read "1" as a number
+            raise TypeError
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number or a list of numbers, not {value!r}") from None
+    if numbers.ndim != 1 or not numbers.size:
+        raise TypeError(f"{name} must be a number or a list of numbers, not {value!r}")
+    if not (np.isfinite(numbers).all() and (numbers > 0).all()):
+        raise ValueError(
+            f"{name} must be positive and finite, not {value!r}: without a penalty the solution "
+            "is not unique"
+        )
+    return numbers
+
+
+def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """One weight ≥ 0 an example, not all zero (scikit-learn checks that); None where all are 1."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(host(sample_weight), np.empty((count(X), 1)), dtype=np.float64)
+    if (weights < 0).any():
+        raise ValueError("sample_weight must not be negative")
+    return None if (weights == 1).all() else weights
+
+
+def labelled(
+    who: str, y: np.ndarray, weights: np.ndarray | None, class_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The classes, each example's place among them, and its weight times that of its class.
+
+    An example without weight counts as absent: it makes no class and balances none.
+    """
+    counted = np.ones(len(y), dtype=bool) if weights is None else weights > 0
+    classes = classes_of(y[counted], who)
+    places = np.zeros(len(y), dtype=np.int64)
+    places[counted] = encode(y[counted], classes)
+    if class_weight is None:
+        return classes, places, weights
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        sums = np.bincount(places, weights, len(classes))  # weights count, as copies would
+        factors = (sums.sum() / (len(classes) * sums))[places]
+    else:
+        factors = compute_class_weight(class_weight, classes=classes, y=y[counted])[places]
+    if not (np.isfinite(factors).all() and (factors > 0).all()):
+        raise ValueError(f"class_weight must be positive for every class, not {class_weight!r}")
+    return classes, places, factors if weights is None else weights * factors
+
+
+def finite_dims(kernel: Kernel, n_features: int | None) -> int | None:
+    """The length of φ where it is finite and known, and k is not known to be indefinite."""
+    if n_features is None or kernel.is_opaque:
+        return None
+    try:
+        size = kernel.n_dims(n_features)
+        if size in (0, float("inf")) or kernel.claim(n_features).holds is False:
+            return None
+        if kernel.claim(n_features).holds is None:
+            kernel.features(np.zeros((1, n_features)))  # an offset below 0, say, has no φ
+    except (TypeError, ValueError, NotImplementedError, OverflowError):
+        return None
+    return int(size)
+
+
+def check_width(who: str, kernel: Kernel, X: Any, n_train: int) -> None:
+    """New rows of a precomputed matrix have one column for every training example."""
+    if isinstance(kernel, Precomputed) and X.shape[1] != n_train:
+        raise ValueError(
+            f"X has {X.shape[1]} columns, but {who} is expecting {n_train}: k between each new "
+            "example and every training example"
+        )
+
+
+def warn_if_stopped(who: str, stopped: str, detail: str, advice: str) -> None:
+    """Nothing where the solver converged."""
+    reasons = {
+        "interrupt": f"{who} was interrupted: the model is what the solver had found so far",
+        "max_iter": f"{who} did not converge within max_iter={detail}. {advice}",
+        "rounding": f"{who} stopped at the rounding of the kernel values ({detail}). {advice}",
+        "indefinite": f"{who} stopped: the kernel is not positive semi-definite on these "
+        "examples, so that the objective has no minimum; the model is the last one that made "
+        "sense. mercer.repair gives a matrix that can be used",
+    }
+    if stopped:
+        warnings.warn(reasons[stopped].strip(), ConvergenceWarning, stacklevel=4)

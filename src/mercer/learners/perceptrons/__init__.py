@@ -1,0 +1,1 @@
+"""The perceptron, primal and dual."""

@@ -1,0 +1,328 @@
+"""The kernel perceptron: learns from its mistakes, one example at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from mercer._checks import count, one_of
+from mercer.expansion import KernelExpansion
+from mercer.gram.dispatch import beside, host, is_tensor
+from mercer.gram.host import Gram
+from mercer.gram.rows.validate import count as n_rows
+from mercer.kernels import Gaussian, Precomputed
+from mercer.learners._base import KernelLearner, take, targets
+from mercer.learners.perceptrons.primal import Perceptron
+from mercer.learners.perceptrons.shared import PerceptronBase, Visit, given_bias
+from mercer.solvers.online.budget import POLICIES, Store
+from mercer.solvers.online.fit import learn_dual, learn_on_budget
+from mercer.solvers.online.memory import Memory
+from mercer.solvers.online.run import Schedule
+
+
+class KernelPerceptron(PerceptronBase, KernelLearner):
+    """f(x) = Σᵢ αᵢ k(xᵢ, x) + b, where αᵢ ← αᵢ + η yᵢ whenever f errs on xᵢ.
+
+    Two classes have one f, for labels −1 and +1 (the second class); update when y f(x) ≤ margin.
+    More classes have one f each. With ``multi_class="native"`` the right class is raised and the
+    best wrong one (the lowest, among equals) lowered when f_right − f_wrong ≤ margin; with
+    ``"ovr"`` each class is a perceptron of its own against the rest. `predict` takes the highest
+    score, the first class at a tie or at a score of zero.
+
+    The updates are exactly those of the textbook loop; their effect on the scores is gathered into
+    matrix products, so that time is close to that of the products alone.
+
+    Parameters
+    ----------
+    kernel : Kernel, expression string, function of two examples or "precomputed"
+        k. One that is known not to be positive semi-definite is used, with a warning.
+    epochs : float, default 10
+        Passes over the data, possibly a fraction of one. An epoch without a mistake is the last.
+    fit_intercept : bool, default False
+        Learn b as well: b ← b + η y on a mistake (lecture 002); lectures 000, 003, 004 have none.
+    averaging : {"last", "average", "vote"}
+        The predictor after the last visit; the average of the predictors after every visit; or
+        the vote of all of them.
+    tie : {"mistake", "first"}
+        At y f(x) = margin: "mistake" updates (lectures 002, 004); "first" takes the first class,
+        and updates if that is wrong (sign(0) = −1 of lecture 000, the arg max of 003, 001's > 0).
+    margin : float, default 0
+        Update on right answers, too, if they are not this clear. ``margin=1`` with a small
+        `learning_rate` is stochastic gradient descent on the hinge loss max(0, 1 − y f).
+    learning_rate : float, default 1
+        η. Without margin it only scales f.
+    multi_class : {"native", "ovr"}
+        What more than two classes do.
+    max_updates : int or None
+        Stop after so many updates; few updates are a form of regularisation.
+    validation_fraction : float or None
+        Hold out this part of the data, judge each epoch on it, stop after `n_iter_no_change`
+        epochs without a better score, and keep the best.
+    n_iter_no_change : int, default 5
+        See `validation_fraction`.
+    budget : int or None
+        Keep at most so many points: memory and time per example are bounded for ever.
+    budget_policy : {"oldest", "random", "project", "merge"}
+        What to give up for it: the oldest point, a random one, what lies outside the span of the
+        kept ones, or the difference between two points, which become one ("merge", for
+        `Gaussian` kernels on dense vectors only).
+    shuffle : bool, default True
+        A new order in each epoch. `partial_fit` always takes the order given.
+    random_state : int, RandomState or None
+        Draws orders, held-out examples and the points that go.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        The examples with α ≠ 0, counted over all calls (−1: a merged point, no example).
+    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+        The coefficients of f, signed; averaged if `averaging` says so.
+    intercept_ : ndarray of shape (1 or n_classes,)
+    alpha_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        The last predictor's signed α, one for each example seen (lecture 000).
+    counts_ : ndarray
+        How often each example was updated on, α ≥ 0 (lecture 004): one number an example, with
+        "ovr" one for each class.
+    expansion_ : KernelExpansion
+        f (of a vote: its last predictor).
+    mistakes_ : ndarray of shape (n_mistakes_,)
+        The examples that were updated on, in order. With a budget, `mistakes_` and `history_` are
+        of the last call only.
+    n_mistakes_, n_visits_ : int
+        Updates made and examples seen; with "ovr" every class counts its own updates.
+    history_ : list of dict
+        For each epoch: visits, mistakes, the sum of hinge losses, and the validation score.
+    n_iter_, converged_, interrupted_ : epochs run, whether the last was clean, whether Ctrl-C came
+    classes_ : ndarray
+    kernel_ : Kernel
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelPerceptron, Polynomial
+    >>> X = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    >>> model = KernelPerceptron(Polynomial(2), tie="first", shuffle=False).fit(X, [1, -1, 1, -1])
+    >>> model.alpha_
+    array([1., 0., 0., 0.])
+    >>> model.predict([[3.0, 2.0], [2.0, -2.0]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(1)",
+        epochs: float = 10,
+        *,
+        fit_intercept: bool = False,
+        averaging: str = "last",
+        tie: str = "mistake",
+        margin: float = 0.0,
+        learning_rate: float = 1.0,
+        multi_class: str = "native",
+        max_updates: int | None = None,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int = 5,
+        budget: int | None = None,
+        budget_policy: str = "oldest",
+        shuffle: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.epochs = epochs
+        self.fit_intercept = fit_intercept
+        self.averaging = averaging
+        self.tie = tie
+        self.margin = margin
+        self.learning_rate = learning_rate
+        self.multi_class = multi_class
+        self.max_updates = max_updates
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.budget = budget
+        self.budget_policy = budget_policy
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    # --- learning ---------------------------------------------------------------------------
+
+    @property
+    def _learns_on_device(self) -> bool:  # type: ignore[override]
+        return self.budget is None  # the points of a budget come and go one by one
+
+    def fit(self, X: Any, y: Any, alpha_init: Any = None, intercept_init: Any = None) -> Self:
+        """Learn from nothing, or from a given signed α (one row an example) and b."""
+        self._check_options()
+        X, y = self._start(X, y, labels=True)
+        labels = self._labels(y)
+        rule = self._rule()
+        self._random = check_random_state(self.random_state)
+        examples, held = self._hold_out(y, self._random)
+        schedule = self._schedule(examples, self._random)
+        start = _given_alpha(alpha_init, len(labels), rule.outputs)
+        self._store = self._new_store(X, rule.outputs)
+        self._memory = Memory(rule, self.averaging, given_bias(intercept_init, rule.outputs))
+        outcome, journal = self._learn(X, labels, schedule, held=held, start=start)
+        self.n_iter_ = outcome.epochs
+        self._record(outcome, journal, fresh=True)
+        self._publish()
+        if self._store is None:
+            self._warn_of_mistakes(outcome, held)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on where the last call stopped: one pass over X, in the order given.
+
+        `classes` (all that will ever come) are needed in the first call.
+        """
+        self._check_options()
+        first = not hasattr(self, "_memory")
+        if first:
+            if isinstance(self.kernel, Precomputed) or self.kernel == "precomputed":
+                raise ValueError(
+                    "partial_fit needs examples, to evaluate k against later ones; a precomputed "
+                    "matrix has none. Use fit, or give the kernel itself."
+                )
+            X, y = self._start(X, y, labels=True)
+        else:
+            X = self._examples(X, reset=False)
+            y = targets(X, y, type(self).__name__, labels=True)
+        labels = self._labels_so_far(y, classes)
+        if first:
+            rule = self._rule()
+            self._random = check_random_state(self.random_state)
+            self._memory = Memory(rule, self.averaging)
+            self._store = self._new_store(X, rule.outputs)
+            self.n_iter_ = 0
+        elif isinstance(self.kernel_, Precomputed):
+            raise ValueError("a model of a precomputed matrix cannot go on with partial_fit")
+        schedule = Schedule(len(labels), 1.0, None, self._most_updates())
+        offset = self._memory.seen
+        outcome, journal = self._learn(X, labels, schedule, held=None, start=None)
+        self.n_iter_ += 1
+        fresh = first or self._store is not None
+        self._record(outcome, journal, fresh=fresh, offset=offset)
+        self._publish()
+        return self
+
+    def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, **options: Any) -> Any:
+        memory, options["patience"] = self._memory, self.n_iter_no_change
+        if self._store is None:
+            return learn_dual(self.kernel_, X, labels, memory, schedule, **options)
+        if options.pop("start") is not None:
+            raise ValueError("alpha_init and budget do not go together: the given α has no order")
+        outcome, journal, self._store = learn_on_budget(
+            self.kernel_, X, labels, memory, schedule, self._store, self._random, **options
+        )
+        return outcome, journal
+
+    def _new_store(self, X: Any, outputs: int) -> Store | None:
+        policy = one_of("budget_policy", self.budget_policy, POLICIES)
+        if self.budget is None:
+            return None
+        budget = count("budget", self.budget)
+        if self.averaging == "vote" or (self.averaging == "average" and policy != "project"):
+            raise ValueError(
+                f"averaging={self.averaging!r} needs points that budget_policy={policy!r} gives "
+                "up. With a budget there is averaging='last', or 'average' with 'project'."
+            )
+        if policy == "merge" and not (
+            isinstance(self.kernel_, Gaussian) and isinstance(X, np.ndarray)
+        ):
+            raise ValueError(
+                "budget_policy='merge' puts two points into one on the line between them: it needs "
+                f"a Gaussian kernel on dense vectors, not {self.kernel_!r} on "
+                f"{type(X).__name__}. 'oldest', 'random' and 'project' take any kernel."
+            )
+        return Store(budget, outputs, policy)
+
+    def _publish(self) -> None:
+        """The attributes of the predictor, from the memory."""
+        memory = self._memory
+        coef, intercept = memory.coef, memory.intercept
+        keep = np.flatnonzero(coef.any(axis=1))
+        self.support_ = memory.names[keep]
+        self.dual_coef_ = coef[keep].T.copy()
+        self.intercept_ = intercept.copy()
+        one = memory.rule.outputs == 1
+        self.expansion_ = KernelExpansion(
+            self.kernel_,
+            take(memory.points, keep),
+            coef[keep, 0] if one else coef[keep],
+            intercept[0] if one else intercept,
+        )
+
+    @property
+    def alpha_(self) -> np.ndarray:
+        memory = self._memory
+        if (memory.names < 0).any():
+            raise AttributeError("merged points are no examples, so there is no α an example")
+        alpha = np.zeros((memory.seen, memory.rule.outputs))
+        alpha[memory.names] = memory.alpha
+        return alpha[:, 0] if memory.rule.outputs == 1 else alpha
+
+    @property
+    def counts_(self) -> np.ndarray:
+        if self._store is not None:
+            raise AttributeError("with a budget, counts are not kept")
+        some = self._memory.counts()
+        counts = np.zeros((self._memory.seen, *some.shape[1:]))
+        counts[self._memory.names] = some
+        return counts
+
+    # --- predictions, teaching --------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Any:
+        X = self._examples(X, reset=False)
+        n = n_rows(X)
+        if self._memory.averaging == "vote":
+            return beside(self._memory.votes(self.kernel_, X, n), X)
+        values = self.expansion_(X)
+        return (values if is_tensor(values) else np.asarray(values)).reshape(n, -1)
+
+    def steps(self, X: Any, y: Any, separator: KernelExpansion | None = None) -> Iterator[Visit]:
+        """Every visit of `fit` as it happens, by the plain loop, for teaching (no budget).
+
+        Each `Visit` has epoch, index, score, predicted, target, updated, α so far, b, ‖w‖² and,
+        given a separator w* as an expansion, ⟨w, w*⟩: the two quantities of the convergence proof.
+
+        >>> import numpy as np
+        >>> from mercer import KernelPerceptron, Linear
+        >>> for v in KernelPerceptron(Linear(), shuffle=False).steps([[1.0], [-2.0]], [1, -1]):
+        ...     print(v.epoch, v.index, v.score, v.predicted, v.target, v.alpha, v.squared_norm)
+        1 0 0.0 -1 1 [1. 0.] 1.0
+        1 1 -2.0 -1 -1 [1. 0.] 1.0
+        2 0 1.0 1 1 [1. 0.] 1.0
+        2 1 -2.0 -1 -1 [1. 0.] 1.0
+        """
+        model = clone(self)
+        X, y = model._start(X, y, labels=True)
+        labels = model._labels(y)
+        ideal = None
+        if separator is not None:
+            values = np.asarray(host(separator(X)), dtype=np.float64)
+            ideal = (values - separator.intercept).reshape(len(labels), -1)
+        return model._steps(Gram(model.kernel_, host(X)), labels, ideal)
+
+
+def _given_alpha(alpha: Any, n: int, outputs: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The non-zero rows of a given α, and which they are."""
+    if alpha is None:
+        return None
+    given = np.asarray(alpha, dtype=np.float64)
+    if given.ndim == 1 and outputs == 1:
+        given = given[:, None]
+    if given.shape != (n, outputs) or not np.isfinite(given).all():
+        shape = f"({n},)" if outputs == 1 else f"({n}, {outputs})"
+        raise ValueError(
+            f"alpha_init needs one finite number an example and output, shape {shape}; got "
+            f"{np.shape(alpha)}"
+        )
+    chosen = np.flatnonzero(given.any(axis=1))
+    return chosen, given[chosen]
+
+
+__all__ = ["KernelPerceptron", "Perceptron"]

@@ -1,0 +1,242 @@
+"""The primal perceptron, on x or on φ(x)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from mercer._config import get_config
+from mercer.expansion import KernelExpansion
+from mercer.formula.inputs import is_sparse
+from mercer.gram.host import Gram
+from mercer.gram.rows.validate import count as n_rows
+from mercer.kernels import Linear
+from mercer.kernels.catalog import check_function, resolve
+from mercer.learners._base import Savable, take, targets
+from mercer.learners.perceptrons.shared import PerceptronBase, Visit, given_bias
+from mercer.solvers.online.fit import learn_primal
+from mercer.solvers.online.memory import Memory
+from mercer.solvers.online.run import Schedule
+
+
+class Perceptron(Savable, PerceptronBase, BaseEstimator):
+    """f(x) = w·φ(x) + b, where w ← w + η y φ(x) and b ← b + η y whenever f errs on x.
+
+    The primal twin of `KernelPerceptron`, with the same conventions, options and defaults: in the
+    same order it makes the same mistakes as that one with k(x, z) = φ(x)·φ(z), and its w is
+    ``expansion_.primal()`` of that one. It costs one product with w an example, however many
+    mistakes there were.
+
+    Parameters
+    ----------
+    feature_map : transformer, function of rows, or None
+        φ; None takes x itself. A transformer is cloned and fitted.
+    epochs, fit_intercept, averaging, tie, margin, learning_rate, multi_class, max_updates, \
+validation_fraction, n_iter_no_change, shuffle, random_state
+        As in `KernelPerceptron`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1 or n_classes, n_features of φ)
+        w; averaged if `averaging` says so. A vote has its last w here.
+    intercept_ : ndarray of shape (1 or n_classes,)
+    expansion_ : KernelExpansion
+        f as a function of φ(x).
+    classes_, n_iter_, mistakes_, n_mistakes_, n_visits_, history_, converged_, interrupted_
+        As in `KernelPerceptron`.
+    feature_map_ : the fitted transformer, or the function
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Perceptron
+    >>> X = np.array([[2.0, 1.0], [-1.0, 1.0], [-2.0, -1.0]])
+    >>> model = Perceptron(shuffle=False).fit(X, [1, -1, -1])
+    >>> model.coef_
+    array([[2., 1.]])
+    """
+
+    def __init__(
+        self,
+        feature_map: Any = None,
+        epochs: float = 10,
+        *,
+        fit_intercept: bool = False,
+        averaging: str = "last",
+        tie: str = "mistake",
+        margin: float = 0.0,
+        learning_rate: float = 1.0,
+        multi_class: str = "native",
+        max_updates: int | None = None,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.feature_map = feature_map
+        self.epochs = epochs
+        self.fit_intercept = fit_intercept
+        self.averaging = averaging
+        self.tie = tie
+        self.margin = margin
+        self.learning_rate = learning_rate
+        self.multi_class = multi_class
+        self.max_updates = max_updates
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None) -> Self:
+        """Learn from nothing, or from a given w (one row an output) and b."""
+        self._check_options()
+        X = self._checked(X, reset=True)
+        y = targets(X, y, type(self).__name__, labels=True)
+        labels = self._labels(y)
+        rule = self._rule()
+        random = check_random_state(self.random_state)
+        examples, held = self._hold_out(y, random)
+        schedule = self._schedule(examples, random)
+        self._fit_map(X, y)
+        self._memory = Memory(rule, self.averaging, given_bias(intercept_init, rule.outputs))
+        self._begin(self._width(X), coef_init)
+        outcome, journal = self._learn(X, labels, schedule, held=held)
+        self.n_iter_ = outcome.epochs
+        self._record(outcome, journal, fresh=True)
+        self._warn_of_mistakes(outcome, held)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on where the last call stopped: one pass over X, in the order given.
+
+        `classes` (all that will ever come) are needed in the first call, which also fits φ.
+        """
+        self._check_options()
+        first = not hasattr(self, "_memory")
+        X = self._checked(X, reset=first)
+        y = targets(X, y, type(self).__name__, labels=True)
+        labels = self._labels_so_far(y, classes)
+        if first:
+            self._fit_map(X, y)
+            self._memory = Memory(self._rule(), self.averaging)
+            self._begin(self._width(X), None)
+            self.n_iter_ = 0
+        schedule = Schedule(len(labels), 1.0, None, self._most_updates())
+        offset = self._memory.seen
+        outcome, journal = self._learn(X, labels, schedule, held=None)
+        self.n_iter_ += 1
+        self._record(outcome, journal, fresh=first, offset=offset)
+        return self
+
+    def _begin(self, width: int, coef: Any) -> None:
+        shape = (self._memory.rule.outputs, width)
+        given = np.zeros(shape) if coef is None else np.atleast_2d(np.asarray(coef, dtype=float))
+        if given.shape != shape or not np.isfinite(given).all():
+            raise ValueError(
+                f"coef_init needs finite numbers of shape {shape}, got {np.shape(coef)}"
+            )
+        self._start_coef = self._last = given
+        self._late = np.zeros(shape)
+
+    def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, held: Any) -> Any:
+        memory, width = self._memory, self._last.shape[1]
+        row = 8 * width
+        # φ of everything at once if there is room for it, else block by block in each pass.
+        if self.feature_map is None or row * len(labels) <= get_config().memory_bytes // 2:
+            phi, block = self._phi(X), 4096
+        else:
+            phi, block = None, max(1, min(4096, get_config().memory_bytes // (8 * row)))
+
+        def features(index: Any) -> Any:
+            return self._phi(take(X, index)) if phi is None else take(phi, index)
+
+        outcome, journal, self._last, self._late = learn_primal(
+            features,
+            labels,
+            memory,
+            schedule,
+            self._last,
+            self._late,
+            held=held,
+            patience=self.n_iter_no_change,
+            block=block,
+        )
+        self.coef_ = memory.averaged(self._last, self._late)
+        self.intercept_ = memory.intercept.copy()
+        return outcome, journal
+
+    # --- features ---------------------------------------------------------------------------
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
+        )
+
+    def _fit_map(self, X: Any, y: Any) -> None:
+        given = self.feature_map
+        if given is None:
+            self.feature_map_ = None
+        elif hasattr(given, "fit"):
+            self.feature_map_ = clone(given).fit(X, y)
+        else:
+            check_function(given, "Perceptron(feature_map=…)")
+            self.feature_map_ = given
+
+    def _phi(self, X: Any) -> Any:
+        if self.feature_map_ is None:
+            return X
+        phi = resolve(self.feature_map_)(X)
+        if is_sparse(phi):
+            return phi.tocsr()
+        phi = np.asarray(phi)
+        if phi.ndim != 2 or len(phi) != n_rows(X):
+            raise ValueError(f"feature_map gave shape {phi.shape} for {n_rows(X)} rows")
+        return phi if phi.dtype.kind == "f" else phi.astype(np.float64)
+
+    def _width(self, X: Any) -> int:
+        return int(self._phi(take(X, slice(0, 1))).shape[1])
+
+    # --- predictions, teaching --------------------------------------------------------------
+
+    @property
+    def expansion_(self) -> KernelExpansion:
+        if len(self.coef_) == 1:
+            return KernelExpansion(Linear(), self.coef_, np.ones(1), self.intercept_[0])
+        return KernelExpansion(Linear(), self.coef_, np.eye(len(self.coef_)), self.intercept_)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        phi = self._phi(self._checked(X, reset=False))
+        if self._memory.averaging == "vote":
+            before = np.asarray(phi @ self._start_coef.T)
+            return self._memory.votes(Linear(), phi, n_rows(phi), before)
+        return np.asarray(phi @ self.coef_.T) + self.intercept_
+
+    def steps(self, X: Any, y: Any, separator: Any = None) -> Iterator[Visit]:
+        """Every visit of `fit` as it happens; see `KernelPerceptron.steps`.
+
+        `separator` is w* (as `coef_`), or an expansion on φ(x).
+        """
+        model = clone(self)
+        X = model._checked(X, reset=True)
+        y = targets(X, y, type(self).__name__, labels=True)
+        labels = model._labels(y)
+        model._fit_map(X, y)
+        phi = model._phi(X)
+        ideal = None
+        if isinstance(separator, KernelExpansion):
+            ideal = (np.asarray(separator(phi)) - separator.intercept).reshape(len(labels), -1)
+        elif separator is not None:
+            ideal = np.asarray(phi @ np.atleast_2d(separator).T)
+        return model._steps(Gram(Linear(), phi), labels, ideal)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

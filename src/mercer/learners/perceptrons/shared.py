@@ -1,0 +1,276 @@
+"""What the primal and the dual perceptron share: options, labels, the record of a run, teaching."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._checks import count, nonnegative, one_of
+from mercer.gram.dispatch import host
+from mercer.learners._base import classes_of, encode
+from mercer.learners._device import ClassifierMixin, labels_at, places_of
+from mercer.solvers.online.memory import Memory
+from mercer.solvers.online.rule import Rule
+from mercer.solvers.online.run import Journal, Outcome, Schedule
+from mercer.solvers.online.validation import winners
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One visit of a perceptron: what it saw, what it said, and what it then was.
+
+    `score` is f(x) before the update (one number an output, b included); `alpha` (signed, one row
+    an example), `intercept`, `squared_norm` ‖w‖² and `alignment` ⟨w, w*⟩ are those after it.
+    """
+
+    epoch: int
+    index: int
+    score: Any
+    predicted: Any
+    target: Any
+    updated: bool
+    alpha: np.ndarray
+    intercept: Any
+    squared_norm: float
+    alignment: float | None
+
+
+class PerceptronBase(ClassifierMixin):
+    """Options, labels and the record of a run; a subclass learns and scores."""
+
+    # The parameters, which the subclasses' constructors store.
+    epochs: float
+    fit_intercept: bool
+    averaging: str
+    tie: str
+    margin: float
+    learning_rate: float
+    multi_class: str
+    max_updates: int | None
+    validation_fraction: float | None
+    n_iter_no_change: int
+    shuffle: bool
+    random_state: Any
+
+    classes_: np.ndarray
+    _memory: Memory
+
+    # --- options ----------------------------------------------------------------------------
+
+    def _rule(self) -> Rule:
+        n = len(self.classes_)
+        how = one_of("multi_class", self.multi_class, ("native", "ovr"))
+        tie = one_of("tie", self.tie, ("mistake", "first"))
+        margin = nonnegative("margin", self.margin, "scores beyond it are left alone")
+        rate = nonnegative("learning_rate", self.learning_rate, "it scales every update")
+        if rate == 0.0:
+            raise ValueError("learning_rate must be positive: with 0 nothing is learnt")
+        ranked = n > 2 and how == "native"
+        outputs = 1 if n == 2 else n
+        return Rule(outputs, ranked, tie == "first", margin, rate, bool(self.fit_intercept))
+
+    def _schedule(self, examples: np.ndarray | int, random: Any) -> Schedule:
+        epochs = nonnegative("epochs", self.epochs, "it is a number of passes over the data")
+        if epochs == 0.0:
+            raise ValueError("epochs must be positive; a fraction of a pass, 0.1, is allowed")
+        return Schedule(examples, epochs, random if self.shuffle else None, self._most_updates())
+
+    def _most_updates(self) -> float:
+        return math.inf if self.max_updates is None else count("max_updates", self.max_updates)
+
+    def _check_options(self) -> None:
+        one_of("averaging", self.averaging, ("last", "average", "vote"))
+        count("n_iter_no_change", self.n_iter_no_change)
+        fraction = self.validation_fraction
+        if fraction is not None and not 0.0 < fraction < 1.0:
+            raise ValueError(f"validation_fraction must lie between 0 and 1, not {fraction!r}")
+
+    def _hold_out(self, y: np.ndarray, random: Any) -> tuple[Any, np.ndarray | None]:
+        """The positions to learn from, in order, and those to be judged by."""
+        n = len(y)
+        if self.validation_fraction is None:
+            return n, None
+        train, held = train_test_split(
+            np.arange(n), test_size=self.validation_fraction, stratify=y, random_state=random
+        )
+        return np.sort(train), np.sort(held)
+
+    # --- labels -----------------------------------------------------------------------------
+
+    def _labels(self, y: np.ndarray) -> np.ndarray:
+        self.classes_ = classes_of(y, type(self).__name__)
+        return encode(y, self.classes_)
+
+    def _labels_so_far(self, y: np.ndarray, classes: Any) -> np.ndarray:
+        """For `partial_fit`: the classes are those of the first call."""
+        name = type(self).__name__
+        if not hasattr(self, "_memory"):
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            self.classes_ = classes_of(np.asarray(classes), name)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"`classes={list(np.unique(classes))}` is not the same as on last call to "
+                f"partial_fit, was: {list(self.classes_)}"
+            )
+        return encode(y, self.classes_)
+
+    # --- the record of a run ----------------------------------------------------------------
+
+    def _record(self, outcome: Outcome, journal: Journal, *, fresh: bool, offset: int = 0) -> None:
+        """Attributes that say what happened; with `fresh`, earlier calls are not counted in."""
+        tally, rule = self._memory.tally, self._memory.rule
+        made = np.repeat(journal.positions + offset, rule.updates(journal.units))
+        if fresh:
+            self.mistakes_, self.history_ = made, outcome.history
+        else:
+            self.mistakes_ = np.concatenate([self.mistakes_, made])
+            last = len(self.history_)
+            self.history_ = self.history_ + [
+                record | {"epoch": last + record["epoch"]} for record in outcome.history
+            ]
+        self.n_mistakes_ = tally.updates
+        self.n_visits_ = tally.visits
+        self.interrupted_ = outcome.interrupted
+        self.converged_ = outcome.converged
+        self._unfinished = outcome.unfinished
+        if outcome.interrupted:
+            warnings.warn(
+                f"{type(self).__name__} was interrupted after {tally.visits} visits and "
+                f"{tally.updates} updates. What it has learnt so far is kept and can be used.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _warn_of_mistakes(self, outcome: Outcome, held: Any) -> None:
+        """The last predictor is the one of interest, and its last epoch was not clean: say so."""
+        stopped = outcome.interrupted or self.n_mistakes_ >= self._most_updates()
+        if outcome.converged or stopped or held is not None:
+            return
+        if self.averaging == "last" and outcome.epochs > 1:
+            made = [record["mistakes"] for record in outcome.history]
+            warnings.warn(
+                f"not converged: epoch {outcome.epochs} of {self.epochs:g} still made {made[-1]} "
+                f"mistakes (the fewest in an epoch: {min(made)}). The classes overlap in feature "
+                "space, or more epochs are needed; averaging='average' does not need convergence.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # --- predictions ------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Any:
+        """One column an output."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> Any:
+        """f(x) for every class, or for the second of two; a vote gives shares of the votes."""
+        check_is_fitted(self, "n_mistakes_")
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """The class with the highest score; the first one at a tie, or at a score of zero."""
+        check_is_fitted(self, "n_mistakes_")
+        scores = self._scores(X)
+        return labels_at(places_of(scores[:, 0] if scores.shape[1] == 1 else scores), self.classes_)
+
+    # --- online learning --------------------------------------------------------------------
+
+    def regret(
+        self, expansion: Callable[[Any], Any], X: Any, y: Any, loss: str = "mistakes"
+    ) -> float:
+        """Σₜ ℓ(fₜ) − Σₜ ℓ(f*): what was lost by learning, against knowing f* from the start.
+
+        `X`, `y` are the examples that were shown, in that order; f* is a `KernelExpansion` (or any
+        function that scores examples). ℓ counts updates ("mistakes") or is max(0, 1 − t f)
+        ("hinge").
+        """
+        check_is_fitted(self, "n_mistakes_")
+        one_of("loss", loss, ("mistakes", "hinge"))
+        labels = encode(np.asarray(host(y)), self.classes_)
+        memory, n = self._memory, len(labels)
+        scores = np.asarray(host(expansion(X)), dtype=np.float64).reshape(n, -1)
+        if scores.shape[1] != memory.rule.outputs:
+            raise ValueError(
+                f"f* gives {scores.shape[1]} score(s) an example; the model has "
+                f"{memory.rule.outputs} output(s)"
+            )
+        units, hinge = memory.rule.judge(scores, labels)
+        cost = hinge if loss == "hinge" else memory.rule.updates(units)
+        visits = np.full(n, self.n_visits_ // n)
+        left = self.n_visits_ - int(visits.sum())
+        if left:
+            if self._unfinished is None or len(self._unfinished) != left:
+                raise ValueError(
+                    f"the model made {self.n_visits_} visits, which is no number of passes over "
+                    f"{n} examples: give all examples that it was shown"
+                )
+            visits[self._unfinished] += 1
+        own = memory.tally.loss if loss == "hinge" else memory.tally.updates
+        return float(own - visits @ cost)
+
+    def _steps(
+        self, gram: Any, labels: np.ndarray, separator: np.ndarray | None
+    ) -> Iterator[Visit]:
+        """The textbook loop, visit by visit, over a square Gram; `separator` is f* on X."""
+        rule, n = self._rule(), len(labels)
+        schedule = self._schedule(n, check_random_state(self.random_state))
+        alpha, scores, b = (
+            np.zeros((n, rule.outputs)),
+            np.zeros((n, rule.outputs)),
+            np.zeros(rule.outputs),
+        )
+        norm, alignment, updates, own = 0.0, 0.0, 0, gram.diagonal()
+        for epoch, order in enumerate(schedule.orders(), start=1):
+            made = 0
+            positions = range(order.stop) if isinstance(order, slice) else order
+            for i in positions:
+                f = scores[i] + b
+                units = rule.judge(f[None], labels[i : i + 1])[0][0]
+                if units.any():
+                    made += rule.cut(units, schedule.max_updates - updates - made)
+                    u = rule.rate * units
+                    # ‖w + uφ(x)‖² = ‖w‖² + 2u⟨w, φ(x)⟩ + u²k(x, x)
+                    norm += float(2.0 * u @ scores[i] + u @ u * float(own[i]))
+                    alignment += 0.0 if separator is None else float(u @ separator[i])
+                    alpha[i] += u
+                    b = b + u if rule.bias else b
+                    scores += gram.block(slice(0, n), [i]) * u
+                one = rule.outputs == 1
+                yield Visit(
+                    epoch,
+                    int(i),
+                    float(f[0]) if one else f,
+                    self.classes_[winners(f[None])[0]],
+                    self.classes_[labels[i]],
+                    bool(units.any()),
+                    alpha[:, 0].copy() if one else alpha.copy(),
+                    float(b[0]) if one else b.copy(),
+                    norm,
+                    None if separator is None else alignment,
+                )
+                if updates + made >= schedule.max_updates:
+                    return
+            updates += made
+            if made == 0 and len(positions) == n:
+                return
+
+
+def given_bias(bias: Any, outputs: int) -> np.ndarray | None:
+    """A given b, one number an output."""
+    if bias is None:
+        return None
+    given = np.atleast_1d(np.asarray(bias, dtype=np.float64))
+    if given.shape != (outputs,) or not np.isfinite(given).all():
+        raise ValueError(f"intercept_init needs {outputs} finite number(s), got {bias!r}")
+    return given

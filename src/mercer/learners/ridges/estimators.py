@@ -1,0 +1,362 @@
+"""KernelRidge and KernelRidgeClassifier: least squares with a penalty on ‖f‖²."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._checks import count, one_of
+from mercer.expansion import KernelExpansion
+from mercer.gram.dispatch import beside, host, solver_gram
+from mercer.gram.rows.validate import count as n_rows
+from mercer.kernels import Precomputed
+from mercer.learners._base import KernelLearner, take
+from mercer.learners._device import (
+    ClassifierMixin,
+    RegressorMixin,
+    as_scores,
+    labels_at,
+    places_of,
+)
+from mercer.learners._options import (
+    check_width,
+    finite_dims,
+    labelled,
+    penalties,
+    warn_if_stopped,
+    weights_or_none,
+)
+from mercer.learners.ridges.posterior import Posteriors
+from mercer.learners.ridges.solve import SOLVERS, Found, Options, Task, solve
+from mercer.learners.svms.shared import positive
+from mercer.solvers.linear.normal_equations import FeaturePanels, times
+
+
+class RidgeBase(KernelLearner):
+    """Fits targets (N, T) by one of the solvers, and predicts."""
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(1)",
+        alpha: Any = 1.0,
+        *,
+        alphas: Any = None,
+        alpha_per_target: bool = False,
+        fit_intercept: bool = False,
+        solver: str = "auto",
+        n_centers: int | None = None,
+        preconditioner: str | None = "nystrom",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.alphas = alphas
+        self.alpha_per_target = alpha_per_target
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.n_centers = n_centers
+        self.preconditioner = preconditioner
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    # --- fitting ----------------------------------------------------------------------------
+
+    def _options(self) -> Options:
+        one_of("solver", self.solver, SOLVERS)
+        if self.preconditioner is not None:
+            one_of("preconditioner", self.preconditioner, ("nystrom", "cholesky"))
+        return Options(
+            None if self.n_centers is None else count("n_centers", self.n_centers),
+            self.preconditioner,
+            positive("tol", self.tol, "it is a relative residual"),
+            count("max_iter", self.max_iter),
+            check_random_state(self.random_state),
+        )
+
+    def _penalties(self, targets: int) -> tuple[np.ndarray, bool]:
+        """λ for each target, or the path that all share."""
+        if self.alphas is not None:
+            return penalties("alphas", self.alphas), True
+        alphas = penalties("alpha", self.alpha)
+        if len(alphas) not in (1, targets):
+            raise ValueError(
+                f"alpha has {len(alphas)} numbers, but there are {targets} targets: give one "
+                "for all, or one for each (alphas= is for a path to choose from)"
+            )
+        return np.broadcast_to(alphas, (targets,)).copy(), False
+
+    def _fit(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:
+        """Sets everything but what belongs to the kind of learner."""
+        options = self._options()
+        alphas, path = self._penalties(1 if targets.ndim == 1 else targets.shape[1])
+        columns = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
+        task = Task(
+            self.kernel_,
+            X,
+            solver_gram(self.kernel_, X),
+            columns,
+            alphas,
+            path,
+            weights,
+            bool(self.fit_intercept),
+            finite_dims(self.kernel_, getattr(self, "n_features_in_", None)),
+        )
+        found = solve(task, self.solver, options)
+        self._keep(X, task, found, single=targets.ndim == 1)
+        warn_if_stopped(
+            type(self).__name__,
+            found.stopped,
+            str(self.max_iter) if found.stopped == "max_iter" else f"{found.residual:.1e}",
+            "Raise alpha, max_iter or tol, or use another solver or float64.",
+        )
+
+    def _keep(self, X: Any, task: Task, found: Found, single: bool) -> None:
+        for name in ("loo_predictions_", "loo_errors_", "dual_coef_path_", "coef_"):
+            self.__dict__.pop(name, None)
+        self.solver_, self._weights, self._single = found.solver, task.weights, single
+        self._n_train = len(task.targets)
+        coef, intercept, primal = found.coef, found.intercept, found.primal
+        chosen = task.alphas
+        if found.path is not None:
+            best = self._choose(task, found, single)
+            each = np.arange(coef.shape[1])
+            chosen = found.path.alphas[best]
+            coef = found.path.coef[best, :, each].T
+            intercept = found.path.intercept[best, each]
+            primal = None if primal is None else primal[best, :, each].T
+        self._lambdas = chosen
+        same = bool((chosen == chosen[0]).all())
+        self.alpha_ = float(chosen[0]) if same else chosen
+        if single:
+            coef, intercept = coef[:, 0], intercept[0]
+        self.dual_coef_ = np.ascontiguousarray(coef)
+        self.intercept_ = float(intercept) if np.ndim(intercept) == 0 else intercept
+        self.centers_ = found.centers
+        self._primal = primal
+        if primal is not None:
+            self.coef_ = primal[:, 0] if single else primal.T
+        self.n_iter_ = found.n_iter
+        self.X_fit_ = X
+        points = X if found.centers is None else take(X, found.centers)
+        if isinstance(self.kernel_, Precomputed):
+            points = np.arange(self._n_train) if found.centers is None else found.centers
+        self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, self.intercept_)
+        self.__dict__.pop("_posteriors", None)
+
+    def _choose(self, task: Task, found: Found, single: bool) -> np.ndarray:
+        """The place on the path with the least leave-one-out error, for each target."""
+        assert found.path is not None
+        squares = np.square(found.path.loo - task.targets)
+        errors = np.stack([np.average(s, axis=0, weights=task.weights) for s in squares])
+        if np.isnan(errors).all(axis=0).any():
+            raise ValueError("no alpha gives finite leave-one-out errors; take larger ones")
+        per_target = np.nanargmin(errors, axis=0)
+        best = np.full(errors.shape[1], np.nanargmin(errors.mean(axis=1)))
+        best = per_target if self.alpha_per_target else best
+        each = np.arange(len(best))
+        loo = found.path.loo[best, :, each].T
+        self.loo_errors_ = errors[:, 0] if single else errors
+        self.loo_predictions_ = loo[:, 0] if single else np.ascontiguousarray(loo)
+        self.dual_coef_path_ = found.path.coef[:, :, 0] if single else found.path.coef
+        return best
+
+    # --- predicting -------------------------------------------------------------------------
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = self._examples(X, reset=False)
+        check_width(type(self).__name__, self.kernel_, X, self._n_train)
+        return X
+
+    def _values(self, X: Any) -> Any:
+        if self._primal is None:
+            return as_scores(self.expansion_(X))
+        panels = FeaturePanels(self.kernel_, host(X), n_rows(X))
+        values = times(panels, self._primal, "predict") + self.intercept_
+        return beside(values[:, 0] if self._single else values, X)
+
+    def _std(self, X: Any) -> Any:
+        variances = self._posteriors.variances(host(X))
+        return beside(np.sqrt(variances[:, 0] if self._single else variances), X)
+
+    @cached_property
+    def _posteriors(self) -> Posteriors:
+        return Posteriors(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A factorisation is as large as K; it is made again when asked for.
+        return {k: v for k, v in super().__getstate__().items() if k != "_posteriors"}
+
+
+class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
+    """min Σᵢ wᵢ(tᵢ − f(xᵢ))² + λ‖f‖²:  f(x) = aᵀk(x) + b,  a = (K + λI)⁻¹t  (lecture 001).
+
+    With a finite φ of length M < N the same f is wᵀφ(x), w = (ΦᵀΦ + λI)⁻¹Φᵀt, and "auto" computes
+    that. b, if asked for, is not penalised (PRML 3.1).
+
+    Parameters
+    ----------
+    kernel : Kernel, expression string, function of two examples or "precomputed"
+        k. One that is known not to be positive semi-definite is used, with a warning.
+    alpha : float or array of shape (n_targets,), default 1
+        λ > 0, one for all targets or one for each.
+    alphas : array or None
+        Choose λ among these instead, by leave-one-out error: the whole path and the N refits of
+        each λ come from one factorisation.
+    alpha_per_target : bool, default False
+        Choose for each target by itself.
+    fit_intercept : bool, default False
+        Learn b; without it b = 0, as in scikit-learn and in the lecture.
+    solver : {"auto", "cholesky", "eigh", "primal", "cg", "nystrom"}
+        "cholesky": exact, one N×N array. "eigh": exact, for many λ, three of them. "primal":
+        exact, M×M, for a finite φ. "cg": exact up to `tol`, matrix-free, for any N. "nystrom": f in
+        the span of `n_centers` examples only. "auto": "primal" where M < N; "cholesky" or "eigh"
+        where the matrix fits into the memory limit and N ≤ 20000; "nystrom" otherwise.
+    n_centers : int or None
+        Of "nystrom"; None takes 20 √N, at most 5000.
+    preconditioner : {"nystrom", "cholesky", None}
+        Of "cg": columns of K at random, or by pivoted Cholesky.
+    tol, max_iter : float, int
+        Of "cg": the relative residual to reach, and the most iterations.
+    random_state : int, RandomState or None
+        Draws centres and columns.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        a; with "nystrom" the coefficients of the centres.
+    intercept_ : float or ndarray of shape (n_targets,)
+    X_fit_ : the examples (with "precomputed": the matrix)
+    expansion_ : KernelExpansion
+        f. With "primal", a is computed from the residuals and `predict` uses `coef_`.
+    coef_ : ndarray of shape (M,) or (n_targets, M)
+        w; with "primal" only.
+    alpha_ : float or ndarray of shape (n_targets,)
+        λ as used; the best of `alphas`.
+    loo_predictions_ : ndarray like y
+        f without example i, at xᵢ, for the λ chosen. With `alphas` only, like the next two.
+    loo_errors_ : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
+        Mean squared leave-one-out errors.
+    dual_coef_path_ : ndarray of shape (n_alphas, *dual_coef_.shape)
+    solver_ : str
+    centers_ : ndarray of shape (n_centers,) or None
+        Which examples are the centres.
+    n_iter_ : int
+        Iterations of "cg"; 1 for the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Linear
+    >>> from mercer.learners import KernelRidge
+    >>> x = np.linspace(-1, 1, 9)[:, None]
+    >>> powers = Linear().polynomial([0, 1, 1, 1, 1, 1])  # φ(x) = (x, x², …, x⁵)
+    >>> model = KernelRidge(powers, alpha=1e-8).fit(x, x[:, 0] - 2 * x[:, 0] ** 3)
+    >>> model.solver_, model.coef_.round(3) + 0.0
+    ('primal', array([ 1.,  0., -2.,  0.,  0.]))
+    >>> model = KernelRidge("gaussian(0.5)", alphas=[1e-3, 1e-1, 10]).fit(x, np.sin(3 * x[:, 0]))
+    >>> model.alpha_, model.loo_errors_.round(4)
+    (0.001, array([0.0063, 0.038 , 0.3707]))
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve for a and b. Weights multiply the squared errors."""
+        X, y = self._start(X, y, multi_output=True)
+        self._fit(X, y, weights_or_none(sample_weight, X))
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """f(x); with `return_std` also the standard deviation of f(x), given noise of variance λ.
+
+        It is that of `GaussianProcessRegressor(kernel, alpha=λ, optimizer=None)`.
+        """
+        X = self._checked(X)
+        values = self._values(X)
+        return (values, self._std(X)) if return_std else values
+
+
+class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
+    """Ridge regression on targets ±1, one for each class (one for two classes); sign or arg max.
+
+    All parameters and the other attributes are those of `KernelRidge`, but that `fit_intercept` is
+    True: classes are seldom of equal size. With `alphas` the penalty is chosen by the squared
+    leave-one-out error of the targets.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Multiplies the weights of the examples of each class.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learners import KernelRidgeClassifier
+    >>> X = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    >>> model = KernelRidgeClassifier("polynomial(2)", alpha=0.1).fit(X, ["a", "b", "a", "b"])
+    >>> model.predict([[2.0, 1.0], [2.0, -1.0]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian(1)",
+        alpha: Any = 1.0,
+        *,
+        alphas: Any = None,
+        alpha_per_target: bool = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        solver: str = "auto",
+        n_centers: int | None = None,
+        preconditioner: str | None = "nystrom",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            kernel,
+            alpha,
+            alphas=alphas,
+            alpha_per_target=alpha_per_target,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            n_centers=n_centers,
+            preconditioner=preconditioner,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve for one target a class, or one in all for two classes."""
+        X, y = self._start(X, y, labels=True)
+        self.classes_, places, weights = labelled(
+            type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
+        )
+        if len(self.classes_) == 2:
+            targets = np.where(places == 1, 1.0, -1.0)
+        else:
+            targets = np.where(places[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        self._fit(X, targets, weights)
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """f(x): one score a class, or one in all for two classes (above 0: the second)."""
+        return self._values(self._checked(X))
+
+    def predict(self, X: Any) -> Any:
+        """The class of the highest score."""
+        return labels_at(places_of(self.decision_function(X)), self.classes_)

@@ -1,0 +1,86 @@
+"""Predicted variances of a fitted ridge model: which form, and in blocks that fit the memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer._config import get_config
+from mercer.gram.dispatch import host
+from mercer.gram.host import Gram
+from mercer.gram.rows.validate import count
+from mercer.kernels import Precomputed
+from mercer.learners._base import take
+from mercer.solvers.linear.cg import RidgeSystem
+from mercer.solvers.linear.factor import Shifted
+from mercer.solvers.linear.normal_equations import FeaturePanels, GramPanels, normal_equations
+from mercer.solvers.linear.nystrom import center_matrix
+from mercer.solvers.linear.posterior import Dual, Iterative, Posterior, Primal
+from mercer.solvers.requirements import Size, check_fits
+
+
+class Posteriors:
+    """One posterior for each distinct λ; the last one made is kept."""
+
+    def __init__(self, model: Any) -> None:
+        if isinstance(model.kernel_, Precomputed):
+            raise ValueError(
+                "return_std needs k(x, x) of the new examples, which a precomputed matrix does not "
+                "hold; give the kernel itself"
+            )
+        self.model = model
+        self._kept: tuple[float, Posterior] | None = None
+
+    def variances(self, X: Any) -> np.ndarray:
+        """(n_rows, n_targets)."""
+        lambdas = self.model._lambdas
+        result = np.empty((count(X), len(lambdas)))
+        for alpha in np.unique(lambdas):
+            result[:, lambdas == alpha] = self._variance(X, float(alpha))[:, None]
+        return result
+
+    def _variance(self, X: Any, alpha: float) -> np.ndarray:
+        if self._kept is None or self._kept[0] != alpha:
+            self._kept = None  # two factorisations need not fit
+            self._kept = (alpha, self._make(alpha))
+        posterior = self._kept[1]
+        model = self.model
+        own = np.asarray(model.kernel_.diag(X), dtype=np.float64)
+        n = len(own)
+        width = model._primal.shape[0] if model._primal is not None else len(model.expansion_)
+        step = int(max(1, min(1024, get_config().memory_bytes // (64 * width))))
+        result = np.empty(n)
+        for start in range(0, n, step):
+            part = slice(start, min(start + step, n))
+            result[part] = posterior.variance(self._rows(take(X, part)), own[part])
+        return result
+
+    def _rows(self, X: Any) -> np.ndarray:
+        model = self.model
+        if model._primal is not None:
+            return model.kernel_.features(X)
+        return Gram(model.kernel_, X, host(model.expansion_.points)).dense()
+
+    def _make(self, alpha: float) -> Posterior:
+        model = self.model
+        n = count(model.X_fit_)
+        intercept, weights = bool(model.fit_intercept), model._weights
+        none = np.zeros((n, 0))
+        if model.solver_ == "primal":
+            panels = FeaturePanels(model.kernel_, host(model.X_fit_), n)
+            return Primal(normal_equations(panels, none, weights), alpha, intercept)
+        gram = Gram(model.kernel_, host(model.X_fit_))
+        if model.solver_ == "nystrom":
+            columns = GramPanels(gram.take(columns=model.centers_))
+            penalty = center_matrix(gram, model.centers_)
+            return Primal(normal_equations(columns, none, weights), alpha, intercept, penalty)
+        scale = np.ones(n) if weights is None else np.sqrt(weights)
+        if model.solver_ == "cg":
+            random = check_random_state(model.random_state)
+            system = RidgeSystem(gram, scale, np.array([alpha]), model.preconditioner, None, random)
+            return Dual(Iterative(system, model.tol, model.max_iter), scale, intercept)
+        check_fits("cholesky", Size(n, 1, 0, gram.dtype.itemsize), ("cg",))
+        shifted = Shifted(gram, None if weights is None else scale, once=True)
+        return Dual(shifted.factor(alpha), scale, intercept)

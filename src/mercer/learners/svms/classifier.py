@@ -1,0 +1,271 @@
+"""KernelSVC: the widest margin between classes."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._checks import one_of
+from mercer.gram.dispatch import beside, host, is_tensor
+from mercer.kernels import Gaussian
+from mercer.learners._base import classes_of, encode
+from mercer.learners._device import ClassifierMixin, labels_at, places_of
+from mercer.learners.svms.calibrated import calibrated
+from mercer.learners.svms.shared import SupportVectorBase, positive, share, weights_of
+from mercer.learners.svms.votes import one_against_rest, pair_votes
+from mercer.solvers.quadratic.problem import Quadratic, c_svc, carried, nu_svc
+from mercer.solvers.quadratic.tasks import Solution, Task, plain, widest_margin
+
+
+class KernelSVC(ClassifierMixin, SupportVectorBase):
+    """min ½‖w‖² + C Σᵢ max(0, 1 − yᵢf(xᵢ)),  f(x) = w·φ(x) + b = Σᵢ yᵢαᵢ k(xᵢ, x) + b.
+
+    Several classes are told apart two by two, and vote. The optimum, the stopping rule and the
+    attributes are those of LIBSVM in scikit-learn's `SVC`. CUDA tensors are learnt from on their
+    GPU, all pairs at once; support vectors, scores and predictions are tensors then.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed"
+        k, by default Gaussian(sigma=1).
+    C : float
+        The price of slack; ``inf`` allows none (a hard margin) and raises
+        `mercer.solvers.quadratic.hard_margin.NotSeparableError`, with a certificate, where the classes cannot
+        be separated.
+    nu : float or None
+        In (0, 1]: instead of C, an upper bound on the share of examples on the wrong side of the
+        margin and a lower bound on the share of support vectors.
+    tol : float
+        The gap of the optimality conditions at which the solver stops (LIBSVM's).
+    class_weight : dict, "balanced" or None
+        C is multiplied by the weight of the class (with `nu`, the weight of its examples is).
+    decision_function_shape : "ovr" or "ovo"
+        One score a class, or one a pair of classes.
+    break_ties : bool
+        Ties between votes go to the larger sum of scores, not to the first class ("ovr" only).
+    probability : bool
+        Whether `predict_proba` exists: a sigmoid of the decision values, fitted on held-out folds
+        by scikit-learn's `CalibratedClassifierCV`, which takes five more fits.
+        `KernelLogisticRegression` has probabilities of its own.
+    max_iter : int
+        A limit on the steps of the solver, for each pair; -1 for none.
+    warm_start : bool
+        Start from the previous fit on the same examples: for a path of growing or falling C.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, n_iter_, class_weight_
+        As in scikit-learn's `SVC`.
+    margins_ : yᵢ f(xᵢ) / ‖w‖ for every training example, its signed distance to the surface; with
+        more than two classes one column a pair, NaN where the example is of neither class.
+    slack_ : max(0, 1 − yᵢ f(xᵢ)), likewise.
+    margin_ : 1/‖w‖ for each pair, the distance of the closest examples where there is no slack
+        (the whole street between the classes is twice as wide).
+    dual_objective_ : the value of the dual, Σα − ½‖w‖² negated as LIBSVM prints it, for each pair.
+    expansion_ : f as a `KernelExpansion`, one column a pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Linear
+    >>> from mercer.learners import KernelSVC
+    >>> X, y = np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]]), [0, 0, 1, 1]
+    >>> model = KernelSVC(Linear(), C=np.inf).fit(X, y)
+    >>> model.decision_function([[1.5, 7.0]]).round(3)
+    array([0.5])
+    >>> model.margins_.round(3)
+    array([1., 1., 1., 1.])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = Gaussian(),  # noqa: B008 - kernels are immutable
+        C: float = 1.0,
+        *,
+        nu: float | None = None,
+        tol: float = 1e-3,
+        class_weight: Any = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        probability: bool = False,
+        max_iter: int = -1,
+        warm_start: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.nu = nu
+        self.tol = tol
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.probability = probability
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+
+    # --- fitting ----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve one problem for each pair of classes."""
+        C = positive("C", self.C, "it is the price of slack", infinite=True)
+        self._check_shape()
+        old, known = getattr(self, "_solved", []), getattr(self, "classes_", None)
+        X, y = self._start(X, y, labels=True)
+        weights = weights_of(sample_weight, X)
+        self.classes_ = classes_of(y[weights > 0], type(self).__name__)
+        places = np.full(len(y), -1)
+        places[weights > 0] = encode(y[weights > 0], self.classes_)
+        self.class_weight_ = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=y[weights > 0]
+        )
+        weights = weights * np.where(places < 0, 0.0, self.class_weight_[places])
+        pairs = list(combinations(range(len(self.classes_)), 2))
+        problems = [Pair(i, j, places, weights, C, self.nu) for i, j in pairs]
+        if self.warm_start and known is not None and np.array_equal(known, self.classes_):
+            for pair, before in zip(problems, old, strict=True):
+                pair.follow(before)
+        exact = host(X) if math.isinf(C) else X
+        if math.isinf(C) and getattr(exact, "dtype", None) == np.float32:
+            exact = exact.astype(np.float64)  # the nearest points of close hulls need the digits
+            X = X if is_tensor(X) else exact
+        found = self._solve(exact, [pair.task() for pair in problems])
+        for pair, solution in zip(problems, found, strict=True):
+            pair.finish(solution)
+        self._gather(X, places, problems)
+        if self.probability:
+            self.calibrated_ = calibrated(self, host(X), y, host(sample_weight))
+        return self
+
+    def _gather(self, X: Any, places: np.ndarray, pairs: list[Pair]) -> None:
+        """One expansion over the union of all support vectors, and LIBSVM's own layout of it."""
+        n, classes = len(places), len(self.classes_)
+        used = np.zeros(n, dtype=bool)
+        for pair in pairs:
+            used[pair.rows[pair.coef != 0]] = True
+        # By class, as LIBSVM lists them.
+        support = np.flatnonzero(used)
+        support = support[np.argsort(places[support], kind="stable")]
+        kinds, where = places[support], np.full(n, -1)
+        where[support] = np.arange(len(support))
+        coef = np.zeros((len(support), len(pairs)))
+        for column, pair in enumerate(pairs):
+            mine = pair.coef != 0
+            coef[where[pair.rows[mine]], column] = pair.coef[mine]
+        intercept = np.array([pair.intercept for pair in pairs])
+        self.n_support_ = np.bincount(kinds, minlength=classes).astype(np.int32)
+        self.dual_coef_ = np.zeros((classes - 1, len(support)))
+        for column, pair in enumerate(pairs):
+            own, other = kinds == pair.i, kinds == pair.j
+            self.dual_coef_[pair.j - 1, own] = coef[own, column]
+            self.dual_coef_[pair.i, other] = coef[other, column]
+        if classes == 2:
+            # scikit-learn counts the second class as the positive one where there are two.
+            self.dual_coef_, self.intercept_ = -self.dual_coef_, -intercept
+            self._keep(X, support, -coef[:, 0], -intercept[0])
+        else:
+            self.intercept_ = intercept
+            self._keep(X, support, coef, intercept)
+        self.n_iter_ = np.array([pair.n_iter for pair in pairs], dtype=np.int32)
+        self.margin_ = np.array([pair.margin for pair in pairs])
+        self.dual_objective_ = np.array([pair.objective for pair in pairs])
+        self._solved, self._n = pairs, n
+
+    def _check_shape(self) -> None:
+        one_of("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+
+    # --- what the pictures of the lectures show ---------------------------------------------
+
+    def _per_example(self, values: list[np.ndarray]) -> np.ndarray:
+        table = np.full((self._n, len(values)), np.nan)
+        for column, (pair, value) in enumerate(zip(self._solved, values, strict=True)):
+            table[pair.rows, column] = value
+        return table[:, 0] if len(values) == 1 else table
+
+    @property
+    def margins_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._per_example([pair.signed * pair.margin for pair in self._solved])
+
+    @property
+    def slack_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._per_example([np.maximum(0.0, 1.0 - pair.signed) for pair in self._solved])
+
+    # --- predicting -------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Any:
+        """f(x); positive for the second class of two, one column a class ("ovr") or a pair."""
+        values = self._values(X)
+        if values.ndim == 1 or self.decision_function_shape == "ovo":
+            return values
+        return one_against_rest(values, len(self.classes_))
+
+    def predict(self, X: Any) -> Any:
+        """The class with most votes."""
+        self._check_shape()
+        values = self._values(X)
+        if values.ndim == 1:
+            return labels_at(places_of(values), self.classes_)
+        votes = one_against_rest if self.break_ties else pair_votes
+        return labels_at(places_of(votes(values, len(self.classes_))), self.classes_)
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X: Any) -> Any:
+        """P(class | x), with ``probability=True``."""
+        check_is_fitted(self)
+        return beside(np.asarray(self.calibrated_.predict_proba(host(X))), X)
+
+
+class Pair:
+    """One class against another: the first is the positive one. A saved model holds its pairs."""
+
+    def __init__(
+        self, i: int, j: int, places: np.ndarray, weights: np.ndarray, C: float, nu: float | None
+    ) -> None:
+        self.i, self.j, self.C, self.nu = i, j, C, nu if nu is None else share(nu)
+        self.rows = np.flatnonzero(((places == i) | (places == j)) & (weights > 0))
+        self.signs = np.where(places[self.rows] == i, 1, -1)
+        self.weights = weights[self.rows]
+        self.start: np.ndarray | None = None
+
+    def follow(self, old: Pair) -> None:
+        """Start from the solution for another C."""
+        if self.nu is not None or old.nu is not None or not math.isfinite(old.C * self.C):
+            return
+        if np.array_equal(self.rows, old.rows) and np.array_equal(self.signs, old.signs):
+            self.start = carried(old.coef[None], old.problem(), self.problem())
+
+    def problem(self) -> Quadratic:
+        if self.nu is not None:
+            return nu_svc(self.signs, self.weights, self.nu)
+        return c_svc(self.signs, self.C * self.weights)
+
+    def task(self) -> Task:
+        if self.nu is None and math.isinf(self.C):
+            return widest_margin(self.signs, self.rows)
+        return plain(self.problem(), self.rows, self.start)
+
+    def finish(self, found: Solution) -> None:
+        """Keep α, b and yf of every example, in units where the margin is at ±1."""
+        first, last = found.thresholds[0], found.thresholds[-1]
+        unit, b = 1.0, first
+        if len(found.thresholds) == 2:
+            # F is ρ₊ and ρ₋ on the margins: they become +1 and −1.
+            unit = (last - first) / 2
+            unit = unit if unit > 0 else 1.0
+            b = (first + last) / 2 / unit
+        self.coef, self.intercept = found.a[0] / unit, float(b)
+        self.signed = self.signs * (found.image / unit + b)
+        square = float(self.coef @ found.image) / unit
+        self.margin = 1.0 / math.sqrt(square) if square > 0 else math.inf
+        self.objective, self.n_iter = found.objective / unit**2, found.n_iter
+        if self.nu is None and len(found.thresholds) == 2:
+            self.objective -= float(np.abs(self.coef).sum())  # the hard margin's own dual
+        self.start = None

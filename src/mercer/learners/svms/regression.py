@@ -1,0 +1,209 @@
+"""KernelSVR and KernelOneClass: a tube around the targets, and a border around the examples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._checks import nonnegative
+from mercer.kernels import Gaussian
+from mercer.learners._device import RegressorMixin
+from mercer.learners.svms.shared import SupportVectorBase, positive, share, weights_of
+from mercer.solvers.quadratic.problem import Quadratic, carried, epsilon_svr, nu_svr, one_class
+from mercer.solvers.quadratic.tasks import plain
+
+
+class KernelSVR(RegressorMixin, SupportVectorBase):
+    """min ½‖w‖² + C Σᵢ max(0, |yᵢ − f(xᵢ)| − ε),  f(x) = Σᵢ aᵢ k(xᵢ, x) + b.
+
+    Examples inside the tube of radius ε around f cost nothing and are no support vectors.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed"
+        k, by default Gaussian(sigma=1).
+    C : float
+        The price of a deviation beyond ε.
+    epsilon : float
+        The radius of the tube.
+    nu : float or None
+        In (0, 1]: instead of ε, an upper bound on the share of examples outside the tube, whose
+        radius is then found (`epsilon_`).
+    tol, max_iter, warm_start
+        As in `KernelSVC`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, n_iter_
+        As in scikit-learn's `SVR`.
+    epsilon_ : the radius of the tube.
+    slack_ : max(0, |yᵢ − f(xᵢ)| − ε) for every training example.
+    dual_objective_ : the value of the dual problem that was minimised.
+    expansion_ : f as a `KernelExpansion`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Linear
+    >>> from mercer.learners import KernelSVR
+    >>> X = np.arange(5.0).reshape(-1, 1)
+    >>> model = KernelSVR(Linear(), C=100.0, epsilon=0.0).fit(X, 2 * X.ravel() + 1)
+    >>> model.predict([[10.0]]).round(3)
+    array([21.])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = Gaussian(),  # noqa: B008 - kernels are immutable
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        *,
+        nu: float | None = None,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        warm_start: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.nu = nu
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve for f."""
+        C = positive("C", self.C, "it is the price of a deviation")
+        epsilon = nonnegative("epsilon", self.epsilon, "it is the radius of the tube")
+        nu = None if self.nu is None else share(self.nu)
+        X, y = self._start(X, y)
+        y = np.asarray(y, dtype=np.float64)
+        weights = weights_of(sample_weight, X)
+        rows = np.flatnonzero(weights)
+        bounds = C * weights[rows]
+        if nu is None:
+            problem = epsilon_svr(y[rows], bounds, epsilon)
+        else:
+            problem = nu_svr(y[rows], bounds, nu)
+        (found,) = self._solve(X, [plain(problem, rows, self._previous(rows, problem))])
+        # Two groups meet at b ± ε, one at b.
+        b = float(found.thresholds.mean())
+        if nu is not None:
+            epsilon = float(found.thresholds[0] - found.thresholds[1]) / 2
+        net = found.a.sum(axis=0)
+        support = np.flatnonzero(net)
+        self._keep(X, rows[support], net[support], b)
+        self.dual_coef_, self.intercept_ = net[support][None], np.array([b])
+        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self.n_iter_, self.dual_objective_ = found.n_iter, found.objective
+        self.epsilon_ = epsilon
+        self.slack_ = np.full(len(y), np.nan)
+        self.slack_[rows] = np.maximum(0.0, np.abs(y[rows] - found.image - b) - epsilon)
+        self._solved = (rows, problem, found.a)
+        return self
+
+    def _previous(self, rows: np.ndarray, problem: Quadratic) -> np.ndarray | None:
+        """The last solution as a start, where the examples are the same and the sums are zero."""
+        old = getattr(self, "_solved", None)
+        if not self.warm_start or old is None or not np.array_equal(old[0], rows):
+            return None
+        if problem.start is not None or old[1].start is not None:
+            return None
+        return carried(old[2], old[1], problem)
+
+    def predict(self, X: Any) -> Any:
+        """f(x)."""
+        return self._values(X)
+
+
+class KernelOneClass(OutlierMixin, SupportVectorBase):
+    """min ½‖w‖² − ρ + (1/νn) Σᵢ max(0, ρ − w·φ(xᵢ)): the half-space of φ that holds most examples.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or "precomputed"
+        k, by default Gaussian(sigma=1).
+    nu : float
+        In (0, 1]: an upper bound on the share of outliers, a lower one on that of support vectors.
+    tol, max_iter
+        As in `KernelSVC`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, offset_, n_iter_
+        As in scikit-learn's `OneClassSVM`.
+    margins_ : (w·φ(xᵢ) − ρ) / ‖w‖ for every training example.
+    slack_ : max(0, ρ − w·φ(xᵢ)).
+    dual_objective_ : the value of the dual problem that was minimised.
+    expansion_ : w·φ(x) − ρ as a `KernelExpansion`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learners import KernelOneClass
+    >>> X = np.array([[0.0], [0.1], [-0.1], [0.05], [9.0]])
+    >>> KernelOneClass(nu=0.3).fit(X).predict([[0.0], [9.5]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = Gaussian(),  # noqa: B008 - kernels are immutable
+        nu: float = 0.5,
+        *,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+    ) -> None:
+        self.kernel = kernel
+        self.nu = nu
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Solve for w and ρ; y is ignored."""
+        nu = share(self.nu)
+        X, _ = self._start(X)
+        weights = weights_of(sample_weight, X)
+        rows = np.flatnonzero(weights)
+        (found,) = self._solve(X, [plain(one_class(weights[rows], nu), rows)])
+        a, b = found.a[0], float(found.thresholds[0])
+        support = np.flatnonzero(a)
+        self._keep(X, rows[support], a[support], b)
+        self.dual_coef_, self.intercept_ = a[support][None], np.array([b])
+        self.offset_ = -b
+        self.n_support_ = np.array([len(support)], dtype=np.int32)
+        self.n_iter_, self.dual_objective_ = found.n_iter, found.objective
+        self._rows, self._decided = rows, found.image + b
+        self._length = math.sqrt(max(0.0, float(a @ found.image)))
+        return self
+
+    def _per_example(self, values: np.ndarray) -> np.ndarray:
+        table = np.full(self.shape_fit_[0], np.nan)
+        table[self._rows] = values
+        return table
+
+    @property
+    def margins_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._per_example(self._decided / (self._length or math.inf))
+
+    @property
+    def slack_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._per_example(np.maximum(0.0, -self._decided))
+
+    def decision_function(self, X: Any) -> Any:
+        """w·φ(x) − ρ: positive inside."""
+        return self._values(X)
+
+    def score_samples(self, X: Any) -> Any:
+        """w·φ(x)."""
+        return self._values(X) + self.offset_
+
+    def predict(self, X: Any) -> Any:
+        """1 inside, −1 outside."""
+        return 2 * (self._values(X) >= 0) - 1

@@ -1,0 +1,145 @@
+"""What the support vector machines share: options checked, problems solved, support kept."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from mercer._config import config
+from mercer.expansion import KernelExpansion
+from mercer.gram.dispatch import host, make_gram, on_device, resident
+from mercer.gram.host import Gram
+from mercer.gram.rows.validate import count
+from mercer.kernels import Precomputed
+from mercer.learners._base import KernelLearner, take
+from mercer.learners._device import as_scores
+from mercer.solvers.quadratic.tasks import Solution, Task
+
+
+class SupportVectorBase(KernelLearner):
+    """Fits by `solvers.many` or on a device, predicts by one product over the support vectors."""
+
+    tol: float
+    max_iter: int
+
+    expansion_: KernelExpansion
+    support_: np.ndarray
+    support_vectors_: Any
+    shape_fit_: tuple[int, ...]
+
+    # --- fitting ----------------------------------------------------------------------------
+
+    def _solve(self, X: Any, tasks: Sequence[Task]) -> list[Solution]:
+        tol = positive("tol", self.tol, "it is the gap at which the solver stops")
+        steps = self.max_iter
+        if not isinstance(steps, Integral) or isinstance(steps, bool) or steps < -1 or steps == 0:
+            raise ValueError(f"max_iter must be a positive whole number, or -1, not {steps!r}")
+        found, interrupted = _solved(self.kernel_, X, tasks, tol, int(steps), type(self).__name__)
+        late = [s for s in found if not s.converged]
+        self.fit_status_ = int(bool(late))
+        self.shape_fit_ = tuple(getattr(X, "shape", (count(X),)))
+        if interrupted:
+            warnings.warn(
+                "interrupted: the model is what the solver had found so far",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif late:
+            gap = max(s.gap for s in late)
+            why = (
+                f"Solver terminated early (max_iter={steps})"
+                if steps > 0
+                else "the gap is down to the rounding of the kernel values"
+            )
+            warnings.warn(
+                f"{why}: the gap is {gap:.2g}, tol={tol:g} was asked for. Scale the data, raise "
+                "max_iter, or use float64.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return found
+
+    def _keep(self, X: Any, support: np.ndarray, coef: np.ndarray, intercept: Any) -> None:
+        """Sets `support_`, `support_vectors_` and the expansion over them."""
+        self.support_ = support.astype(np.int32)
+        if isinstance(self.kernel_, Precomputed):
+            self.support_vectors_ = np.empty((0, 0))
+            points: Any = support
+        else:
+            points = self.support_vectors_ = take(X, support)
+        self.expansion_ = KernelExpansion(self.kernel_, points, coef, intercept)
+
+    # --- predicting -------------------------------------------------------------------------
+
+    def _values(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = self._examples(X, reset=False)
+        if isinstance(self.kernel_, Precomputed) and X.shape[1] != self.shape_fit_[0]:
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but {type(self).__name__} is expecting "
+                f"{self.shape_fit_[0]}: k between each new example and every training example"
+            )
+        return as_scores(self.expansion_(X))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """w = Σ αᵢ φ(xᵢ), one row an output, where φ is finite."""
+        try:
+            return np.atleast_2d(self.expansion_.primal().T)
+        except (TypeError, ValueError) as error:
+            # So that hasattr(model, "coef_") says no.
+            raise AttributeError(
+                f"coef_ needs a kernel with a finite feature map: {error}"
+            ) from None
+
+
+def _solved(
+    kernel: Any, X: Any, tasks: Sequence[Task], tol: float, steps: int, what: str
+) -> tuple[list[Solution], bool]:
+    """By the solver of the device that X belongs to; what only the CPU solves is solved there."""
+    problems = [task.problem for task in tasks if task.problem is not None]
+    if len(problems) == len(tasks) and on_device(kernel, X):
+        from mercer.engines.cuda.solvers.svm import solve_all as solve_there
+
+        rows = [task.rows for task in tasks]
+        return solve_there(resident(make_gram(kernel, X)), problems, rows, tol, steps, what)
+    from mercer.solvers.quadratic.parallel import solve_all
+
+    with config(device="cpu"):
+        return solve_all(Gram(kernel, host(X)), tasks, tol, steps, what)
+
+
+def positive(name: str, value: Any, why: str, infinite: bool = False) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    if not float(value) > 0 or (not infinite and not math.isfinite(value)):
+        raise ValueError(f"{name} must be positive, not {value!r}: {why}")
+    return float(value)
+
+
+def share(nu: Any) -> float:
+    if isinstance(nu, bool) or not isinstance(nu, Real):
+        raise TypeError(f"nu must be a number, not {nu!r}")
+    if not 0 < float(nu) <= 1:
+        raise ValueError(f"nu must lie in (0, 1], not {nu!r}: it bounds a share of the examples")
+    return float(nu)
+
+
+def weights_of(sample_weight: Any, X: Any) -> np.ndarray:
+    """One weight ≥ 0 an example, not all zero."""
+    n = count(X)
+    if sample_weight is None:
+        return np.ones(n)
+    weights = _check_sample_weight(host(sample_weight), np.empty((n, 1)), dtype=np.float64)
+    if (weights < 0).any():
+        raise ValueError("sample_weight must not be negative: it multiplies the bound C")
+    if not weights.any():
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    return weights

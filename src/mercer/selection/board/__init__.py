@@ -1,0 +1,1 @@
+"""The scoreboard and how it is shown."""

@@ -1,0 +1,177 @@
+"""A scoreboard as text and as a picture."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from mercer._config import show_bytes
+from mercer.selection.board.scoreboard import Row, Scoreboard, show_seconds
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.table import Table
+
+#: What the long names of learners shrink to in a narrow table.
+SHORT = {
+    "KernelRidgeClassifier": "ridge",
+    "KernelRidge": "ridge",
+    "KernelSVC": "SVC",
+    "KernelSVR": "SVR",
+    "KernelLogisticRegression": "logistic",
+    "KernelPerceptron": "perceptron",
+    "KernelNeighborsClassifier": "neighbours",
+    "KernelNeighborsRegressor": "neighbours",
+    "NadarayaWatsonClassifier": "smoother",
+    "NadarayaWatsonRegressor": "smoother",
+    "DummyClassifier": "baseline",
+    "DummyRegressor": "baseline",
+}
+#: Stopped candidates that are printed; `rows` has all of them.
+MOST_STOPPED = 4
+#: The same for those that saw everything.
+MOST_DONE = 12
+#: What a column of scores is called.
+_METRIC = {
+    "balanced_accuracy": "balanced",
+    "r2": "R²",
+    "neg_mean_absolute_error": "−MAE",
+    "neg_root_mean_squared_error": "−RMSE",
+}
+
+
+def as_percent(metric: str) -> bool:
+    """Whether a metric is a share, and reads best in per cent."""
+    return metric in ("accuracy", "balanced_accuracy", "f1_macro")
+
+
+def show_score(value: float, metric: str) -> str:
+    return f"{100 * value:.2f}" if as_percent(metric) else f"{value:.4f}"
+
+
+def show_spread(value: float, metric: str) -> str:
+    return f"{100 * value:.2f}" if as_percent(metric) else f"{value:.2g}"
+
+
+def as_text(board_of: Scoreboard, width: int) -> str:
+    from rich.console import Console as Terminal
+
+    stream = io.StringIO()
+    console = Terminal(file=stream, width=width, color_system=None, highlight=False)
+    console.print(Board(board_of))
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    return "\n".join(lines)
+
+
+class Board:
+    """Heading, table, notes: at home in 80 columns, wider where there is room."""
+
+    def __init__(self, result: Scoreboard) -> None:
+        self.result = result
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        result, best = self.result, self.result.best_row
+        yield Text(f"{result.task}: {result.task_reason}; {result.n_rows} rows, {result.folds}")
+        yield ""
+        yield table(result, options.max_width)
+        yield ""
+        yield Text(f"best: {best.name}", style="bold")
+        if best.note:
+            yield Text(f"judged on little, for want of time: {best.note}")
+        chosen = ", ".join(f"{k} = {_short_value(v)}" for k, v in best.params.items())
+        spent = f"{result.seconds:.1f} s"
+        if result.budget is not None:
+            spent += f" of a budget of {result.budget:g} s"
+        yield Text(f"fitted on all rows{' with ' if chosen else ''}{chosen}; {spent} in all")
+        for note in result.notes:
+            yield Text(f"· {note}", style="dim")
+        if result.search is not None:
+            yield result.search.__rich__()
+
+
+def _short_value(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def table(result: Scoreboard, width: int) -> Table:
+    """The kernel's column takes what the numbers leave."""
+    from rich.table import Table
+
+    done = [row for row in result.rows if not row.stopped and row.kernel]
+    behind = [row for row in result.rows if row.stopped]
+    shown = sorted([*done[:MOST_DONE], result.baseline], key=result.rows.index)
+    unit = " %" if as_percent(result.metric) else ""
+    score = f"{_METRIC.get(result.metric, result.metric)}{unit}"
+    heads = ("kernel", "learner", score, "fit", "predict", "support", "memory")
+    lines = [_cells(row, result.metric) for row in (*shown, *behind[:MOST_STOPPED])]
+    widths = [max(len(cells[i]) for cells in (heads, *lines)) for i in range(len(heads))]
+    room = max(16, width - sum(widths[1:]) - len(heads) + 1)
+    made = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    for i, head in enumerate(heads):
+        made.add_column(
+            head,
+            justify="left" if i < 2 else "right",
+            no_wrap=True,
+            overflow="ellipsis",
+            width=min(widths[0], room) if i == 0 else widths[i],
+        )
+    for row, cells in zip(shown, lines, strict=False):
+        style = "bold green" if row is result.best_row else ("dim" if not row.kernel else "")
+        made.add_row(*cells, style=style)
+    if len(done) > MOST_DONE:
+        made.add_row(f"… and {len(done) - MOST_DONE} more", style="dim")
+    if behind:
+        made.add_row("")
+        for cells in lines[len(shown) :]:
+            made.add_row(*cells, style="dim")
+        made.add_row(f"({len(behind)} stopped early)", style="dim")
+    return made
+
+
+def _cells(row: Row, metric: str) -> tuple[str, ...]:
+    return (
+        row.kernel or "(ignores the examples)",
+        SHORT.get(row.learner, row.learner),
+        f"{show_score(row.mean, metric)} ± {show_spread(row.spread, metric)}",
+        show_seconds(row.fit_seconds),
+        show_seconds(row.predict_seconds),
+        str(row.n_support),
+        show_bytes(row.memory_bytes),
+    )
+
+
+def plot_board(result: Scoreboard, ax: Any = None, most: int = 15) -> Any:
+    """Dots with bars of one standard deviation, best on top; every fold a faint dot."""
+    from mercer.plot.style import axes, color_of, tidy
+
+    tried = [r for r in result.rows if r.kernel]
+    # Where time was too short for any to see everything, those that got furthest are shown.
+    rows = ([r for r in tried if not r.stopped] or tried)[:most]
+    ax = axes(ax, (7.0, 0.32 * len(rows) + 1.2))
+    factor = 100.0 if as_percent(result.metric) else 1.0
+    for place, row in enumerate(rows):
+        color = color_of(1) if row is result.best_row else color_of(0)
+        ax.scatter(
+            [factor * s for s in row.scores], [place] * len(row.scores), s=9, color="0.75", zorder=2
+        )
+        ax.errorbar(
+            factor * row.mean, place, xerr=factor * row.spread, fmt="o", color=color, zorder=3,
+            markersize=5, linewidth=1.2,
+        )  # fmt: skip
+    base = factor * result.baseline.mean
+    low = min(factor * min(r.scores) for r in rows)
+    high = max(factor * max(r.scores) for r in rows)
+    if base > low - 2 * (high - low):  # a line far away would squeeze the dots together
+        ax.axvline(base, color="0.4", linestyle="--", linewidth=1, label="baseline")
+        ax.legend(frameon=False, loc="best", fontsize="small")
+    names = [f"{_cut(r.kernel, 44)}, {SHORT.get(r.learner, r.learner)}" for r in rows]
+    ax.set_yticks(range(len(rows)), names, fontsize="small")
+    ax.invert_yaxis()
+    unit = " (%)" if as_percent(result.metric) else ""
+    return tidy(ax, "", f"{result.metric}{unit} on held-out folds")
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,236 @@
+"""The result of `compare`: one row a candidate, best first, and the winner fitted on all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._config import show_bytes
+
+if TYPE_CHECKING:
+    from mercer.selection.kernel_search.tree import SearchTree
+
+#: Characters of a printed board.
+WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate: a kernel with a learner, and how it did on rows it had not seen.
+
+    Attributes
+    ----------
+    name : str
+        Kernel and learner in one line.
+    kernel : str
+        The kernel as an expression that `mercer.parse` reads; empty for the baseline.
+    learner : str
+        The class of the learner.
+    params : dict
+        What was chosen for the fit on all rows (λ, C, …), besides the kernel.
+    mean, spread : float
+        Of `scores`: their mean, and their standard deviation.
+    scores : tuple of float
+        The metric on each held-out fold that was tried.
+    fit_seconds, predict_seconds : float
+        For one fold, its share of the kernel matrix and the choice of parameters included.
+    n_support : int
+        Training examples that predictions depend on.
+    memory_bytes : int
+        What a fitted model holds: those examples and their coefficients.
+    rows_seen : int
+        Rows that were drawn for it; fewer than all where it was stopped early.
+    stopped : bool
+        Whether it was left behind before it had seen everything; `note` says where.
+    note : str
+    """
+
+    name: str
+    kernel: str
+    learner: str
+    params: dict[str, Any]
+    mean: float
+    spread: float
+    scores: tuple[float, ...]
+    fit_seconds: float
+    predict_seconds: float
+    n_support: int
+    memory_bytes: int
+    rows_seen: int
+    stopped: bool = False
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: plain(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class OutOfFold:
+    """Predictions of the winner for rows that its fit had not seen.
+
+    `rows` are positions in the data given to `compare`; `certainty` is the distance between the
+    two highest scores (classification), where the learner has scores; else NaN.
+    """
+
+    rows: np.ndarray
+    truth: np.ndarray
+    predicted: np.ndarray
+    certainty: np.ndarray
+
+    @property
+    def errors(self) -> np.ndarray:
+        """1 where a label is wrong; the absolute error of a number."""
+        if self.truth.dtype.kind == "f" and self.predicted.dtype.kind == "f":
+            return np.abs(self.truth - self.predicted)
+        return (self.truth != self.predicted).astype(float)
+
+    def worst(self, count: int = 10) -> np.ndarray:
+        """Places in these arrays of the most instructive errors: surest, or largest, first."""
+        errors = self.errors
+        wrong = np.flatnonzero(errors > 0)
+        sure = np.where(np.isnan(self.certainty), 0.0, self.certainty)
+        order = np.lexsort((wrong, -sure[wrong], -errors[wrong]))
+        return np.asarray(wrong[order[:count]])
+
+
+@dataclass(frozen=True, eq=False)
+class Scoreboard:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    rows : list of Row
+        Best first: those that saw everything, then those stopped on the way; a baseline that
+        ignores the examples is among them.
+    best : scikit-learn Pipeline
+        Preprocessing and learner of the winner, fitted on all rows; predicts for rows like those
+        given, and is saved with `mercer.save`.
+    best_row : Row
+    proof : Proof
+        Why the winner's kernel is one.
+    task, task_reason : str
+        "classification" or "regression", and how that is known.
+    metric : str
+        Higher is better.
+    classes : ndarray or None
+    oof : OutOfFold
+        The winner's predictions for rows it had not seen.
+    search : SearchTree or None
+        How the kernel search went, if it was asked for.
+    notes : tuple of str
+        What was noticed and done, in sentences.
+    folds : str
+        How rows were held out.
+    seconds : float
+        All in all.
+    budget : float or None
+    n_rows : int
+    kind : str
+        "table", "vectors", "images", "strings" or "mail".
+    """
+
+    rows: list[Row]
+    best: Any
+    best_row: Row
+    proof: Any
+    task: str
+    task_reason: str
+    metric: str
+    classes: np.ndarray | None
+    oof: OutOfFold
+    search: SearchTree | None
+    notes: tuple[str, ...]
+    folds: str
+    seconds: float
+    budget: float | None
+    n_rows: int
+    kind: str
+
+    @property
+    def baseline(self) -> Row:
+        """The row that ignores the examples."""
+        return next(row for row in self.rows if not row.kernel)
+
+    # --- for programs -----------------------------------------------------------------------
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(row) for row in self.rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the model, ready for JSON."""
+        return {
+            "task": self.task,
+            "task_reason": self.task_reason,
+            "metric": self.metric,
+            "classes": None if self.classes is None else plain(self.classes),
+            "kind": self.kind,
+            "n_rows": self.n_rows,
+            "folds": self.folds,
+            "seconds": self.seconds,
+            "budget": self.budget,
+            "notes": list(self.notes),
+            "best": self.best_row.to_dict(),
+            "proof": str(self.proof),
+            "rows": [row.to_dict() for row in self.rows],
+            "search": None if self.search is None else self.search.to_dict(),
+        }
+
+    # --- for people -------------------------------------------------------------------------
+
+    def plot(self, ax: Any = None, most: int = 15) -> Any:
+        """Mean and spread of the best rows, and the baseline as a line."""
+        from mercer.selection.board.render import plot_board
+
+        return plot_board(self, ax, most)
+
+    def __rich__(self) -> Any:
+        from mercer.selection.board.render import Board
+
+        return Board(self)
+
+    def __str__(self) -> str:
+        from mercer.selection.board.render import as_text
+
+        return as_text(self, WIDTH)
+
+    def __repr__(self) -> str:
+        best = self.best_row
+        return (
+            f"<Scoreboard: {len(self.rows)} candidates, best {best.name} with "
+            f"{self.metric} {best.mean:.4g} ± {best.spread:.2g}>"
+        )
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON takes it: no NumPy, no NaN, kernels as expressions."""
+    if value is None or isinstance(value, (bool, str, int)):
+        return value
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return str(value)
+
+
+def show_seconds(seconds: float) -> str:
+    """
+    >>> show_seconds(0.0042), show_seconds(3.14159), show_seconds(75)
+    ('4 ms', '3.1 s', '75 s')
+    """
+    if not np.isfinite(seconds):
+        return "–"
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+__all__ = ["WIDTH", "OutOfFold", "Row", "Scoreboard", "plain", "show_bytes", "show_seconds"]

@@ -1,0 +1,278 @@
+"""Kernel search: a kernel grows from building blocks, one rule at a time.
+
+A step adds a block to the kernel, multiplies it by one, warps it, or changes a scale; blocks are
+leaves over all columns or over single ones. The best candidate is kept while it lowers the
+leave-one-out error of ridge regression, which costs one factorisation a candidate. A candidate is
+scored only if the rules prove it a kernel, and all that is tried is kept as a tree.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from mercer._examples import take
+from mercer._threads import single_threaded_blas
+from mercer.gram.host import Gram
+from mercer.kernels import Kernel, On, Precomputed, Sum
+from mercer.selection.alignment import matrix_alignment, targets_of
+from mercer.selection.folds import draw_order
+from mercer.selection.kernel_search.blocks import blocks_for
+from mercer.selection.kernel_search.tree import SearchNode, SearchTree
+from mercer.selection.racing.candidates import rounded
+from mercer.selection.racing.stages import neighbours_of
+from mercer.selection.trainers.base import best_penalty
+
+#: Rows that the search looks at.
+ROWS = 400
+#: A step is kept if it removes at least this share of the error that is left.
+WORTH = 0.03
+#: A summand is left out again if that adds no more than this share to the error.
+SLACK = 0.01
+#: An error this small is as good as none.
+ENOUGH = 1e-4
+#: Functions that a kernel is warped by where their domain allows.
+WARPS = ("square", "tanh", "log1p", "sqrt")
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """`kernel` is the best that was found, `score` its leave-one-out score."""
+
+    kernel: Kernel
+    score: float
+    tree: SearchTree
+
+
+def search_kernel(
+    X: Any,
+    y: Any,
+    *,
+    task: str = "regression",
+    criterion: str = "loo",
+    steps: int = 4,
+    random_state: int = 0,
+    seconds: float | None = None,
+) -> SearchResult:
+    """Greedy growth of a kernel over columns of numbers.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    y : numbers, or labels with ``task="classification"``
+    criterion : "loo" or "alignment"
+        1 − (leave-one-out squared error) / variance of ridge regression on numbers or ±1; or the
+        centred alignment of K with the targets.
+    steps : int
+        How often the kernel may grow.
+    seconds : float or None
+        When to stop growing; None lets the size of the search decide alone.
+
+    Examples
+    --------
+    A trend with a period: neither block alone explains it.
+
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> t = random.uniform(0, 10, 80)[:, None]
+    >>> y = 0.5 * t[:, 0] + np.sin(3 * np.pi * t[:, 0]) + 0.1 * random.normal(size=80)
+    >>> search_kernel(t, y).kernel
+    Periodic(period=0.667) + 0.0571 * Linear()
+    """
+    if criterion not in ("loo", "alignment"):
+        raise ValueError(f"criterion is 'loo' or 'alignment', got {criterion!r}")
+    labels = task == "classification"
+    y = np.asarray(y)
+    rows = np.sort(draw_order(y, labels, random_state)[:ROWS])
+    part = take(X, rows)
+    part = part.toarray() if hasattr(part, "toarray") else np.asarray(part, dtype=np.float64)
+    growth = _Growth(part, targets_of(y[rows] if labels else y[rows].astype(float)), criterion)
+    end = math.inf if seconds is None else time.perf_counter() + seconds
+    with single_threaded_blas(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return growth.run(steps, end)
+
+
+class _Growth:
+    def __init__(self, X: np.ndarray, T: np.ndarray, criterion: str) -> None:
+        self.X, self.T, self.criterion = X, T, criterion
+        self.variance = float(np.mean(T**2)) or 1.0
+        self.nodes: list[SearchNode] = []
+        self.kernels: list[Kernel] = []
+        self.matrices: dict[Kernel, np.ndarray] = {}
+        self.penalty: dict[int, int] = {}  # the best one of each node …
+        self.start: int | None = None  # … is where the descent for its children begins
+
+    # --- scores -----------------------------------------------------------------------------
+
+    def matrix(self, block: Kernel) -> np.ndarray:
+        """K of a block, kept: sums and products are made from these."""
+        if block not in self.matrices:
+            self.matrices[block] = Gram(block, self.X).dense().astype(np.float64)
+        return self.matrices[block]
+
+    def score(self, K: np.ndarray) -> float:
+        if not np.isfinite(K).all():
+            return -math.inf
+        if self.criterion == "alignment":
+            return matrix_alignment(K, self.T)
+        found = best_penalty(Gram(Precomputed(), K), self.T, _unit(K), self.start)
+        self.penalty[len(self.nodes)] = found.place
+        return 1.0 - found.error / self.variance
+
+    def consider(
+        self, kernel: Kernel, K: Callable[[], np.ndarray], parent: int | None, how: str
+    ) -> int:
+        """Score a candidate that is proved to be a kernel; its place among the nodes."""
+        claim = kernel.claim(self.X.shape[1])
+        if claim.holds is not True:
+            score, how = -math.inf, f"not proved a kernel: {claim.rule}"
+        else:
+            score = self.score(K())
+        self.nodes.append(SearchNode(repr(kernel), score, parent, False, how))
+        self.kernels.append(kernel)
+        return len(self.nodes) - 1
+
+    # --- growth -----------------------------------------------------------------------------
+
+    def run(self, steps: int, end: float) -> SearchResult:
+        blocks = blocks_for(self.X, self.T)
+        self.blocks = [block for block, _ in blocks]
+        places = [self.consider(b, partial(self.matrix, b), None, how) for b, how in blocks]
+        found = [self._grow(places, "best single block", steps, end)]
+        # A block over all columns is greedy's favourite, and may hide a sum over single ones.
+        single = [i for i in places if isinstance(self.kernels[i], On)]
+        if single and not isinstance(self.kernels[self._root(found[0])], On):
+            found.append(self._grow(single, "best block over one column", steps, end))
+        best = max(found, key=lambda i: (self.nodes[i].score, -i))
+        tree = SearchTree(tuple(self.nodes), best, self._name())
+        return SearchResult(self.kernels[best], self.nodes[best].score, tree)
+
+    def _grow(self, places: Sequence[int], why: str, steps: int, end: float) -> int:
+        """From the best of these blocks, step by step; blocks that are no good alone may help."""
+        best = self._keep(places, -math.inf, why)
+        assert best is not None
+        for _ in range(steps):
+            if time.perf_counter() > end or 1.0 - self.nodes[best].score < ENOUGH:
+                break
+            kept = self._keep(self._step(best, end), self.nodes[best].score, None)
+            if kept is None:
+                break
+            best = kept
+        return self._prune(best)
+
+    def _root(self, place: int) -> int:
+        parent = self.nodes[place].parent
+        return place if parent is None else self._root(parent)
+
+    def _name(self) -> str:
+        if self.criterion == "alignment":
+            return "alignment with the targets"
+        return "leave-one-out R² of ridge regression"
+
+    def _step(self, best: int, end: float) -> list[int]:
+        kernel = self.kernels[best]
+        self.start = self.penalty.get(best)
+        K = self.matrix(kernel)
+        unit = _unit(K)
+        tried: list[tuple[Kernel, Callable[[], np.ndarray], str]] = []
+        inside = set(_parts(kernel))
+        for block in self.blocks:
+            if block in inside:
+                continue
+            B = self.matrix(block)
+            for share in (1.0, 0.1):
+                weight = rounded(share * unit / _unit(B))
+                scaled = block if weight == 1.0 else weight * block
+                tried.append((kernel + scaled, partial(_plus, K, weight, B), "plus a block"))
+            tried.append((kernel * block, partial(np.multiply, K, B), "times a block"))
+        for other in neighbours_of(kernel):
+            tried.append((other, partial(self.fresh, other), "another scale"))
+        for name in WARPS:
+            if self._allowed(name):
+                warped = kernel.warp(name)
+                tried.append((warped, partial(self.fresh, warped), f"inputs through {name}"))
+        known = set(self.kernels)
+        places = []
+        for candidate, make, how in tried:
+            if candidate in known or time.perf_counter() > end:
+                continue
+            known.add(candidate)
+            places.append(self.consider(candidate, make, best, how))
+        return places
+
+    def _prune(self, best: int) -> int:
+        """Leave out summands that the others have made superfluous."""
+        while True:
+            terms = _summands(self.kernels[best])
+            before = 1.0 - self.nodes[best].score
+            places = []
+            for i in range(len(terms) if len(terms) > 1 else 0):
+                rest = reduce(operator.add, terms[:i] + terms[i + 1 :])
+                make = partial(self.fresh, rest)
+                places.append(self.consider(rest, make, best, f"without {terms[i]!r}"))
+            error = {i: 1.0 - self.nodes[i].score for i in places}
+            good = [i for i in places if error[i] <= max(before * (1 + SLACK), ENOUGH)]
+            if not good:
+                return best
+            best = min(good, key=lambda i: (error[i], i))
+            node = self.nodes[best]
+            why = f"{node.why}: simpler, and as good"
+            self.nodes[best] = SearchNode(node.expression, node.score, node.parent, True, why)
+
+    def fresh(self, kernel: Kernel) -> np.ndarray:
+        return Gram(kernel, self.X).dense().astype(np.float64)
+
+    def _allowed(self, name: str) -> bool:
+        if name in ("log1p", "sqrt"):
+            return bool(self.X.min() >= 0)
+        return True
+
+    def _keep(self, places: Sequence[int], before: float, why: str | None) -> int | None:
+        """Accept the best of these, if it is worth its place."""
+        if not places:
+            return None
+        best = max(places, key=lambda i: (self.nodes[i].score, -i))
+        node = self.nodes[best]
+        if not math.isfinite(node.score):
+            return best if why is not None else None
+        error, old = 1.0 - node.score, 1.0 - before
+        if why is None and not error < old * (1.0 - WORTH):
+            return None
+        reason = why or f"{node.why}: removes {100 * (1 - error / old):.0f} % of the error left"
+        self.nodes[best] = SearchNode(node.expression, node.score, node.parent, True, reason)
+        self.matrices[self.kernels[best]] = self.fresh(self.kernels[best])
+        return best
+
+
+def _plus(K: np.ndarray, weight: float, B: np.ndarray) -> np.ndarray:
+    return K + weight * B
+
+
+def _parts(kernel: Kernel) -> Iterator[Kernel]:
+    """The kernel and everything it is made of."""
+    yield kernel
+    for _, child in kernel.children():
+        yield from _parts(child)
+
+
+def _summands(kernel: Kernel) -> list[Kernel]:
+    if isinstance(kernel, Sum):
+        return _summands(kernel.left) + _summands(kernel.right)
+    return [kernel]
+
+
+def _unit(K: np.ndarray) -> float:
+    value = float(np.mean(np.diagonal(K)))
+    return value if value > 0 else 1.0
+
+
+__all__ = ["SearchResult", "search_kernel"]

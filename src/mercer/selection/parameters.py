@@ -1,0 +1,196 @@
+"""Parameters of k by descent: on the evidence of the data, or on the leave-one-out error.
+
+With A = K + αI, a = A⁻¹t and ∂K the derivative of K in a parameter (`Gram.grad`):
+
+    −log p(t) = ½ tᵀa + ½ log|A| + (N/2) log 2π        ∂ = ½ tr((A⁻¹ − aaᵀ) ∂K)
+    LOO       = mean of (aᵢ / (A⁻¹)ᵢᵢ)²                ∂a = −A⁻¹ ∂K a,  ∂A⁻¹ = −A⁻¹ ∂K A⁻¹
+
+The same lines run on arrays and on tensors that live on a GPU.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._config import show_bytes
+from mercer._progress import progress
+from mercer.formula.nodes import ROOT
+from mercer.gram.dispatch import host, is_tensor, make_gram
+from mercer.kernels import Kernel, as_kernel
+from mercer.solvers.requirements import limit_of
+
+#: N×N arrays that are alive at once.
+ARRAYS = 4
+#: A step moves no logarithm of a parameter by more than this, seen from the start.
+REACH = math.log(1e6)
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """The kernel and the noise at the end of the descent; `history` has the criterion's values."""
+
+    kernel: Kernel
+    alpha: float
+    value: float
+    history: tuple[float, ...]
+
+
+def scalar_parameters(kernel: Kernel) -> dict[str, float]:
+    """The numbers in k that it can be differentiated by, named as in `get_params`."""
+    values = kernel.get_params(deep=True)
+    names = dict.fromkeys(n.value[0] for n in kernel.lower(ROOT).walk() if n.op == "param")
+    return {name: float(values[name]) for name in names}
+
+
+def criterion(
+    kernel: Any, X: Any, y: Any, alpha: float, names: list[str], by: str = "evidence"
+) -> tuple[float, dict[str, float]]:
+    """The value, and its derivative in each named parameter and in "alpha".
+
+    >>> import numpy as np
+    >>> X, t = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0])
+    >>> value, slope = criterion("gaussian(1)", X, t, 0.1, ["sigma"])
+    >>> round(value, 4), round(slope["sigma"], 4)
+    (3.4936, 0.8445)
+    """
+    gram = make_gram(as_kernel(kernel), X)
+    n = gram.shape[0]
+    need, limit = ARRAYS * 8 * n * n, limit_of(gram)
+    if need > limit:
+        raise MemoryError(
+            f"descent on {n} examples needs {show_bytes(need)} for {ARRAYS} matrices, but the "
+            f"memory limit is {show_bytes(limit)}: learn from a sample of "
+            f"{int(math.sqrt(limit / (8 * ARRAYS)))} examples"
+        )
+    A: Any = gram.dense()
+    A = A.double() if is_tensor(A) else A.astype(np.float64)
+    t = _beside(host(y), A)
+    t = t if t.ndim == 2 else t[:, None]
+    inverse, half_log = _inverse(A, alpha)
+    a = inverse @ t
+    if by == "evidence":
+        outputs = t.shape[1]
+        value = 0.5 * float((t * a).sum()) + outputs * (half_log + 0.5 * n * math.log(2 * math.pi))
+        weights = 0.5 * (outputs * inverse - a @ a.T)
+        slope = {name: float((weights * gram.grad(name).dense()).sum()) for name in names}
+        return value, {**slope, "alpha": float(weights.trace())}
+    d = inverse.diagonal()[:, None]
+    residual = a / d
+    slope = {}
+    for name in [*names, "alpha"]:
+        Z = inverse if name == "alpha" else inverse @ _beside(gram.grad(name).dense(), A)
+        change = -(Z @ a) / d + a * (Z * inverse).sum(1)[:, None] / d**2
+        slope[name] = 2.0 * float((residual * change).mean())
+    return float((residual**2).mean()), slope
+
+
+def learn_parameters(
+    kernel: Any,
+    X: Any,
+    y: Any,
+    *,
+    alpha: float = 1.0,
+    names: list[str] | None = None,
+    by: str = "evidence",
+    learn_alpha: bool = True,
+    max_iter: int = 50,
+) -> Learnt:
+    """Descend from the parameters that k has, in their logarithms where they are positive.
+
+    Parameters
+    ----------
+    kernel : Kernel or expression
+    X, y : arrays, or tensors on a GPU, where the work is then done
+    alpha : float
+        Where the noise variance α starts (and stays, without `learn_alpha`).
+    names : list of str or None
+        Which parameters; None takes all numbers that k can be differentiated by.
+    by : "evidence" or "loo"
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(0, 6, 40)[:, None]
+    >>> found = learn_parameters("gaussian(0.1)", x, np.sin(x[:, 0]), alpha=0.1)
+    >>> 0.8 < found.kernel.sigma < 4.0, found.alpha < 1e-3
+    (True, True)
+    """
+    from scipy.optimize import minimize
+
+    k = as_kernel(kernel)
+    if by not in ("evidence", "loo"):
+        raise ValueError(f"by must be 'evidence' or 'loo', not {by!r}")
+    if not alpha > 0:
+        raise ValueError(f"alpha must be positive, not {alpha!r}: it is the variance of the noise")
+    known = scalar_parameters(k)
+    names = list(known) if names is None else list(names)
+    strange = [name for name in names if name not in known]
+    if strange:
+        raise ValueError(f"{k!r} has no scalar parameter {strange[0]!r}; it has {sorted(known)}")
+    target = np.asarray(host(y), dtype=np.float64)
+    target = target if target.ndim == 2 else target[:, None]
+    start = np.array([known[name] for name in names] + [alpha] * learn_alpha)
+    logs = start > 0
+    history: list[float] = []
+
+    def at(u: np.ndarray) -> tuple[Kernel, float]:
+        values = np.where(logs, np.exp(np.where(logs, u, 0.0)), u)
+        here = k.set_params(**dict(zip(names, map(float, values), strict=False)))
+        return here, float(values[-1]) if learn_alpha else alpha
+
+    def value_and_slope(u: np.ndarray) -> tuple[float, np.ndarray]:
+        try:
+            here, noise = at(u)
+            value, slope = criterion(here, X, target, noise, names, by)
+        except (ArithmeticError, np.linalg.LinAlgError, ValueError):
+            return 1e300, np.zeros(len(u))  # beyond what can be computed: no way to go
+        numbers = np.array([slope[name] for name in names] + [slope["alpha"]] * learn_alpha)
+        return value, numbers * np.where(logs, np.exp(np.where(logs, u, 0.0)), 1.0)
+
+    first = np.where(logs, np.log(np.where(logs, start, 1.0)), start)
+    bounds = [
+        (f - REACH, f + REACH) if log else (None, None) for f, log in zip(first, logs, strict=True)
+    ]
+    with progress("descent", None) as bar:
+
+        def note(intermediate_result: Any) -> None:
+            history.append(float(intermediate_result.fun))
+            bar.advance(note=f"{by} {history[-1]:.6g}")
+
+        run = minimize(
+            value_and_slope, first, jac=True, method="L-BFGS-B", bounds=bounds, callback=note,
+            options={"maxiter": max_iter},
+        )  # fmt: skip
+    best, noise = at(run.x)
+    return Learnt(best, noise, float(run.fun), tuple(history))
+
+
+def _beside(values: Any, A: Any) -> Any:
+    """In double precision, where A is."""
+    if is_tensor(A):
+        import torch
+
+        return torch.as_tensor(values, device=A.device).double()
+    return np.asarray(values, dtype=np.float64)
+
+
+def _inverse(A: Any, alpha: float) -> tuple[Any, float]:
+    """(A + αI)⁻¹ and ½ log|A + αI|, by Cholesky; A is overwritten."""
+    if is_tensor(A):
+        import torch
+
+        A.diagonal().add_(alpha)
+        L = torch.linalg.cholesky(A)
+        return torch.cholesky_inverse(L), float(L.diagonal().log().sum())
+    from scipy.linalg import cholesky
+    from scipy.linalg.lapack import dpotri
+
+    A.flat[:: len(A) + 1] += alpha
+    L = cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+    half = float(np.log(L.diagonal()).sum())
+    inverse, _ = dpotri(L, lower=1)
+    return np.tril(inverse) + np.tril(inverse, -1).T, half

@@ -1,0 +1,340 @@
+"""Successive halving: all candidates on few rows, the better ones on more, the best on all.
+
+Every candidate of a stage sees the same rows and folds. With a time budget the number that goes on
+is what the measured times say will fit; without one it is fixed, and nothing depends on a clock.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer._examples import take
+from mercer._threads import single_threaded_blas
+from mercer.gram.host import Gram
+from mercer.kernels import Kernel
+from mercer.selection.folds import Split, within
+from mercer.selection.metrics import Metric
+from mercer.selection.trainers.base import EXACT_ROWS, Fold, Outcome, Trainer
+
+#: Rows of the first stages; the last stage has all that were drawn.
+FIRST_ROWS, SECOND_ROWS = 600, 2_000
+#: Fewer rows than this tell too little to stop anyone.
+LEAST_ROWS = 150
+#: Rows that show what a kernel needs compiled.
+FEW_ROWS = 40
+#: More folds than this are run on all rows only.
+MOST_FOLDS = 20
+#: The part of a budget that is kept for the last fit while stages are small.
+MOST_RESERVE = 0.35
+#: Training rows from which the linear algebra of a fold takes several threads.
+WORTH_THREADS = 2_500
+
+
+@dataclass
+class Data:
+    """Prepared rows, coded targets, folds, and the order in which rows are drawn."""
+
+    X: Any
+    y: np.ndarray
+    classes: int
+    metric: Metric
+    splits: list[list[Split]]
+    order: np.ndarray
+    seed: int
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+
+@dataclass
+class Entry:
+    """One candidate and what is known of it; scores are those of the largest stage it was in."""
+
+    kernel: Kernel
+    trainer: Trainer
+    place: int
+    size: int = 0
+    unit: float = 1.0
+    gram_seconds: float = 0.0
+    scores: list[float] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    tests: list[np.ndarray] = field(default_factory=list)
+    failed: str = ""
+    slow: bool = False  # too slow for a last fit in the time left
+    folds: int = 0  # that count at this size: of the first repeat, and of those all rivals had
+    history: dict[int, float] = field(default_factory=dict)  # seconds of a fold by stage
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.scores)) if self.scores else -math.inf
+
+    @property
+    def seconds(self) -> float:
+        """A fold's fit and prediction, in the last stage; the first one of all may compile."""
+        if not self.outcomes:
+            return math.nan
+        return float(np.median([o.fit_seconds + o.predict_seconds for o in self.outcomes]))
+
+    def forget(self, count: int) -> None:
+        """Keep the first so many folds: the others had rivals that were not run."""
+        del self.scores[count:], self.outcomes[count:], self.tests[count:]
+
+    def rank(self) -> tuple[float, ...]:
+        """Sorts the best first: more rows, more folds, higher mean; of equals the steadier one,
+        then the one that keeps fewer examples, then the earlier."""
+        spread, support = float(np.std(self.scores)), sum(o.n_support for o in self.outcomes)
+        known = (-self.size, -self.folds, -round(self.mean, 12), round(spread, 12), support)
+        return (float(self.slow), *known)
+
+
+class Clock:
+    """Time since the start, and what is left of a budget."""
+
+    def __init__(self, budget: float | None) -> None:
+        self.begin, self.budget = time.perf_counter(), budget
+
+    def spent(self) -> float:
+        return time.perf_counter() - self.begin
+
+    def left(self) -> float:
+        return math.inf if self.budget is None else self.budget - self.spent()
+
+
+def threads_pay() -> bool:
+    """Whether a factorisation is faster now with all BLAS threads than with one."""
+    from scipy.linalg import lapack
+
+    A = np.eye(1_500, dtype=np.float32, order="F") + np.float32(1e-3)
+
+    def seconds() -> float:
+        times = []
+        for _ in range(2):
+            begin = time.perf_counter()
+            lapack.spotrf(A, lower=0)
+            times.append(time.perf_counter() - begin)
+        return max(times)
+
+    many = seconds()
+    with single_threaded_blas():
+        one = seconds()
+    return many < one
+
+
+class Race:
+    """Runs candidates through stages; `entries` holds them all, the stopped ones too."""
+
+    def __init__(
+        self,
+        data: Data,
+        clock: Clock,
+        final_rows: int,
+        overhead: float,
+        say: Callable[[str], None],
+    ) -> None:
+        self.data, self.clock, self.final_rows, self.overhead = data, clock, final_rows, overhead
+        self.say = say
+        self.entries: list[Entry] = []
+        self._matrix: tuple[Any, np.ndarray, float, float] | None = None
+        n = data.n
+        self.sizes = [s for s in (min(FIRST_ROWS, n // 3), SECOND_ROWS) if n > 1.5 * s] + [n]
+        # Nor would small samples leave rows in every one of many folds.
+        if self.sizes[0] < LEAST_ROWS or len(data.splits[0]) > MOST_FOLDS:
+            self.sizes = [n]
+
+    @property
+    def last(self) -> int:
+        """The rows of the last stage."""
+        return self.sizes[-1]
+
+    # --- one candidate ----------------------------------------------------------------------
+
+    def add(self, kernel: Kernel, trainer: Trainer) -> Entry:
+        for entry in self.entries:
+            if entry.kernel == kernel and entry.trainer is trainer:
+                return entry
+        entry = Entry(kernel, trainer, len(self.entries))
+        self.entries.append(entry)
+        return entry
+
+    def matrix(self, kernel: Kernel, size: int) -> tuple[np.ndarray, float, float]:
+        """K on the first `size` rows drawn, the mean of its diagonal, and the seconds it took."""
+        key = (kernel, size)
+        if self._matrix is None or self._matrix[0] != key:
+            self._matrix = None  # frees the old one first
+            rows = take(self.data.X, self.rows(size))
+            Gram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compiles, before the clock runs
+            begin = time.perf_counter()
+            K = Gram(kernel, rows).dense()
+            if size > SECOND_ROWS and K.dtype == np.float64:
+                K = K.astype(np.float32)
+            if not np.isfinite(K).all():
+                raise ValueError("k is not finite on these rows")
+            unit = float(np.mean(np.diagonal(K), dtype=np.float64))
+            seconds = time.perf_counter() - begin
+            self._matrix = (key, K, unit if unit > 0 else 1.0, seconds)
+        return self._matrix[1:]
+
+    def rows(self, size: int) -> np.ndarray:
+        return np.sort(self.data.order[:size])
+
+    def run(self, entry: Entry, size: int, repeat: int = 0) -> None:
+        """All folds of one repeat at this size, as far as the time allows."""
+        if entry.failed:
+            return
+        try:
+            K, unit, seconds = self.matrix(entry.kernel, size)
+        except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
+            entry.failed = f"{type(error).__name__}: {error}"
+            return
+        before = entry.outcomes if repeat == 0 else []
+        if entry.size != size:
+            entry.size, entry.scores, entry.outcomes, entry.tests = size, [], [], []
+            entry.folds = 0
+        entry.unit, entry.gram_seconds = unit, seconds
+        rows = self.rows(size)
+        for number, split in enumerate(self.data.splits[repeat]):
+            known = bool(entry.outcomes)
+            if known and self.clock.left() < self.kept(entry) + entry.seconds:
+                break
+            # What this very fold chose when it had fewer rows; other folds know its test rows.
+            start = before[number].pick if number < len(before) else None
+            try:
+                self._fold(entry, K, unit, rows, split, number, start)
+            except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
+                entry.failed = f"{type(error).__name__}: {error}"
+                return
+            entry.history[size] = entry.seconds
+            if repeat == 0:
+                entry.folds += 1
+
+    def _fold(
+        self,
+        entry: Entry,
+        K: np.ndarray,
+        unit: float,
+        rows: np.ndarray,
+        split: Split,
+        number: int,
+        start: int | None,
+    ) -> None:
+        data = self.data
+        train, test = within(split, rows, data.n)
+        y = data.y[rows]
+        if not len(test):
+            raise ValueError("a fold has no rows to be tested on")
+        if data.classes and len(np.unique(y[train])) < 2:
+            raise ValueError("a training fold has a single class")
+
+        def examples() -> tuple[Any, Any]:
+            return take(data.X, rows[train]), take(data.X, rows[test])
+
+        fold = Fold(
+            K[np.ix_(train, train)],
+            K[np.ix_(test, train)],
+            y[train],
+            data.classes,
+            data.metric,
+            unit,
+            data.seed + number,
+            examples,
+        )
+        with self.threads(len(train)), warnings.catch_warnings():
+            # Conditions and iterations at the ends of a grid are no news to the reader.
+            warnings.simplefilter("ignore")
+            outcome = entry.trainer.fold(fold, start)
+        entry.scores.append(data.metric(y[test], outcome.predicted))
+        entry.outcomes.append(outcome)
+        entry.tests.append(rows[test])
+
+    def threads(self, rows: int) -> AbstractContextManager[None]:
+        """BLAS threads for a problem of so many rows, where they are of use."""
+        # Threads that wait for each other at every step cost a small matrix more than they save;
+        # on a busy machine also a large one.
+        few = rows < WORTH_THREADS
+        if not few and self.clock.budget is not None:
+            few = not threads_pay()
+        return single_threaded_blas() if few else nullcontext()
+
+    # --- times ------------------------------------------------------------------------------
+
+    def cost(self, entry: Entry, size: int) -> float:
+        """Seconds that all folds at this size will take, from what a smaller stage took."""
+        like = entry
+        if not entry.outcomes:
+            done = [e for e in self.entries if e.outcomes]
+            known = [e for e in done if e.trainer is entry.trainer]
+            if not known:
+                # Of a learner that has not run yet, expect no better than of the slowest so far.
+                return max((self.cost(e, size) for e in done), default=0.0)
+            like = max(known, key=lambda e: (e.size, e.place))
+        growth = size / like.size
+        folds = len(self.data.splits[0])
+        fits = like.seconds * growth ** self.exponent(entry.trainer) * folds
+        return fits + like.gram_seconds * growth**2
+
+    def exponent(self, trainer: Trainer) -> float:
+        """How the seconds of a fold grow with its rows: as seen between stages, or as expected."""
+        seen = []
+        for entry in self.entries:
+            if entry.trainer is trainer:
+                steps = sorted(entry.history.items())
+                seen += [
+                    math.log(b / a) / math.log(m / n)
+                    for (n, a), (m, b) in itertools.pairwise(steps)
+                ]
+        if not seen:
+            return trainer.exponent
+        # A little more than seen: overheads, which do not grow, matter less from stage to stage.
+        return min(max(float(np.median(seen)) + 0.2, 1.2), trainer.exponent + 0.3)
+
+    def reserve(self, entry: Entry) -> float:
+        """Seconds to keep for the fit of this candidate on all rows."""
+        if self.clock.budget is None:
+            return 0.0
+        if not entry.outcomes:
+            return self.overhead
+        train = entry.size * (1 - 1 / len(self.data.splits[0]))
+        exponent = self.exponent(entry.trainer)
+        fit = entry.trainer.final_seconds(entry.outcomes, train, self.final_rows, exponent)
+        # K as a whole is only made where it is small; a learner looks at what it needs.
+        gram = entry.gram_seconds * (min(self.final_rows, EXACT_ROWS) / train) ** 2
+        whole = fit + gram + self.overhead
+        # What a small stage says of all rows is a guess; it must not keep everyone from running.
+        most = MOST_RESERVE if entry.size < self.last else 1.0
+        return min(whole, most * self.clock.budget)
+
+    def kept(self, entry: Entry) -> float:
+        """Seconds that this candidate must leave: for its own last fit, and for the leader's."""
+        leaders = self.best()[:1] if self.clock.budget is not None else []
+        return max(self.reserve(e) for e in (entry, *leaders))
+
+    # --- stages -----------------------------------------------------------------------------
+
+    def stage(self, entries: Iterable[Entry], size: int, keep: float = 0.0) -> None:
+        """Run candidates, those with the same kernel together; `keep` seconds are left alone.
+
+        What does not fit into the time is passed over; the first one is run in any case.
+        """
+        groups: dict[Kernel, list[Entry]] = {}
+        for entry in entries:
+            groups.setdefault(entry.kernel, []).append(entry)
+        for entry in (e for group in groups.values() for e in group):
+            need = self.cost(entry, size) + max(keep, self.kept(entry))
+            if self.clock.left() < need and any(e.size == size for e in self.entries):
+                continue
+            self.say(f"{size} rows: {entry.trainer.learner}, {entry.kernel!r}")
+            self.run(entry, size)
+
+    def best(self) -> list[Entry]:
+        """Those with scores, best first."""
+        return sorted((e for e in self.entries if e.scores and not e.failed), key=Entry.rank)

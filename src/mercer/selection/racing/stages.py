@@ -1,0 +1,170 @@
+"""The plan of a race: who runs on how many rows, and what is done with time that is left over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mercer.kernels import Gaussian, Kernel, Sum
+from mercer.selection.racing.candidates import rounded
+from mercer.selection.racing.race import Entry, Race
+from mercer.selection.trainers.base import Trainer
+
+#: Learners that judge every kernel; the others are tried with the kernels these find best.
+JUDGES = ("ridge", "svm")
+#: Candidates that go on to the second and to the last stage where no budget says otherwise.
+KEEP = (10, 6)
+#: The share of a time budget that may be spent when a stage ends, from the first to the last.
+SHARES = (0.3, 0.6)
+#: Of time left over: so many more cross-validations, for so many of the best.
+EXTRA_REPEATS, CLOSE = 3, 3
+#: Factors on a scale that are tried around the best kernel, where there is time.
+FACTORS = (0.7, 1.4)
+_SCALES = ("sigma", "length", "rate", "gamma")
+
+
+def run_stages(
+    race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], repeats: int
+) -> None:
+    """Judges on all kernels, the other learners on the best of them, then stage by stage."""
+    budget, sizes = race.clock.budget, race.sizes
+    everyone = {t.learner for t in trainers.values()}
+    judges = {t.learner for key, t in trainers.items() if key in JUDGES}
+    first(race, kernels, trainers, 0.0 if budget is None else _left_after(race, 0))
+    for level, size in enumerate(sizes[1:], start=1):
+        last = level == len(sizes) - 1
+        standing = race.best()
+        if budget is None:
+            keep, best_of = KEEP[1] if last else KEEP[level - 1], judges if last else everyone
+            going = _survivors(standing, keep, best_of)
+            race.stage(going, size)
+        else:
+            # As many as the time allows, in order of merit.
+            keep, best_of = (2 * KEEP[1], judges) if last else (2 * KEEP[0], everyone)
+            going = _survivors(standing, keep, best_of)
+            if last and not _shrink(race, standing[:CLOSE]):
+                break
+            race.stage(going, race.sizes[level], _left_after(race, level))
+    for repeat in range(1, repeats):
+        for entry in _complete(race):
+            race.run(entry, race.last, repeat)
+    if budget is not None:
+        refine(race)
+        race.stage([e for e in race.best() if e.size < race.last], race.last)
+        again(race, repeats)
+
+
+def planned(kernels: int, trainers: dict[str, Trainer]) -> int:
+    """About how many candidates will be run, for a bar."""
+    judges = sum(key in JUDGES for key in trainers) or len(trainers)
+    return kernels * judges + len(trainers) + sum(KEEP) + 1
+
+
+def _shrink(race: Race, close: list[Entry]) -> bool:
+    """Cut the last stage down to rows on which a few can finish; False if none are worth it."""
+    before, size = race.sizes[-2:]
+    kept = max((race.reserve(e) for e in close), default=0.0)
+    while race.clock.left() < kept + sum(race.cost(e, size) for e in close):
+        size = int(size / 1.3)
+        if size < 1.5 * before:
+            race.sizes.pop()
+            return False
+    race.sizes[-1] = size
+    return True
+
+
+def _left_after(race: Race, level: int) -> float:
+    """Seconds that this stage must leave to those after it."""
+    assert race.clock.budget is not None
+    if level == len(race.sizes) - 1:
+        return 0.0
+    # With two stages in all, the first is the last but one.
+    share = SHARES[min(level + 3 - len(race.sizes), 1)]
+    return (1 - share) * race.clock.budget
+
+
+def first(race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], keep: float) -> None:
+    """The stage with the fewest rows; learners that take examples themselves choose a scale."""
+    size = race.sizes[0]
+    on_matrix = {key: t for key, t in trainers.items() if not t.needs_examples}
+    judges = [t for key, t in on_matrix.items() if key in JUDGES] or list(on_matrix.values())
+    race.stage([race.add(k, t) for k in kernels for t in judges], size, keep)
+    others = [t for t in on_matrix.values() if t not in judges]
+    leaders = [e.kernel for e in race.best()[:1]] or list(kernels[:1])
+    more = [race.add(k, t) for t in others for k in leaders]
+    if not isinstance(race.data.X, list):
+        more += [race.add(Gaussian(1.0), t) for t in trainers.values() if t.needs_examples]
+    race.stage(more, size, keep)
+
+
+def _survivors(standing: list[Entry], keep: int, best_of: set[str]) -> list[Entry]:
+    """The first `keep`, and the best of these learners."""
+    going = standing[:keep]
+    for learner in sorted(best_of - {e.trainer.learner for e in going}):
+        going += [e for e in standing if e.trainer.learner == learner][:1]
+    return going
+
+
+def _complete(race: Race) -> list[Entry]:
+    folds = len(race.data.splits[0])
+    return [e for e in race.best() if e.size == race.last and e.folds >= folds]
+
+
+def refine(race: Race) -> None:
+    """Other scales of the best kernel, and its sum with the runner-up, while they fit."""
+    tried: set[Entry | int] = set()
+    while True:
+        standing = _complete(race)
+        if not standing or standing[0].place in tried:
+            return
+        best = standing[0]
+        tried.add(best.place)
+        near = neighbours_of(best.kernel)
+        other = next((e for e in standing if e.kernel != best.kernel), None)
+        if other is not None and not isinstance(best.kernel, Sum):
+            weight = rounded(best.unit / other.unit)
+            near.append(best.kernel + (other.kernel if weight == 1.0 else weight * other.kernel))
+        before = len(race.entries)
+        fresh = [race.add(k, best.trainer) for k in near]
+        fresh = [e for e in fresh if e.place >= before]
+        for entry in fresh:
+            # A sibling's time is the best guess there is.
+            if race.clock.left() < race.cost(best, race.last) + race.kept(best):
+                return
+            race.stage([entry], race.last)
+
+
+def neighbours_of(kernel: Kernel) -> list[Kernel]:
+    """The kernel with one of its scales, or of its inner weights, a little smaller or larger.
+
+    >>> neighbours_of(2.0 * Gaussian(1.0))
+    [2.0 * Gaussian(sigma=0.7), 2.0 * Gaussian(sigma=1.4)]
+    """
+    made = []
+    for name, value in kernel.get_params(deep=True).items():
+        scales = name.split("__")[-1] in _SCALES or name.endswith("__factor")
+        if scales and isinstance(value, float) and math.isfinite(value):
+            made += [kernel.set_params(**{name: float(f"{value * f:.3g}")}) for f in FACTORS]
+    return made
+
+
+def again(race: Race, repeats: int) -> None:
+    """More cross-validations on folds drawn anew, for those close to the top: all, or none."""
+    close = _complete(race)[:CLOSE]
+    for repeat in range(repeats, len(race.data.splits)):
+        need = sum(race.cost(e, race.last) for e in close) + max(map(race.kept, close), default=0.0)
+        if len(close) < 2 or race.clock.left() < need:
+            return
+        before = {e.place: len(e.scores) for e in close}
+        for entry in close:
+            race.say(f"once more on other folds: {entry.kernel!r}")
+            race.run(entry, race.last, repeat)
+        folds = len(race.data.splits[repeat])
+        done = all(len(e.scores) == before[e.place] + folds for e in close)
+        for entry in close:
+            if done:
+                entry.folds += folds
+            else:
+                entry.forget(before[entry.place])
+        if not done:
+            return

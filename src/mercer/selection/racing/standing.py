@@ -1,0 +1,103 @@
+"""Candidates as rows of the scoreboard, the baseline among them, and the winner's predictions."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from mercer.selection.board.scoreboard import OutOfFold, Row
+from mercer.selection.problem import Problem
+from mercer.selection.racing.race import Data, Entry, Race
+
+
+def row_of(entry: Entry, race: Race) -> Row:
+    n, total = race.last, len(race.data.splits[0])
+    complete = entry.size == n and entry.folds >= total
+    share = 1 - 1 / total
+    support = round(float(np.mean([o.n_support for o in entry.outcomes])))
+    outputs = max(1, race.data.classes if race.data.classes != 2 else 1)
+    note = ""
+    if entry.size < n:
+        note = f"stopped after {entry.size} of {n} rows"
+    elif entry.slow:
+        note = "too slow to be fitted on all rows in the time left"
+    elif not complete:
+        note = f"stopped after {entry.folds} of {total} folds"
+    return Row(
+        name=f"{entry.kernel!r} with {entry.trainer.learner}",
+        kernel=repr(entry.kernel),
+        learner=entry.trainer.learner,
+        params={},
+        mean=entry.mean,
+        spread=float(np.std(entry.scores)),
+        scores=tuple(entry.scores),
+        fit_seconds=float(np.mean([o.fit_seconds for o in entry.outcomes]))
+        + entry.gram_seconds * share**2,
+        predict_seconds=float(np.mean([o.predict_seconds for o in entry.outcomes]))
+        + entry.gram_seconds * share * (1 - share),
+        n_support=support,
+        memory_bytes=int(support * (_bytes_of_a_row(race.data.X) + 8 * outputs)),
+        rows_seen=entry.size,
+        stopped=not complete or entry.slow,
+        note=note,
+    )
+
+
+def _bytes_of_a_row(X: Any) -> float:
+    if hasattr(X, "indptr"):
+        return float((X.data.nbytes + X.indices.nbytes) / max(1, X.shape[0]))
+    if hasattr(X, "nbytes"):
+        return float(X.shape[1] * 8)
+    return float(np.mean([len(x) for x in X[:200]]))
+
+
+def baseline(data: Data) -> Row:
+    """The most frequent class, or the mean."""
+    scores = []
+    begin = time.perf_counter()
+    for train, test in (s for repeat in data.splits for s in repeat):
+        if data.classes:
+            guess: Any = np.bincount(data.y[train]).argmax()
+        else:
+            guess = data.y[train].mean()
+        scores.append(data.metric(data.y[test], np.full(len(test), guess)))
+    kind = "Classifier" if data.classes else "Regressor"
+    seconds = (time.perf_counter() - begin) / max(1, len(scores))
+    what = "the most frequent class" if data.classes else "the mean"
+    return Row(
+        name=f"baseline: {what}",
+        kernel="",
+        learner=f"Dummy{kind}",
+        params={},
+        mean=float(np.mean(scores)),
+        spread=float(np.std(scores)),
+        scores=tuple(scores),
+        fit_seconds=seconds,
+        predict_seconds=0.0,
+        n_support=0,
+        memory_bytes=8,
+        rows_seen=data.n,
+        note=f"always {what}",
+    )
+
+
+def with_baseline(rows: list[Row], base: Row) -> list[Row]:
+    """The baseline in its place among those that saw everything."""
+    ahead = [i for i, row in enumerate(rows) if not row.stopped and row.mean >= base.mean]
+    place = ahead[-1] + 1 if ahead else min(1, len(rows))
+    return [*rows[:place], base, *rows[place:]]
+
+
+def out_of_fold(winner: Entry, problem: Problem, drawn: np.ndarray, first: int) -> OutOfFold:
+    """Of the `first` folds, which hold every row once."""
+    total = min(winner.folds, first)
+    rows = np.concatenate(winner.tests[:total])
+    predicted = np.concatenate([o.predicted for o in winner.outcomes[:total]])
+    sure = np.concatenate([o.certainty for o in winner.outcomes[:total]])
+    order = np.argsort(rows, kind="stable")
+    where = drawn[rows[order]]
+    if problem.classes is not None:
+        predicted = problem.classes[predicted.astype(int)]
+    return OutOfFold(where, problem.y[where], predicted[order], sure[order])

@@ -1,0 +1,1 @@
+"""How a learner is tuned and scored on one fold."""

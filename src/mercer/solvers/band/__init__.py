@@ -1,0 +1,1 @@
+"""Ridge paths by reducing K to a band."""

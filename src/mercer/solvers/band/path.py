@@ -1,0 +1,162 @@
+"""(SKS + λI)⁻¹ for many λ from SKS = Q B Qᵀ with B a band: no eigenvectors, the same answers.
+
+A shift of K is a shift of B, and B + λI = LLᵀ takes N b² operations where K + λI takes N³/3. From
+L come the coefficients, and the diagonal that leave-one-out needs:
+
+    (K + λI)⁻¹ t = Q L⁻ᵀ L⁻¹ Qᵀ t        ((K + λI)⁻¹)ᵢᵢ = ‖L⁻¹ Qᵀeᵢ‖²
+
+the second in 2 b N² operations for each λ. Eigenvectors are better only where K + λI is nearly
+singular or not definite: they tell which directions to leave out. There the caller is told to take
+them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+
+from mercer._config import get_config
+from mercer._progress import progress
+from mercer._tiles import Scratch, Tiling, sweep
+from mercer.gram.host import Gram
+from mercer.solvers.band.loops import COLUMNS, coefficients, solved_squares
+from mercer.solvers.band.reduction import Band, to_band
+from mercer.solvers.band.strided import product
+from mercer.solvers.linear.blas import times
+from mercer.solvers.linear.exact import Problem, RidgePath
+from mercer.solvers.linear.factor import known_indefinite
+from mercer.solvers.linear.matrix import scaled_matrix
+from mercer.solvers.linear.power import operator_norm
+from mercer.solvers.requirements import Size, fits
+
+#: Diagonals of B below the main one. Fewer make the way to B longer, more make each λ dearer.
+WIDTH = 32
+#: Rows from which the band is faster than eigenvectors.
+ENOUGH_ROWS = 2000
+#: λ for which the band is faster: at most one for so many rows.
+ROWS_FOR_EACH = 32
+#: λ worked on at a time.
+BATCH = 64
+
+
+def band_path(
+    gram: Gram,
+    targets: np.ndarray,
+    alphas: np.ndarray,
+    weights: np.ndarray | None = None,
+    intercept: bool = False,
+) -> RidgePath | None:
+    """All λ from one reduction to a band; None where eigenvectors are faster or safer."""
+    n = len(targets)
+    if n < ENOUGH_ROWS or len(alphas) > n // ROWS_FOR_EACH or known_indefinite(gram):
+        return None
+    problem = Problem(targets, weights, intercept)
+    for double in (False, True) if gram.dtype == np.float32 else (True,):
+        if not fits("band", Size(n, targets.shape[1] * len(alphas), 0, 8 if double else 4)):
+            return None
+        path = _attempt(gram, problem, alphas, double)
+        if path is not None:
+            return path
+    return None
+
+
+def _attempt(gram: Gram, problem: Problem, alphas: np.ndarray, double: bool) -> RidgePath | None:
+    """In this precision; None where it leaves too few digits."""
+    n = gram.shape[0]
+    reduction, solves = 8 / 3 * n**3, 2 * WIDTH * n**2 * len(alphas)
+    share = reduction / (reduction + solves)
+    with progress("ridge path", 1.0) as bar:
+        A = scaled_matrix(gram, problem.scale, double)
+        band = to_band(A, WIDTH, lambda part: bar.advance(share * part))
+        if not certain(band, float(alphas.min())):
+            return None
+        return _path(band, gram, problem, alphas, bar, 1.0 - share)
+
+
+def certain(band: Band, least: float) -> bool:
+    """Whether B + λI has digits to spare, so that no direction need be left out."""
+    dtype = band.turned.dtype
+    worst = 0.05 if dtype == np.float32 else 0.1 / len(band.turned)
+    return condition(band, least) * float(np.finfo(dtype).eps) < worst
+
+
+def condition(band: Band, shift: float) -> float:
+    """The ratio of the largest eigenvalue to the smallest, to a factor; ∞ if one is negative."""
+    try:
+        factor = _factor(band, shift)
+    except LinAlgError:
+        return np.inf
+    start = np.random.default_rng(0).standard_normal(len(band.turned))
+    largest = operator_norm(lambda x: _times(band.diagonals, x) + shift * x, start, 12)
+    return largest * operator_norm(lambda x: cho_solve_banded((factor, True), x), start, 12)
+
+
+def _factor(band: Band, shift: float) -> np.ndarray:
+    shifted = band.diagonals.copy()
+    shifted[0] += shift
+    factor = cholesky_banded(shifted, overwrite_ab=True, lower=True, check_finite=False)
+    if not np.isfinite(factor[0]).all():
+        raise LinAlgError("B + λI is not finite")
+    return factor
+
+
+def _times(diagonals: np.ndarray, x: np.ndarray) -> np.ndarray:
+    y = diagonals[0] * x
+    for d in range(1, len(diagonals)):
+        y[d:] += diagonals[d, :-d] * x[:-d]
+        y[:-d] += diagonals[d, :-d] * x[d:]
+    return y
+
+
+def _path(
+    band: Band, gram: Gram, problem: Problem, alphas: np.ndarray, bar: progress, share: float
+) -> RidgePath:
+    Q = band.turned.T
+    parts = times(band.turned, problem.right_hand_sides())
+    # The factors and solutions of a batch take no more than another Q.
+    batch = max(1, min(BATCH, len(Q) // (band.width + 1 + parts.shape[1])))
+    coef, bs, loos = [], [], []
+    for start in range(0, len(alphas), batch):
+        some = alphas[start : start + batch]
+        solved, diagonals = _inverses(band, parts, some, bar, share * len(some) / len(alphas))
+        for i in range(len(some)):
+            c, d, b = problem.unscaled(solved[:, i])
+            coef.append(problem.scaled(c))
+            bs.append(b)
+            loos.append(problem.leave_one_out(gram, c, d, b, diagonals[i]))
+    return RidgePath(alphas, np.stack(coef), np.stack(bs), np.stack(loos))
+
+
+def _inverses(
+    band: Band, parts: np.ndarray, shifts: np.ndarray, bar: progress, share: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """(B + λI)⁻¹ `parts`, back in the terms of K, and the diagonal of (K + λI)⁻¹, for each λ."""
+    turned, width = band.turned, band.width
+    n, dtype = len(turned), turned.dtype
+    loops = []
+    z = np.empty((n, len(shifts), parts.shape[1]), dtype=dtype)
+    for i, shift in enumerate(shifts):
+        factor = _factor(band, float(shift))
+        z[:, i] = cho_solve_banded((factor, True), parts, check_finite=False)
+        loops.append(coefficients(factor, dtype))
+    z = z.reshape(n, -1)
+    even = n + n % 2
+    solved = np.empty(z.shape, dtype=dtype)
+    diagonals = np.empty((len(shifts), n))
+
+    def body(rows: slice, _: slice, scratch: Scratch) -> None:
+        count = rows.stop - rows.start
+        P = scratch.get("panel", (even, COLUMNS), dtype)
+        P[n:], P[:, count:] = 0.0, 0.0
+        P[:n, :count] = turned[:, rows]
+        product(P[:n, :count].T, z, solved[rows])
+        Y = scratch.get("solved", ((width + even) * COLUMNS,), dtype)
+        Y[: width * COLUMNS] = 0.0
+        squares = np.empty(COLUMNS)
+        for i, (c, own) in enumerate(loops):
+            solved_squares(P.reshape(-1), c, own, Y, squares)
+            diagonals[i, rows] = squares[:count]
+        bar.advance(share * count / n)
+
+    sweep(Tiling((n, 1), (COLUMNS, 1), get_config().n_threads), body, "ridge path")
+    return solved.reshape(n, len(shifts), -1), diagonals

@@ -1,0 +1,1 @@
+"""Deformations of images."""

@@ -1,0 +1,142 @@
+"""Matrix products as the solvers need them: by threads of ours, each with a BLAS of one thread.
+
+A tall matrix times a few columns is over in milliseconds, and a BLAS of several threads spends
+them waiting for each other, the more so on a machine that others use, too.
+
+C += PᵀP, one triangle: NumPy's `P.T @ P` needs room for a second C and copies one triangle to the
+other; SciPy's wrapper of `syrk` keeps the interpreter locked. Underneath it is the same routine,
+called here directly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cython_blas
+
+from mercer import _threads as threads
+from mercer._config import get_config
+from mercer._tiles import Scratch, Tiling, sweep
+
+#: Elements below which starting threads costs more than it saves.
+WORTH_THREADS = 1_000_000
+
+
+def routine(name: str, arguments: int, integers: int) -> Callable[..., None] | None:
+    """The address behind SciPy's published capsule, as a function; None where it is unusual.
+
+    Everything is given by address; `integers` of the `arguments` are numbers of 32 bits.
+    """
+    capsule = cython_blas.__pyx_capi__.get(name)
+    read_name = ctypes.pythonapi.PyCapsule_GetName
+    read_name.restype, read_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    read = ctypes.pythonapi.PyCapsule_GetPointer
+    read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    signature = read_name(capsule) if capsule is not None else None
+    if signature is None or signature.count(b"int *") != integers:
+        return None
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(read(capsule, signature))
+
+
+# void syrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
+_ROUTINES: dict[np.dtype, tuple[Callable[..., None] | None, Any]] = {
+    np.dtype(np.float64): (routine("dsyrk", 10, 4), ctypes.c_double),
+    np.dtype(np.float32): (routine("ssyrk", 10, 4), ctypes.c_float),
+}
+
+# SciPy brings a BLAS of its own. If Mercer looked for pools before it was loaded, look again.
+with threads._lock:
+    if threads._holders == 0:
+        threads._controller = None
+
+
+def add_squares(P: np.ndarray, C: np.ndarray) -> None:
+    """C += PᵀP in the upper triangle of C; both row by row in memory and of one dtype."""
+    if not (P.flags.c_contiguous and C.flags.c_contiguous and P.dtype == C.dtype):
+        raise ValueError("add_squares needs contiguous arrays of one dtype")
+    if P.shape[1] != C.shape[0] or C.shape[0] != C.shape[1]:
+        raise ValueError(f"PᵀP of shape {P.shape} does not fit into {C.shape}")
+    syrk, number = _ROUTINES[P.dtype]
+    if syrk is None:
+        C += P.T @ P
+        return
+    k, n = P.shape
+    if k == 0:
+        return
+    # LAPACK reads rows as columns: P is Pᵀ to it, and our upper triangle its lower one.
+    uplo, trans = ctypes.c_char(b"L"), ctypes.c_char(b"N")
+    size, depth, one = ctypes.c_int(n), ctypes.c_int(k), number(1.0)
+    at = ctypes.byref
+    syrk(at(uplo), at(trans), at(size), at(depth), at(one),
+         P.ctypes.data, at(size), at(one), C.ctypes.data, at(size))  # fmt: skip
+
+
+def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A B in double precision, multiplied in the precision of A; the rows of A go to threads."""
+    B = np.ascontiguousarray(B, dtype=A.dtype)
+    result = np.empty((len(A), B.shape[1]))
+
+    def body(rows: slice, columns: slice, scratch: Scratch) -> None:
+        result[rows] = A[rows] @ B
+
+    sweep(_shares(A), body, "product")
+    return result
+
+
+def symmetric_times(A: np.ndarray, B: np.ndarray, square: int = 256) -> np.ndarray:
+    """A B likewise for a symmetric A, of which only the upper triangle is read.
+
+    Reading A is all that such a product costs: each square of it serves its own rows and, as long
+    as it is in the cache, the rows of its mirror image.
+    """
+    B = np.ascontiguousarray(B, dtype=A.dtype)
+    n = len(A)
+    cuts = [slice(at, min(at + square, n)) for at in range(0, n, square)]
+    pairs = [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))]
+    threads = min(len(pairs), _shares(A).threads)
+    sums = np.zeros((threads, n, B.shape[1]))
+
+    def body(share: slice, _: slice, scratch: Scratch) -> None:
+        out = sums[share.start]
+        for i, j in pairs[share.start :: threads]:
+            block = A[cuts[i], cuts[j]]
+            out[cuts[i]] += block @ B[cuts[j]]
+            if i != j:
+                out[cuts[j]] += block.T @ B[cuts[i]]
+
+    sweep(Tiling((threads, 1), (1, 1), threads, fixed=True), body, "product")
+    return sums.sum(axis=0)
+
+
+def transposed_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Aᵀ B likewise; the sums of the threads are added in double precision."""
+    plan = _shares(A)
+    parts = np.zeros((plan.threads, A.shape[1], B.shape[1]))
+
+    def body(rows: slice, columns: slice, scratch: Scratch) -> None:
+        parts[scratch.thread] += A[rows].T @ B[rows].astype(A.dtype)
+
+    sweep(plan, body, "product")
+    return parts.sum(axis=0)
+
+
+def _shares(A: np.ndarray) -> Tiling:
+    n, m = A.shape
+    threads = get_config().n_threads if A.size >= WORTH_THREADS else 1
+    return Tiling((n, m), (max(1, -(-n // threads)), m), threads, fixed=True)
+
+
+def mirror(C: np.ndarray, square: int = 512) -> np.ndarray:
+    """The upper triangle copied below the diagonal, in squares that fit the cache."""
+    n = len(C)
+    for i in range(0, n, square):
+        rows = slice(i, min(i + square, n))
+        block = C[rows, rows]
+        block[...] = np.triu(block) + np.triu(block, 1).T
+        for j in range(i + square, n, square):
+            columns = slice(j, min(j + square, n))
+            C[columns, rows] = C[rows, columns].T
+    return C

@@ -1,0 +1,231 @@
+"""(SKS + λI) C = ST by conjugate gradients: K is multiplied by, tile by tile, and never stored.
+
+Each target is a sequence of its own, with its own λ if need be; they share the products K @ P, and
+leave as they converge.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer._progress import progress
+from mercer._threads import single_threaded_blas
+from mercer.gram.host import Gram
+from mercer.solvers.linear.exact import RidgeSolution
+from mercer.solvers.linear.factor import doubtful, warn_condition
+from mercer.solvers.linear.power import operator_norm
+from mercer.solvers.linear.preconditioner import CHOICES, Woodbury, default_rank
+
+#: A true residual above this, where a smaller one was asked for, is worth a word.
+ROUGH = 1e-4
+#: Steps without a smaller residual after which it is asked whether they still lead anywhere, and
+#: the share of ½ xᵀAx − bᵀx that they must have gained. Residuals alone do not tell: where A is
+#: badly conditioned they grow for hundreds of steps, and the solution gets better with each.
+PATIENCE, GAIN = 100, 1e-10
+
+Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Iterations:
+    """The solution, the relative residual ‖AX − B‖/‖B‖ of each column, and why it ended."""
+
+    X: np.ndarray
+    residuals: np.ndarray
+    n_iter: int
+    stopped: str = ""
+
+
+class NotDefinite(ArithmeticError):
+    """pᵀAp ≤ 0 was met: the matrix is not positive definite."""
+
+
+def conjugate_gradients(
+    multiply: Product,
+    B: np.ndarray,
+    precondition: Product,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> Iterations:
+    """A X = B for symmetric positive definite A.
+
+    `multiply(P, columns)` and `precondition(R, columns)` get the columns that are still running
+    and which ones those are.
+    """
+    X = np.zeros(B.shape)
+    R = np.array(B, dtype=np.float64)
+    norms = np.linalg.norm(B, axis=0)
+    norms[norms == 0] = 1.0
+    running = np.flatnonzero(np.linalg.norm(R, axis=0) > tol * norms)
+    Z = precondition(R[:, running], running)
+    P = Z.copy()
+    rz = np.einsum("ij,ij->j", R[:, running], Z)
+    best, stalled, stopped, step = np.inf, 0, "", 0
+    gained, recently = np.zeros(B.shape[1]), np.zeros(B.shape[1])
+    with progress("conjugate gradients", None) as bar, single_threaded_blas():
+        try:
+            while len(running) and step < max_iter:
+                AP = multiply(P, running)
+                curvature = np.einsum("ij,ij->j", P, AP)
+                if not (curvature > 0).all():
+                    if step and (np.abs(curvature) < 1e-10 * np.abs(rz)).any():
+                        stopped = "rounding"
+                        break
+                    raise NotDefinite(f"pᵀAp = {curvature.min():.3g} ≤ 0")
+                length = rz / curvature
+                X[:, running] += length * P
+                R[:, running] -= length * AP
+                gained[running] += length * rz
+                recently[running] += length * rz
+                step += 1
+                relative = np.linalg.norm(R[:, running], axis=0) / norms[running]
+                worst = float(relative.max())
+                bar.advance(note=f"residual {worst:.1e}")
+                stalled = 0 if worst < 0.9 * best else stalled + 1
+                best = min(best, worst)
+                if stalled > PATIENCE:
+                    if (recently[running] <= GAIN * gained[running]).all():
+                        stopped = "rounding"
+                        break
+                    stalled = 0
+                if not stalled:
+                    recently[:] = 0
+                going = relative > tol
+                running, P, rz = running[going], P[:, going], rz[going]
+                if not len(running):
+                    break
+                Z = precondition(R[:, running], running)
+                new = np.einsum("ij,ij->j", R[:, running], Z)
+                P = Z + (new / rz) * P
+                rz = new
+            else:
+                stopped = "max_iter" if len(running) else ""
+        except KeyboardInterrupt:
+            stopped = "interrupt"
+    return Iterations(X, np.linalg.norm(R, axis=0) / norms, step, stopped)
+
+
+@dataclass(frozen=True)
+class CGSolution(RidgeSolution):
+    stopped: str = ""
+    residual: float = 0.0
+
+
+def ridge(
+    gram: Gram,
+    targets: np.ndarray,
+    alphas: np.ndarray,
+    weights: np.ndarray | None = None,
+    intercept: bool = False,
+    *,
+    preconditioner: str | None = "nystrom",
+    rank: int | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    random: np.random.RandomState,
+) -> CGSolution:
+    """Targets (N, T), with one λ for each. A free intercept is one more right-hand side a λ."""
+    n = len(targets)
+    s = np.ones(n) if weights is None else np.sqrt(weights)
+    distinct = np.unique(alphas) if intercept else np.empty(0)
+    B = np.column_stack([s[:, None] * targets, *[s for _ in distinct]])
+    shifts = np.concatenate([alphas, distinct])
+    system = RidgeSystem(gram, s, shifts, preconditioner, rank, random)
+    run = system.solve(B, tol, max_iter)
+    if run.stopped in ("rounding", "max_iter"):
+        system.warn_few_digits()
+    C, b = run.X, np.zeros(len(alphas))
+    if intercept:
+        D = C[:, len(alphas) :][:, np.searchsorted(distinct, alphas)]
+        C = C[:, : len(alphas)]
+        b = (s @ C) / (s @ D)
+        C = C - D * b
+    coef = (s[:, None] * C).astype(gram.dtype)
+    return CGSolution(coef, b, run.n_iter, run.stopped, float(run.residuals.max()))
+
+
+class RidgeSystem:
+    """SKS + λI with its preconditioner, ready to be solved for right-hand sides."""
+
+    def __init__(
+        self,
+        gram: Gram,
+        s: np.ndarray,
+        shifts: np.ndarray,
+        preconditioner: str | None,
+        rank: int | None,
+        random: np.random.RandomState,
+    ) -> None:
+        self.gram, self.s, self.shifts = gram, s, shifts
+        self.woodbury = None
+        if preconditioner is not None:
+            size = default_rank(len(s), gram.dtype.itemsize) if rank is None else rank
+            low_rank = CHOICES[preconditioner](gram, size, random)
+            self.woodbury = Woodbury(low_rank, None if (s == 1).all() else s)
+
+    def solve(self, B: np.ndarray, tol: float, max_iter: int) -> Iterations:
+        try:
+            run = conjugate_gradients(self._multiply, B, self._precondition, tol, max_iter)
+            return self._checked(run, B, tol)
+        except NotDefinite:
+            warnings.warn(
+                "K + λI is not positive definite, which conjugate gradients need: "
+                "going on with MINRES, which does not",
+                UserWarning,
+                stacklevel=4,
+            )
+            return self._minres(B, tol, max_iter)
+
+    def _checked(self, run: Iterations, B: np.ndarray, tol: float) -> Iterations:
+        """The residual that iterations carry along goes on falling when the true one does not."""
+        if run.stopped == "interrupt":
+            return run
+        residuals = self._residuals(run.X, B)
+        stopped = run.stopped
+        if not stopped and residuals.max() > max(10 * tol, ROUGH):
+            stopped = "rounding"
+        return Iterations(run.X, residuals, run.n_iter, stopped)
+
+    def warn_few_digits(self) -> None:
+        """Name the condition number, if that is what was in the way: K itself may be singular."""
+        column = np.array([self.shifts.argmin()])
+        least = float(self.shifts.min())
+        largest = operator_norm(lambda v: self._multiply(v, column), self.s[:, None], 3)
+        if doubtful(largest / least, self.gram.dtype):
+            warn_condition(largest / least, least)
+
+    def _residuals(self, X: np.ndarray, B: np.ndarray) -> np.ndarray:
+        norms = np.linalg.norm(B, axis=0)
+        norms[norms == 0] = 1.0
+        return np.linalg.norm(B - self._multiply(X, np.arange(B.shape[1])), axis=0) / norms
+
+    def _multiply(self, P: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        s = self.s[:, None]
+        return s * (self.gram @ (s * P)).astype(np.float64) + self.shifts[columns] * P
+
+    def _precondition(self, R: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        if self.woodbury is None:
+            return R / self.shifts[columns]
+        return self.woodbury.solve(R, self.shifts[columns])
+
+    def _minres(self, B: np.ndarray, tol: float, max_iter: int) -> Iterations:
+        from scipy.sparse.linalg import LinearOperator, minres
+
+        n, X, steps = len(B), np.empty(B.shape), 0
+        for j in range(B.shape[1]):
+
+            def count(_: np.ndarray) -> None:
+                nonlocal steps
+                steps += 1
+
+            def product(v: np.ndarray, j: int = j) -> np.ndarray:
+                return self._multiply(v.reshape(-1, 1), np.array([j]))[:, 0]
+
+            operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+            X[:, j], _ = minres(operator, B[:, j], rtol=tol, maxiter=max_iter, callback=count)
+        residuals = self._residuals(X, B)
+        return Iterations(X, residuals, steps, "max_iter" if residuals.max() > 10 * tol else "")

@@ -1,0 +1,299 @@
+"""S K S + λI factorised in place: one N×N array, never two.
+
+K is symmetric, so one triangle of the array is enough to hold it; the Cholesky factor is made in
+the other one. Where another λ comes, K is still there.
+
+    ┌─────────┐
+    │ d   K   │    d: λ and the diagonal of K are kept apart
+    │  ⋱      │
+    │ U    d  │    UᵀU = SKS + λI
+    └─────────┘
+
+For one λ only, the upper triangle is all that is computed, and the factor takes its place.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
+
+from mercer._config import show_bytes
+from mercer.gram.dispatch import resident
+from mercer.gram.host import Gram
+from mercer.kernels import Kernel
+from mercer.solvers.linear.blas import mirror
+from mercer.solvers.linear.matrix import PANEL, scaled_matrix
+from mercer.solvers.linear.power import operator_norm
+from mercer.solvers.requirements import Size, fits
+
+#: Warn where fewer than three digits of the coefficients are certain.
+FEW_DIGITS = 1e-3
+#: Begin again in double precision where single leaves less than one digit.
+NOISE = 0.1
+#: Up to this many rows an ill-conditioned matrix is worth its eigenvectors, 20 × the time.
+SPECTRUM_ROWS = 4000
+#: Eigenvalues that are 0 come out as less than two rounding units of the largest one. The bound
+#: that proofs give, N units, costs nothing in double precision; in single precision it would take
+#: a good part of the spectrum for noise.
+NULL = 10
+
+
+class Factor(Protocol):
+    """(SKS + λI)⁻¹ as an operator."""
+
+    def solve(self, B: np.ndarray) -> np.ndarray: ...
+
+    def inverse_diagonal(self) -> np.ndarray: ...
+
+
+def shifted(gram: Gram, scale: np.ndarray | None = None, once: bool = False) -> Any:
+    """SKS + λI, factorised where its data is; `once`: for a single λ."""
+    if gram.on_device:
+        from mercer.engines.cuda.solvers.cholesky import DeviceShifted
+
+        return DeviceShifted(resident(gram), scale)
+    return Shifted(gram, scale, once)
+
+
+class Shifted:
+    """SKS + λI for one λ after the other, from a Gram that is evaluated once if all goes well."""
+
+    def __init__(self, gram: Gram, scale: np.ndarray | None = None, once: bool = False) -> None:
+        self.gram, self.scale, self.once = gram, scale, once
+        self.double = gram.dtype == np.float64
+        self._A: np.ndarray | None = None
+        self._factored = False
+
+    def factor(self, shift: float) -> Factor:
+        """By Cholesky; where K is not positive definite, by something that copes.
+
+        The next call reuses the array: use one factor before asking for another.
+        """
+        cholesky = self._cholesky(shift)
+        if cholesky is not None:
+            condition = cholesky.condition(shift)
+            # In single precision a matrix this close to singular gives noise, not coefficients.
+            if not self.double and condition * np.finfo(np.float32).eps > NOISE:
+                cholesky = None
+            elif self.double and condition * np.finfo(np.float64).eps > FEW_DIGITS:
+                if self.gram.shape[0] <= SPECTRUM_ROWS and self._room_for_vectors():
+                    return self._without_null_space(shift)
+                warn_condition(condition, shift)
+        if cholesky is None and not self.double and self._widen():
+            return self.factor(shift)
+        return cholesky if cholesky is not None else self._not_definite(shift)
+
+    def _matrix(self, shift: float) -> np.ndarray:
+        """All of SKS + λI, evaluated or put together from the triangle that still holds it."""
+        if self._A is None:
+            self._A = scaled_matrix(self.gram, self.scale, self.double)
+            self._diagonal = self._A.diagonal().copy()
+            self._factored = False
+        if self._factored:
+            mirror(self._A)
+        self._A.flat[:: len(self._A) + 1] = self._diagonal + self._A.dtype.type(shift)
+        self._factored = True
+        return self._A
+
+    def _cholesky(self, shift: float) -> Cholesky | None:
+        if self.once:
+            A = scaled_matrix(self.gram, self.scale, self.double, triangle=True)
+            trace = float(A.diagonal().sum(dtype=np.float64))
+            A.flat[:: len(A) + 1] += A.dtype.type(shift)
+        else:
+            A = self._matrix(shift)
+            trace = float(self._diagonal.sum(dtype=np.float64))
+        (potrf,) = get_lapack_funcs(("potrf",), (A,))
+        # LAPACK reads rows as columns: our upper triangle is its lower one.
+        _, info = potrf(A.T, lower=int(self.once), overwrite_a=1, clean=0)
+        return Cholesky(A, trace, int(self.once)) if info == 0 else None
+
+    def _widen(self) -> bool:
+        """Begin again in double precision, where that fits."""
+        if not fits("cholesky", Size(self.gram.shape[0], 1, 0, 8)):
+            return False
+        self.double, self._A = True, None
+        return True
+
+    def _not_definite(self, shift: float) -> Factor:
+        """LU for an indefinite K; the eigenvectors, without the null space, for a singular one."""
+        A = self._matrix(shift)
+        self._A = None  # from here on the array belongs to the factor
+        n, eps = len(A), float(np.finfo(A.dtype).eps)
+        norm = _one_norm(A)
+        getrf, gecon = get_lapack_funcs(("getrf", "gecon"), (A,))
+        _, pivots, info = getrf(A.T, overwrite_a=1)
+        reciprocal = float(gecon(A.T, norm)[0]) if info == 0 else 0.0
+        condition = 1.0 / max(reciprocal, np.finfo(float).tiny)
+        if reciprocal > n * eps:
+            if condition * eps > FEW_DIGITS:
+                warn_condition(condition, shift)
+            else:
+                warn_indefinite(self.gram)
+            return LU(A, pivots)
+        if not self._room_for_vectors():
+            room = show_bytes(3 * A.nbytes)
+            warn_condition(condition, shift, f"; to leave its null space out would need {room}")
+            return LU(A, pivots)
+        del A
+        return self._without_null_space(shift)
+
+    def _room_for_vectors(self) -> bool:
+        return fits("eigh", Size(self.gram.shape[0], 1, 0, 8 if self.double else 4))
+
+    def _without_null_space(self, shift: float) -> Factor:
+        self._A = None
+        spectrum = Spectrum.of(scaled_matrix(self.gram, self.scale, self.double))
+        warn_condition(spectrum.condition(shift), shift, "; its null space is left out")
+        return spectrum.at(shift)
+
+
+class Cholesky:
+    """UᵀU = SKS + λI, in one triangle of an array; `lower` as LAPACK sees it."""
+
+    def __init__(self, A: np.ndarray, trace: float, lower: int) -> None:
+        self.A, self._trace, self._lower = A, trace, lower
+
+    def solve(self, B: np.ndarray) -> np.ndarray:
+        (potrs,) = get_lapack_funcs(("potrs",), (self.A,))
+        X, _ = potrs(self.A.T, np.asfortranarray(B, dtype=self.A.dtype), lower=self._lower)
+        return X
+
+    def inverse_diagonal(self) -> np.ndarray:
+        """Row sums of squares of U⁻¹. It takes the place of U: nothing can be solved after."""
+        assert not self._lower, "made for several λ"
+        (trtri,) = get_lapack_funcs(("trtri",), (self.A,))
+        trtri(self.A.T, lower=0, overwrite_c=1)
+        n = len(self.A)
+        result = np.zeros(n)
+        for start in range(0, n, PANEL):
+            rows = self.A[start : start + PANEL, : start + PANEL]
+            result[: rows.shape[1]] += np.square(np.tril(rows, start)).sum(axis=0, dtype=float)
+        return result
+
+    def condition(self, shift: float) -> float:
+        """A bound from the trace where that settles it, and an estimate where it does not."""
+        # K ≥ 0 as far as is known: its norm is at most its trace, and no eigenvalue is below λ.
+        bound = (self._trace + shift) / shift
+        if not doubtful(bound, self.A.dtype):
+            return bound
+        # Inverse iteration: the smallest eigenvalue, to a factor, at the price of three solves.
+        x = np.random.default_rng(0).standard_normal(len(self.A))
+        return (self._trace + shift) * operator_norm(lambda x: self.solve(x).ravel(), x, 3)
+
+
+class LU:
+    """PLU = SKS + λI: for a symmetric matrix that is not definite."""
+
+    def __init__(self, A: np.ndarray, pivots: np.ndarray) -> None:
+        self.A, self.pivots = A, pivots
+
+    def solve(self, B: np.ndarray) -> np.ndarray:
+        (getrs,) = get_lapack_funcs(("getrs",), (self.A,))
+        X, _ = getrs(self.A.T, self.pivots, np.asfortranarray(B, dtype=self.A.dtype))
+        return X
+
+    def inverse_diagonal(self) -> np.ndarray:
+        (getri,) = get_lapack_funcs(("getri",), (self.A,))
+        inverse, _ = getri(self.A.T, self.pivots, overwrite_lu=1)
+        return inverse.diagonal().astype(np.float64)
+
+
+class Spectrum:
+    """SKS = Q diag(ω) Qᵀ: then every λ costs next to nothing."""
+
+    def __init__(self, values: np.ndarray, vectors: np.ndarray) -> None:
+        self.values, self.vectors = values.astype(np.float64), vectors
+        largest = float(np.abs(self.values).max())
+        units = NULL if vectors.dtype == np.float32 else len(values)
+        self.rounding = units * float(np.finfo(vectors.dtype).eps) * largest
+
+    @classmethod
+    def of(cls, A: np.ndarray) -> Spectrum:
+        """The eigenvectors are made in place of A."""
+        driver = "evd" if fits("eigh", Size(len(A), 1, 0, A.itemsize)) else "evr"
+        return cls(*eigh(A.T, overwrite_a=True, check_finite=False, driver=driver))
+
+    def inverse(self, shifts: np.ndarray, keep_null: bool = False) -> np.ndarray:
+        """1/(ω + λ), one row for each λ; 0 for directions that K and λ both leave out.
+
+        A direction in the null space of K changes no prediction, but its coefficients are 1/λ
+        times rounding. Leave-one-out needs it, as a ratio in which 1/λ cancels: `keep_null`.
+        """
+        values = np.where(np.abs(self.values) <= self.rounding, 0.0, self.values)
+        total = values + np.asarray(shifts, dtype=np.float64)[:, None]
+        with np.errstate(divide="ignore"):
+            inverse = 1.0 / total
+        return inverse if keep_null else np.where(np.abs(total) > self.rounding, inverse, 0.0)
+
+    def condition(self, shift: float) -> float:
+        total = np.abs(self.values + shift)
+        return float(total.max() / max(total.min(), np.finfo(float).tiny))
+
+    def at(self, shift: float) -> Factor:
+        return _AtShift(self, shift)
+
+
+class _AtShift:
+    def __init__(self, spectrum: Spectrum, shift: float) -> None:
+        self.spectrum, self.shift = spectrum, np.array([shift])
+
+    def solve(self, B: np.ndarray) -> np.ndarray:
+        Q, d = self.spectrum.vectors, self.spectrum.inverse(self.shift)[0]
+        B = np.asarray(B, dtype=Q.dtype)
+        parts = Q.T @ B
+        return Q @ ((d[:, None] if B.ndim == 2 else d) * parts).astype(Q.dtype)
+
+    def inverse_diagonal(self) -> np.ndarray:
+        d = self.spectrum.inverse(self.shift, keep_null=True)
+        return squares_times(self.spectrum.vectors, d)[:, 0]
+
+
+def squares_times(Q: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Σⱼ Qᵢⱼ² wₐⱼ for all i and a, without a second Q."""
+    result = np.empty((len(Q), len(weights)))
+    for start in range(0, len(Q), PANEL):
+        result[start : start + PANEL] = np.square(Q[start : start + PANEL]) @ weights.T
+    return result
+
+
+def warn_condition(condition: float, shift: float, more: str = "") -> None:
+    warnings.warn(
+        f"K + λI has a condition number of about {condition:.2g} (λ = {shift:.3g}): the "
+        f"coefficients have few or no certain digits{more}. Duplicated or nearly equal examples "
+        "do that, and a very smooth kernel; a larger alpha helps.",
+        LinAlgWarning,
+        stacklevel=6,
+    )
+
+
+def doubtful(condition: float, dtype: np.dtype) -> bool:
+    """Whether so large a condition number leaves the coefficients few digits, or noise."""
+    return condition * np.finfo(dtype).eps >= (NOISE if dtype == np.float32 else FEW_DIGITS)
+
+
+def known_indefinite(gram: Gram) -> bool:
+    """Whether a rule says so, whatever the examples are."""
+    return isinstance(gram.kernel, Kernel) and gram.kernel.claim().holds is False
+
+
+def warn_indefinite(gram: Gram) -> None:
+    """Said here where no rule could say it before."""
+    if not known_indefinite(gram):
+        warnings.warn(
+            f"K + λI has negative eigenvalues: {gram.kernel!r} is not positive semi-definite on "
+            "these examples. The equations were solved all the same, by LU; mercer.repair gives a "
+            "matrix that is one.",
+            UserWarning,
+            stacklevel=7,
+        )
+
+
+def _one_norm(A: np.ndarray) -> float:
+    sums = np.zeros(len(A))
+    for start in range(0, len(A), PANEL):
+        sums += np.abs(A[start : start + PANEL]).sum(axis=0, dtype=np.float64)
+    return float(sums.max())

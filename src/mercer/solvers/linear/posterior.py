@@ -1,0 +1,82 @@
+"""var f(x) = k(x,x) − k(x)ᵀ(K + λW⁻¹)⁻¹k(x): how far data with noise λ leave f(x) open.
+
+f is a Gaussian process with covariance k; ridge regression is its mean. A free intercept has no
+prior: it adds (1 − 1ᵀ(K + λW⁻¹)⁻¹k(x))² / 1ᵀ(K + λW⁻¹)⁻¹1. With a finite φ the same number is
+λ φ(x)ᵀ(ΦᵀWΦ + λI)⁻¹φ(x); with centres it is the variance within their span, plus what of k(x,x)
+lies outside of it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from mercer.solvers.linear.cg import RidgeSystem
+from mercer.solvers.linear.factor import Factor
+from mercer.solvers.linear.normal_equations import Normal
+from mercer.solvers.linear.primal import PrimalFactor, factorise, lower_factor
+
+
+class Posterior(Protocol):
+    """`own` is k(x, x) for each row; `rows` is k(x, xᵢ), φ(x), or k(x, cⱼ)."""
+
+    def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray: ...
+
+
+class _Solve(Protocol):
+    def solve(self, B: np.ndarray) -> np.ndarray: ...
+
+
+class Dual:
+    """From a factor of SKS + λI."""
+
+    def __init__(self, factor: Factor | _Solve, scale: np.ndarray, intercept: bool) -> None:
+        self.factor, self.scale = factor, scale
+        self.d = factor.solve(scale[:, None])[:, 0].astype(np.float64) if intercept else None
+
+    def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
+        scaled = (self.scale * rows).T
+        solved = self.factor.solve(scaled)
+        variance = own - np.einsum("ij,ij->j", scaled, solved, dtype=np.float64)
+        if self.d is not None:
+            variance += np.square(1.0 - self.d @ scaled) / (self.scale @ self.d)
+        return np.maximum(variance, 0.0)
+
+
+class Iterative:
+    """(SKS + λI)⁻¹ by conjugate gradients, for each block of columns anew."""
+
+    def __init__(self, system: RidgeSystem, tol: float, max_iter: int) -> None:
+        self.system, self.tol, self.max_iter = system, tol, max_iter
+        self.alpha = system.shifts[0]
+
+    def solve(self, B: np.ndarray) -> np.ndarray:
+        self.system.shifts = np.full(B.shape[1], self.alpha)
+        return self.system.solve(np.asarray(B, dtype=np.float64), self.tol, self.max_iter).X
+
+
+class Primal:
+    """From ΦᵀWΦ; with `penalty` K_mm, from the centres."""
+
+    def __init__(
+        self, normal: Normal, alpha: float, intercept: bool, penalty: np.ndarray | None = None
+    ) -> None:
+        self.alpha = alpha
+        self.mean = normal.sums / normal.weight if intercept else None
+        self.weight = normal.weight
+        H = normal.centred()[0] if intercept else normal.H
+        self.factor: PrimalFactor = factorise(H, alpha, penalty, overwrite=True)
+        self.L = None if penalty is None else lower_factor(penalty)
+
+    def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
+        rows = rows.astype(np.float64)
+        variance = np.zeros(len(rows))
+        if self.L is not None:
+            inside = solve_triangular(self.L, rows.T, lower=True, check_finite=False)
+            variance = np.maximum(own - np.einsum("ij,ij->j", inside, inside), 0.0)
+        if self.mean is not None:
+            rows = rows - self.mean
+            variance = variance + self.alpha / self.weight
+        return variance + self.alpha * np.einsum("ij,ji->i", rows, self.factor.solve(rows.T))

@@ -1,0 +1,1 @@
+"""Local averages and local polynomials weighted by k."""

@@ -1,0 +1,260 @@
+"""The bandwidth h of a smoother: by leave-one-out, or by a rule of thumb.
+
+Leave-one-out is exact: each example is predicted from the others, by the very sums that predict
+does, and the mean squared error is minimised over log h: a coarse grid finds the valley (losses of
+smoothers have several), a parabola search its bottom. Beyond `MOST` examples, that many of them are
+left out in turn, each predicted from all the others.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._progress import progress
+from mercer.formula import simplify
+from mercer.formula.inputs import is_sparse, numeric
+from mercer.gram.rows.validate import count
+from mercer.kernels import Kernel
+
+#: Examples left out for the grid, and at most for the rest of the search.
+COARSE, MOST = 1_500, 20_000
+#: The grid: factors of two around the rule of thumb, to start with.
+BELOW, ABOVE = 6, 5
+#: How far beyond that the search may run before it is called off.
+FARTHEST = 16
+
+#: Prediction of the examples `rows` from all the others, at bandwidth h.
+LeftOut = Callable[[Any, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The bandwidth, its leave-one-out error, and every (h, error) that was tried."""
+
+    bandwidth: Any
+    error: float
+    tried: tuple[tuple[Any, float], ...]
+
+
+def rule_of_thumb(
+    kernel: Kernel, X: Any, *, per_column: bool = False, sample_weight: Any = None
+) -> Any:
+    """h = 1.06 s n^(−1/(4+D)) / width of k: s the spread of the data, or of each column.
+
+    For a Gaussian of σ = 1 this is the normal reference rule; other kernels are brought to the
+    same width, so that h means the same for all.
+
+    >>> import numpy as np
+    >>> from mercer import Gaussian
+    >>> round(rule_of_thumb(Gaussian(), np.array([[0.0], [2.0]])), 4)
+    0.9228
+    """
+    v = np.ones(count(X)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    spread = _spreads(X, v / v.sum())
+    factor = 1.06 * len(v) ** (-1.0 / (4 + len(spread))) / width_of(kernel)
+    if per_column:
+        return np.where(spread > 0, spread, 1.0 / factor) * factor
+    moving = spread[spread > 0]
+    return float(np.sqrt(np.mean(moving**2)) * factor) if len(moving) else 1.0
+
+
+def _spreads(X: Any, share: np.ndarray) -> np.ndarray:
+    """The weighted standard deviation of every column (1 for columns that are no numbers)."""
+    if hasattr(X, "iloc"):
+        kinds = [kind.kind in "biuf" for kind in X.dtypes]
+        columns = [X.iloc[:, [j]] for j in range(X.shape[1])]
+        pairs = zip(columns, kinds, strict=True)
+        return np.array([_spreads(c.to_numpy(), share)[0] if ok else 1.0 for c, ok in pairs])
+    rows = numeric(X)
+    mean = np.asarray(share @ rows, dtype=np.float64).ravel()
+    if is_sparse(rows):
+        square = np.asarray(share @ rows.multiply(rows), dtype=np.float64).ravel()
+        variance = np.maximum(square - mean**2, 0.0)
+    else:
+        variance = share @ (rows - mean) ** 2
+    # What rounding leaves of a constant column is no spread.
+    return np.where(variance > 1e-28 * mean**2, np.sqrt(variance), 0.0)
+
+
+def width_of(kernel: Kernel) -> float:
+    """The standard deviation of k(0, u) as a density of u on the line; 1 if it is none.
+
+    >>> from mercer import Epanechnikov, Gaussian
+    >>> round(width_of(Gaussian(2.0)), 3), round(width_of(Epanechnikov(1.0)), 4)
+    (2.0, 0.4472)
+    """
+    if not kernel.stationary():
+        return 1.0
+    formula = simplify(kernel.formula())
+    try:
+        from mercer.gram.host import Gram
+
+        u = np.logspace(-9, 9, 3601)
+        k = Gram(formula, np.zeros((1, 1)), u[:, None]).dense()[0]
+    except (ValueError, IndexError):  # k wants more than one column
+        return 1.0
+    k = np.maximum(k, 0.0)
+    # Weighted by u, because the grid is even in log u; heavy tails are cut where k is a thousandth.
+    seen = u <= u[np.flatnonzero(k >= 1e-3 * k[0])[-1]] * 1.5
+    mass = float((k * u)[seen].sum())
+    width = math.sqrt(float((k * u**3)[seen].sum()) / mass) if mass > 0 else 1.0
+    return width if 1e-6 < width < 1e6 else 1.0
+
+
+def copies(X: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Where the data holds copies: the first of each, and which one every example is a copy of.
+
+    The same x always with the same y is a copy: with one of them left out, the other gives the
+    answer away. The same x with different y is another measurement, and None is returned.
+    """
+    keys = _row_keys(X)
+    if keys is None:
+        return None
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    if len(first) == len(keys) or not np.array_equal(y, y[first][group]):
+        return None
+    order = np.argsort(first)  # in the order of the data
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return first[order], place[group]
+
+
+def _row_keys(X: Any) -> np.ndarray | None:
+    """One comparable value a row, equal for equal rows; None for rows that are no numbers."""
+    if hasattr(X, "iloc"):
+        if not all(kind.kind in "biuf" for kind in X.dtypes):
+            return None
+        X = X.to_numpy()
+    if is_sparse(X):
+        rows = X.tocsr().copy()
+        rows.sum_duplicates()
+        parts = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+        text = [rows.indices[a:b].tobytes() + rows.data[a:b].tobytes() for a, b in parts]
+        return np.array([hash(t) for t in text])
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "biuf":
+        return None
+    if X.shape[1] == 1:
+        return X[:, 0]
+    rows = np.ascontiguousarray(X)
+    return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+
+
+def leave_one_out_bandwidth(
+    left_out: LeftOut,
+    targets: np.ndarray,
+    start: Any,
+    sample_weight: np.ndarray | None = None,
+) -> Choice:
+    """The h of least leave-one-out error; one number, or one per column where `start` has many."""
+    n = len(targets)
+    if n < 2:
+        return Choice(start, math.nan, ())
+    v = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    # Below this an error is rounding: the fit is perfect, and of those the widest h is taken.
+    nothing = 1e-14 * float(v @ ((targets - v @ targets / v.sum()) ** 2).sum(axis=1) / v.sum())
+    shuffled = np.random.default_rng(0).permutation(n)
+    tried: list[tuple[Any, float]] = []
+    with progress("bandwidth", None) as bar:
+
+        def loss_on(rows: np.ndarray) -> Callable[[Any], float]:
+            def loss(h: Any) -> float:
+                gap = targets[rows] - left_out(h, rows)
+                value = max(nothing, float(v[rows] @ (gap**2).sum(axis=1) / v[rows].sum()))
+                tried.append((h, value))
+                bar.advance(note=f"h = {np.round(h, 4)}")
+                return value
+
+            return loss
+
+        few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:MOST])
+        middle = float(np.exp(np.mean(np.log(start))))
+        shape = np.asarray(start) / middle
+        try:
+            h, error = _line_search(loss_on(few), loss_on(many), shape, middle)
+            if np.ndim(start):
+                h, error = _all_columns(loss_on(many), np.asarray(h), error)
+        except KeyboardInterrupt:
+            if not tried:
+                raise
+            h, error = min(tried, key=lambda pair: pair[1])
+            warnings.warn(
+                f"interrupted: the best of {len(tried)} bandwidths tried is kept, h = {h}",
+                UserWarning,
+                stacklevel=2,
+            )
+    return Choice(h, error, tuple(tried))
+
+
+def _line_search(
+    coarse: Callable[[Any], float], fine: Callable[[Any], float], shape: Any, middle: float
+) -> tuple[Any, float]:
+    """Over h = shape · eᵘ: a grid in u, extended while its end is best, then the bottom."""
+    from scipy.optimize import minimize_scalar
+
+    def at(u: float) -> Any:
+        h = shape * math.exp(u)
+        return h if np.ndim(h) else float(h)
+
+    step = math.log(2.0)
+    grid = {i: coarse(at(math.log(middle) + i * step)) for i in range(-BELOW, ABOVE + 1)}
+    values = np.array(list(grid.values()))
+    if np.ptp(values) <= 1e-12 * np.abs(values).max():
+        # k does not see the scale of x (a cosine, categories): any h will do, so none.
+        return (np.ones_like(shape) if np.ndim(shape) else 1.0), float(fine(at(math.log(middle))))
+    while len(grid) < BELOW + ABOVE + FARTHEST:
+        place = _best(grid)
+        if min(grid) < place < max(grid):
+            break
+        beyond = place - 1 if place == min(grid) else place + 1
+        grid[beyond] = coarse(at(math.log(middle) + beyond * step))
+        if grid[beyond] > grid[place] * (1 - 1e-4):
+            break
+    best = math.log(middle) + _best(grid) * step
+    if list(grid.values()).count(min(grid.values())) > 1:
+        return at(best), float(fine(at(best)))
+    result = minimize_scalar(
+        lambda u: fine(at(u)),
+        bounds=(best - step, best + step),
+        method="bounded",
+        options={"xatol": 1e-3},
+    )
+    return at(float(result.x)), float(result.fun)
+
+
+def _best(grid: dict[int, float]) -> int:
+    """The place of the least loss; of equal ones the last, which is the smoothest."""
+    least = min(grid.values())
+    return max(i for i, value in grid.items() if value == least)
+
+
+def _all_columns(
+    loss: Callable[[Any], float], start: np.ndarray, error: float
+) -> tuple[np.ndarray, float]:
+    """From one shape of h to one number a column: Nelder and Mead's simplex in log h."""
+    from scipy.optimize import minimize
+
+    centre, columns = np.log(start), len(start)
+    if columns == 1:
+        return start, error
+    simplex = np.vstack([centre, centre + 0.5 * np.eye(columns)])
+    result = minimize(
+        lambda u: loss(np.exp(np.clip(u, centre - 7.0, centre + 7.0))),
+        centre,
+        method="Nelder-Mead",
+        options={
+            "initial_simplex": simplex,
+            "xatol": 2e-3,
+            "fatol": 1e-7 * error,
+            "maxfev": 60 * columns,
+            "adaptive": columns > 3,
+        },
+    )
+    if result.fun >= error:
+        return start, error
+    return np.exp(np.clip(result.x, centre - 7.0, centre + 7.0)), float(result.fun)

@@ -1,0 +1,197 @@
+"""Weighted means and exact leave-one-out: ŷ(x) = Σₙ w(x, xₙ) tₙ / Σₙ w(x, xₙ).
+
+`gather` makes any sums over the training examples for each query, by the way that suits kernel and
+data: all tiles, near tiles, or interpolation on the line; rows that would underflow are made again
+relative to their largest weight, and rows without any weight are reported. `weighted_means` is the
+smoother on top of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from mercer._examples import take
+from mercer.formula import Formula, at_diagonal, evaluate, simplify
+from mercer.solvers.local.line import Panels, gaussian_of
+from mercer.solvers.local.weights import Weights
+from mercer.solvers.neighbors.search import nearest, ranking
+
+#: Sums for each query of some weights, one row a query; the first is the sum of weights.
+Reduce = Callable[[Weights], np.ndarray]
+#: Of an interpolated sum at least this much must be left when a query's own weight is taken off.
+LEFT = 1e-3
+#: How often a Gaussian on the line is expected to be summed.
+LINE_REPEATS = 50
+#: What was skipped must be this much smaller than what was summed.
+DIGITS = 1e-12
+
+
+def gather(
+    weights: Weights, reduce: Reduce, own_terms: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The sums for every query, and which queries are so far that k is 0 in the computer.
+
+    Where log k is known, the sums of a far query are made relative to its largest weight; where it
+    is not, they are 0. `own_terms`: what each query's own example adds to the sums, at full
+    weight: with them leave-one-out can be interpolated, too.
+    """
+    least = np.full(weights.shape[0], weights.smallest)
+    line = _on_the_line(weights, reduce, own_terms)
+    if line is None:
+        sums = reduce(weights)
+        least[:] = _least(weights)
+    else:
+        sums, again = line
+        if len(again):
+            part = weights.at(again)
+            sums[again], least[again] = reduce(part), _least(part)
+    far = np.zeros(len(sums), dtype=bool)
+    low = np.flatnonzero(~(sums[:, 0] > least))
+    if len(low):
+        careful = weights.careful(low)
+        if careful is None:
+            far[low] = ~(sums[low, 0] > 0)
+        else:
+            sums[low] = reduce(careful)
+            far[low] = ~(careful.largest > np.log2(weights.smallest))
+    return sums, far
+
+
+def _least(weights: Weights) -> float:
+    """Row sums above this have all their digits: none underflowed, none was skipped that shows."""
+    missing = 0.0 if weights.near is None else weights.near.missing
+    return max(weights.smallest, missing / DIGITS)
+
+
+def _on_the_line(
+    weights: Weights, reduce: Reduce, own_terms: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The sums by interpolation, where k is a Gaussian of one column and queries are many; and
+    the queries for which that has too few digits."""
+    line = gaussian_of(weights.formula)
+    if line is None or line.rows.steps or not isinstance(weights.X, np.ndarray):
+        return None
+    if weights.X.shape[1] != 1 or (weights.own is not None and own_terms is None):
+        return None
+    panels = Panels.over(weights.X[:, 0].astype(np.float64), line.sigma)
+    if panels is None:
+        return None
+    Z = np.asarray(weights.Z, dtype=np.float64)
+    # One text serves every Gaussian, so its loop is compiled once for all: well worth it.
+    repeats = max(weights.repeats, LINE_REPEATS)
+    nodes = Weights(weights.formula, panels.nodes[:, None], Z, repeats=repeats)
+    sums, doubtful = panels.interpolate(reduce(nodes))
+    doubtful |= ~(sums[:, 0] > _least(nodes))
+    if own_terms is not None and weights.own is not None:
+        before = sums[:, 0].copy()
+        sums -= own_terms
+        doubtful |= ~(sums[:, 0] > LEFT * before)
+    return sums, np.flatnonzero(doubtful)
+
+
+@dataclass(frozen=True)
+class Means:
+    """For each query: the mean, the local variance, Σw² / (Σw)², and whether nothing was near."""
+
+    mean: np.ndarray
+    variance: np.ndarray | None
+    concentration: np.ndarray | None
+    far: np.ndarray
+
+
+def weighted_means(
+    weights: Weights,
+    targets: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    *,
+    spread: bool = False,
+) -> Means:
+    """Σ w t / Σ w for each query and each column of `targets`; with `spread`, what bands need.
+
+    >>> import numpy as np
+    >>> from mercer import Gaussian
+    >>> W = Weights(Gaussian().formula(), np.array([[0.5]]), np.array([[0.0], [1.0]]))
+    >>> weighted_means(W, np.array([[2.0], [4.0]])).mean
+    array([[3.]])
+    """
+    # Centred, so that a variance does not cancel against the square of a large mean.
+    v = unit_weights(sample_weight, len(targets))
+    centre = v @ targets / v.sum()
+    t = targets - centre
+    columns = [v[:, None], v[:, None] * t]
+    if spread:
+        columns.append(v[:, None] * t * t)
+    V = np.hstack(columns)
+    sums, far = gather(weights, lambda w: w.product(V), own_terms(weights, V))
+    outputs = targets.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = sums[:, 1 : 1 + outputs] / sums[:, :1]
+        variance = sums[:, 1 + outputs :] / sums[:, :1] - mean**2 if spread else None
+    if variance is not None:
+        np.maximum(variance, 0.0, out=variance)
+    concentration = concentration_of(weights, v) if spread else None
+    alone = np.flatnonzero(~(sums[:, 0] > 0))
+    if len(alone):
+        mean[alone] = t[closest(weights, alone, v)]
+        if variance is not None and concentration is not None:
+            variance[alone], concentration[alone] = 0.0, 1.0
+    return Means(mean + centre, variance, concentration, far)
+
+
+def unit_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
+    """Sample weights with largest 1; all 1 where there are none."""
+    if sample_weight is None:
+        return np.ones(n)
+    return np.asarray(sample_weight, dtype=np.float64) / np.max(sample_weight)
+
+
+def own_terms(weights: Weights, V: np.ndarray) -> np.ndarray | None:
+    """k(x, x) V of each query's own example; None where k(x, x) is not one number."""
+    if weights.own is None:
+        return None
+    peak = peak_of(weights.formula)
+    return None if peak is None else peak * V[weights.own]
+
+
+@lru_cache(maxsize=256)
+def peak_of(formula: Formula) -> float | None:
+    """k(x, x) where it is the same for every x."""
+    value = simplify(at_diagonal(formula))
+    return float(evaluate(value, {})) if value.op == "const" else None
+
+
+def squared(weights: Weights) -> Weights:
+    """The weights w²."""
+    formula = simplify(weights.formula**2)
+    return Weights(formula, weights.X, weights.Z, weights.own, weights.repeats)
+
+
+def concentration_of(weights: Weights, v: np.ndarray) -> np.ndarray:
+    """Σ w² / (Σ w)²: 1 / the number of examples that share the weight."""
+    squares = squared(weights)
+    one, two = weights.product(v[:, None])[:, 0], squares.product(v[:, None] ** 2)[:, 0]
+    # Both relative to the largest weight where either has too few digits.
+    low = np.flatnonzero(~((one > _least(weights)) & (two > _least(squares))))
+    careful, relative = weights.careful(low), squares.careful(low)
+    if len(low) and careful is not None and relative is not None:
+        one[low] = careful.product(v[:, None])[:, 0]
+        two[low] = relative.product(v[:, None] ** 2)[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(one > 0, two / one**2, 1.0)
+
+
+def closest(weights: Weights, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The training example nearest to each of some queries; those of weight 0 do not count."""
+    counted = np.flatnonzero(v > 0)
+    Z = take(weights.Z, counted)
+    own = None
+    if weights.own is not None:
+        place = np.full(len(v), -1)
+        place[counted] = np.arange(len(counted))
+        own = place[weights.own[rows]] if len(counted) > 1 else None
+    found = nearest(ranking(weights.formula, Z), take(weights.X, rows), Z, 1, own)
+    return counted[found.index[:, 0]]

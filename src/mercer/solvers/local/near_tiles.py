@@ -1,0 +1,160 @@
+"""Skip what is out of reach: a kernel that is zero beyond a distance touches few tiles.
+
+Both sides are put in an order in which neighbours stand together (sorted in one dimension, the
+order of the leaves of a k-d tree in more), cut into short stretches with a bounding box each, and
+only the tiles whose boxes come within reach of each other are computed:
+
+        columns, in order →
+      ┌───┬───┬───┬───┬───┐
+ rows │ ■ │ ■ │   │   │   │     N points, reach r: work N · (points within about r of a box)
+   ↓  ├───┼───┼───┼───┼───┤     instead of N²
+      │   │ ■ │ ■ │ ■ │   │
+      └───┴───┴───┴───┴───┘
+
+A Gaussian has no end, but beyond 13 σ its weight is below 1e-36 of its peak: those tiles are
+skipped too, and a row whose sum is so small that they could matter is computed again in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._config import get_config
+from mercer._tiles import Tiling
+from mercer.formula import Formula
+from mercer.formula.inputs import is_sparse
+from mercer.formula.profile import Reach, reach
+from mercer.gram.rows.prepared import CHUNK
+from mercer.gram.rows.validate import matrix
+
+#: Queries that share a panel; training examples that share a box (a chunk of the compiled loops).
+PANEL, BOX = 128, CHUNK
+#: Beyond this many columns boxes overlap whatever the data, and nothing is saved.
+MOST_COLUMNS = 6
+#: Below this many pairs everything is computed: the order would cost more than it saves.
+FEWEST_PAIRS = 1_000_000
+#: Fewer pairs than this are not worth the start of threads.
+THREAD_PAIRS = 4_000_000
+#: Longest run of columns computed as one tile; a fraction of the memory limit may shorten it.
+LONGEST, SHARE = 1 << 15, 0.2
+#: Where the tail of a kernel without end counts as nothing, relative to its peak.
+NOTHING = 1e-36
+
+
+@dataclass(frozen=True)
+class Runs(Tiling):
+    """A tiling in which each panel has its own runs of columns."""
+
+    runs: tuple[list[slice], ...] = ()
+
+    def columns(self, panel: slice) -> Iterator[slice]:
+        return iter(self.runs[panel.start // self.tile[0]])
+
+
+@dataclass(frozen=True)
+class Near:
+    """The order of both sides, the tiles within reach, and the weight of what was left out."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    tiling: Runs
+    #: At most this is missing from a row sum (of weights times numbers up to 1).
+    missing: float
+
+
+def near_tiles(formula: Formula, X: Any, Z: Any) -> Near | None:
+    """The tiles within reach of the formula, or None where (nearly) all are."""
+    if not (isinstance(X, np.ndarray) and isinstance(Z, np.ndarray)):
+        return None
+    if X.ndim != 2 or len(X) * len(Z) < FEWEST_PAIRS:
+        return None
+    extent = reach(formula) or reach(formula, NOTHING)
+    if extent is None:
+        return None
+    x, z = matrix(X, extent.rows, "X"), matrix(Z, extent.rows, "Z")
+    if is_sparse(x) or x.shape[1] > MOST_COLUMNS or not _worth(x, z, extent):
+        return None
+    rows = order(x)
+    columns = rows if X is Z else order(z)
+    settings = get_config()
+    room = SHARE * settings.memory_bytes / (settings.n_threads * PANEL * x.itemsize)
+    longest = BOX * max(1, min(LONGEST, int(room)) // BOX)
+    runs = _runs(_boxes(x[rows], PANEL), _boxes(z[columns], BOX), len(z), extent, longest)
+    pairs = PANEL * sum(run.stop - run.start for panel in runs for run in panel)
+    threads = settings.n_threads if pairs >= THREAD_PAIRS else 1
+    tiling = Runs((len(x), len(z)), (PANEL, longest), threads, runs=runs)
+    return Near(rows, columns, tiling, extent.floor * len(z))
+
+
+def order(rows: np.ndarray) -> np.ndarray:
+    """Positions in which neighbours follow each other."""
+    if rows.shape[1] == 1:
+        return np.argsort(rows[:, 0], kind="stable")
+    # A k-d tree whose leaves are whole boxes: halves by rank, along the longest side.
+    places = np.arange(len(rows))
+    stack = [(0, len(rows))]
+    while stack:
+        start, stop = stack.pop()
+        boxes = -(-(stop - start) // BOX)
+        if boxes < 2:
+            continue
+        part = rows[places[start:stop]]
+        side = int(np.ptp(part, axis=0).argmax())
+        middle = BOX * (boxes // 2)
+        places[start:stop] = places[start:stop][np.argpartition(part[:, side], middle)]
+        stack += [(start, start + middle), (start + middle, stop)]
+    return places
+
+
+def _worth(x: np.ndarray, z: np.ndarray, extent: Reach) -> bool:
+    """Whether a typical query sees less than half of the examples, judged on a few of each."""
+    some = x[:: max(1, len(x) // 64)]
+    others = z[:: max(1, len(z) // 512)]
+    gaps = np.abs(some[:, None, :] - others[None, :, :])
+    distance = {1.0: gaps.sum(axis=2), 2.0: np.sqrt((gaps**2).sum(axis=2))}.get(
+        extent.norm, gaps.max(axis=2)
+    )
+    return bool((distance <= extent.radius).mean() < 0.5)
+
+
+def _boxes(rows: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    starts = np.arange(0, len(rows), size)
+    return np.minimum.reduceat(rows, starts), np.maximum.reduceat(rows, starts)
+
+
+def _runs(
+    panels: tuple[np.ndarray, np.ndarray],
+    boxes: tuple[np.ndarray, np.ndarray],
+    n: int,
+    extent: Reach,
+    longest: int,
+) -> tuple[list[slice], ...]:
+    """For each panel, the stretches of columns whose boxes come within reach of it."""
+    limit = extent.radius * (1 + 1e-6)
+    result = []
+    for low, high in zip(*panels, strict=True):
+        gap = np.maximum(boxes[0] - high, low - boxes[1])
+        np.maximum(gap, 0, out=gap)
+        if extent.norm == 2.0:
+            near = np.einsum("ij,ij->i", gap, gap) <= limit * limit
+        else:
+            near = (gap.sum(axis=1) if extent.norm == 1.0 else gap.max(axis=1)) <= limit
+        result.append(_stretches(np.flatnonzero(near), n, longest))
+    return tuple(result)
+
+
+def _stretches(boxes: np.ndarray, n: int, longest: int) -> list[slice]:
+    """Neighbouring boxes as one run, cut where it gets too long."""
+    if not len(boxes):
+        return []
+    breaks = np.flatnonzero(np.diff(boxes) > 1) + 1
+    runs = []
+    for part in np.split(boxes, breaks):
+        stop = min((int(part[-1]) + 1) * BOX, n)
+        for start in range(int(part[0]) * BOX, stop, longest):
+            runs.append(slice(start, min(start + longest, stop)))
+    return runs

@@ -1,0 +1,1 @@
+"""The nearest examples in feature space."""

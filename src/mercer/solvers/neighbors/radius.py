@@ -1,0 +1,105 @@
+"""All training examples within a distance in feature space, as the rows of a sparse matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._tiles import Scratch, Tiling, sweep
+from mercer.formula.profile import DISTANCES
+from mercer.gram.host import Gram
+from mercer.solvers.local.weights import on_host
+from mercer.solvers.neighbors.distances import only, own_similarity, profile_distance, profile_value
+from mercer.solvers.neighbors.search import Ranking
+
+
+@dataclass(frozen=True)
+class Within:
+    """Row i holds the entries from `start[i]` to `start[i + 1]`, nearest first."""
+
+    start: np.ndarray
+    index: np.ndarray
+    distance: np.ndarray
+    similarity: np.ndarray
+
+
+def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None = None) -> Within:
+    """The examples of Z within `radius` of each of X; `own[i]` does not count for query i.
+
+    >>> import numpy as np
+    >>> from mercer import Linear
+    >>> from mercer.solvers.neighbors.search import ranking
+    >>> Z = np.array([[0.0], [1.0], [3.0]])
+    >>> within(ranking(Linear().formula(), Z), np.array([[1.2]]), Z, 1.5).index
+    array([1, 0])
+    """
+    if rank.offset is None and rank.statistic.op in DISTANCES and _by_profile(rank):
+        # In float64, and for ‖x − z‖² from differences where x and z are close.
+        formula = rank.statistic.sqrt() if rank.by_distance else rank.statistic
+        limit = _statistic_at(rank, radius)
+        gram = on_host(formula, _double(X), _double(Z))
+        least = np.full(gram.shape[0], -np.sqrt(limit) if rank.by_distance else -limit)
+        rows, index, value = _collect(gram, -1.0, None, least, own)
+        statistic = value**2 if rank.by_distance else -value
+        distance, similarity = profile_distance(rank, statistic), profile_value(rank, statistic)
+    else:
+        gram, k_xx = on_host(rank.kernel, X, Z), own_similarity(rank, X)
+        assert rank.diagonal is not None
+        rows, index, value = _collect(gram, 2.0, -rank.diagonal, k_xx - radius**2, own)
+        distance = np.sqrt(np.maximum(k_xx[rows] - value, 0.0))
+        similarity = 0.5 * (value + rank.diagonal[index])
+    order = np.lexsort((index, distance, rows))
+    counts = np.bincount(rows, minlength=gram.shape[0])
+    start = np.concatenate([[0], np.cumsum(counts)])
+    return Within(start, index[order], distance[order], similarity[order])
+
+
+def _by_profile(rank: Ranking) -> bool:
+    return only(rank.kernel, rank.statistic) or rank.kernel_is_linear
+
+
+def _statistic_at(rank: Ranking, radius: float) -> float:
+    """The largest statistic whose feature-space distance is within the radius."""
+    low, high = 0.0, 1.0
+    while high < 1e300 and profile_distance(rank, np.array([high]))[0] <= radius:
+        high *= 4.0
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if profile_distance(rank, np.array([middle]))[0] <= radius:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _collect(
+    gram: Gram, scale: float, offset: np.ndarray | None, least: np.ndarray, own: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and values of all entries scale · K + offset that reach their row's least."""
+    plan, engine = gram._plan(), gram._walker
+    found: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
+
+    def body(rows: slice, columns: slice, scratch: Scratch) -> None:
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        tile = scratch.get("ranks", shape, gram.dtype)
+        engine.fill(rows, columns, tile, scratch)
+        tile *= scale
+        if offset is not None:
+            tile += offset[columns]
+        i, j = np.nonzero(tile >= least[rows, None])
+        if own is not None:
+            other = own[rows][i] != j + columns.start
+            i, j = i[other], j[other]
+        value = tile[i, j].astype(np.float64)
+        found[rows.start, columns.start] = (i + rows.start, j + columns.start, value)
+
+    sweep(Tiling(gram.shape, plan.tile, plan.threads), body, "neighbours")
+    parts = [found[key] for key in sorted(found)]
+    rows, columns, values = (np.concatenate(p) for p in zip(*parts, strict=True))
+    return rows, columns, values
+
+
+def _double(X: Any) -> Any:
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X

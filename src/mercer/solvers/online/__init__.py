@@ -1,0 +1,1 @@
+"""Perceptrons: learners that see one example after the other."""

@@ -1,0 +1,287 @@
+"""The kernel perceptron: exactly the updates of the textbook loop, at the speed of BLAS.
+
+The textbook computes f(xᵢ) = Σⱼ αⱼ k(xⱼ, xᵢ) + b anew at every visit. Here the scores of all
+examples are kept, and what an update changes in them is put off until it matters, so that it is
+done for many updates and many examples at once, by one matrix product:
+
+          columns: updates in order of time →
+         ┌───────────────┬──┬──┬────┐
+  block  │ ░░░░░░░░░░░░░ │↘ │  │    │   ░ when the block is reached: all updates since its last
+ of rows │ ░░░░░░░░░░░░░ │▒▒│↘ │    │     visit, one product
+    ↓    │ ░░░░░░░░░░░░░ │▒▒▒▒▒│↘   │   ▒ inside the block: halves of it, the updates of the
+         │ ░░░░░░░░░░░░░ │▒▒▒▒▒│▒▒↘ │     upper half on the rows of the lower, recursively
+         └───────────────┴──┴──┴────┘   ↘ a few rows: in sequence, one column of K an update
+
+What an update in a block owes to the rows above it is noted as a debt, and paid when the block is
+next reached. So k is evaluated once for each example and update, and only against examples that
+were updated on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mercer._threads import single_threaded_blas
+from mercer._tiles import Scratch
+from mercer.gram.host import Gram
+from mercer.gram.plan.planner import PRODUCT_ROWS
+from mercer.gram.rows.prepared import Side
+from mercer.gram.walk import Panel, Walk
+from mercer.solvers.online.background import Helpers, Job
+from mercer.solvers.online.rule import Rule, next_update
+from mercer.solvers.online.run import Journal, Tally
+
+#: Rows that wait for one product together: the more, the better the shape of the product.
+BLOCK = 4096
+#: Rows walked in sequence: fewer cost more small products, more cost longer columns.
+LEAF = 256
+#: Rows a thread takes at a time, at least: thinner products run at half the rate.
+LEAST_ROWS = 256
+#: Flops below which threads cost more than they save.
+WORTH_THREADS = 2e7
+#: Bytes of rows copied at a time where the order of visits is not that of the data.
+COPY = 64_000_000
+
+
+@dataclass
+class _Block:
+    """Rows that are visited one after the other, and which updates they have not seen."""
+
+    rows: slice | np.ndarray
+    applied: int = 0
+    #: (rows of the block, updates) whose products are still due.
+    debts: list[tuple[slice, slice]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        if isinstance(self.rows, slice):
+            return int(self.rows.stop - self.rows.start)
+        return len(self.rows)
+
+    @property
+    def oldest(self) -> int:
+        """The first update that is still needed."""
+        return min([self.applied, *(entries.start for _, entries in self.debts)])
+
+    def position(self, row: int) -> int:
+        """Which example a row of the block is."""
+        return int(self.rows.start + row if isinstance(self.rows, slice) else self.rows[row])
+
+
+@dataclass
+class _Begun:
+    """A block whose scores are being brought up to date."""
+
+    block: _Block
+    panel: Panel
+    scores: np.ndarray
+    job: Job
+
+
+class DualPerceptron:
+    """Walks a square Gram; `journal` and `bias` are the state, `scores` f without b.
+
+    `scores` (n, outputs) may start at those of an earlier predictor, `bias` at its b.
+    """
+
+    def __init__(
+        self,
+        gram: Gram,
+        labels: np.ndarray,
+        rule: Rule,
+        *,
+        scores: np.ndarray | None = None,
+        bias: np.ndarray | None = None,
+        tally: Tally | None = None,
+        block: int = BLOCK,
+        leaf: int = LEAF,
+    ) -> None:
+        self.gram, self.rule = gram, rule
+        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        n = gram.shape[0]
+        self.scores = np.zeros((n, rule.outputs)) if scores is None else scores
+        self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=float)
+        self.tally = Tally() if tally is None else tally
+        self.journal = Journal(rule.outputs)
+        self._block, self._leaf = block, min(leaf, block)
+        self._log = Walk(gram)
+        self._forgotten = 0  # entries of the journal that are no longer in the log
+        self._blocks: list[_Block] = []
+        self._order: Any = None
+        self._units = np.zeros(rule.outputs)
+        self._loss = np.zeros(1)
+        self._column = np.empty((self._leaf, 1), dtype=gram.dtype)
+        self._allowed = np.inf
+        self._helpers = Helpers(1)
+
+    # --- the order of visits ----------------------------------------------------------------
+
+    def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
+        """Visit these examples in this order, and update on mistakes."""
+        self._allowed = allowed
+        with single_threaded_blas(), Helpers(self._log.threads) as helpers:
+            self._helpers = helpers
+            self._arrange(order)
+            begun = None
+            for block, following in zip(self._blocks, [*self._blocks[1:], None], strict=True):
+                begun = self._visit(block, begun, following)
+                if self.tally.updates >= allowed:
+                    return
+
+    def _arrange(self, order: np.ndarray | slice) -> None:
+        """Cut the order into blocks; where it is another order than before, settle first."""
+        if self._order is not None and _same_order(order, self._order):
+            oldest = min(block.oldest for block in self._blocks)
+            if oldest - self._forgotten > len(self._log) // 2:
+                self._forget(oldest)
+            return
+        for block in self._blocks:
+            if not _beyond(block.rows, order):
+                self._settle(self._begin(block))
+        self._forget(len(self.journal))
+        self._order = order
+        size = self._block
+        if isinstance(order, slice):
+            starts = range(order.start, order.stop, size)
+            cut: list[Any] = [slice(s, min(s + size, order.stop)) for s in starts]
+        else:
+            size = max(1, min(size, int(COPY / self._bytes_per_row())))
+            cut = [order[s : s + size] for s in range(0, len(order), size)]
+        self._blocks = [_Block(rows, len(self.journal)) for rows in cut]
+
+    def _bytes_per_row(self) -> float:
+        if any(s.kind == "opaque" for s in self.gram.program.sources):
+            return 8.0 * self.gram.shape[1]  # a precomputed row, at worst
+        return 8.0 + sum(8.0 * width for width in self.gram._widths().values())
+
+    def _forget(self, first: int) -> None:
+        self._log.forget(first - self._forgotten)
+        self._forgotten = first
+
+    # --- products that were put off ---------------------------------------------------------
+
+    def _begin(self, block: _Block) -> _Begun:
+        """Start to bring the scores of a block up to date with the updates made so far."""
+        panel, scores = self._log.rows(block.rows), self.scores[block.rows]
+        entries = slice(block.applied, len(self.journal))
+        owed = [*block.debts, (slice(0, len(block)), entries)]
+        due = [(rows, self._stretch(cut)) for rows, cut in owed if cut.stop > cut.start]
+        block.debts, block.applied = [], len(self.journal)
+        # A task a few rows, so that no two tasks write to the same scores.
+        pairs = sum((rows.stop - rows.start) * len(weights) for rows, (_, weights) in due)
+        worth = pairs * self._log.flops > WORTH_THREADS
+        share = -(-len(block) // (2 * self._log.threads))
+        size = min(PRODUCT_ROWS, max(LEAST_ROWS, share)) if worth else len(block)
+        tasks = [
+            partial(_apply, panel, scores, due, slice(at, min(at + size, len(block))))
+            for at in range(0, len(block) if due else 0, size)
+        ]
+        if len(tasks) == 1:
+            tasks[0](self._log.scratch)
+            tasks = []
+        return _Begun(block, panel, scores, self._helpers.start(tasks))
+
+    def _settle(self, begun: _Begun) -> None:
+        """Finish that, with the updates made since."""
+        begun.job.finish()
+        if begun.block.applied < len(self.journal):
+            self.scores[begun.block.rows] = begun.scores
+            again = self._begin(begun.block)
+            again.job.finish()
+            begun.scores = again.scores
+        self.scores[begun.block.rows] = begun.scores
+
+    def _stretch(self, entries: slice) -> tuple[Side, np.ndarray]:
+        columns = slice(entries.start - self._forgotten, entries.stop - self._forgotten)
+        return self._log.stretch(columns), self.rule.rate * self.journal.units[entries]
+
+    # --- visits -----------------------------------------------------------------------------
+
+    def _visit(self, block: _Block, begun: _Begun | None, following: _Block | None) -> Any:
+        """Walk one block, while others prepare the next; gives what they have begun."""
+        if begun is None:
+            begun = self._begin(block)
+        self._settle(begun)
+        after = None
+        if following is not None and self._log.threads > 1:
+            after = self._begin(following)
+        scores = begun.scores
+        self._range(block, begun.panel, scores, self.labels[block.rows], 0, len(block))
+        self.scores[block.rows] = scores  # a view for a slice; for positions a copy, put back
+        block.applied = len(self.journal)
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                f"the scores overflow after {self.tally.updates} updates: k(x, z) is too large "
+                f"for {self.gram.dtype.name}; scale the data"
+            )
+        return after
+
+    def _range(
+        self, block: _Block, panel: Panel, scores: Any, labels: Any, start: int, stop: int
+    ) -> None:
+        if stop - start <= self._leaf:
+            self._sequence(block, panel, scores, labels, start, stop)
+            return
+        middle = (start + stop) // 2
+        first = len(self.journal)
+        self._range(block, panel, scores, labels, start, middle)
+        second = len(self.journal)
+        if self.tally.updates >= self._allowed:
+            return
+        if second > first:
+            rows, due = slice(middle, stop), self._stretch(slice(first, second))
+            _apply(panel, scores, [(rows, due)], rows, self._log.scratch)
+        self._range(block, panel, scores, labels, middle, stop)
+        if len(self.journal) > second:
+            block.debts.append((slice(start, middle), slice(second, len(self.journal))))
+
+    def _sequence(
+        self, block: _Block, panel: Panel, scores: Any, labels: Any, start: int, stop: int
+    ) -> None:
+        rule, tally, units = self.rule, self.tally, self._units
+        numbers = rule.numbers
+        column = self._column[: stop - start]
+        at = start
+        while True:
+            self._loss[0] = 0.0
+            found = next_update(
+                scores, labels, at, stop, self.bias, *numbers, units, self._loss
+            )  # fmt: skip
+            tally.loss += float(self._loss[0])
+            tally.visits += min(found + 1, stop) - at
+            if found == stop:
+                return
+            tally.updates += rule.cut(units, self._allowed - tally.updates)
+            position = block.position(found)
+            self.journal.add(position, tally.visits, units)
+            self._log.append(position)
+            if rule.bias:
+                self.bias += rule.rate * units
+            # Rows above the update get it, too: they are few, and so nothing is owed to them.
+            panel.column(slice(start, stop), len(self._log) - 1, column)
+            scores[start:stop] += column * (rule.rate * units)
+            at = found + 1
+            if tally.updates >= self._allowed:
+                return
+
+
+def _apply(panel: Panel, scores: np.ndarray, due: list[Any], part: slice, scratch: Scratch) -> None:
+    """Add K[rows, entries] W to some of the rows of a block."""
+    for rows, (z, weights) in due:
+        here = slice(max(rows.start, part.start), min(rows.stop, part.stop))
+        if here.stop > here.start:
+            scores[here] += panel.product(here, z, weights, scratch)
+
+
+def _beyond(rows: Any, order: Any) -> bool:
+    """Whether the new order ends before these rows: then they are never visited again."""
+    return isinstance(rows, slice) and isinstance(order, slice) and rows.start >= order.stop
+
+
+def _same_order(a: Any, b: Any) -> bool:
+    if isinstance(a, slice) or isinstance(b, slice):
+        return isinstance(a, slice) and isinstance(b, slice) and a == b
+    return a is b or bool(np.array_equal(a, b))

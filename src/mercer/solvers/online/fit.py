@@ -1,0 +1,178 @@
+"""One call of learning: from a memory and a set of examples to the memory after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer._examples import joined, take
+from mercer.gram.dispatch import resident, solver_gram
+from mercer.gram.host import Gram
+from mercer.kernels import Kernel, Linear, Precomputed
+from mercer.solvers.online.budget import Store
+from mercer.solvers.online.budget_perceptron import BudgetPerceptron
+from mercer.solvers.online.dual import DualPerceptron
+from mercer.solvers.online.memory import Memory
+from mercer.solvers.online.primal import PrimalPerceptron
+from mercer.solvers.online.run import Journal, Outcome, Schedule, run
+from mercer.solvers.online.validation import Judge, accuracy
+
+
+def learn_dual(
+    kernel: Kernel,
+    X: Any,
+    labels: np.ndarray,
+    memory: Memory,
+    schedule: Schedule,
+    *,
+    held: np.ndarray | None = None,
+    patience: int = 5,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[Outcome, Journal]:
+    """The kernel perceptron on X; `held` are positions to be judged by, `start` (positions, α)."""
+    rule, gram = memory.rule, solver_gram(kernel, X)
+    scores = np.zeros((len(labels), rule.outputs))
+    if len(memory.names):
+        scores += solver_gram(kernel, X, memory.points) @ memory.alpha
+    if start is not None and len(start[0]):
+        scores += gram.take(columns=start[0]) @ start[1]
+    before = None if held is None else scores[held] + memory.bias
+    start_from = {"scores": scores, "bias": memory.bias, "tally": memory.tally}
+    walker = _walker(gram)(gram, labels, rule, **start_from)
+    judge = None
+    if held is not None and before is not None:
+
+        def block(positions: np.ndarray) -> np.ndarray:
+            return gram.take(held, positions).dense()
+
+        judge = Judge(walker, rule, memory.averaging, labels[held], block, before)
+    outcome = run(walker, schedule, judge, patience)
+    _back_to_best(outcome, judge, walker.journal, memory)
+
+    def points(positions: np.ndarray) -> Any:
+        return positions if isinstance(kernel, Precomputed) else take(X, positions)
+
+    memory.absorb(walker.journal, labels, points, start)
+    return outcome, walker.journal
+
+
+def _walker(gram: Gram) -> Any:
+    """The algorithm for where the examples are."""
+    if not gram.on_device:
+        return DualPerceptron
+    from mercer.engines.cuda.solvers.perceptron import DevicePerceptron
+
+    resident(gram)
+    return DevicePerceptron
+
+
+def learn_primal(
+    features: Callable[[Any], Any],
+    labels: np.ndarray,
+    memory: Memory,
+    schedule: Schedule,
+    coef: np.ndarray,
+    late: np.ndarray,
+    *,
+    held: np.ndarray | None = None,
+    patience: int = 5,
+    block: int = 4096,
+) -> tuple[Outcome, Journal, np.ndarray, np.ndarray]:
+    """The perceptron on features; gives the weights after it and Σ (t − 1) u φ, too."""
+    rule = memory.rule
+    walker = PrimalPerceptron(
+        features,
+        labels,
+        rule,
+        coef,
+        late=late,
+        bias=memory.bias,
+        tally=memory.tally,
+        block=block,
+    )
+    judge = None
+    if held is not None:
+        phi = features(held)
+        before = np.asarray(phi @ coef.T) + memory.bias
+
+        def products(positions: np.ndarray) -> np.ndarray:
+            return Gram(Linear(), phi, features(positions)).dense()
+
+        judge = Judge(walker, rule, memory.averaging, labels[held], products, before)
+    outcome = run(walker, schedule, judge, patience)
+    if _back_to_best(outcome, judge, walker.journal, memory):
+        journal = walker.journal
+        walker.coef, walker.late = np.array(coef), np.array(late)
+        for at in range(0, len(journal), block):
+            rows = features(journal.positions[at : at + block])
+            units = rule.rate * journal.units[at : at + block]
+            walker.coef += np.asarray((rows.T @ units).T)
+            times = journal.times[at : at + block] - 1
+            walker.late += np.asarray((rows.T @ (units * times[:, None])).T)
+    memory.absorb(walker.journal, labels, features if memory.averaging == "vote" else None)
+    return outcome, walker.journal, walker.coef, walker.late
+
+
+def learn_on_budget(
+    kernel: Kernel,
+    X: Any,
+    labels: np.ndarray,
+    memory: Memory,
+    schedule: Schedule,
+    store: Store,
+    random: Any,
+    *,
+    held: np.ndarray | None = None,
+    patience: int = 5,
+) -> tuple[Outcome, Journal, Store]:
+    """The kernel perceptron with at most as many points as the store has room for."""
+    walker = BudgetPerceptron(
+        kernel,
+        X,
+        labels,
+        memory.rule,
+        store,
+        random=random,
+        offset=memory.seen,
+        bias=memory.bias,
+        bias_late=memory.bias_late,
+        tally=memory.tally,
+    )
+    marks: list[Any] = []
+
+    def keep() -> None:
+        n = len(walker.store)
+        memory.points = joined(walker.store.points) if n else take(X, slice(0, 0))
+        memory.names = np.array(walker.store.names, dtype=np.int64)
+        memory.alpha, memory.late = walker.store.weights[:n].copy(), walker.store.late[:n].copy()
+        memory.bias, memory.bias_late = walker.bias.copy(), walker.bias_late.copy()
+
+    def judge() -> float:
+        keep()
+        state = (walker.store.copy(), walker.bias.copy(), walker.bias_late.copy())
+        marks.append((state, walker.tally.copy()))
+        scores = np.tile(memory.intercept, (len(labels[held]), 1))
+        if len(memory.names):
+            scores += Gram(kernel, take(X, held), memory.points) @ memory.coef
+        return accuracy(scores, labels[held])
+
+    outcome = run(walker, schedule, None if held is None else judge, patience)
+    if outcome.best is not None:
+        state, memory.tally = marks[outcome.best]
+        walker.store, walker.bias, walker.bias_late = state
+    keep()
+    memory.seen += len(labels)
+    return outcome, walker.journal, walker.store
+
+
+def _back_to_best(outcome: Outcome, judge: Judge | None, journal: Journal, memory: Memory) -> bool:
+    """Forget the updates after the best epoch; whether there were any."""
+    if judge is None or outcome.best is None:
+        return False
+    kept, memory.tally = judge.marks[outcome.best]
+    if kept == len(journal):
+        return False
+    journal.cut(kept)
+    return True

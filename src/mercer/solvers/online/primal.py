@@ -1,0 +1,163 @@
+"""The primal perceptron: w ← w + η t φ(x) on a mistake, one weight vector an output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from mercer.formula.inputs import is_sparse
+from mercer.solvers.online.rule import Rule, next_update
+from mercer.solvers.online.run import Journal, Tally
+
+
+class PrimalPerceptron:
+    """Walks φ(X), given block by block; needs features, not a Gram.
+
+    `features(index)` gives rows of φ (dense or CSR) for a slice or positions; `coef` is w, one row
+    an output, `late` Σ (t − 1) u φ over the updates u at visits t, which the average needs.
+    """
+
+    def __init__(
+        self,
+        features: Callable[[Any], Any],
+        labels: np.ndarray,
+        rule: Rule,
+        coef: np.ndarray,
+        *,
+        late: np.ndarray | None = None,
+        bias: np.ndarray | None = None,
+        tally: Tally | None = None,
+        block: int = 4096,
+    ) -> None:
+        self.features, self.rule = features, rule
+        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        self.coef = np.array(coef, dtype=np.float64)
+        self.late = np.zeros_like(self.coef) if late is None else np.array(late, dtype=np.float64)
+        self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
+        self.tally = Tally() if tally is None else tally
+        self.journal = Journal(rule.outputs)
+        self._block = block
+
+    def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
+        """Visit these examples in this order, and update on mistakes."""
+        n = order.stop if isinstance(order, slice) else len(order)
+        for start in range(0, n, self._block):
+            if self.tally.updates >= allowed:
+                return
+            stop = min(start + self._block, n)
+            rows = slice(start, stop) if isinstance(order, slice) else order[start:stop]
+            self._pass(rows, stop - start, int(min(allowed - self.tally.updates, 2**62)))
+
+    def _pass(self, rows: Any, n: int, allowed: int) -> None:
+        phi, rule = self.features(rows), self.rule
+        found = np.empty(n, dtype=np.int64)
+        units = np.zeros((n, rule.outputs))
+        loss = np.zeros(1)
+        state = (self.coef, self.late, self.bias)
+        options: Any = (*rule.numbers, rule.rate, rule.bias, allowed, self.tally.visits)
+        walk: Any = _walk_sparse if is_sparse(phi) else _walk_dense
+        rows_of_phi = (phi.indptr, phi.indices, phi.data) if is_sparse(phi) else (phi,)
+        made, visited = walk(*rows_of_phi, self.labels[rows], *state, *options, found, units, loss)
+        positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        for e in range(made):
+            time = self.tally.visits + int(found[e]) + 1
+            self.journal.add(int(positions[found[e]]), time, units[e])
+        self.tally.visits += int(visited)
+        self.tally.updates += int(rule.updates(units[:made]).sum())
+        self.tally.loss += float(loss[0])
+        if not np.isfinite(self.coef).all():
+            raise ValueError("the weights overflow: scale the data")
+
+
+# Sums may be reordered: each is a dot product, whose terms have no order of their own.
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _dots(coef: Any, x: Any, out: Any) -> None:
+    for c in range(coef.shape[0]):
+        row = coef[c]
+        total = 0.0
+        for j in range(len(x)):
+            total += row[j] * x[j]
+        out[c] = total
+
+
+@numba.njit(nogil=True, cache=True)
+def _cut(units: Any, ranked: bool, allowed: int) -> int:
+    """How many updates a visit makes, at most `allowed`: the others are taken back."""
+    if ranked:
+        return 1
+    made = 0
+    for c in range(len(units)):
+        if units[c] != 0.0:
+            if made == allowed:
+                units[c] = 0.0
+            else:
+                made += 1
+    return made
+
+
+@numba.njit(nogil=True, cache=True)
+def _walk_dense(
+    phi: Any, labels: Any, coef: Any, late: Any, bias: Any, ranked: bool, positive: int,
+    first: bool, margin: float, rate: float, learns: bool, allowed: int, before: int,
+    found: Any, units: Any, loss: Any,
+) -> tuple[int, int]:  # fmt: skip
+    scores = np.empty((1, coef.shape[0]))
+    made = 0
+    for i in range(len(labels)):
+        x = phi[i]
+        _dots(coef, x, scores[0])
+        u = units[made]
+        label = labels[i : i + 1]
+        if next_update(scores, label, 0, 1, bias, ranked, positive, first, margin, u, loss) == 1:
+            continue
+        allowed -= _cut(u, ranked, allowed)
+        for c in range(len(u)):
+            if u[c] != 0.0:
+                step = rate * u[c]
+                for j in range(len(x)):
+                    coef[c, j] += step * x[j]
+                    late[c, j] += (before + i) * step * x[j]
+                if learns:
+                    bias[c] += step
+        found[made] = i
+        made += 1
+        if allowed <= 0:
+            return made, i + 1
+    return made, len(labels)
+
+
+@numba.njit(nogil=True, cache=True)
+def _walk_sparse(
+    indptr: Any, indices: Any, data: Any, labels: Any, coef: Any, late: Any, bias: Any,
+    ranked: bool, positive: int, first: bool, margin: float, rate: float, learns: bool,
+    allowed: int, before: int, found: Any, units: Any, loss: Any,
+) -> tuple[int, int]:  # fmt: skip
+    scores = np.empty((1, coef.shape[0]))
+    made = 0
+    for i in range(len(labels)):
+        for c in range(coef.shape[0]):
+            total = 0.0
+            for at in range(indptr[i], indptr[i + 1]):
+                total += coef[c, indices[at]] * data[at]
+            scores[0, c] = total
+        u = units[made]
+        label = labels[i : i + 1]
+        if next_update(scores, label, 0, 1, bias, ranked, positive, first, margin, u, loss) == 1:
+            continue
+        allowed -= _cut(u, ranked, allowed)
+        for c in range(len(u)):
+            if u[c] != 0.0:
+                step = rate * u[c]
+                for at in range(indptr[i], indptr[i + 1]):
+                    coef[c, indices[at]] += step * data[at]
+                    late[c, indices[at]] += (before + i) * step * data[at]
+                if learns:
+                    bias[c] += step
+        found[made] = i
+        made += 1
+        if allowed <= 0:
+            return made, i + 1
+    return made, len(labels)

@@ -1,0 +1,62 @@
+"""Judging a learner on examples that were held out, epoch by epoch, at the cost of what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer._config import get_config
+from mercer.solvers.online.averaging import Follower
+from mercer.solvers.online.rule import Rule
+from mercer.solvers.online.run import Journal, Tally
+
+#: Bytes of K at a time.
+PIECE = 64_000_000
+
+
+class Judge:
+    """The share of held-out examples that the predictor gets right; `marks` lead back to an epoch.
+
+    `block(positions)` is K between the held-out examples and some of those learnt from; `scores`
+    are those of the predictor that the run starts from, b included.
+    """
+
+    def __init__(
+        self,
+        walker: Any,
+        rule: Rule,
+        averaging: str,
+        labels: np.ndarray,
+        block: Callable[[np.ndarray], np.ndarray],
+        scores: np.ndarray,
+    ) -> None:
+        self.labels, self.block, self.rule = labels, block, rule
+        self.journal: Journal = walker.journal
+        self.tally: Tally = walker.tally
+        self.follower = Follower(len(labels), rule, averaging, scores)
+        self.marks: list[tuple[int, Tally]] = []
+        self._done = 0
+
+    def __call__(self) -> float:
+        room = min(PIECE, get_config().memory_bytes // 4)
+        step = max(1, room // (8 * len(self.labels)))
+        while self._done < len(self.journal):
+            new = slice(self._done, min(self._done + step, len(self.journal)))
+            K = self.block(self.journal.positions[new])
+            self.follower.add(K, self.rule.rate * self.journal.units[new], self.journal.times[new])
+            self._done = new.stop
+        self.marks.append((len(self.journal), self.tally.copy()))
+        return accuracy(self.follower.scores(self.tally.visits), self.labels)
+
+
+def winners(scores: np.ndarray) -> np.ndarray:
+    """The class of each row of scores: the first at a tie, or at a single score of zero."""
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0).astype(np.intp)
+    return np.asarray(scores.argmax(axis=1))
+
+
+def accuracy(scores: np.ndarray, labels: np.ndarray) -> float:
+    return float(np.mean(winners(scores) == labels))

@@ -1,0 +1,1 @@
+"""Support vectors: one quadratic program, solved by decomposition."""

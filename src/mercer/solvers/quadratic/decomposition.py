@@ -1,0 +1,264 @@
+"""Decomposition: the quadratic problem of a support vector machine, over rows of K as they matter.
+
+    seed: solve a sample of the rows, loosely            its support vectors begin W
+    ┌─► K[W, W] to a smaller gap by SMO                  microseconds a step, no row of K touched
+    │   F += Δa · K[changed, all]                        one pass over rows that are kept
+    │   gap over all rows ≤ tol: stop                    LIBSVM's rule
+    └── W += the worst violators                         their rows of K by one matrix product
+
+Rows that never look like support vectors are never computed. A row of W whose variables rest at
+their bounds leaves it again when W grows large: this is what shrinking comes to here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer.gram.panels import RowPanels
+from mercer.solvers.quadratic.free_newton import newton
+from mercer.solvers.quadratic.problem import Quadratic, pour
+from mercer.solvers.quadratic.row_cache import Block, RowCache, Workspace
+from mercer.solvers.quadratic.smo import smo
+from mercer.solvers.quadratic.tasks import Solution
+
+#: Rows added to W in a round: at least so many, …
+BATCH = 128
+#: … or this share of W, or this share of all violators.
+GROWTH, SHARE = 0.25, 0.05
+#: Problems of up to this many rows are one working set.
+SMALL = 500
+#: Rows of the sample that seeds W: the fifth part, between these.
+SEED = (400, 1000)
+#: W is cleared of rows at rest when it is larger than this.
+LARGE = 1500
+#: How far a round closes the gap of W, relative to the gap over all rows.
+INNER = 0.05
+#: Steps of SMO between two looks at Ctrl-C and the limit.
+BURST = 5_000
+#: A round takes at most this many steps for each row of W; then those at rest leave it.
+STEPS = 4
+#: … and Newton steps on free variables may take as many operations as SMO, of so many each.
+NEWTON = 8
+#: At rest is what is pushed against its bound by this share of the gap.
+REST = 0.1
+
+
+@dataclass(frozen=True)
+class Options:
+    """`tol` is LIBSVM's; `max_iter` counts SMO steps (−1: no limit); `memory` is in bytes."""
+
+    tol: float = 1e-3
+    max_iter: int = -1
+    threads: int = 1
+    memory: int = 1 << 30
+    stopped: Callable[[], bool] = lambda: False
+    report: Callable[[float], None] = lambda gap: None
+
+
+def solve(
+    panels: RowPanels, problem: Quadratic, options: Options, workspace: Workspace | None = None
+) -> Solution:
+    """Solve to a gap of `options.tol` over all rows."""
+    return _solve(panels, problem, options, workspace or Workspace(options.memory), problem.start)
+
+
+def resume(
+    panels: RowPanels,
+    problem: Quadratic,
+    start: np.ndarray,
+    options: Options,
+    workspace: Workspace | None = None,
+) -> Solution:
+    """Solve from a feasible point near the solution, such as that of another C."""
+    workspace = workspace or Workspace(options.memory)
+    return _Decomposition(panels, problem.starting(start), options, workspace).run()
+
+
+def _solve(
+    panels: RowPanels,
+    problem: Quadratic,
+    options: Options,
+    workspace: Workspace,
+    start: np.ndarray | None,
+) -> Solution:
+    spent = 0
+    if problem.n > 2 * SEED[0] and not options.stopped():
+        start, spent = _seeded(panels, problem, options, workspace)
+        if options.max_iter >= 0:
+            options = replace(options, max_iter=max(0, options.max_iter - spent))
+    found = _Decomposition(panels, problem.starting(start), options, workspace).run()
+    return replace(found, n_iter=found.n_iter + spent)
+
+
+def _seeded(
+    panels: RowPanels, problem: Quadratic, options: Options, workspace: Workspace
+) -> tuple[np.ndarray, int]:
+    """A feasible point made of the solution of a sample, and the steps it took."""
+    size = int(np.clip(problem.n // 5, *SEED))
+    # A fixed seed: the same data gives the same model, bit for bit.
+    sample = np.sort(np.random.default_rng(0).choice(problem.n, size, replace=False))
+    loose = replace(options, tol=max(options.tol, 1e-2), report=lambda gap: None)
+    small = problem.take(sample)
+    part = _solve(panels.take(sample), small, loose, workspace, small.start)
+    a = np.zeros(problem.linear.shape)
+    bounded = np.isfinite(problem.upper - problem.lower).all()
+    if problem.start is None or not bounded:
+        a[:, sample] = part.a
+        return a, part.n_iter
+    # Sums are fixed: pour them where the function of the sample says that they belong.
+    net = part.a.sum(axis=0)
+    support = np.flatnonzero(net)
+    f = panels.combine(net[support], sample[support], options.threads) + problem.linear
+    for members in problem.members():
+        total = problem.start[members].sum()
+        order = np.argsort(f[members] if total >= 0 else -f[members], kind="stable")
+        filled = np.empty(len(order))
+        filled[order] = pour(problem.lower[members][order], problem.upper[members][order], total)
+        a[members] = filled
+    return a, part.n_iter
+
+
+class _Decomposition:
+    def __init__(
+        self, panels: RowPanels, problem: Quadratic, options: Options, workspace: Workspace
+    ) -> None:
+        self.panels, self.problem, self.options = panels, problem, options
+        n, item = problem.n, panels.dtype.itemsize
+        # A quarter of the room for K[W, W], one for its copy when it grows, half for rows of W.
+        self.most = min(n, max(2, int((workspace.budget / (4 * item)) ** 0.5)))
+        rows = min(n * n, workspace.budget // (2 * item))
+        self.cache = RowCache(panels, workspace.get("rows", rows, panels.dtype), options.threads)
+        self.block = Block(panels, workspace, self.most)
+        self.groups = problem.members()
+        self.a = np.zeros(problem.linear.shape) if problem.start is None else problem.start.copy()
+        self.inside = np.zeros(n, dtype=bool)
+        self.n_iter = 0
+        self.slow = False
+        net = self.a.sum(axis=0)
+        support = np.flatnonzero(net)
+        free = ((self.a > problem.lower) & (self.a < problem.upper)).any(axis=0)
+        first = np.arange(n) if n <= SMALL else support
+        first = first if len(first) <= LARGE else np.flatnonzero(free)
+        if not options.stopped():
+            self._enter(first[: self.most])
+        self.image = np.zeros(n)
+        if len(support):
+            self.image += self.cache.combine(net[support], support)
+
+    def run(self) -> Solution:
+        options = self.options
+        while True:
+            gap = self._measure()
+            options.report(gap)
+            done = gap <= options.tol
+            if done or options.stopped() or self._spent():
+                break
+            new = self._violators()
+            self._make_room(len(new), gap)
+            new = new[: self.most - len(self.block)]
+            self._enter(new)
+            steps = self._improve(max(0.5 * options.tol, INNER * gap))
+            if not steps and not len(new):
+                break  # neither a row nor a step: the gap is at the rounding of K
+        net = self.a.sum(axis=0)
+        objective = 0.5 * float(net @ self.image) + float((self.a * self.problem.linear).sum())
+        thresholds, computed = np.array(self.centers), self.cache.computed
+        return Solution(self.a, self.image, objective, thresholds, gap, self.n_iter, done, computed)
+
+    def _spent(self) -> bool:
+        return 0 <= self.options.max_iter <= self.n_iter
+
+    def _measure(self) -> float:
+        """The gap over all variables; on the way the threshold of every group."""
+        values = -(self.image + self.problem.linear)
+        self.up, self.low = self.a < self.problem.upper, self.a > self.problem.lower
+        self.excess = np.empty(values.shape)
+        self.centers = []
+        gap = -np.inf
+        for members in self.groups:
+            alone = len(self.groups) == 1
+            up = self.up if alone else self.up & members
+            low = self.low if alone else self.low & members
+            top = np.where(up, values, -np.inf).max()
+            bottom = np.where(low, values, np.inf).min()
+            gap = max(gap, top - bottom)
+            free = values[up & low]
+            self.centers.append(float(free.mean()) if len(free) else _middle(top, bottom))
+            np.subtract(values, self.centers[-1], out=self.excess, where=members)
+        return float(gap)
+
+    def _violators(self) -> np.ndarray:
+        """The worst rows outside W, worst first, from above and from below in turn."""
+        found, turns = [], []
+        for score, allowed in ((self.excess, self.up), (-self.excess, self.low)):
+            worst = np.where(allowed, score, -np.inf).max(axis=0)
+            worst[self.inside] = -np.inf
+            rows = np.flatnonzero(worst > 0.5 * self.options.tol)
+            count = int(max(BATCH / 2, GROWTH / 2 * len(self.block), SHARE * len(rows)))
+            if len(rows) > count:
+                rows = rows[np.argpartition(-worst[rows], count)[:count]]
+            found.append(rows[np.argsort(-worst[rows])])
+            turns.append(np.arange(len(rows)))
+        mixed = np.concatenate(found)[np.argsort(np.concatenate(turns), kind="stable")]
+        if len(self.excess) == 1:
+            return mixed
+        # A row can stand on both lists, once for each side.
+        return mixed[np.sort(np.unique(mixed, return_index=True)[1])]
+
+    def _make_room(self, needed: int, gap: float) -> None:
+        """Rows at rest, pushed against a bound, leave a large or slow W; the oldest a full one."""
+        if not self.slow and len(self.block) <= LARGE and len(self.block) + needed <= self.most:
+            return
+        rows, near = self.block.rows, REST * gap
+        up, low, excess = self.up[:, rows], self.low[:, rows], self.excess[:, rows]
+        busy = (up & (excess > -near)) | (low & (excess < near)) | (up & low)
+        stay: np.ndarray = np.logical_or.reduce(busy, axis=0)
+        surplus = int(stay.sum()) + needed - self.most
+        if surplus > 0:
+            # Half of W at most: the pair that violates most is always among the new rows.
+            oldest = np.flatnonzero(stay)[: min(surplus, self.most // 2)]
+            stay[oldest] = False
+        self.inside[rows[~stay]] = False
+        self.block.keep(stay)
+
+    def _enter(self, rows: np.ndarray) -> None:
+        if len(rows):
+            self.inside[rows] = True
+            self.cache.load(rows, self.inside)
+            self.block.append(rows, self.cache)
+
+    def _improve(self, tol: float) -> int:
+        """SMO on K[W, W], then F over all rows; gives the number of steps."""
+        rows, options, total = self.block.rows, self.options, 0
+        before = self.a[:, rows]
+        state = self.block.state(self.problem, self.a, self.image, self.groups)
+        limit = max(BURST, STEPS * len(rows))
+        self.slow = False
+        while not self.slow and not options.stopped() and not self._spent():
+            left = BURST if options.max_iter < 0 else options.max_iter - self.n_iter
+            steps, gap = smo(*state, tol, min(BURST, left))  # type: ignore[call-arg]
+            total += steps
+            self.n_iter += steps
+            if steps < BURST or gap <= tol:
+                break
+            self.slow = total >= limit
+        if self.slow:
+            K, _, f, mine, lower, upper, up, low = state
+            newton(K, f, mine, lower, upper, up, low, NEWTON * total * len(rows))
+        after = state[3]
+        self.a[:, rows] = after
+        change = (after - before).sum(axis=0)
+        moved = np.flatnonzero(change)
+        if len(moved):
+            self.image += self.cache.combine(change[moved], rows[moved])
+        return total
+
+
+def _middle(top: float, bottom: float) -> float:
+    """Between the bounds that the variables at their bounds leave; whatever bound there is."""
+    if np.isfinite(top) and np.isfinite(bottom):
+        return float(top + bottom) / 2
+    return float(top if np.isfinite(top) else bottom if np.isfinite(bottom) else 0.0)

@@ -1,0 +1,203 @@
+"""min Σ wᵢ log-loss(f(xᵢ) + b) + (α/2)‖f‖² by Newton's method, each step by conjugate gradients.
+
+The problem is convex and smooth; a step needs only products with K. Steps are as exact as they
+have to be: roughly far from the optimum, more and more finely near it. Along a step the scores are
+known, so that a line search costs no product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer._progress import progress
+from mercer._threads import single_threaded_blas
+from mercer.solvers.smooth.losses import Loss
+from mercer.solvers.smooth.spaces import Precondition, Space
+
+#: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.
+LOOSEST = 0.25
+#: Where single precision ends, an objective this near to its minimum is near enough.
+ROUGH = 1e-4
+
+
+@dataclass
+class Point:
+    """f as coefficients, b, and the scores f(xᵢ) + b; `penalty` is ‖f‖²."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    values: np.ndarray
+    penalty: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """A direction, its values at the examples, what its model gains and what it leaves to gain.
+
+    `negative`: an inner product of something with itself was below zero.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    values: np.ndarray
+    gain: float
+    left: float
+    negative: bool = False
+
+
+@dataclass(frozen=True)
+class LogisticSolution:
+    """`coef` in the space's own coordinates; `objectives` after every step."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    objective: float
+    n_iter: int
+    n_products: int
+    stopped: str = ""
+    objectives: list[float] = field(default_factory=list)
+
+
+def newton(
+    space: Space,
+    loss: Loss,
+    alpha: float,
+    *,
+    intercept: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+) -> LogisticSolution:
+    """Ends where the objective is within `tol`, relative, of its minimum, by Newton's own estimate.
+
+    That is what conjugate gradients left over, and δ²/objective after a step that gained δ.
+    """
+    solver = _Newton(space, loss, alpha, intercept)
+    point = solver.start(start)
+    objective = solver.objective(point)
+    history, stopped, steps = [objective], "max_iter", 0
+    # What is written here runs on arrays of the host and on tensors alike.
+    with progress("logistic regression", None) as bar, single_threaded_blas():
+        try:
+            while steps < max_iter:
+                step = solver.step(point, objective)
+                after = solver.searched(point, step, objective)
+                lowered = objective - solver.objective(after)
+                if step.negative or lowered > objective:
+                    stopped = "indefinite"  # no loss is negative, and no ‖f‖² either
+                    break
+                left = step.left + 2 * step.gain * min(1.0, step.gain / objective)
+                if lowered > 0:
+                    point, objective, steps = after, objective - lowered, steps + 1
+                    history.append(objective)
+                    bar.advance(note=f"objective {objective:.6g}")
+                if left <= tol * objective or not lowered > 0:
+                    # A step that lowers nothing: the products have no more digits to give.
+                    stopped = "" if left <= max(tol, ROUGH) * objective else "rounding"
+                    break
+            # Sums over many steps gather rounding: what is reported is evaluated afresh.
+            point = solver.start((point.coef, point.intercept))
+            objective = history[-1] = solver.objective(point)
+        except KeyboardInterrupt:
+            stopped = "interrupt"
+    return LogisticSolution(
+        point.coef, point.intercept, objective, steps, solver.n_products, stopped, history
+    )
+
+
+class _Newton:
+    def __init__(self, space: Space, loss: Loss, alpha: float, intercept: bool) -> None:
+        self.space, self.loss, self.alpha, self.intercept = space, loss, alpha, intercept
+        self.n_products = 0
+
+    def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> Point:
+        shape = (self.space.size, self.loss.columns)
+        n = len(self.loss.weights)
+        if given is None:
+            b = self.loss.start()
+            b = b if self.intercept else 0.0 * b
+            return Point(self.space.zeros(shape), b, self.space.zeros((n, shape[1])) + b, 0.0)
+        coef, b = given
+        values = self._evaluate(coef)
+        return Point(coef, b, values + b, self.space.inner(coef, coef, values))
+
+    def objective(self, point: Point) -> float:
+        return self.loss.value(point.values) + 0.5 * self.alpha * point.penalty
+
+    def step(self, point: Point, objective: float) -> Step:
+        p = self.loss.probabilities(point.values)
+        g = self.loss.residual(p)
+        r = -(self.space.gradient(g) + self.alpha * point.coef)
+        rb = (-1.0 if self.intercept else 0.0) * g.sum(axis=0)
+        diagonal = self.loss.weights[:, None] * p * (1 - p)
+        precondition = self.space.preconditioner(diagonal, self.alpha, self.intercept)
+        return self._solve(p, r, rb, precondition, objective)
+
+    def _solve(
+        self,
+        p: np.ndarray,
+        r: np.ndarray,
+        rb: np.ndarray,
+        precondition: Precondition,
+        objective: float,
+    ) -> Step:
+        """H d = r by conjugate gradients in the inner product of the space."""
+        d, db, values = 0.0 * r, 0.0 * rb, 0.0 * p
+        q, qb, qv = d, db, values
+        rz = gain = last = 0.0
+        turn, negative = 0, False
+        for turn in range(1, 201):
+            z, zb = self._centred(*precondition(r, rb))
+            zf = self._evaluate(z)
+            new = self.space.inner(r, z, zf) + float(rb @ zb)
+            beta = new / rz if turn > 1 else 0.0
+            q, qb, qv, rz = z + beta * q, zb + beta * qb, zf + zb + beta * qv, new
+            curved = self.loss.curvature(p, qv)
+            square = self.space.inner(q, q, qv - qb)
+            bend = _dot(qv, curved) + self.alpha * square
+            negative = square < -self.space.rounding * _dot(q, q)
+            if negative or not (bend > 0 and rz > 0):
+                break
+            length = rz / bend
+            last = 0.5 * length * rz
+            gain += last
+            d, db, values = d + length * q, db + length * qb, values + length * qv
+            # The gains fall geometrically; the nearer the optimum, the finer the step.
+            if turn * last <= min(LOOSEST, gain / max(objective, 1e-300)) * gain:
+                break
+            r = r - length * (self.space.gradient(curved) + self.alpha * q)
+            if self.intercept:
+                rb = rb - length * curved.sum(axis=0)
+        return Step(d, db, values, gain, turn * last, negative)
+
+    def _centred(self, z: np.ndarray, zb: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scores that all classes share change no probability: keep their sum at zero."""
+        if self.loss.columns == 1:
+            return z, zb
+        return z - z.mean(axis=1, keepdims=True), zb - zb.mean()
+
+    def searched(self, point: Point, step: Step, objective: float) -> Point:
+        """The full step, or half of it, or half of that, …"""
+        d, f = step.coef, step.values - step.intercept
+        cross, square = self.space.inner(point.coef, d, f), self.space.inner(d, d, f)
+        length = 1.0
+        for _ in range(40):
+            penalty = point.penalty + 2 * length * cross + length**2 * square
+            scores = point.values + length * step.values
+            value = self.loss.value(scores) + 0.5 * self.alpha * penalty
+            if value <= objective - 1e-4 * length * step.gain:
+                break
+            length /= 2
+        intercept = point.intercept + length * step.intercept
+        return Point(point.coef + length * d, intercept, scores, penalty)
+
+    def _evaluate(self, coef: np.ndarray) -> np.ndarray:
+        self.n_products += 1
+        return self.space.evaluate(coef)
+
+
+def _dot(a: Any, b: Any) -> float:
+    return float(np.vdot(a, b)) if isinstance(a, np.ndarray) else float((a * b).sum())

@@ -1,0 +1,63 @@
+"""Which engine a Gram runs on, without a GPU at hand."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from mercer import Gaussian, Laplacian, Similarity  # noqa: E402
+from mercer.gram import dispatch as device  # noqa: E402
+from mercer.gram.host import Gram  # noqa: E402
+
+
+def test_tensors_on_the_cpu_are_arrays():
+    X = torch.ones(3, 2)
+    assert not device.on_gpu(X)
+    assert type(device.make_gram(Gaussian(), X)) is Gram
+    assert isinstance(Gaussian()(X), np.ndarray)
+    assert isinstance(device.host(X), np.ndarray)
+    assert device.beside(np.ones(2), X).__class__ is np.ndarray
+
+
+def test_the_interpreter_takes_any_tensor(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    X = torch.ones(3, 2)
+    assert device.on_gpu(X)
+    assert device.make_gram(Gaussian(), X).on_device
+    assert not device.make_gram(Similarity(lambda a, b: 1.0), X).on_device
+    assert torch.is_tensor(device.beside(np.ones(2), X))
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "match"),
+    [
+        ("CUDA out of memory. Tried to allocate 3 GiB", MemoryError, "streamed"),
+        ("an illegal memory access", RuntimeError, "illegal"),  # any other stays what it is
+    ],
+)
+def test_a_full_device_is_said_in_words(said, error, match, monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+
+    def refuse(*_):
+        raise RuntimeError(said)
+
+    monkeypatch.setattr("mercer.engines.cuda.gram.DeviceGram.__init__", refuse)
+    with pytest.raises(error, match=match):
+        device.make_gram(Gaussian(), torch.ones(3, 2))
+
+
+def test_row_sums():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    assert np.allclose(Gaussian().gram(X).row_sums(), Gaussian()(X).sum(axis=1))
+
+
+def test_explain_shows_what_runs_on_the_device(monkeypatch):
+    pytest.importorskip("triton", reason="Triton is not installed")
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    kernel = 0.5 * Gaussian(2.0) + Laplacian(0.1, norm=1)
+    text = str(kernel.explain(torch.rand(50, 30)))
+    assert "that stay on chip" in text
+    assert "three products of half-precision parts" in text
+    assert "@triton.jit" in text
+    assert "tl.exp2" in text
+    assert "PyTorch's own functions" in str(kernel.explain(torch.rand(50, 3).double()))

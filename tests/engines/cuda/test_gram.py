@@ -1,0 +1,191 @@
+"""The device engine: generated Triton kernels (`run_on_device`), and PyTorch's own functions."""
+
+import textwrap
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import mercer  # noqa: E402
+from mercer.engines.cuda.gram import DeviceGram  # noqa: E402
+from mercer.engines.cuda.rows import to_device  # noqa: E402
+from mercer.kernels import (  # noqa: E402
+    Anova,
+    ArcCosine,
+    Gaussian,
+    Hamming,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Similarity,
+    Tanimoto,
+)
+
+CASES = """
+import numpy as np, torch, mercer
+from mercer.kernels import *
+from mercer.engines.cuda.gram import DeviceGram
+from mercer.engines.cuda.triton_launch import usable
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+rng = np.random.default_rng(0)
+
+def check(kernel, d, n=70, m=150, precision="high", offset=0.0):
+    X = (rng.normal(size=(n, d)) + offset).astype(np.float32)
+    Z = (rng.normal(size=(m, d)) + offset).astype(np.float32)
+    K, S = kernel(X.astype(float), Z.astype(float)), kernel(X.astype(float))
+    limit = 1e-5 if precision == "high" else 2e-3
+    with mercer.config(precision=precision):
+        x, z = torch.tensor(X, device=DEVICE), torch.tensor(Z, device=DEVICE)
+        G, Q = DeviceGram(kernel, x, z), DeviceGram(kernel, x)
+    assert usable(G), kernel
+    V, v = rng.normal(size=(m, 3)).astype(np.float32), rng.normal(size=n).astype(np.float32)
+    big = np.abs(K).max()
+    for got, want, size in [
+        (G.dense(), K, big),
+        (G @ torch.tensor(V, device=DEVICE), K @ V, big * np.linalg.norm(V, axis=0).max()),
+        (G @ torch.tensor(V[:, 0], device=DEVICE), K @ V[:, 0], big * np.linalg.norm(V[:, 0])),
+        (Q @ torch.tensor(v, device=DEVICE), S @ v, np.abs(S).max() * np.linalg.norm(v)),
+        (Q.diagonal(), np.diag(S), np.abs(S).max()),
+    ]:
+        error = np.abs(got.cpu().numpy() - want).max() / size
+        assert error <= limit, (kernel, d, precision, error)
+
+{body}
+print("checked")
+"""
+
+FORMULAS = {
+    "products of narrow and wide rows": """
+        for d in (1, 5, 21, 64, 100):
+            check(Gaussian(np.sqrt(d)), d)
+            check(Gaussian(np.sqrt(d)), d, precision="fast")
+        check(Polynomial(3, offset=1.0), 30)
+        check(Linear(), 3)
+    """,
+    "differences where the product would cancel": """
+        check(Laplacian(0.3), 4)
+        check(Gaussian(0.01), 3)
+        check(Gaussian(1.0), 3, offset=1000.0)
+        check(Laplacian(0.1, norm=1), 9)
+        check(Laplacian(0.1, norm="inf"), 9)
+    """,
+    "columns one by one": """
+        check(Periodic(5.0, 3.0), 4)
+        check(BSpline(3, 9.0), 3)
+        check(Anova(2), 4)
+        check(Hamming() + Gaussian(), 3)
+    """,
+    "several statistics in one kernel": """
+        check(0.5 * Gaussian(2.0) * Polynomial(2, 1.0) + Laplacian(0.1, norm=1), 12)
+        check((Gaussian(2.0) + Linear()).normalized(), 12)
+        check(Matern(2.5, 3.0) + RationalQuadratic(2.0, 3.0) + Sigmoid(0.1), 12)
+        check(Tanimoto() + Gaussian([1.0, 2.0, 3.0]).on([0, 1, 2]), 12)
+        check(Linear().exp().normalized() + Epanechnikov(4.0) + Uniform(50.0), 4)
+        check(Gaussian(1e3), 3, offset=0.0)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", list(FORMULAS))
+def test_generated_kernels_agree_with_float64(name, run_on_device):
+    run_on_device(CASES.replace("{body}", textwrap.dedent(FORMULAS[name])))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(2.0),
+        Polynomial(3, offset=1.0),
+        Laplacian(0.3),
+        ArcCosine(1),
+        Tanimoto() + Matern(1.5),
+        Anova(2).normalized(),
+        Hamming() * 2.0,
+        Linear().reweight("norm"),
+        Gaussian([1.0, 2.0, 3.0]).on([0, 1, 2]),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pytorchs_own_functions_agree_too(kernel, dtype):
+    rng = np.random.default_rng(1)
+    X, Z = rng.normal(size=(40, 4)).astype(dtype), rng.normal(size=(30, 4)).astype(dtype)
+    G = DeviceGram(kernel, torch.tensor(X), torch.tensor(Z))
+    want = kernel(X.astype(float), Z.astype(float))
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    assert np.abs(G.dense().numpy() - want).max() <= tolerance * np.abs(want).max()
+    V = rng.normal(size=(30, 2))
+    assert np.allclose(
+        (G @ torch.tensor(V)).numpy(), want @ V, rtol=1e-4 if tolerance > 1e-9 else 1e-9
+    )
+    assert np.allclose(G.T.dense().numpy(), want.T, atol=tolerance * np.abs(want).max())
+    assert np.allclose(G.block([3, 1], slice(2, 9)).numpy(), want[[3, 1], 2:9], atol=tolerance * 10)
+    square = DeviceGram(kernel, torch.tensor(X))
+    exact = kernel(X.astype(float))
+    assert np.allclose(square.dense().numpy(), exact, atol=tolerance * np.abs(exact).max())
+    assert square.T is square
+
+
+def test_the_largest_entries_of_each_row():
+    rng = np.random.default_rng(2)
+    X, Z = rng.normal(size=(20, 3)), rng.normal(size=(50, 3))
+    values, places = DeviceGram(Gaussian(), torch.tensor(X), torch.tensor(Z)).argkmax(3, chunk=200)
+    K = Gaussian()(X, Z)
+    order = np.argsort(-K, axis=1)[:, :3]
+    assert (places.numpy() == order).all()
+    assert np.allclose(values.numpy(), np.take_along_axis(K, order, 1))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (torch.zeros(3), "2-D"),
+        (torch.zeros(0, 3), "empty"),
+        (torch.full((2, 2), float("nan")), "NaN"),
+    ],
+)
+def test_bad_tensors_are_named(bad, message):
+    with pytest.raises(ValueError, match=message):
+        to_device(bad, "X")
+
+
+def test_other_number_types_become_floats():
+    assert to_device(torch.zeros(2, 2, dtype=torch.bfloat16), "X").dtype == torch.float32
+    assert to_device(torch.zeros(2, 2, dtype=torch.int32), "X").dtype == torch.float64
+    with pytest.raises(TypeError, match="real"):
+        to_device(torch.zeros(2, 2, dtype=torch.complex64), "X")
+
+
+def test_tensors_must_agree():
+    with pytest.raises(ValueError, match="must agree"):
+        DeviceGram(Gaussian(), torch.zeros(2, 3), torch.zeros(2, 3, dtype=torch.float64))
+    with pytest.raises(ValueError, match="columns"):
+        DeviceGram(Gaussian(), torch.zeros(2, 3), torch.zeros(2, 4))
+    with pytest.raises(ValueError, match="length 2"):
+        DeviceGram(Gaussian(), torch.zeros(2, 3)) @ torch.zeros(5)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_the_error_says_what_is_missing():
+    with mercer.config(device="cuda"), pytest.raises(RuntimeError, match="NVIDIA GPU"):
+        Gaussian()(np.zeros((2, 2)))
+
+
+def test_an_opaque_kernel_stays_on_the_cpu_with_one_notice(monkeypatch):
+    monkeypatch.setattr("mercer.gram.dispatch._told", set())
+    kernel = Similarity(lambda a, b: float(a @ b))
+    with mercer.config(device="cuda"), pytest.warns(UserWarning, match="computed on the CPU"):
+        assert kernel(np.ones((2, 2))).shape == (2, 2)
+
+
+@pytest.mark.gpu
+def test_cuda_tensors_in_give_cuda_tensors_out():
+    X = torch.rand(1000, 8, device="cuda")
+    G = Gaussian().gram(X)
+    assert isinstance(G, DeviceGram)
+    v = torch.rand(1000, device="cuda")
+    assert (G @ v).is_cuda
+    with mercer.config(device="cuda"):
+        assert isinstance(Gaussian()(X.cpu().numpy()), np.ndarray)

@@ -1,0 +1,70 @@
+"""The perceptron on a device against that on the CPU: the same updates at the same visits."""
+
+import pytest
+
+BEGIN = """
+import numpy as np, torch
+from mercer.gram.host import Gram
+from mercer.engines.cuda.gram import DeviceGram
+from mercer.kernels import Linear, Polynomial
+from mercer.engines.cuda.solvers import perceptron
+from mercer.engines.cuda.solvers import perceptron_walk
+from mercer.engines.cuda.solvers.perceptron import DevicePerceptron
+from mercer.solvers.online.dual import DualPerceptron
+from mercer.solvers.online.rule import Rule
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+rng = np.random.default_rng(0)
+
+def both(kernel, X, labels, rule, orders, allowed=np.inf):
+    a = DevicePerceptron(DeviceGram(kernel, torch.tensor(X, device=DEVICE)), labels, rule)
+    b = DualPerceptron(Gram(kernel, X.astype(float)), labels, rule)
+    for order in orders:
+        a.walk(order, allowed)
+        b.walk(order, allowed)
+        if b.tally.updates >= allowed:
+            break
+    return a, b
+
+def same(a, b):
+    assert len(a.journal) == len(b.journal) > 0
+    assert (a.journal.positions == b.journal.positions).all()
+    assert (a.journal.times == b.journal.times).all()
+    assert (a.journal.units == b.journal.units).all()
+    assert (a.tally.visits, a.tally.updates) == (b.tally.visits, b.tally.updates)
+    assert np.isclose(a.tally.loss, b.tally.loss)
+    assert np.allclose(a.bias, b.bias)
+
+"""
+
+CASES = {
+    "blocks": """
+perceptron_walk.ROWS = 16
+X = rng.integers(-2, 3, size=(50, 3)).astype(np.float32)
+orders = [rng.permutation(50), slice(0, 50)]
+for outputs, ranked in ((1, False), (3, False), (3, True)):
+    labels = rng.integers(0, max(2, outputs), size=50)
+    for first in (True, False):
+        for bias in (True, False):
+            rule = Rule(outputs, ranked, first, rate=0.5, bias=bias)
+            same(*both(Polynomial(2, 1.0), X, labels, rule, orders))
+    a, b = both(Polynomial(2, 1.0), X, labels, Rule(outputs, ranked), orders, allowed=21)
+    same(a, b)
+    assert a.tally.updates == 21
+    K, alpha = Polynomial(2, 1.0)(X.astype(float)), np.zeros((50, outputs))
+    np.add.at(alpha, a.journal.positions, a.journal.units)
+    assert np.allclose(a.scores, K @ alpha)
+""",
+    "more updates in an epoch than are taken at a time": """
+perceptron.PIECE = 1
+X = rng.integers(-2, 3, size=(700, 3)).astype(np.float32)
+a, b = both(Linear(), X, rng.integers(0, 2, size=700), Rule(1, False), [slice(0, 700)])
+assert len(a.journal) > 300
+same(a, b)
+""",
+}
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_the_same_updates_at_the_same_visits(name, run_on_device):
+    run_on_device(BEGIN + CASES[name] + '\nprint("checked")\n')

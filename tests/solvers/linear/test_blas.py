@@ -1,0 +1,35 @@
+"""Products by threads of ours."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.solvers.linear import blas
+
+
+@pytest.mark.parametrize("n", [1, 7, 256, 500])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_with_a_symmetric_matrix(n, dtype):
+    rng = np.random.default_rng(n)
+    A = rng.normal(size=(n, n))
+    A = (A + A.T).astype(dtype)
+    B = rng.normal(size=(n, 3))
+    tolerance = 1e-4 if dtype == np.float32 else 1e-11
+    np.testing.assert_allclose(blas.symmetric_times(A, B), A @ B, atol=tolerance * n)
+    np.testing.assert_allclose(blas.times(A, B), A @ B, atol=tolerance * n)
+    spoilt = A.copy()
+    spoilt[256:, :256] = np.nan  # below the squares on the diagonal nothing is read
+    with mercer.config(threads=1):
+        np.testing.assert_allclose(blas.symmetric_times(spoilt, B), A @ B, atol=tolerance * n)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_shares_of_the_threads_add_up(threads):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(1100, 1100))
+    A, B = A + A.T, rng.normal(size=(1100, 3))
+    assert A.size >= blas.WORTH_THREADS
+    with mercer.config(threads=threads):
+        np.testing.assert_allclose(blas.symmetric_times(A, B), A @ B, atol=1e-9)
+        np.testing.assert_allclose(blas.times(A, B), A @ B, atol=1e-9)
+        np.testing.assert_allclose(blas.transposed_times(A, B), A.T @ B, atol=1e-9)
