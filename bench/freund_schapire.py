@@ -14,7 +14,7 @@ import numpy as np
 from _harness import Row, below, claim, data_file, main, no_data, skipped
 from perceptron_mnist import inputs
 
-from mercer.gram import Gram
+from mercer.gram.host import HostGram
 from mercer.kernels import Polynomial
 from mercer.solvers.online.averaging import Follower
 from mercer.solvers.online.dual import DualPerceptron
@@ -46,7 +46,7 @@ def learn(degree: int, X: np.ndarray, y: np.ndarray, T: np.ndarray, t: np.ndarra
         while done < stop:
             # K between the test set and a stretch of the journal, once for all three predictors
             part = slice(done, min(done + 2048, stop))
-            K = Gram(kernel, T, X[journal.positions[part]]).dense()
+            K = HostGram(kernel, T, X[journal.positions[part]]).dense()
             for follower in followers.values():
                 follower.add(K, journal.units[part], journal.times[part])
             done = part.stop

@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 
 import mercer
-from mercer import Bilinear, ChiSquared, Gaussian, Gram, Intersection, Linear, Polynomial, parse
+from mercer import Bilinear, ChiSquared, Gaussian, Intersection, Linear, Polynomial, parse
+from mercer.gram.host import HostGram
 
 GOOD = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
@@ -125,7 +126,7 @@ def test_parameters_that_do_not_fit_the_rows() -> None:
         (lambda: parse("(" * 10_000 + "linear()" + ")" * 10_000), ValueError, "10000"),
         (lambda: parse("gausian()"), ValueError, "Did you mean 'gaussian'?"),
         (lambda: parse("laplace()"), ValueError, "Did you mean 'laplacian'?"),
-        (lambda: Gram("gaussian()", GOOD), TypeError, "a Kernel"),
+        (lambda: HostGram("gaussian()", GOOD), TypeError, "a Kernel"),
         (lambda: Gaussian().feature_map(3), ValueError, "no finite feature map"),
         (lambda: mercer.config(memory="much"), ValueError, "looks like '4GB'"),
     ],

@@ -10,6 +10,7 @@ import pytest
 
 from mercer import Gaussian, Gram, Linear, Polynomial, Precomputed, Similarity
 from mercer.formula.nodes import Formula, Input, const, dot, row_function, sqdist
+from mercer.gram.host import HostGram
 from mercer.kernels import Claim, Kernel, OpaqueKernel
 from mercer.testing import check_engine, check_kernel, check_solver, oracle
 
@@ -175,7 +176,7 @@ class Wrapped:
     """An engine that is wrong in one place."""
 
     def __init__(self, wrong: str, kernel, X, Z=None) -> None:
-        self.gram, self.wrong = Gram(kernel, X, Z), wrong
+        self.gram, self.wrong = HostGram(kernel, X, Z), wrong
 
     def __getattr__(self, name: str):
         value = getattr(self.gram, name)

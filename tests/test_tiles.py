@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import mercer
 from mercer import _tiles as tiles
 from mercer._threads import single_threaded_blas
-from mercer._tiles import Scratch, Tiling, cut, stretch, sweep
-from mercer.gram.triangle import mirror
+from mercer._tiles import Scratch, Tiling, cut, mirror, stretch, sweep
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -35,6 +35,16 @@ class Settings:
         return self.threads if self.threads is not None else _usable_cores()
 
 
+#: The places that `device` may name; engines add theirs.
+_devices = {"cpu", "cuda"}
+_DEVICE = re.compile(r"[A-Za-z_][\w-]*(:\d+)?")
+
+
+def register_device(name: str) -> None:
+    """Let ``config(device=name)`` be said."""
+    _devices.add(name)
+
+
 _global = Settings()
 _local: ContextVar[Settings | None] = ContextVar("mercer_settings", default=None)
 #: Calls of `config` that may still turn out to open a ``with`` block: (thread, object, changes).
@@ -91,8 +101,9 @@ class config:
                 raise ValueError(f"threads must be a whole number ≥ 1, got {threads!r}")
             changes["threads"] = threads
         if device is not None:
-            if device != "cpu" and not re.fullmatch(r"cuda(:\d+)?", str(device)):
-                raise ValueError(f"device must be 'cpu', 'cuda' or 'cuda:N', got {device!r}")
+            if str(device).partition(":")[0] not in _devices or not _DEVICE.fullmatch(str(device)):
+                known = ", ".join(repr(name) for name in sorted(_devices))
+                raise ValueError(f"device must be one of {known}, or 'cuda:N', got {device!r}")
             changes["device"] = device
         if precision is not None:
             if precision not in ("high", "fast"):

@@ -7,13 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.inputs import is_sparse
-from mercer.gram.dispatch import is_tensor
-from mercer.gram.rows.validate import count
+from mercer._arrays import is_sparse, is_tensor
+
+
+def count(rows: Any) -> int:
+    """How many examples there are."""
+    if hasattr(rows, "shape"):
+        if not len(rows.shape):
+            raise ValueError("expected a set of examples, got a single number")
+        return int(rows.shape[0])
+    if isinstance(rows, (str, bytes)):
+        raise TypeError("expected a set of examples, got one string; wrap it in a list")
+    try:
+        return len(rows)
+    except TypeError:
+        raise TypeError(
+            f"expected an array or a list of examples, got {type(rows).__name__}"
+        ) from None
 
 
 def take(X: Any, index: Any) -> Any:
-    """Some of the examples, by slice or positions."""
+    """Some of the examples, by slice or indices."""
     if hasattr(X, "iloc"):
         return X.iloc[index]
     if hasattr(X, "shape") or isinstance(index, slice):

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.dispatch import beside, host, make_gram
-from mercer.gram.rows.validate import count
+from mercer._arrays import host, like
+from mercer._examples import count
+from mercer.gram.dispatch import make_gram
 from mercer.kernels import Kernel, Precomputed, as_kernel
 
 
@@ -51,7 +52,7 @@ class KernelExpansion:
         """f(x) for every row of X."""
         if not len(self.coef):
             shape = (count(X), *self.coef.shape[1:])
-            return beside(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
+            return like(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
         values = make_gram(self.kernel, X, self.points) @ self.coef
         if isinstance(values, np.ndarray):
             return values + np.asarray(self.intercept, dtype=values.dtype)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer.expansion import KernelExpansion
-from mercer.gram.host import Gram
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, as_kernel
 
 #: A gap below this share of the radius cannot be told from rounding.
@@ -175,7 +175,7 @@ def separability(kernel: Kernel | str, X: Any, y: Any, fit_intercept: bool = Fal
 
     kernel = as_kernel(kernel)
     y = signs(y)
-    K = Gram(kernel, X).dense().astype(np.float64)
+    K = HostGram(kernel, X).dense().astype(np.float64)
     if len(K) != len(y):
         raise ValueError(f"X has {len(K)} rows and y has {len(y)} labels")
     values, vectors = np.linalg.eigh((K + K.T) / 2)

@@ -16,6 +16,7 @@ from mercer.formula import ROOT, Formula
 from mercer.formula.nodes import X_J, Z_J, dot, reduce_columns
 from mercer.gram.cpu import compiled, generated
 from mercer.gram.cpu.numba_source import NUMBA, render
+from mercer.gram.host import HostGram
 from mercer.gram.plan import planner as plan
 from mercer.gram.rows.prepared import CHUNK
 from mercer.kernels import parse
@@ -54,14 +55,14 @@ def compare(k, rows: np.ndarray, dtype: str, products: bool = False) -> Gram:
     """Square and oblong matrices whose edges fall inside the chunks of the loop."""
     X = rows.astype(dtype)
     Z = X[7 : CHUNK + 61]
-    G = Gram(k, X, Z)
+    G = HostGram(k, X, Z)
     assert G._plan().compiled
     expected = oracle(k, X, Z)
     # A tile that starts and stops inside a chunk, and one that crosses an edge.
     for columns in (slice(0, len(Z)), slice(5, 77), slice(CHUNK - 3, CHUNK + 9)):
         close(G.tile(slice(3, 40), columns), expected[3:40, columns], f"columns {columns}")
     if products:
-        S = Gram(k, X)
+        S = HostGram(k, X)
         close(S.dense(), oracle(k, X), "square")
         close(G.T.dense(), expected.T, "transpose")
         V = RNG.normal(size=(len(Z), 5)).astype(dtype)
@@ -105,7 +106,7 @@ def test_float64(name: str) -> None:
 def test_every_operation_is_among_them() -> None:
     used: set[str] = set()
     for k, rows, _ in FORMULAS.values():
-        program = Gram(k, rows[:80], rows[:70]).program
+        program = HostGram(k, rows[:80], rows[:70]).program
         for formula in [program.epilogue, *(s.node for s in program.sources)]:
             used |= {n.op for n in formula.walk()}
     assert set(NUMBA) <= used, set(NUMBA) - used
@@ -148,7 +149,7 @@ def test_extreme_exponents() -> None:
         np.testing.assert_allclose(
             value, expected, rtol=1e-5 if dtype == "float32" else 1e-12, atol=np.finfo(dtype).tiny
         )
-        up = Gram((0.5 * dot(ROOT)).exp(), x[:6, :], np.ones((1, 1), dtype=dtype)).dense()
+        up = HostGram((0.5 * dot(ROOT)).exp(), x[:6, :], np.ones((1, 1), dtype=dtype)).dense()
         np.testing.assert_allclose(up[:, 0], np.exp(0.5 * x[:6, 0].astype(float)), rtol=2e-6)
 
 

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 import mercer
 from mercer import Gaussian, Linear
+from mercer.gram.host import HostGram
 from mercer.selection import Scoreboard, compare
 from mercer.selection.comparison import MOST_ROWS
 from mercer.selection.racing.candidates import kernels_for, median_distance
@@ -599,7 +600,6 @@ def test_an_inner_split_has_two_classes():
 
 
 def test_no_penalty_can_be_found(monkeypatch):
-    from mercer.gram.host import Gram
     from mercer.selection.trainers.base import best_penalty
     from mercer.solvers.linear import exact as ridge_exact
 
@@ -608,7 +608,7 @@ def test_no_penalty_can_be_found(monkeypatch):
 
     monkeypatch.setattr(ridge_exact, "cholesky_path", singular)
     with pytest.raises(ValueError, match="singular for every penalty"):
-        best_penalty(Gram(mercer.Precomputed(), np.eye(3)), np.ones((3, 1)), 1.0, None)
+        best_penalty(HostGram(mercer.Precomputed(), np.eye(3)), np.ones((3, 1)), 1.0, None)
 
 
 def test_kernels_for_every_kind_are_proved():

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
+
 #: Scaled rows up to here keep enough digits in float32.
 NARROW = 8.0
 #: Integers up to here are different numbers as float64, too.
@@ -295,10 +297,6 @@ class Warped(Step):
 
     def __str__(self) -> str:
         return f"warp {self.name}"
-
-
-def is_sparse(rows: Any) -> bool:
-    return hasattr(rows, "tocsr")
 
 
 def numeric(rows: Any) -> Any:

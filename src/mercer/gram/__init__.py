@@ -6,7 +6,8 @@
 `plan` cuts tiles from the memory limit; `tiles` walks them; an engine fills them.
 """
 
+from mercer.gram.base import Gram
+from mercer.gram.dispatch import Engine, register
 from mercer.gram.functions import distance_to_mean
-from mercer.gram.host import Gram
 
-__all__ = ["Gram", "distance_to_mean"]
+__all__ = ["Engine", "Gram", "distance_to_mean", "register"]

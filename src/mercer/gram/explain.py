@@ -7,6 +7,7 @@ from typing import Any
 
 from mercer._config import show_bytes
 from mercer.gram.dispatch import make_gram
+from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import Plan
 from mercer.kernels.core import Kernel
 
@@ -44,19 +45,14 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
     """The tree, the formula, its sources, the plan and the generated source of k on this data."""
     gram = make_gram(kernel, X, Z)
     n, m = gram.shape
-    plan: Any
-    if gram.on_device:
-        gram = _resident(gram)
-        plan, text, flops = *_device_plan(gram), float(gram.flops() * n * m)  # type: ignore[attr-defined]
-    else:
-        plan = gram._plan()
-        compiled = gram._engine(plan).compiled
-        text, flops = "" if compiled is None else compiled.source, plan.cost.flops
+    flops = gram.cost.flops
+    gram = gram.sample()
+    plan, text = gram.describe()
     program = gram.program
     rows = [f"rowx{i} = {f!r}" for i, f in enumerate(program.row_x)]
     rows += [f"rowz{i} = {f!r}" for i, f in enumerate(program.row_z)]
     sources = []
-    grids = {} if gram.on_device else gram._x.grids
+    grids = gram.grids() if isinstance(gram, HostGram) else {}
     for source in program.sources:
         method = program.methods.get(source.rows) if source.kind != "opaque" else None
         if method is not None and method.how == "direct" and source.kind == "product":
@@ -82,22 +78,6 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
         float(n * m * gram.dtype.itemsize),
         text,
     )
-
-
-def _resident(gram: Any) -> Any:
-    """Streamed rows run chunk by chunk; the first chunk stands for all."""
-    if not gram.streamed:
-        return gram
-    from mercer.engines.cuda.gram import DeviceGram
-
-    _, chunk = next(iter(gram.chunks()))
-    return DeviceGram(gram.kernel, chunk, gram._points)
-
-
-def _device_plan(gram: Any) -> tuple[str, str]:
-    from mercer.engines.cuda.triton_launch import describe
-
-    return describe(gram)
 
 
 def _tree(kernel: Kernel, indent: str = "") -> str:

@@ -6,18 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import host, is_tensor, like
+from mercer._examples import count
 from mercer.formula import at_diagonal, simplify
 from mercer.formula.nodes import ROOT
-from mercer.gram.dispatch import beside, host, is_tensor, keeps_tensor, make_gram, solver_gram
+from mercer.gram.dispatch import keeper_of, make_gram, solver_gram
 from mercer.gram.plan.prepare import dtype_for
 from mercer.gram.rows.prepared import Side, row_value
-from mercer.gram.rows.validate import as_rows, check_not_empty, count, matrix, numeric_inputs
+from mercer.gram.rows.validate import as_rows, check_not_empty, matrix, numeric_inputs
 from mercer.kernels.core import Kernel
 
 
 def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
     """k(x, x) for every row of X."""
-    if keeps_tensor(kernel, X):
+    if keeper_of(kernel, X) is not None:
         return make_gram(kernel, X).diagonal()
     X = as_rows(host(X))
     check_not_empty(X, "X")
@@ -71,7 +73,7 @@ def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
     spread = float(ones @ (solver_gram(kernel, sample) @ ones))
     values = np.sqrt(np.maximum(own - 2.0 * cross + spread, 0.0))
     if is_tensor(X):
-        return beside(values, X)  # type: ignore[no-any-return]
+        return like(values, X)  # type: ignore[no-any-return]
     return values.astype(np.float32) if single else values
 
 

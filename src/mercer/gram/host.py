@@ -1,144 +1,159 @@
-"""Gram: the matrix K of k(x, z) for all rows of X and Z, as an operator that never has to exist."""
+"""HostGram: K of rows in memory, by BLAS products and compiled loops over tiles."""
 
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mercer._config import get_config, show_bytes
-from mercer._tiles import Scratch, Tiling, stretch, sweep
-from mercer.formula import Formula, at_diagonal, derive, simplify
-from mercer.formula.nodes import ROOT, Input
+from mercer._arrays import is_sparse, numpy_namespace
+from mercer._config import get_config
+from mercer._examples import take
+from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
+from mercer.formula import Formula, at_diagonal, simplify
+from mercer.formula.nodes import Input
+from mercer.gram.base import (
+    Body,
+    Gram,
+    check_factor,
+    check_has_diagonal,
+    check_room,
+    indices_of,
+    simplified,
+)
 from mercer.gram.cpu.engine import NumpyEngine
-from mercer.gram.plan.planner import Plan, make_plan
+from mercer.gram.plan.planner import COMPILE_WORK, Cost, Plan, make_plan
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.rows.prepared import Side, row_value
 from mercer.gram.rows.validate import as_rows, check_not_empty
-from mercer.gram.triangle import mirror, set_diagonal
 from mercer.kernels.core import Kernel
 
+#: Columns of V up to which a product runs inside the compiled loop.
+FUSED_COLUMNS = 16
 
-class Gram:
-    """K = k(X, Z), lazily: ``G @ V``, ``G.block(rows, columns)``, ``G.diagonal()``, ``G.dense()``.
 
-    >>> import numpy as np
-    >>> from mercer import Gaussian
-    >>> G = Gaussian().gram(np.array([[0.0], [1.0]]))
-    >>> G.shape
-    (2, 2)
-    >>> (G @ np.ones(2)).round(4)
-    array([1.6065, 1.6065])
-    """
+class HostGram(Gram):
+    """`Gram` of arrays, CSR matrices, DataFrames and lists of objects on the host."""
 
-    #: Whether the rows live on a GPU.
-    on_device = False
-    #: Whether they do not fit there, and pass over it in chunks.
-    streamed = False
-    #: The function k(x, z) may depend on the order of its arguments here.
+    #: k(x, z) may depend on the order of its arguments; then a transposed Gram swaps them back.
     _swapped = False
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
-        if not isinstance(kernel, (Kernel, Formula)):
-            raise TypeError(f"Gram needs a Kernel, got {type(kernel).__name__}: {kernel!r:.80}")
-        self.kernel = kernel
-        formula = kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel
-        self.formula = simplify(formula)
+        self.kernel, self.formula = kernel, simplified(kernel)
         X, Z = as_rows(X), as_rows(Z)
         check_not_empty(X, "X")
         if Z is not None:
             check_not_empty(Z, "Z")
-        self._square = Z is None
+        self.square = Z is None
         self._x, self._z, self.program = prepare(self.formula, X, Z)
         self.shape = (self._x.n, self._z.n)
         self.dtype = self._x.dtype
 
-    @classmethod
-    def _of(cls, parent: Gram, x: Side, z: Side, square: bool, swapped: bool) -> Gram:
-        gram: Gram = object.__new__(cls)
-        gram.kernel, gram.formula, gram.program = parent.kernel, parent.formula, parent.program
+    def _with(self, x: Side, z: Side, square: bool, swapped: bool) -> HostGram:
+        """The same kernel and program on other sides."""
+        gram: HostGram = object.__new__(HostGram)
+        gram.kernel, gram.formula, gram.program = self.kernel, self.formula, self.program
         gram._x, gram._z = x, z
-        gram._square, gram._swapped = square, swapped
-        gram.shape, gram.dtype = (x.n, z.n), parent.dtype
+        gram.square, gram._swapped = square, swapped
+        gram.shape, gram.dtype = (x.n, z.n), self.dtype
         return gram
+
+    # --- where it lives --------------------------------------------------------------------
+
+    @property
+    def xp(self) -> Any:
+        return numpy_namespace()
+
+    def asarray(self, values: Any, dtype: Any = None) -> np.ndarray:
+        return np.asarray(values, dtype=dtype)
+
+    @property
+    def limit_bytes(self) -> int:
+        return get_config().memory_bytes
+
+    @functools.cached_property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        leaves = [s.node.value[0] for s in self.program.sources if s.kind == "opaque"]
+        return all(leaf.symmetric for leaf in leaves)
+
+    @property
+    def cost(self) -> Cost:
+        return self._plan().cost
+
+    @property
+    def bytes_per_row(self) -> int:
+        return sum(_row_bytes(m) for m in self._z.matrices.values())
 
     # --- views -----------------------------------------------------------------------------
 
     @property
     def T(self) -> Gram:
-        """k(z, x): the transpose."""
-        if self._square and self._symmetric:
+        if self.square and self.symmetric:
             return self
         x, z = self._z, self._x
         if self.program.row_x or self.program.row_z:
             # Row values belong to their side; a symmetric formula has the same ones on both.
             x, z = swap_values(self.program, x, z)
-        return Gram._of(self, x, z, self._square, not self._swapped)
+        return self._with(x, z, self.square, not self._swapped)
 
-    def take(self, rows: Any = None, columns: Any = None) -> Gram:
-        """The Gram of some rows and columns (slices or positions); nothing is prepared again."""
-        x = self._x if rows is None else self._x.take(positions_of(rows, self.shape[0], "row"))
-        z = (
-            self._z
-            if columns is None
-            else self._z.take(positions_of(columns, self.shape[1], "column"))
-        )
-        square = self._square and rows is None and columns is None
-        return Gram._of(self, x, z, square, self._swapped)
+    def take(self, rows: Any = None, columns: Any = None) -> HostGram:
+        x, z = self._x, self._z
+        if rows is not None:
+            x = x.take(indices_of(rows, self.shape[0], "row"))
+        if columns is not None:
+            z = z.take(indices_of(columns, self.shape[1], "column"))
+        square = self.square and rows is None and columns is None
+        return self._with(x, z, square, self._swapped)
+
+    def points(self, index: Any = None) -> Any:
+        return self._x.raw if index is None else take(self._x.raw, index)
+
+    def others(self) -> Any:
+        return None if self.square else self._z.raw
+
+    def of(self, kernel: Kernel | Formula) -> HostGram:
+        return HostGram(kernel, self.points(), self.others())
 
     # --- numbers ---------------------------------------------------------------------------
 
     def dense(self, out: np.ndarray | None = None) -> np.ndarray:
-        """The whole matrix, in `out` if given."""
-        n, m = self.shape
-        need = 0 if out is not None else n * m * self.dtype.itemsize
-        limit = get_config().memory_bytes
-        if need > limit:
-            raise MemoryError(
-                f"the dense {n} × {m} {self.dtype.name} matrix needs {show_bytes(need)}, but the "
-                f"memory limit is {show_bytes(limit)}. G @ V and G.block(…) work within it, and so "
-                "do the solvers 'cg' and 'nystrom'; or raise it with mercer.config(memory=…)."
-            )
-        plan = self._plan(dense=True, fixed=need)
         if out is None:
+            check_room(self.shape, self.dtype, self.limit_bytes)
+            fixed = self.shape[0] * self.shape[1] * self.dtype.itemsize
+            plan = self._plan(dense=True, fixed=fixed)
             out = np.empty(self.shape, dtype=self.dtype)
         elif out.shape != self.shape or out.dtype != self.dtype:
             raise ValueError(
                 f"out must have shape {self.shape} and dtype {self.dtype.name}, "
                 f"got {out.shape} and {out.dtype}"
             )
-        engine = self._engine(plan)
-        triangle = self._square and self._symmetric and plan.threads * plan.tile[0] < 2 * n
-        diagonal = self._exact_diagonal()
+        else:
+            plan = self._plan(dense=True)
+        halves = self.square and self.symmetric
+        triangle = halves and plan.threads * plan.tile[0] < 2 * self.shape[0]
 
-        def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-            tile = out[rows, columns]
-            engine.fill(rows, columns, tile, scratch)
-            set_diagonal(tile, rows, columns, diagonal)
+        def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
             if triangle:
                 mirror(out, rows, columns)
 
-        sweep(Tiling(self.shape, plan.tile, plan.threads, triangle), body, "Gram matrix")
+        tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
+        self._run(self._engine(plan), tiling, body, out, True, "Gram matrix")
         return out
 
     def __matmul__(self, V: Any) -> np.ndarray:
-        """K V for a vector or a matrix V, tile by tile."""
         V = np.asarray(V)
-        if V.ndim not in (1, 2) or V.shape[0] != self.shape[1]:
-            raise ValueError(
-                f"K has shape {self.shape}; it multiplies vectors of length {self.shape[1]}, "
-                f"not an array of shape {V.shape}"
-            )
+        check_factor(self.shape, V.shape)
         if V.dtype.kind not in "biuf":
             raise TypeError(f"V must hold real numbers, it has dtype {V.dtype}")
         columns = np.ascontiguousarray(V.reshape(len(V), -1), dtype=self.dtype)
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
-        sums = get_config().n_threads if self._square and self._symmetric else 0
+        sums = get_config().n_threads if self.square and self.symmetric else 0
         plan = self._plan(fixed=columns.nbytes + (1 + sums) * result.nbytes)
         engine = self._engine(plan)
-        if plan.compiled and self.program.fused and columns.shape[1] <= 16:
+        if plan.compiled and self.program.fused and columns.shape[1] <= FUSED_COLUMNS:
             self._fused_product(plan, engine, columns, result)
         else:
             self._tiled_product(plan, engine, columns, result)
@@ -147,16 +162,11 @@ class Gram:
     def _tiled_product(
         self, plan: Plan, engine: NumpyEngine, V: np.ndarray, result: np.ndarray
     ) -> None:
-        diagonal = self._exact_diagonal()
         # One triangle, each tile used twice: sums for the columns are kept apart per thread.
-        triangle = self._square and self._symmetric and plan.tile[0] < self.shape[0]
+        triangle = self.square and self.symmetric and plan.tile[0] < self.shape[0]
         extra = [np.zeros_like(result) for _ in range(plan.threads)] if triangle else []
 
-        def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-            shape = (rows.stop - rows.start, columns.stop - columns.start)
-            tile = scratch.get("result", shape, self.dtype)
-            engine.fill(rows, columns, tile, scratch)
-            set_diagonal(tile, rows, columns, diagonal)
+        def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
             result[rows] += tile @ V[columns]
             if triangle and columns.stop > rows.stop:
                 below = max(columns.start, rows.stop)
@@ -164,7 +174,7 @@ class Gram:
                 extra[scratch.thread][below : columns.stop] += part.T @ V[rows]
 
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle, fixed=triangle)
-        sweep(tiling, body, "kernel times matrix")
+        self._run(engine, tiling, body, None, True, "kernel times matrix")
         for part in extra:
             result += part
 
@@ -177,104 +187,125 @@ class Gram:
             engine.compiled.multiply(self._x, self._z, rows, transposed, result[rows])
 
         height = max(64, min(2048, -(-self.shape[0] // (4 * plan.threads))))
-        sweep(
-            Tiling(self.shape, (height, self.shape[1]), plan.threads), body, "kernel times matrix"
-        )
-
-    def row_sums(self) -> Any:
-        """Σ over the columns of each row: K 1.
-
-        >>> from mercer import Gaussian
-        >>> Gaussian().gram([[0.0], [1.0]]).row_sums().round(4)
-        array([1.6065, 1.6065])
-        """
-        return self @ np.ones(self.shape[1], dtype=self.dtype)
+        tiling = Tiling(self.shape, (height, self.shape[1]), plan.threads)
+        sweep(tiling, body, "kernel times matrix")
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
-        """A dense block, by slices or positions."""
-        part = self.take(rows, columns)
-        values = part.dense()
-        if self._square:
-            i = np.arange(self.shape[0])[positions_of(rows, self.shape[0], "row")]
-            j = np.arange(self.shape[1])[positions_of(columns, self.shape[1], "column")]
+        values = self.take(rows, columns).dense()
+        if self.square:
+            i = np.arange(self.shape[0])[indices_of(rows, self.shape[0], "row")]
+            j = np.arange(self.shape[1])[indices_of(columns, self.shape[1], "column")]
             same = i[:, None] == j[None, :]
             if same.any():
                 values[same] = self.diagonal()[i[np.nonzero(same)[0]]]
         return values
 
-    def tile(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
-        """One tile, here and now: no threads of ours, no planning; for loops that walk K.
+    @functools.cached_property
+    def _diagonal(self) -> np.ndarray:
+        check_has_diagonal(self)
+        formula = simplify(at_diagonal(self.formula))
+        return row_value(formula, self._x, self._x.raw, "X")
 
-        The diagonal is not set exactly; `block` does that.
-        """
+    def diagonal(self) -> np.ndarray:
+        return self._diagonal.copy()
+
+    def in_double(self, index: Any = None) -> np.ndarray:
+        opaque = isinstance(self.kernel, Kernel) and self.kernel.is_opaque
+        if self.dtype == np.float64 or opaque:  # a given matrix or a black box has no more digits
+            K = self.dense() if index is None else self.block(index, index)
+        else:
+            K = HostGram(self.kernel, _widened(self.points(index))).dense()
+        return K.astype(np.float64, copy=False)
+
+    # --- loops over K ----------------------------------------------------------------------
+
+    def tile(
+        self,
+        rows: slice,
+        columns: slice,
+        out: np.ndarray | None = None,
+        scratch: Scratch | None = None,
+    ) -> np.ndarray:
         rows, columns = stretch(rows, self.shape[0]), stretch(columns, self.shape[1])
         if out is None:
             shape = (rows.stop - rows.start, columns.stop - columns.start)
             out = np.empty(shape, dtype=self.dtype)
-        self._walker.fill(rows, columns, out, self._scratch)
+        self._tile_engine.fill(rows, columns, out, self._scratch if scratch is None else scratch)
         return out
 
+    def prepare_tiles(self) -> None:
+        self._tile_engine  # noqa: B018 - computed once and kept
+
     @functools.cached_property
-    def _walker(self) -> NumpyEngine:
+    def _tile_engine(self) -> NumpyEngine:
         return self._engine(self._plan())
 
     @functools.cached_property
     def _scratch(self) -> Scratch:
         return Scratch(0)
 
-    @functools.cached_property
-    def _diagonal(self) -> np.ndarray:
-        if not self._square:
-            raise ValueError(f"K has shape {self.shape}: only K(X, X) has a diagonal k(x, x)")
-        formula = simplify(at_diagonal(self.formula))
-        return row_value(formula, self._x, self._x.raw, "X")
+    def sweep(
+        self,
+        body: Body,
+        *,
+        out: np.ndarray | None = None,
+        tiling: Tiling | None = None,
+        triangle: bool = False,
+        repeats: int = 1,
+        exact_diagonal: bool = False,
+        what: str = "kernel",
+    ) -> None:
+        plan = self._plan(dense=out is not None, fixed=0 if out is None else out.nbytes)
+        if not plan.compiled and repeats * plan.cost.pair_operations >= COMPILE_WORK:
+            from mercer.gram.cpu.compiled import can_compile
 
-    def diagonal(self) -> np.ndarray:
-        """k(x, x) for every row."""
-        return self._diagonal.copy()
+            plan = replace(plan, compiled=can_compile(self.program))
+        if tiling is None:
+            tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
+        self._run(self._engine(plan), tiling, body, out, exact_diagonal, what)
 
-    def grad(self, name: str) -> Gram:
-        """∂K/∂p for a scalar parameter p, named as in `kernel.get_params`: a Gram again.
+    def _run(
+        self,
+        engine: NumpyEngine,
+        tiling: Tiling,
+        body: Body,
+        out: np.ndarray | None,
+        exact_diagonal: bool,
+        what: str,
+    ) -> None:
+        """Fill every tile and hand it to `body`."""
+        diagonal = self._rounded_diagonal() if exact_diagonal else None
 
-        >>> import numpy as np
-        >>> from mercer import Gaussian
-        >>> G = Gaussian(2.0).gram(np.array([[0.0], [2.0]]))
-        >>> (G.grad("sigma") @ np.array([0.0, 1.0])).round(4)
-        array([0.3033, 0.    ])
-        """
-        formula = self.kernel.lower(ROOT) if isinstance(self.kernel, Kernel) else self.kernel
-        named = {n.value[0]: n for n in formula.walk() if n.op == "param"}
-        if name not in named:
-            raise ValueError(f"{self.kernel!r} has no scalar parameter {name!r}; {sorted(named)}")
-        Z = None if self._square else self._z.raw
-        return type(self)(derive(formula, named[name]), self._x.raw, Z)
+        def fill(rows: slice, columns: slice, scratch: Scratch) -> None:
+            if out is not None:
+                tile = out[rows, columns]
+            else:
+                shape = (rows.stop - rows.start, columns.stop - columns.start)
+                tile = scratch.get("result", shape, self.dtype)
+            engine.fill(rows, columns, tile, scratch)
+            set_diagonal(tile, rows, columns, diagonal)
+            body(rows, columns, tile, scratch)
 
-    def as_linear_operator(self) -> Any:
-        """For SciPy's iterative solvers."""
-        from scipy.sparse.linalg import LinearOperator
+        sweep(tiling, fill, what)
 
-        return LinearOperator(
-            self.shape,
-            matvec=lambda v: self @ np.ravel(v),
-            rmatvec=lambda v: self.T @ np.ravel(v),
-            matmat=lambda V: self @ V,
-            rmatmat=lambda V: self.T @ V,
-            dtype=self.dtype,
-        )
+    def describe(self) -> tuple[Plan, str]:
+        plan = self._plan()
+        compiled = self._engine(plan).compiled
+        return plan, "" if compiled is None else compiled.source
 
-    def __repr__(self) -> str:
-        return f"Gram({self.kernel!r}, shape={self.shape}, dtype={self.dtype.name})"
+    def grids(self) -> dict[Input, str]:
+        """The inputs whose products are made of bytes, and how."""
+        return {key: str(rows) for key, rows in self._x.grids.items()}
+
+    def sides(self) -> tuple[Side, Side]:
+        """The prepared rows of X and Z, for what walks K without this class."""
+        return self._x, self._z
 
     # --- the machinery ---------------------------------------------------------------------
 
-    @functools.cached_property
-    def _symmetric(self) -> bool:
-        leaves = [s.node.value[0] for s in self.program.sources if s.kind == "opaque"]
-        return all(leaf.symmetric for leaf in leaves)
-
-    def _exact_diagonal(self) -> np.ndarray | None:
-        """Where a distance to itself came out of a product, the diagonal is set right."""
-        if self._square and any(s.kind in ("product", "repaired") for s in self.program.sources):
+    def _rounded_diagonal(self) -> np.ndarray | None:
+        """k(x, x) where a distance of 0 comes out of a product, and is not 0 by its rounding."""
+        if self.square and any(s.kind in ("product", "repaired") for s in self.program.sources):
             return self._diagonal
         return None
 
@@ -308,19 +339,15 @@ class Gram:
         return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped)
 
 
-def positions_of(index: Any, n: int, what: str) -> Any:
-    """Rows or columns as a slice or an array of positions; a clear error for anything else."""
-    if isinstance(index, slice):
-        return index
-    positions = np.asarray(index)
-    if positions.dtype == bool:
-        if positions.shape != (n,):
-            raise IndexError(f"a mask of length {n} is needed, got shape {positions.shape}")
-        return np.flatnonzero(positions)
-    if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
-        raise IndexError(f"{what}s are chosen by a slice or a list of positions, got {index!r:.80}")
-    positions = positions.astype(np.intp)
-    if positions.size and (positions.min() < -n or positions.max() >= n):
-        missing = positions.max() if positions.max() >= n else positions.min()
-        raise IndexError(f"{what} {missing} does not exist; there are {n}")
-    return np.where(positions < 0, positions + n, positions)
+def _row_bytes(matrix: Any) -> int:
+    if is_sparse(matrix):
+        return int((matrix.data.nbytes + matrix.indices.nbytes) // max(1, matrix.shape[0])) + 8
+    return int(matrix.shape[1] * matrix.dtype.itemsize)
+
+
+def _widened(raw: Any) -> Any:
+    """Examples whose float32 numbers are float64."""
+    if hasattr(raw, "iloc"):
+        single = [c for c in raw.columns if raw[c].dtype == np.float32]
+        return raw.astype(dict.fromkeys(single, np.float64))
+    return raw.astype(np.float64) if hasattr(raw, "astype") else raw

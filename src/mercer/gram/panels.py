@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer._tiles import Scratch, Tiling, cut, sweep
-from mercer.formula.inputs import is_sparse
 from mercer.gram.cpu.engine import NumpyEngine
-from mercer.gram.host import Gram
+from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import Side
 
 #: Rows of a panel: fewer run at half the rate, more gain nothing.
@@ -37,7 +37,7 @@ class RowPanels:
     array([[9., 3.]])
     """
 
-    def __init__(self, gram: Gram, columns: np.ndarray | None = None) -> None:
+    def __init__(self, gram: HostGram, columns: np.ndarray | None = None) -> None:
         n = gram.shape[0]
         self.gram = gram
         self.columns = np.arange(n) if columns is None else np.asarray(columns, dtype=np.intp)
@@ -53,7 +53,7 @@ class RowPanels:
         alone = len(sources) == 1 and sources[0].kind != "opaque"
         # A kernel of several parts, or a black box, needs more room for each of its pairs.
         self._height = HEIGHT if alone else min(HEIGHT, max(16, ROOM // max(1, self.n)))
-        self._compiled = gram._walker.compiled
+        self._compiled = gram._tile_engine.compiled
         if self._compiled is not None:
             for source in sources:
                 if source.kind == "direct":

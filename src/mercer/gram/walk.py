@@ -16,7 +16,7 @@ import numpy as np
 from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.gram.cpu.engine import NumpyEngine
-from mercer.gram.host import Gram
+from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import PRODUCT_ROWS, SCRATCH, cost
 from mercer.gram.rows.prepared import GrowingSide, Side
 
@@ -24,13 +24,13 @@ from mercer.gram.rows.prepared import GrowingSide, Side
 class Walk:
     """The list of columns: `append` positions, and `rows` gives panels to walk along."""
 
-    def __init__(self, gram: Gram) -> None:
+    def __init__(self, gram: HostGram) -> None:
         self.gram = gram
         self._list = GrowingSide(gram._z)
         # Without the raw rows: a walk copies only what the products read.
         self._rows = replace(gram._x, raw=None)
         # Loops are compiled, or not, for the whole matrix: its tiles are too small to tell.
-        self.compiled = gram._walker.compiled
+        self.compiled = gram._tile_engine.compiled
         self.scratch = Scratch(0)
         settings = get_config()
         opaque = [s.node.value[0] for s in gram.program.sources if s.kind == "opaque"]

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.formula.inputs import Warped, is_sparse, numeric
+from mercer._arrays import is_sparse
+from mercer.formula.inputs import Warped, numeric
 from mercer.formula.nodes import Formula, Input, dot
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer.formula import nodes
-from mercer.formula.inputs import Warped, check_finite, is_sparse, numeric
+from mercer.formula.inputs import Warped, check_finite, numeric
 from mercer.formula.nodes import Formula, Input, dot
 from mercer.kernels.catalog import check_function, kernel, name_of, resolve
 from mercer.kernels.claims import Rule

@@ -20,13 +20,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from mercer._examples import joined, take
+from mercer._arrays import host, is_sparse, is_tensor
+from mercer._examples import count, joined, take
 from mercer._params import KernelParams
-from mercer.formula.inputs import is_sparse
-from mercer.gram.dispatch import host, is_tensor, keeps_tensor
-from mercer.gram.rows.validate import count
+from mercer.gram.dispatch import keeper_of
 from mercer.kernels import Delta, Hamming, Kernel, On, Precomputed, as_kernel
-from mercer.learners._device import checked_tensor
+from mercer.learners._device import checked_rows
 
 #: `fit(X, None)` is an error for a supervised learner; `_start(X)` is for the others.
 _NO_TARGETS: Any = object()
@@ -48,7 +47,7 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
     #: Whether the mathematics needs a positive semi-definite k (then a refuted one is warned of).
     _needs_psd = True
     #: Whether examples on a GPU are learnt from there; otherwise they are fetched.
-    _learns_on_device = True
+    _keeps_rows_in_place = True
     kernel: Any
 
     def _start(self, X: Any, y: Any = _NO_TARGETS, **checks: Any) -> tuple[Any, Any]:
@@ -66,8 +65,9 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
 
     def _examples(self, X: Any, *, reset: bool) -> Any:
         """The examples as the kernel takes them; with `reset`, their width becomes the norm."""
-        if self._learns_on_device and keeps_tensor(self.kernel_, X):
-            return checked_tensor(self, X, reset=reset)
+        keeper = keeper_of(self.kernel_, X) if self._keeps_rows_in_place else None
+        if keeper is not None:
+            return checked_rows(self, keeper.check_rows(X, "X"), reset=reset)
         X = host(X)
         if not goes_as_it_is(self.kernel_, X):
             return validate_data(

@@ -8,17 +8,14 @@ import numpy as np
 from sklearn.base import ClassifierMixin as SklearnClassifier
 from sklearn.base import RegressorMixin as SklearnRegressor
 
-from mercer.gram.dispatch import host, is_tensor, keeps_tensor
+from mercer._arrays import host, is_tensor
 
 
-def checked_tensor(learner: Any, X: Any, *, reset: bool) -> Any:
-    """A 2-D finite tensor with as many columns as `fit` saw; with `reset`, those become the norm.
+def checked_rows(learner: Any, X: Any, *, reset: bool) -> Any:
+    """Rows of an engine, with as many columns as `fit` saw; with `reset`, those become the norm.
 
-    scikit-learn's own checks would copy it to the CPU.
+    scikit-learn's own checks would copy them to the host.
     """
-    from mercer.engines.cuda.rows import to_device
-
-    X = to_device(X, "X")
     width = int(X.shape[1])
     if reset:
         learner.__dict__.pop("feature_names_in_", None)
@@ -84,10 +81,9 @@ __all__ = [
     "ClassifierMixin",
     "RegressorMixin",
     "as_scores",
-    "checked_tensor",
+    "checked_rows",
     "host",
     "is_tensor",
-    "keeps_tensor",
     "labels_at",
     "places_of",
 ]

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from mercer.gram.dispatch import host
-from mercer.gram.rows.validate import count
+from mercer._arrays import host
+from mercer._examples import count
 from mercer.kernels import Kernel, Precomputed
 from mercer.learners._base import classes_of, encode
 

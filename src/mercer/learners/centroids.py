@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from mercer._arrays import host, like
+from mercer._examples import count
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import beside, host, solver_gram
-from mercer.gram.rows.validate import count
+from mercer.gram.dispatch import solver_gram
 from mercer.kernels import Precomputed
 from mercer.learners._base import KernelLearner, classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, labels_at, places_of
@@ -97,7 +98,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
             raise ValueError("distances need k(x, x), which a matrix of new rows does not hold")
         own = np.asarray(host(self.kernel_.diag(X)), dtype=np.float64)
         squares = own[:, None] - 2.0 * host(self.expansion_(X))
-        return beside(np.sqrt(np.maximum(squares, 0.0)), X)
+        return like(np.sqrt(np.maximum(squares, 0.0)), X)
 
     def decision_function(self, X: Any) -> Any:
         """f_c(x), one column a class; for two classes f₂ − f₁."""

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._arrays import host
 from mercer.formula.inputs import numeric
-from mercer.gram.dispatch import host
 from mercer.kernels import Precomputed, as_kernel
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor
 from mercer.solvers.local.least_squares import Basis
@@ -43,7 +43,7 @@ class LocalLinearRegressor(SmoothingRegressor):
     (array([11.]), array([[2.]]))
     """
 
-    _learns_on_device = False  # its sums of moments are loops on the host
+    _keeps_rows_in_place = False  # its sums of moments are loops on the host
 
     def __init__(
         self,

@@ -9,10 +9,11 @@ from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._arrays import host, is_tensor
 from mercer._checks import count, one_of
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import host, is_tensor, solver_gram
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
+from mercer.gram.dispatch import solver_gram
 from mercer.kernels import Precomputed
 from mercer.learners._base import KernelLearner, take
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at, places_of
@@ -132,7 +133,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         gram = solver_gram(self.kernel_, X)
         self.solver_ = self.solver
         if self.solver == "auto":
-            exact = gram.shape[0] <= EXACT_ROWS and not gram.streamed
+            exact = gram.shape[0] <= EXACT_ROWS and gram.resident
             self.solver_ = "newton" if exact else "nystrom"
         steps = STEPS[self.solver_] if self.max_iter is None else count("max_iter", self.max_iter)
         self._minimise(X, gram, loss, alpha, tol, steps)

@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._arrays import host, like
+from mercer._examples import count
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT
-from mercer.gram.dispatch import beside, host
-from mercer.gram.rows.validate import count
 from mercer.kernels import Precomputed
 from mercer.learners._base import KernelLearner, classes_of, encode, take, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
@@ -88,9 +88,9 @@ class KernelNeighbors(KernelLearner):
             raise ValueError(f"n_neighbors must lie between 1 and {most} here, got {k}")
         found = nearest(self._rank, queries, self.X_fit_, int(k), own)
         if not return_distance:
-            return beside(found.index, queries)
+            return like(found.index, queries)
         apart = distances(self._rank, queries, self.X_fit_, found)
-        return beside(apart, queries), beside(found.index, queries)
+        return like(apart, queries), like(found.index, queries)
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, return_distance: bool = True
@@ -198,7 +198,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
 
     def predict_proba(self, X: Any) -> Any:
         """The share of each class in the votes."""
-        return beside(self._mean(X), X)
+        return like(self._mean(X), X)
 
     def predict(self, X: Any) -> Any:
         """The class with the most votes; of equal ones the first."""
@@ -227,7 +227,7 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
     def predict(self, X: Any) -> Any:
         """The mean over the neighbours."""
         values = self._mean(X)
-        return beside(values[:, 0] if self._one_output else values, X)
+        return like(values[:, 0] if self._one_output else values, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

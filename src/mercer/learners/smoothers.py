@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from mercer.gram.dispatch import beside, host
-from mercer.gram.rows.validate import count
+from mercer._arrays import host, like
+from mercer._examples import count
 from mercer.kernels import Precomputed
 from mercer.learners._base import KernelLearner, classes_of, encode, take, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
@@ -205,11 +205,11 @@ class SmoothingRegressor(RegressorMixin, Smoother):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The value at each row; with `return_std` also the local spread of the targets there."""
         found = self._evaluate(X, spread=return_std)
-        value = beside(self._shaped(found.value), X)
+        value = like(self._shaped(found.value), X)
         if not return_std:
             return value
         assert found.variance is not None
-        return value, beside(self._shaped(np.sqrt(found.variance)), X)
+        return value, like(self._shaped(np.sqrt(found.variance)), X)
 
     def confidence_band(self, X: Any, level: float = 0.95) -> tuple[Any, Any, Any]:
         """The value at each row, and a lower and an upper end that hold the mean there.
@@ -232,7 +232,7 @@ class SmoothingRegressor(RegressorMixin, Smoother):
         error = np.where(share < 1 - 1e-9, error, np.inf)
         half = float(ndtri(0.5 + 0.5 * level)) * error
         parts = (found.value, found.value - half, found.value + half)
-        return tuple(beside(self._shaped(p), X) for p in parts)  # type: ignore[return-value]
+        return tuple(like(self._shaped(p), X) for p in parts)  # type: ignore[return-value]
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._one_output else values
@@ -316,7 +316,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     def predict_proba(self, X: Any) -> Any:
         """The share of each class in the weights at each row."""
         shares = np.clip(self._evaluate(X).value, 0.0, 1.0)
-        return beside(np.asarray(shares / shares.sum(axis=1, keepdims=True)), X)
+        return like(np.asarray(shares / shares.sum(axis=1, keepdims=True)), X)
 
     def predict(self, X: Any) -> Any:
         """The class of the largest share."""

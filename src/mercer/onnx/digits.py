@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._examples import take
 from mercer.formula.nodes import Formula, statistics
-from mercer.gram.host import Gram
+from mercer.gram.host import HostGram
 from mercer.onnx.pairs import dense, product_error
 
 #: What rounding may do to f, relative to its largest value.
@@ -29,7 +29,9 @@ def working_dtype(formula: Formula, points: Any, coef: np.ndarray, intercept: An
         return fed
     coef = coef.reshape(len(coef), -1).astype(np.float64)
     some = np.unique(np.linspace(0, len(coef) - 1, SAMPLE).astype(int))
-    K = np.asarray(Gram(formula, _double(take(points, some)), _double(points)).dense(), dtype=float)
+    K = np.asarray(
+        HostGram(formula, _double(take(points, some)), _double(points)).dense(), dtype=float
+    )
     values = np.abs(K @ coef + intercept).max(initial=0.0)
     if not values > 0:
         return "float64"

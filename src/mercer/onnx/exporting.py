@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._arrays import is_tensor
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import is_tensor
 from mercer.onnx import expansions, local
 from mercer.onnx.encoders import is_text
 from mercer.onnx.errors import NotExportable

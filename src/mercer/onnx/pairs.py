@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer.formula import evaluate as in_numpy
-from mercer.formula.inputs import Categories, is_sparse
+from mercer.formula.inputs import Categories
 from mercer.formula.nodes import Formula, Input, at_diagonal, const, statistics
 from mercer.formula.shape import is_stationary
 from mercer.gram.rows.prepared import REDUCE

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config
+from mercer._examples import count
 from mercer._progress import progress as progress_bar
 from mercer.data.dataset import Dataset
-from mercer.gram.rows.validate import count
 from mercer.kernels import as_kernel
 from mercer.selection.board.scoreboard import Scoreboard
 from mercer.selection.folds import draw_order, splits_of

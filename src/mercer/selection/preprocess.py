@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.inputs import is_sparse
+from mercer._arrays import is_sparse
 from mercer.selection.problem import Problem
 
 #: Distinct values of a category that get a column of their own; the rest share one.

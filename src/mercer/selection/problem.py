@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._examples import take
+from mercer._arrays import is_sparse
+from mercer._examples import count, take
 from mercer.data.dataset import Dataset, guess_task
-from mercer.formula.inputs import is_sparse
-from mercer.gram.rows.validate import count
 
 TASKS = ("classification", "regression")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 
 #: Members of a class whose distances are made at a time.
 PANEL = 512

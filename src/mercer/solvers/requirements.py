@@ -34,7 +34,22 @@ NEEDS: Mapping[str, Callable[[Size], float]] = {
 
 def limit_of(gram: Any) -> int:
     """The bytes that may be used where this Gram's data is."""
-    return int(gram._limit()) if gram.on_device else get_config().memory_bytes
+    return int(gram.limit_bytes)
+
+
+def resident(gram: Any) -> Any:
+    """The same Gram if all its rows are at hand; otherwise an error that says what works.
+
+    Streamed rows can be multiplied by, and be predicted for; they cannot be visited in any order.
+    """
+    if not gram.resident:
+        raise MemoryError(
+            f"{gram.shape[0]} rows do not fit the device, and this solver needs all of them there. "
+            "Rows are streamed by ridge regression with solver='nystrom' or 'cg' and by logistic "
+            "regression with solver='nystrom' or 'gradient'; otherwise take parts of the data, "
+            "config(device='cpu'), or a higher memory limit."
+        )
+    return gram
 
 
 def fits(solver: str, size: Size, limit: int | None = None) -> bool:

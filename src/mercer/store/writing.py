@@ -15,9 +15,9 @@ from typing import IO, Any
 
 import numpy as np
 
+from mercer._arrays import host, is_tensor
 from mercer._config import show_bytes
 from mercer.formula.nodes import Formula
-from mercer.gram.dispatch import host, is_tensor
 from mercer.kernels.core import Kernel
 from mercer.store import names
 from mercer.store.files import write_atomically

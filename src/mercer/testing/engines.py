@@ -54,8 +54,8 @@ def check_engine(
     Its matrix, blocks, transpose, diagonal and products are compared with the oracle, for every
     example of the catalog and some composites, or for the `kernels` given.
 
-    >>> from mercer import Gram
-    >>> check_engine(Gram, kernels=["gaussian(2)"], shapes=[(5, 4, 2)])
+    >>> from mercer import Kernel
+    >>> check_engine(Kernel.gram, kernels=["gaussian(2)"], shapes=[(5, 4, 2)])
     """
     limits = TOLERANCE | (tolerance or {})
     for shape in shapes:

@@ -11,10 +11,10 @@ from mercer._tiles import Scratch
 from mercer.gram.cpu.compiled import Compiled
 from mercer.gram.cpu.engine import NumpyEngine
 from mercer.gram.cpu.numba_source import render
-from mercer.gram.host import Gram
+from mercer.gram.host import HostGram
 
 
-def interpreted(gram: Gram) -> np.ndarray:
+def interpreted(gram: HostGram) -> np.ndarray:
     """K by the loop that would be compiled for it; with products, G @ I, where it has such a loop.
 
     >>> from mercer import Gaussian
@@ -24,22 +24,23 @@ def interpreted(gram: Gram) -> np.ndarray:
     """
     compiled = _without_compiler(gram)
     n, m = gram.shape
+    x, z = gram.sides()
     out = np.empty(gram.shape, dtype=gram.dtype)
     with np.errstate(all="ignore"):
-        engine = NumpyEngine(gram.program, gram._x, gram._z, compiled)
+        engine = NumpyEngine(gram.program, x, z, compiled)
         engine.fill(slice(0, n), slice(0, m), out, Scratch(0))
         if gram.program.fused:
             product = np.zeros_like(out)
             unit = np.eye(m, dtype=gram.dtype)
-            compiled.multiply(gram._x, gram._z, slice(0, n), unit, product)
+            compiled.multiply(x, z, slice(0, n), unit, product)
             assert (product == out).all(), "the loops for tiles and for products differ"
     return out
 
 
-def _without_compiler(gram: Gram) -> Compiled:
+def _without_compiler(gram: HostGram) -> Compiled:
     program, dtype = gram.program, gram.dtype
     direct = [s.rows for s in program.sources if s.kind == "direct"]
-    widths = [gram._x.matrices[rows].shape[1] for rows in direct]
+    widths = [gram.sides()[0].matrices[rows].shape[1] for rows in direct]
     source, numbers = render(program, dtype.name, widths)
     compiler = ("import numba", "from mercer.gram.cpu.bits", "@numba")
     plain = "\n".join(line for line in source.splitlines() if not line.startswith(compiler))

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer.formula import Formula, evaluate
-from mercer.formula.inputs import is_sparse, numeric
+from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT, Input, statistics
 from mercer.gram.rows.prepared import REDUCE
 from mercer.kernels import Kernel

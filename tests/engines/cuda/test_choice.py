@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from mercer import Gaussian, Laplacian, Similarity  # noqa: E402
 from mercer.gram import dispatch as device  # noqa: E402
-from mercer.gram.host import Gram  # noqa: E402
+from mercer.gram.base import Gram  # noqa: E402
 
 
 def test_tensors_on_the_cpu_are_arrays():
@@ -41,7 +41,7 @@ def test_a_full_device_is_said_in_words(said, error, match, monkeypatch):
     def refuse(*_):
         raise RuntimeError(said)
 
-    monkeypatch.setattr("mercer.engines.cuda.gram.DeviceGram.__init__", refuse)
+    monkeypatch.setattr("mercer.engines.cuda.gram.CudaGram.__init__", refuse)
     with pytest.raises(error, match=match):
         device.make_gram(Gaussian(), torch.ones(3, 2))
 

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from mercer import Gaussian, NegativeSquaredDistance  # noqa: E402
-from mercer.engines.cuda.gram import DeviceGram  # noqa: E402
+from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.engines.cuda.solvers import cholesky  # noqa: E402
 
 N = 45
@@ -59,7 +59,7 @@ def test_the_inverse_and_its_diagonal(small_blocks, scaled):
     X, b = rows(), np.random.default_rng(3).normal(size=N)
     s = np.random.default_rng(4).uniform(0.5, 2.0, N) if scaled else np.ones(N)
     A = s[:, None] * Gaussian(1.5)(X.numpy()) * s + 0.1 * np.eye(N)
-    found = cholesky.DeviceShifted(DeviceGram(Gaussian(1.5), X), s if scaled else None).factor(0.1)
+    found = cholesky.DeviceShifted(CudaGram(Gaussian(1.5), X), s if scaled else None).factor(0.1)
     assert isinstance(found, cholesky.DeviceFactor)
     np.testing.assert_allclose(found.solve(b), np.linalg.solve(A, b), atol=1e-9)
     np.testing.assert_allclose(found.inverse_diagonal(), np.linalg.inv(A).diagonal(), rtol=1e-9)
@@ -69,14 +69,14 @@ def test_a_rough_factor_is_corrected_by_the_residual():
     X, b = rows(), np.random.default_rng(3).normal(size=(N, 2))
     A = Gaussian(1.5)(X.numpy()) + 0.1 * np.eye(N)
     rough = torch.tensor(np.linalg.cholesky(1.001 * A))
-    shifted = cholesky.DeviceShifted(DeviceGram(Gaussian(1.5), X))
+    shifted = cholesky.DeviceShifted(CudaGram(Gaussian(1.5), X))
     found = cholesky.DeviceFactor(shifted, 0.1, rough).solve(b)
     assert np.linalg.norm(A @ found - b) < 1e-6 * np.linalg.norm(b)
 
 
 def test_corrections_that_do_not_help_are_not_made():
     X, b = rows(), np.random.default_rng(3).normal(size=N)
-    shifted = cholesky.DeviceShifted(DeviceGram(Gaussian(1.5), X))
+    shifted = cholesky.DeviceShifted(CudaGram(Gaussian(1.5), X))
     # A factor of another matrix: each correction by it would make things worse.
     wrong = torch.tensor(np.linalg.cholesky(0.1 * shifted._matrix(0.1).numpy()))
     factor = cholesky.DeviceFactor(shifted, 0.1, wrong)
@@ -91,7 +91,7 @@ def test_a_kernel_that_is_not_positive_definite(small_blocks, known):
     kernel = NegativeSquaredDistance() if known else NegativeSquaredDistance().formula()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = cholesky.DeviceShifted(DeviceGram(kernel, X)).factor(1e-3)
+        found = cholesky.DeviceShifted(CudaGram(kernel, X)).factor(1e-3)
     # Of a kernel that the rules refute the learner has said it before.
     assert ["not positive semi-definite" in str(w.message) for w in said] == [True] * (not known)
     assert isinstance(found, cholesky.DeviceLU)

@@ -20,13 +20,13 @@ X[:20] = Z[:20]
 there = lambda rows: torch.tensor(rows, device=DEVICE)
 SMALL = 6000
 made = []
-whole = streamed.DeviceGram.__init__
+whole = streamed.CudaGram.__init__
 
 def noted(self, *rows):
     whole(self, *rows)
     made.append(self.shape)
 
-streamed.DeviceGram.__init__ = noted
+streamed.CudaGram.__init__ = noted
 
 def each_way():
     # Rows, points, memory, and the largest block that may be made of them.
@@ -137,7 +137,7 @@ def full(self, *rows):
 
 rank = ranking(Gaussian().formula(), Z)
 for how in ("chunks", "whole"):
-    streamed.DeviceGram.__init__ = full
+    streamed.CudaGram.__init__ = full
     for call in (lambda: nearest(rank, X, Z, 3, None),
                  lambda: weighted_product(rank.kernel, X, Z, np.ones((90, 1)), None, True)):
         with mercer.config(device=DEVICE, memory=SMALL if how == "chunks" else "1GB"):

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import mercer  # noqa: E402
-from mercer.engines.cuda.gram import DeviceGram  # noqa: E402
+from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.engines.cuda.rows import to_device  # noqa: E402
 from mercer.kernels import (  # noqa: E402
     Anova,
@@ -26,7 +26,7 @@ from mercer.kernels import (  # noqa: E402
 CASES = """
 import numpy as np, torch, mercer
 from mercer.kernels import *
-from mercer.engines.cuda.gram import DeviceGram
+from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.triton_launch import usable
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -39,7 +39,7 @@ def check(kernel, d, n=70, m=150, precision="high", offset=0.0):
     limit = 1e-5 if precision == "high" else 2e-3
     with mercer.config(precision=precision):
         x, z = torch.tensor(X, device=DEVICE), torch.tensor(Z, device=DEVICE)
-        G, Q = DeviceGram(kernel, x, z), DeviceGram(kernel, x)
+        G, Q = CudaGram(kernel, x, z), CudaGram(kernel, x)
     assert usable(G), kernel
     V, v = rng.normal(size=(m, 3)).astype(np.float32), rng.normal(size=n).astype(np.float32)
     big = np.abs(K).max()
@@ -112,7 +112,7 @@ def test_generated_kernels_agree_with_float64(name, run_on_device):
 def test_pytorchs_own_functions_agree_too(kernel, dtype):
     rng = np.random.default_rng(1)
     X, Z = rng.normal(size=(40, 4)).astype(dtype), rng.normal(size=(30, 4)).astype(dtype)
-    G = DeviceGram(kernel, torch.tensor(X), torch.tensor(Z))
+    G = CudaGram(kernel, torch.tensor(X), torch.tensor(Z))
     want = kernel(X.astype(float), Z.astype(float))
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
     assert np.abs(G.dense().numpy() - want).max() <= tolerance * np.abs(want).max()
@@ -122,7 +122,7 @@ def test_pytorchs_own_functions_agree_too(kernel, dtype):
     )
     assert np.allclose(G.T.dense().numpy(), want.T, atol=tolerance * np.abs(want).max())
     assert np.allclose(G.block([3, 1], slice(2, 9)).numpy(), want[[3, 1], 2:9], atol=tolerance * 10)
-    square = DeviceGram(kernel, torch.tensor(X))
+    square = CudaGram(kernel, torch.tensor(X))
     exact = kernel(X.astype(float))
     assert np.allclose(square.dense().numpy(), exact, atol=tolerance * np.abs(exact).max())
     assert square.T is square
@@ -131,7 +131,7 @@ def test_pytorchs_own_functions_agree_too(kernel, dtype):
 def test_the_largest_entries_of_each_row():
     rng = np.random.default_rng(2)
     X, Z = rng.normal(size=(20, 3)), rng.normal(size=(50, 3))
-    values, places = DeviceGram(Gaussian(), torch.tensor(X), torch.tensor(Z)).argkmax(3, chunk=200)
+    values, places = CudaGram(Gaussian(), torch.tensor(X), torch.tensor(Z)).argkmax(3, chunk=200)
     K = Gaussian()(X, Z)
     order = np.argsort(-K, axis=1)[:, :3]
     assert (places.numpy() == order).all()
@@ -160,11 +160,11 @@ def test_other_number_types_become_floats():
 
 def test_tensors_must_agree():
     with pytest.raises(ValueError, match="must agree"):
-        DeviceGram(Gaussian(), torch.zeros(2, 3), torch.zeros(2, 3, dtype=torch.float64))
+        CudaGram(Gaussian(), torch.zeros(2, 3), torch.zeros(2, 3, dtype=torch.float64))
     with pytest.raises(ValueError, match="columns"):
-        DeviceGram(Gaussian(), torch.zeros(2, 3), torch.zeros(2, 4))
+        CudaGram(Gaussian(), torch.zeros(2, 3), torch.zeros(2, 4))
     with pytest.raises(ValueError, match="length 2"):
-        DeviceGram(Gaussian(), torch.zeros(2, 3)) @ torch.zeros(5)
+        CudaGram(Gaussian(), torch.zeros(2, 3)) @ torch.zeros(5)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -184,7 +184,7 @@ def test_an_opaque_kernel_stays_on_the_cpu_with_one_notice(monkeypatch):
 def test_cuda_tensors_in_give_cuda_tensors_out():
     X = torch.rand(1000, 8, device="cuda")
     G = Gaussian().gram(X)
-    assert isinstance(G, DeviceGram)
+    assert isinstance(G, CudaGram)
     v = torch.rand(1000, device="cuda")
     assert (G @ v).is_cuda
     with mercer.config(device="cuda"):

@@ -5,20 +5,21 @@ import pytest
 BEGIN = """
 import numpy as np, torch
 from mercer.gram.host import Gram
-from mercer.engines.cuda.gram import DeviceGram
+from mercer.engines.cuda.gram import CudaGram
 from mercer.kernels import Linear, Polynomial
 from mercer.engines.cuda.solvers import perceptron
 from mercer.engines.cuda.solvers import perceptron_walk
 from mercer.engines.cuda.solvers.perceptron import DevicePerceptron
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.rule import Rule
+from mercer.gram.host import HostGram
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 rng = np.random.default_rng(0)
 
 def both(kernel, X, labels, rule, orders, allowed=np.inf):
-    a = DevicePerceptron(DeviceGram(kernel, torch.tensor(X, device=DEVICE)), labels, rule)
-    b = DualPerceptron(Gram(kernel, X.astype(float)), labels, rule)
+    a = DevicePerceptron(CudaGram(kernel, torch.tensor(X, device=DEVICE)), labels, rule)
+    b = DualPerceptron(HostGram(kernel, X.astype(float)), labels, rule)
     for order in orders:
         a.walk(order, allowed)
         b.walk(order, allowed)

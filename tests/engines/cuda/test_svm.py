@@ -15,8 +15,8 @@ from sklearn import svm as libsvm
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import mercer  # noqa: E402
-from mercer.engines.cuda.gram import DeviceGram  # noqa: E402
-from mercer.engines.cuda.solvers import (
+from mercer.engines.cuda.gram import CudaGram  # noqa: E402
+from mercer.engines.cuda.solvers import (  # noqa: E402
     block_newton,
     kernel_rows,
     svm,
@@ -58,7 +58,7 @@ PROBLEMS = {
 
 
 def on_device(kernel, X, problems, rows=None, tol=1e-3, max_iter=-1):
-    gram = DeviceGram(kernel, torch.as_tensor(X, device=DEVICE))
+    gram = CudaGram(kernel, torch.as_tensor(X, device=DEVICE))
     rows = [np.arange(len(X))] if rows is None else rows
     found, interrupted = svm.solve_all(gram, problems, rows, tol, max_iter, "test")
     assert not interrupted
@@ -138,7 +138,7 @@ def test_problems_of_all_sizes_in_batches_keep_their_order(noisy, small_sets, mo
 
 def test_k_that_does_not_fit_is_computed_as_it_is_needed(noisy, small_sets, monkeypatch):
     X, t, signs = noisy
-    gram = DeviceGram(KERNEL, torch.as_tensor(X, device=DEVICE))
+    gram = CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE))
     assert isinstance(kernel_rows.kernel_rows(gram, 400_000), kernel_rows.Computed)
     assert isinstance(kernel_rows.kernel_rows(gram, 600_000), kernel_rows.Table)
     part = np.arange(20, 80)
@@ -163,14 +163,14 @@ def test_examples_that_occur_twice_keep_the_digits_of_a_large_c():
     (found,) = on_device(kernel, X, [problem])
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
     with mercer.config(precision="fast"):
-        table = kernel_rows.Table(DeviceGram(kernel, torch.as_tensor(X, device=DEVICE)), 1 << 30)
+        table = kernel_rows.Table(CudaGram(kernel, torch.as_tensor(X, device=DEVICE)), 1 << 30)
     assert table.K.dtype == torch.float32
 
 
 def test_working_sets_shrink_before_memory_ends(noisy):
     X, _, signs = noisy
     problem = c_svc(signs, np.ones(200))
-    gram = DeviceGram(KERNEL, torch.as_tensor(X, device=DEVICE))
+    gram = CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE))
     ((_, roomy),) = svm._batches([problem], gram, 1 << 30)
     ((_, tight),) = svm._batches([problem], gram, 400_000)
     assert (roomy, tight) == (256, 128)
@@ -201,7 +201,7 @@ def test_the_pair_that_violates_most_is_always_chosen(noisy):
     """In every group, whatever is inside already and however many want to get in."""
     X, _, signs = noisy
     rng = np.random.default_rng(1)
-    source = kernel_rows.Table(DeviceGram(KERNEL, torch.as_tensor(X, device=DEVICE)), 1 << 30)
+    source = kernel_rows.Table(CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE)), 1 << 30)
     problems = []
     for _ in range(8):
         problem = nu_svc(signs, np.ones(200), 0.3)
@@ -286,7 +286,7 @@ def test_newton_steps_give_up_where_they_cannot_help(K, a):
 def test_ctrl_c_leaves_what_was_found(noisy, small_sets, monkeypatch):
     X, _, signs = noisy
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    gram = DeviceGram(KERNEL, torch.as_tensor(X, device=DEVICE))
+    gram = CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE))
     stops = []
 
     def watched(work, threads, stop):

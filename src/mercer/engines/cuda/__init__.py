@@ -1,1 +1,90 @@
-"""K on an NVIDIA GPU: generated Triton kernels, PyTorch, and rows streamed from the host."""
+"""K on an NVIDIA GPU: generated Triton kernels, PyTorch, and rows streamed from the host.
+
+CUDA tensors in give CUDA tensors out; NumPy arrays come here under ``config(device="cuda")``, and
+are streamed over the device where they do not fit. The package registers itself as the engine
+"cuda"; PyTorch is imported when data arrives. `solvers/` holds what only a GPU has: SMO and the
+perceptron's walk as single launches, a Cholesky factor in place, neighbors and weighted sums.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer._arrays import is_tensor, on_gpu
+from mercer._config import get_config
+from mercer.gram.base import Gram
+from mercer.gram.dispatch import Engine, has_formula, register
+
+_SOLVERS = "mercer.engines.cuda.solvers"
+
+
+def takes(kernel: Any, X: Any, Z: Any = None) -> bool:
+    """A CUDA tensor, or arrays under ``config(device="cuda")``; not an opaque kernel."""
+    given = on_gpu(X) or on_gpu(Z)
+    if not given and (is_tensor(X) or not get_config().device.startswith("cuda")):
+        return False
+    if not has_formula(kernel):
+        return False
+    if not given:
+        require_cuda()
+    return True
+
+
+def make(kernel: Any, X: Any, Z: Any = None) -> Gram:
+    """K on the device, its rows kept there or streamed."""
+    from mercer.engines.cuda.gram import CudaGram
+    from mercer.engines.cuda.memory import room_for
+    from mercer.engines.cuda.streamed import StreamedGram, too_large
+
+    with room_for(X, Z):
+        return (StreamedGram if too_large(X, Z) else CudaGram)(kernel, X, Z)
+
+
+def keeps(kernel: Any, X: Any) -> bool:
+    """A tensor on a GPU, and a kernel that runs there."""
+    return on_gpu(X) and has_formula(kernel)
+
+
+def check_rows(X: Any, name: str) -> Any:
+    """A tensor as the kernels want it: two-dimensional, floating, finite."""
+    from mercer.engines.cuda.rows import to_device
+
+    return to_device(X, name)
+
+
+def require_cuda() -> None:
+    """A clear error where there is no PyTorch or no GPU."""
+    try:
+        import torch
+    except ImportError:
+        raise ImportError(
+            "config(device='cuda') needs PyTorch: pip install 'mercer-kernels[gpu]'. "
+            "Everything else works without it on the CPU."
+        ) from None
+    if not torch.cuda.is_available():
+        raise RuntimeError(
+            "config(device='cuda') needs an NVIDIA GPU and a CUDA build of PyTorch; "
+            "torch.cuda.is_available() is False here. Use config(device='cpu')."
+        )
+
+
+register(
+    Engine(
+        "cuda",
+        takes,
+        make,
+        keeps,
+        check_rows,
+        solvers={
+            "factor": f"{_SOLVERS}.cholesky:DeviceShifted",
+            "centers": f"{_SOLVERS}.panels:DevicePanels",
+            "nystrom ridge": f"{_SOLVERS}.nystrom:ridge_at",
+            "nystrom path": f"{_SOLVERS}.nystrom:ridge_path_at",
+            "smooth spaces": f"{_SOLVERS}.logistic:space_for",
+            "perceptron": f"{_SOLVERS}.perceptron:DevicePerceptron",
+            "svm": f"{_SOLVERS}.svm:solve_all",
+            "neighbors": f"{_SOLVERS}.neighbors:nearest",
+            "weights": f"{_SOLVERS}.weights:weighted_product",
+        },
+    )
+)

@@ -14,21 +14,27 @@ from typing import Any
 import numpy as np
 import torch
 
-from mercer._config import get_config, show_bytes
+from mercer._arrays import host, torch_namespace
+from mercer._config import get_config
+from mercer._progress import progress
+from mercer._tiles import Scratch, Tiling, cut
+from mercer.engines.cuda.memory import device_limit
 from mercer.engines.cuda.ops import apply_steps, evaluate_torch
-from mercer.engines.cuda.rows import (
-    DeviceSide,
-    device_limit,
-    row_vector,
-    squared_norms,
-    to_device,
-)
-from mercer.engines.cuda.triton_launch import NARROW_COLUMNS, launch, usable
+from mercer.engines.cuda.rows import DeviceSide, row_vector, squared_norms, to_device
+from mercer.engines.cuda.triton_launch import NARROW_COLUMNS, describe, launch, usable
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, dependence, statistics
-from mercer.gram.dispatch import host
-from mercer.gram.host import Gram, positions_of
+from mercer.gram.base import (
+    Body,
+    Gram,
+    check_factor,
+    check_has_diagonal,
+    check_room,
+    indices_of,
+    simplified,
+)
 from mercer.gram.plan.accuracy import Method, sensitivity
+from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import compile_program
 from mercer.gram.rows.validate import numeric_inputs
 from mercer.kernels.core import Kernel
@@ -41,16 +47,14 @@ TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 BLOCK = 1 << 26
 
 
-class DeviceGram(Gram):
+class CudaGram(Gram):
     """`Gram` whose rows live on a GPU."""
 
-    on_device = True
-    _x: DeviceSide  # type: ignore[assignment]
-    _z: DeviceSide  # type: ignore[assignment]
+    engine = "cuda"
+    symmetric = True  # type: ignore[assignment]
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
-        self.kernel = kernel
-        self.formula = simplify(kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel)
+        self.kernel, self.formula = kernel, simplified(kernel)
         self.precision = get_config().precision
         self._as_tensor = isinstance(X, torch.Tensor)
         z: torch.Tensor | None
@@ -64,8 +68,8 @@ class DeviceGram(Gram):
             raise ValueError(
                 f"X is {x.dtype} on {x.device} and Z is {z.dtype} on {z.device}: they must agree"
             )
-        self._square = Z is None
-        self._torch_dtype = x.dtype
+        self.square = Z is None
+        self.torch_dtype = x.dtype
         self._x, self._z = self._sides(x, z)
         self.shape = (x.shape[0], x.shape[0] if z is None else z.shape[0])
         self.dtype = np.dtype(np.float32 if x.dtype == torch.float32 else np.float64)
@@ -92,8 +96,8 @@ class DeviceGram(Gram):
         b = DeviceSide(
             x.shape[0] if z is None else z.shape[0], right, centers, x if z is None else z
         )
-        a.values = tuple(row_vector(f, a, self._torch_dtype) for f in self.program.row_x)
-        b.values = tuple(row_vector(f, b, self._torch_dtype) for f in self.program.row_z)
+        a.values = tuple(row_vector(f, a, self.torch_dtype) for f in self.program.row_x)
+        b.values = tuple(row_vector(f, b, self.torch_dtype) for f in self.program.row_z)
         if z is None:
             b.cache = a.cache
         return a, b
@@ -120,26 +124,20 @@ class DeviceGram(Gram):
     # --- numbers -------------------------------------------------------------------------------
 
     def dense(self, out: Any = None) -> Any:
-        n, m = self.shape
-        need = n * m * self.dtype.itemsize
-        limit = self._limit()
-        if out is None and need > limit:
-            raise MemoryError(
-                f"the dense {n} × {m} {self.dtype.name} matrix needs {show_bytes(need)}, but the "
-                f"memory limit on the device is {show_bytes(limit)}. G @ V works within it, and so "
-                "do the solvers 'cg' and 'nystrom'; or raise it with mercer.config(memory=…)."
-            )
-        result = self._dense_tensor(slice(0, n), slice(0, m))
+        if out is None:
+            check_room(self.shape, self.dtype, self.limit_bytes, " on the device")
+        result = self.tensor()
         if out is None:
             return self._give(result)
         out[...] = result if isinstance(out, torch.Tensor) else result.cpu().numpy()
         return out
 
-    def _dense_tensor(self, rows: slice, columns: slice) -> torch.Tensor:
-        x = self._x if rows == slice(0, self.shape[0]) else self._x.take(rows)
-        z = self._z if columns == slice(0, self.shape[1]) else self._z.take(columns)
-        square = self._square and x is self._x and z is self._z
-        diagonal = self._diagonal_tensor() if square else None
+    def tensor(self, rows: slice | None = None, columns: slice | None = None) -> torch.Tensor:
+        """K, or a block of it, as a tensor on the device."""
+        x = self._x if rows in (None, slice(0, self.shape[0])) else self._x.take(rows)
+        z = self._z if columns in (None, slice(0, self.shape[1])) else self._z.take(columns)
+        square = self.square and x is self._x and z is self._z
+        diagonal = self.diagonal_tensor() if square else None
         if usable(self):
             return launch(self, "dense", x, z, None, diagonal)
         return self._torch_block(x, z, diagonal)
@@ -147,28 +145,25 @@ class DeviceGram(Gram):
     def __matmul__(self, V: Any) -> Any:
         given = V
         V = torch.as_tensor(np.asarray(V) if not isinstance(V, torch.Tensor) else V)
-        if V.ndim not in (1, 2) or V.shape[0] != self.shape[1]:
-            raise ValueError(
-                f"K has shape {self.shape}; it multiplies vectors of length {self.shape[1]}, "
-                f"not an array of shape {tuple(V.shape)}"
-            )
-        V = V.to(device=self._x.device, dtype=self._torch_dtype)
+        check_factor(self.shape, tuple(V.shape))
+        V = V.to(device=self.device, dtype=self.torch_dtype)
         columns = V.reshape(len(V), -1)
-        result = self._product(columns)
+        result = self.product(columns)
         result = result[:, 0] if V.ndim == 1 else result
         return result if isinstance(given, torch.Tensor) or self._as_tensor else host(result)
 
-    def _product(self, V: torch.Tensor) -> torch.Tensor:
-        diagonal = self._diagonal_tensor() if self._square else None
+    def product(self, V: torch.Tensor) -> torch.Tensor:
+        """K V for a matrix V on the device."""
+        diagonal = self.diagonal_tensor() if self.square else None
         if usable(self):
-            symmetric = self._square and V.shape[1] == 1
+            symmetric = self.square and V.shape[1] == 1
             if symmetric and not torch.are_deterministic_algorithms_enabled():
                 return launch(self, "symmetric", self._x, self._z, V, diagonal)
             return launch(
                 self, "vectors" if V.shape[1] > 1 else "vector", self._x, self._z, V, diagonal
             )
         result = torch.empty(self.shape[0], V.shape[1], dtype=V.dtype, device=V.device)
-        step = max(1, min(BLOCK, self._limit() // (6 * self.dtype.itemsize)) // self.shape[1])
+        step = max(1, min(BLOCK, self.limit_bytes // (6 * self.dtype.itemsize)) // self.shape[1])
         for start in range(0, self.shape[0], step):
             part = slice(start, min(start + step, self.shape[0]))
             block = self._torch_block(self._x.take(part), self._z, None)
@@ -179,87 +174,136 @@ class DeviceGram(Gram):
         return result
 
     def block(self, rows: Any, columns: Any) -> Any:
-        part = self.take(rows, columns)
-        return part.dense()
+        return self.take(rows, columns).dense()
 
-    def tile(self, rows: slice, columns: slice, out: Any = None) -> Any:
-        values = self._dense_tensor(rows, columns)
+    def tile(
+        self, rows: slice, columns: slice, out: Any = None, scratch: Scratch | None = None
+    ) -> Any:
+        values = self.tensor(rows, columns)
         if out is None:
             return self._give(values)
         out[...] = values if isinstance(out, torch.Tensor) else host(values)
         return out
 
-    def argkmax(self, k: int, chunk: int = 1 << 28) -> tuple[Any, Any]:
-        """The k largest values of each row and their columns, largest first."""
+    def sweep(
+        self,
+        body: Body,
+        *,
+        out: Any = None,
+        tiling: Tiling | None = None,
+        triangle: bool = False,
+        repeats: int = 1,
+        exact_diagonal: bool = False,
+        what: str = "kernel",
+    ) -> None:
+        """Tiles are panels of whole rows, as tensors; the device fills each by all its threads."""
         n, m = self.shape
-        if not 1 <= k <= m:
-            raise ValueError(f"k must lie between 1 and {m}, got {k}")
-        step = max(1, chunk // m)
-        values, places = [], []
-        for start in range(0, n, step):
-            block = self._dense_tensor(slice(start, min(start + step, n)), slice(0, m))
-            top = torch.topk(block, k, dim=1)
-            values.append(top.values)
-            places.append(top.indices)
-        return self._give(torch.cat(values)), self._give(torch.cat(places))
+        step = max(1, min(BLOCK, self.limit_bytes // (6 * self.dtype.itemsize)) // m)
+        diagonal = self.diagonal_tensor() if exact_diagonal and self.square else None
+        scratch = Scratch(0)
+        with progress(what, float(n)) as bar:
+            for rows in cut(0, n, step):
+                tile = self.tensor(rows, slice(0, m))
+                if diagonal is not None:
+                    at = torch.arange(rows.start, rows.stop, device=tile.device)
+                    tile[at - rows.start, at] = diagonal[at]
+                if out is not None:
+                    out[rows] = tile
+                    tile = out[rows]
+                body(rows, slice(0, m), tile, scratch)
+                bar.advance(rows.stop - rows.start)
 
-    def _diagonal_tensor(self) -> torch.Tensor:
+    def diagonal_tensor(self) -> torch.Tensor:
+        """k(x, x) for every row, on the device."""
         if "diagonal" not in self._x.cache:
             formula = simplify(at_diagonal(self.formula))
-            self._x.cache["diagonal"] = row_vector(formula, self._x, self._torch_dtype)
+            self._x.cache["diagonal"] = row_vector(formula, self._x, self.torch_dtype)
         return self._x.cache["diagonal"]  # type: ignore[no-any-return]
 
     def diagonal(self) -> Any:
-        if not self._square:
-            raise ValueError(f"K has shape {self.shape}: only K(X, X) has a diagonal k(x, x)")
-        return self._give(self._diagonal_tensor().clone())
+        check_has_diagonal(self)
+        return self._give(self.diagonal_tensor().clone())
 
-    def flops(self) -> int:
-        """Operations for each entry of K, products counted as they run."""
-        total = 0
+    @property
+    def cost(self) -> Cost:
+        """Products are counted as they run: three of half-precision parts for one of float32."""
+        products = loops = 0
+        split = 3 if self.torch_dtype == torch.float32 and self.precision == "high" else 1
         for source in self.program.sources:
             columns = self._x.matrices[source.rows].shape[1]
-            split = 3 if self._torch_dtype == torch.float32 and self.precision == "high" else 1
-            total += 2 * columns * split if source.kind == "product" else 3 * columns
-        return total + sum(1 for _ in self.program.epilogue.walk())
+            if source.kind == "product":
+                products += 2 * columns * split
+            else:
+                loops += 3 * columns
+        loops += sum(1 for _ in self.program.epilogue.walk())
+        pairs = float(self.shape[0] * self.shape[1])
+        return Cost((products + loops) * pairs, loops * pairs, self.dtype.itemsize * pairs)
 
-    # --- views ---------------------------------------------------------------------------------
+    def describe(self) -> tuple[str, str]:
+        return describe(self)
 
-    def facing_host(self) -> DeviceGram:
-        """The same matrix, whose products and blocks come back as NumPy arrays."""
+    # --- where it lives --------------------------------------------------------------------------
+
+    @property
+    def xp(self) -> Any:
+        return torch_namespace()
+
+    def asarray(self, values: Any, dtype: Any = None) -> torch.Tensor:
+        return torch.as_tensor(values, device=self.device, dtype=dtype)
+
+    @property
+    def device(self) -> torch.device:
+        return self._x.device
+
+    @property
+    def limit_bytes(self) -> int:
+        return device_limit(self.device)
+
+    @property
+    def bytes_per_row(self) -> int:
+        return sum(m.shape[1] * m.element_size() for m in self._z.matrices.values())
+
+    def facing_host(self) -> CudaGram:
         gram = copy.copy(self)
         gram._as_tensor = False
         return gram
 
-    def in_double(self, positions: Any = None) -> torch.Tensor:
-        """K of the same rows, or of some of them, in double precision."""
-        rows = self._x.raw
-        if positions is not None:
-            rows = rows[torch.as_tensor(np.asarray(positions), device=rows.device)]
-        return DeviceGram(self.kernel, rows.double())._dense_tensor(
-            slice(0, len(rows)), slice(0, len(rows))
+    # --- views -----------------------------------------------------------------------------------
+
+    def points(self, index: Any = None) -> torch.Tensor:
+        rows: torch.Tensor = self._x.raw
+        return (
+            rows if index is None else rows[torch.as_tensor(np.asarray(index), device=self.device)]
         )
 
-    @property
-    def T(self) -> Gram:
-        if self._square:
-            return self
-        gram = DeviceGram(self.kernel, self._z.raw, self._x.raw)
+    def others(self) -> torch.Tensor | None:
+        return None if self.square else self._z.raw
+
+    def of(self, kernel: Kernel | Formula) -> CudaGram:
+        gram = CudaGram(kernel, self.points(), self.others())
         gram._as_tensor = self._as_tensor
         return gram
 
-    def take(self, rows: Any = None, columns: Any = None) -> Gram:
-        x = self._x if rows is None else self._x.take(positions_of(rows, self.shape[0], "row"))
-        z = (
-            self._z
-            if columns is None
-            else self._z.take(positions_of(columns, self.shape[1], "column"))
-        )
-        gram = Gram._of.__func__(type(self), self, x, z, False, False)  # type: ignore[attr-defined]
-        gram._as_tensor, gram._torch_dtype = self._as_tensor, self._torch_dtype
-        gram.precision = self.precision
-        gram._square = self._square and rows is None and columns is None
-        return gram  # type: ignore[no-any-return]
+    def in_double(self, index: Any = None) -> torch.Tensor:
+        return CudaGram(self.kernel, self.points(index).double()).tensor()
+
+    @property
+    def T(self) -> CudaGram:
+        if self.square:
+            return self
+        gram = CudaGram(self.kernel, self._z.raw, self._x.raw)
+        gram._as_tensor = self._as_tensor
+        return gram
+
+    def take(self, rows: Any = None, columns: Any = None) -> CudaGram:
+        gram = copy.copy(self)
+        if rows is not None:
+            gram._x = self._x.take(indices_of(rows, self.shape[0], "row"))
+        if columns is not None:
+            gram._z = self._z.take(indices_of(columns, self.shape[1], "column"))
+        gram.shape = (gram._x.n, gram._z.n)
+        gram.square = self.square and rows is None and columns is None
+        return gram
 
     # --- PyTorch's own functions, block by block -------------------------------------------------
 
@@ -280,8 +324,8 @@ class DeviceGram(Gram):
         result = evaluate_torch(self.program.epilogue, known)
         shape = (x.n, z.n)
         if not isinstance(result, torch.Tensor):
-            result = torch.full(shape, float(result), dtype=self._torch_dtype, device=x.device)
-        result = result.to(self._torch_dtype)
+            result = torch.full(shape, float(result), dtype=self.torch_dtype, device=x.device)
+        result = result.to(self.torch_dtype)
         if result.shape != shape:
             result = result.expand(shape)
         if diagonal is not None:
@@ -289,9 +333,6 @@ class DeviceGram(Gram):
             result = result if result._base is None else result.clone()
             result.diagonal().copy_(diagonal)
         return result
-
-    def _limit(self) -> int:
-        return device_limit(self._x.device)
 
     def _give(self, tensor: torch.Tensor) -> Any:
         return tensor if self._as_tensor else host(tensor)

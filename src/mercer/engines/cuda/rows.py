@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer.engines.cuda.ops import apply_steps, evaluate_torch
 from mercer.formula import Formula
-from mercer.formula.inputs import is_sparse, numeric
+from mercer.formula.inputs import numeric
 from mercer.formula.nodes import Input
 from mercer.gram.rows.validate import row_weights
 
@@ -46,17 +47,6 @@ class DeviceSide:
     def centred(self, rows: Input) -> torch.Tensor:
         center = self.centers.get(rows)
         return self.matrices[rows] if center is None else self.matrices[rows] - center
-
-
-def device_limit(device: torch.device) -> int:
-    """Bytes that may be taken on a device: the limit that was set, or what is free there."""
-    settings = get_config()
-    if device.type != "cuda":
-        return settings.memory_bytes
-    free = torch.cuda.mem_get_info(device)[0]
-    # What PyTorch holds in reserve is free for it, too.
-    free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return min(settings.memory or int(0.9 * free), int(0.95 * free))
 
 
 def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Tensor:

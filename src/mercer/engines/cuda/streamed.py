@@ -11,13 +11,23 @@ from typing import Any
 import numpy as np
 import torch
 
+from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
-from mercer.engines.cuda.gram import DeviceGram
-from mercer.engines.cuda.rows import device_limit, to_device
+from mercer._tiles import Scratch, Tiling
+from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.memory import device_limit
+from mercer.engines.cuda.rows import to_device
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
-from mercer.gram.dispatch import host
-from mercer.gram.host import Gram, positions_of
+from mercer.gram.base import (
+    Body,
+    Gram,
+    check_factor,
+    check_has_diagonal,
+    indices_of,
+    simplified,
+)
+from mercer.gram.plan.planner import Cost
 from mercer.kernels.core import Kernel
 
 #: The share of the device's memory that rows may take at rest; beyond it they are streamed.
@@ -78,29 +88,30 @@ def _let_go(place: int) -> None:
 class StreamedGram(Gram):
     """`Gram` of host rows X and points Z that are on the device; without Z, of X and itself."""
 
-    on_device = True
-    streamed = True
+    engine = "cuda"
+    resident = False
+    symmetric = True  # type: ignore[assignment]
 
     def __init__(
         self, kernel: Kernel | Formula, X: np.ndarray, Z: Any = None, *, device: Any = None,
         checked: bool = False,
     ) -> None:  # fmt: skip
-        self.kernel = kernel
+        self.kernel, self.formula = kernel, simplified(kernel)
         self.device = _device_for(Z) if device is None else device
         X = numeric(X)
         if not checked:
             check_finite(X, "X")
         single = X.dtype == np.float32
         self._rows = X
-        self._torch_dtype = torch.float32 if single else torch.float64
+        self.torch_dtype = torch.float32 if single else torch.float64
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        self._square = Z is None
+        self.square = Z is None
         self._pinned = self.device.type == "cuda" and _pinned(X)
         self._points = None if Z is None else self._there(host(Z))
         self.shape = (len(X), len(X) if self._points is None else len(self._points))
 
     def _there(self, rows: np.ndarray) -> torch.Tensor:
-        return torch.as_tensor(rows).to(device=self.device, dtype=self._torch_dtype)
+        return torch.as_tensor(rows).to(device=self.device, dtype=self.torch_dtype)
 
     # --- chunks --------------------------------------------------------------------------------
 
@@ -122,7 +133,7 @@ class StreamedGram(Gram):
                 return self._there(self._rows[rows])
             with torch.cuda.stream(stream):
                 part = torch.as_tensor(self._rows[rows])
-                tensor = part.to(self.device, non_blocking=self._pinned).to(self._torch_dtype)
+                tensor = part.to(self.device, non_blocking=self._pinned).to(self.torch_dtype)
             stream.synchronize()
             return tensor
 
@@ -137,34 +148,27 @@ class StreamedGram(Gram):
                     coming = pool.submit(fetch, cuts[i + 1])
                 yield rows, here
 
-    def parts(self, step: int | None = None) -> Iterator[tuple[slice, DeviceGram]]:
+    def parts(self, step: int | None = None) -> Iterator[tuple[slice, CudaGram]]:
         """K between each chunk and the points, or all columns where those are the rows."""
         if self._points is None:
             raise ValueError("K(X, X) of streamed rows has no parts; take columns of it first")
         for rows, chunk in self.chunks(step):
-            yield rows, DeviceGram(self.kernel, chunk, self._points)
+            yield rows, CudaGram(self.kernel, chunk, self._points)
 
     # --- numbers -------------------------------------------------------------------------------
 
     def __matmul__(self, V: Any) -> Any:
         V = np.asarray(host(V), dtype=self.dtype)
-        if V.ndim not in (1, 2) or V.shape[0] != self.shape[1]:
-            raise ValueError(
-                f"K has shape {self.shape}; it multiplies vectors of length {self.shape[1]}, "
-                f"not an array of shape {V.shape}"
-            )
+        check_factor(self.shape, V.shape)
         result = np.empty((self.shape[0], *V.shape[1:]), dtype=self.dtype)
         if self._points is not None:
             there = self._there(V)
             for rows, part in self.parts():
                 result[rows] = host(part @ there)
             return result
-        for rows, chunk in self.chunks():
-            total: Any = 0.0
-            for columns, other in self.chunks():
-                here = None if rows == columns else other
-                total = total + DeviceGram(self.kernel, chunk, here) @ self._there(V[columns])
-            result[rows] = host(total)
+        result[...] = 0.0
+        for rows, columns, part in self._blocks():
+            result[rows] += host(part @ self._there(V[columns]))
         return result
 
     def transposed_times(self, V: torch.Tensor) -> torch.Tensor:
@@ -172,16 +176,16 @@ class StreamedGram(Gram):
         assert self._points is not None
         total = torch.zeros(self.shape[1], V.shape[1], dtype=torch.float64, device=self.device)
         for rows, chunk in self.chunks():
-            total += DeviceGram(self.kernel, self._points, chunk) @ V[rows]
+            total += CudaGram(self.kernel, self._points, chunk) @ V[rows]
         return total
 
     def take(self, rows: Any = None, columns: Any = None) -> Gram:
-        x = self._rows if rows is None else self._rows[positions_of(rows, self.shape[0], "row")]
+        x = self._rows if rows is None else self._rows[indices_of(rows, self.shape[0], "row")]
         if columns is None:
-            z: Any = self._points if rows is None or not self._square else self._rows
+            z: Any = self._points if rows is None or not self.square else self._rows
         else:
-            places = positions_of(columns, self.shape[1], "column")
-            z = self._rows[places] if self._points is None else host(self._points)[places]
+            chosen = indices_of(columns, self.shape[1], "column")
+            z = self._rows[chosen] if self._points is None else host(self._points)[chosen]
         return StreamedGram(self.kernel, x, z, device=self.device, checked=True)
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
@@ -191,41 +195,119 @@ class StreamedGram(Gram):
         if out is None:
             out = np.empty(self.shape, dtype=self.dtype)
         if self._points is None:
-            out[...] = DeviceGram(self.kernel, self._there(self._rows)).facing_host().dense()
+            out[...] = CudaGram(self.kernel, self._there(self._rows)).facing_host().dense()
         else:
             for rows, part in self.parts(max(1, (1 << 28) // self.shape[1])):
                 out[rows] = host(part.dense())
         return out
 
-    def in_double(self, positions: Any = None) -> torch.Tensor:
-        """K of some of the rows in double precision."""
-        rows = self._rows if positions is None else self._rows[np.asarray(positions)]
-        return DeviceGram(self.kernel, self._there(rows)).in_double()
-
-    def facing_host(self) -> StreamedGram:
-        return self
+    def in_double(self, index: Any = None) -> torch.Tensor:
+        return CudaGram(self.kernel, self._there(self.points(index))).in_double()
 
     def diagonal(self) -> np.ndarray:
-        if not self._square:
-            raise ValueError(f"K has shape {self.shape}: only K(X, X) has a diagonal k(x, x)")
-        parts = [host(DeviceGram(self.kernel, chunk).diagonal()) for _, chunk in self.chunks()]
+        check_has_diagonal(self)
+        parts = [host(CudaGram(self.kernel, chunk).diagonal()) for _, chunk in self.chunks()]
         return np.concatenate(parts)
 
-    @property
-    def T(self) -> Gram:
-        if self._square:
-            return self
-        return DeviceGram(self.kernel, self._points, self._there(self._rows)).facing_host()
+    # --- loops over K ----------------------------------------------------------------------------
 
-    def _limit(self) -> int:
+    def tile(
+        self, rows: slice, columns: slice, out: Any = None, scratch: Scratch | None = None
+    ) -> np.ndarray:
+        x = self._there(self._rows[rows])
+        z = self._there(self._rows[columns]) if self._points is None else self._points[columns]
+        values: np.ndarray = host(CudaGram(self.kernel, x, z).tensor())
+        if out is None:
+            return values
+        out[...] = values
+        return out  # type: ignore[no-any-return]
+
+    def sweep(
+        self,
+        body: Body,
+        *,
+        out: Any = None,
+        tiling: Tiling | None = None,
+        triangle: bool = False,
+        repeats: int = 1,
+        exact_diagonal: bool = False,
+        what: str = "kernel",
+    ) -> None:
+        """Chunk by chunk of the rows; tiles are tensors on the device."""
+        for rows, columns, part in self._blocks():
+
+            def shifted(r: slice, c: slice, tile: Any, scratch: Scratch) -> None:
+                here = slice(rows.start + r.start, rows.start + r.stop)  # noqa: B023
+                there = slice(columns.start + c.start, columns.start + c.stop)  # noqa: B023
+                if out is not None:
+                    out[here, there] = host(tile)
+                body(here, there, tile, scratch)
+
+            part.sweep(shifted, exact_diagonal=exact_diagonal, what=what)
+
+    def _blocks(self) -> Iterator[tuple[slice, slice, CudaGram]]:
+        if self._points is not None:
+            for rows, part in self.parts():
+                yield rows, slice(0, self.shape[1]), part
+            return
+        for rows, chunk in self.chunks():
+            for columns, other in self.chunks():
+                yield (
+                    rows,
+                    columns,
+                    CudaGram(self.kernel, chunk, None if rows == columns else other),
+                )
+
+    # --- where it lives, and views -----------------------------------------------------------
+
+    @property
+    def xp(self) -> Any:
+        return torch_namespace()
+
+    def asarray(self, values: Any, dtype: Any = None) -> torch.Tensor:
+        return torch.as_tensor(values, device=self.device, dtype=dtype)
+
+    @property
+    def limit_bytes(self) -> int:
         return device_limit(self.device)
 
     @property
-    def _symmetric(self) -> bool:  # type: ignore[override]
-        return True
+    def cost(self) -> Cost:
+        """That of the first chunk, for all rows."""
+        first = self.sample()
+        times = self.shape[0] * self.shape[1] / (first.shape[0] * first.shape[1])
+        one = first.cost
+        return Cost(times * one.flops, times * one.pair_operations, times * one.bytes_written)
+
+    def describe(self) -> tuple[str, str]:
+        return self.sample().describe()
+
+    def sample(self) -> CudaGram:
+        """The first chunk of rows."""
+        _, chunk = next(iter(self.chunks()))
+        return CudaGram(self.kernel, chunk, self._points)
+
+    @property
+    def bytes_per_row(self) -> int:
+        return int(self._rows.shape[1] * self.dtype.itemsize)
+
+    def points(self, index: Any = None) -> np.ndarray:
+        return self._rows if index is None else self._rows[np.asarray(index)]
+
+    def others(self) -> torch.Tensor | None:
+        return self._points
+
+    def of(self, kernel: Kernel | Formula) -> StreamedGram:
+        return StreamedGram(kernel, self._rows, self._points, device=self.device, checked=True)
+
+    @property
+    def T(self) -> Gram:
+        if self.square:
+            return self
+        return CudaGram(self.kernel, self._points, self._there(self._rows)).facing_host()
 
 
-def blocks(kernel: Kernel | Formula, X: Any, Z: Any) -> Iterator[tuple[slice, slice, DeviceGram]]:
+def blocks(kernel: Kernel | Formula, X: Any, Z: Any) -> Iterator[tuple[slice, slice, CudaGram]]:
     """K(X, Z) in as few blocks as the device has room for: one where rows and points both fit,
     else chunks of rows, and for each of them all columns in order."""
     if not too_large(Z, X):
@@ -233,14 +315,14 @@ def blocks(kernel: Kernel | Formula, X: Any, Z: Any) -> Iterator[tuple[slice, sl
             for rows, part in StreamedGram(kernel, X, Z).parts():
                 yield rows, slice(0, part.shape[1]), part
         else:
-            gram = DeviceGram(kernel, X, Z)
+            gram = CudaGram(kernel, X, Z)
             yield slice(0, gram.shape[0]), slice(0, gram.shape[1]), gram
         return
     device = _device_for(X)
     points = StreamedGram(kernel, Z, device=device, checked=True)
     for rows, chunk in _passing(kernel, X, device):
         for columns, other in points.chunks():
-            yield rows, columns, DeviceGram(kernel, chunk, other.to(chunk.dtype))
+            yield rows, columns, CudaGram(kernel, chunk, other.to(chunk.dtype))
 
 
 def _passing(

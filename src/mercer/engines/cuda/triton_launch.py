@@ -26,9 +26,9 @@ PADDING = 256
 
 def usable(gram: Any) -> bool:
     """Whether a generated kernel can serve: float32, Triton at hand, all operations known."""
-    if gram._torch_dtype != torch.float32 or not renderable(gram.program):
+    if gram.torch_dtype != torch.float32 or not renderable(gram.program):
         return False
-    on_device = gram._x.device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
+    on_device = gram.device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
     return on_device and importlib.util.find_spec("triton") is not None
 
 
@@ -41,7 +41,7 @@ def layout_of(gram: Any, rows: Input) -> ProductLayout:
         width = columns if single else 3 * columns
         step = max(16, 1 << (width - 1).bit_length()) if width <= 64 else 64
         return ProductLayout(-(-width // step) * step, 1, step, scaled)
-    step = 64 if columns <= 64 else 32 if not gram._square else 64
+    step = 64 if columns <= 64 else 32 if not gram.square else 64
     return ProductLayout(-(-columns // step) * step, 2, step, scaled)
 
 
@@ -108,17 +108,17 @@ def describe(gram: Any) -> tuple[str, str]:
     """How G @ v runs, in words, and the source that was generated for it."""
     n, m = gram.shape
     if not usable(gram):
-        return f"{n} × {m} on {gram._x.device}, block by block, by PyTorch's own functions", ""
-    kind = "symmetric" if gram._square else "vector"
+        return f"{n} × {m} on {gram.device}, block by block, by PyTorch's own functions", ""
+    kind = "symmetric" if gram.square else "vector"
     layouts = _layouts(gram)
     height, width, options = tile_shape(kind, layouts)
     text, _ = render(gram.program, layouts, kind)
     ways = {1: "one product", 2: "three products of half-precision parts"}
     split = "".join(f", tile{i} from {ways[layouts[i].parts]}" for i in layouts)
     return (
-        f"{n} × {m} on {gram._x.device}, precision {gram.precision!r}, tiles of {height} × {width} "
+        f"{n} × {m} on {gram.device}, precision {gram.precision!r}, tiles of {height} × {width} "
         f"that stay on chip, {options['num_warps']} warps{split}"
-        + (", one triangle" if gram._square else ""),
+        + (", one triangle" if gram.square else ""),
         text,
     )
 

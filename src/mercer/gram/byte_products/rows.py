@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._tiles import Scratch, cut
 from mercer.formula import Formula
-from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Input, statistics
 from mercer.gram.byte_products.grid import Grid, find_grid, rounding
 from mercer.gram.rows.columns import used_columns

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer._tiles import Scratch, cut
 from mercer.formula import Formula, evaluate
-from mercer.formula.inputs import is_sparse
 from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
 from mercer.gram.plan.program import Program

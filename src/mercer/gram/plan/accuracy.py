@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer.formula import derive, evaluate, simplify
-from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Formula, statistics
 
 #: Tolerated error of k, relative to its largest value, before a safer method is taken.

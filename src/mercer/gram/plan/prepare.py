@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
+from mercer._examples import count
 from mercer.formula import Formula
-from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Input, statistics
 from mercer.gram.byte_products.rows import GridRows, about, on_grid
 from mercer.gram.plan import accuracy
@@ -16,7 +17,7 @@ from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.plan.range import check_range
 from mercer.gram.rows.columns import without_empty_columns
 from mercer.gram.rows.prepared import Side, row_value, squared_norms
-from mercer.gram.rows.validate import common_dtype, count, dtype_of, matrix, numeric_inputs
+from mercer.gram.rows.validate import common_dtype, dtype_of, matrix, numeric_inputs
 
 
 def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer.formula import Formula
-from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Input, statistics
 
 #: Rows looked at first: most columns show there that they are not empty.

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer.formula import evaluate
-from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import Formula, Input, statistics
 from mercer.gram.byte_products.rows import GridRows
 from mercer.gram.rows.validate import row_weights

@@ -7,27 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.inputs import check_finite, is_sparse, numeric
+from mercer._arrays import is_sparse
+from mercer._examples import count
+from mercer.formula.inputs import check_finite, numeric
 from mercer.formula.nodes import Formula, Input, statistics
 
 #: Statistics whose input is read as numbers.
 _NUMERIC = frozenset({"dot", "sqdist", "l1", "linf", "sqnorm", "reduce"})
-
-
-def count(rows: Any) -> int:
-    """How many examples there are."""
-    if hasattr(rows, "shape"):
-        if not len(rows.shape):
-            raise ValueError("expected a set of examples, got a single number")
-        return int(rows.shape[0])
-    if isinstance(rows, (str, bytes)):
-        raise TypeError("expected a set of examples, got one string; wrap it in a list")
-    try:
-        return len(rows)
-    except TypeError:
-        raise TypeError(
-            f"expected an array or a list of examples, got {type(rows).__name__}"
-        ) from None
 
 
 def as_rows(raw: Any) -> Any:

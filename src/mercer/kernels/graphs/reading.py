@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.inputs import is_sparse
+from mercer._arrays import is_sparse
 from mercer.kernels.strings.counts import number
 from mercer.kernels.strings.sequences import number_tokens
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.inputs import check_finite, is_sparse, numeric
+from mercer._arrays import is_sparse
+from mercer.formula.inputs import check_finite, numeric
 
 
 def read_images(X: Any, shape: tuple[int, int] | None, name: str = "X") -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.inputs import is_sparse
+from mercer._arrays import is_sparse
 
 _EXPECTED = "a kernel on strings needs str, bytes, or sequences of tokens"
 

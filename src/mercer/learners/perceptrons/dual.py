@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from mercer._arrays import host, is_tensor, like
 from mercer._checks import count, one_of
+from mercer._examples import count as n_rows
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import beside, host, is_tensor
-from mercer.gram.host import Gram
-from mercer.gram.rows.validate import count as n_rows
+from mercer.gram.host import HostGram
 from mercer.kernels import Gaussian, Precomputed
 from mercer.learners._base import KernelLearner, take, targets
 from mercer.learners.perceptrons.primal import Perceptron
@@ -150,7 +150,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     # --- learning ---------------------------------------------------------------------------
 
     @property
-    def _learns_on_device(self) -> bool:  # type: ignore[override]
+    def _keeps_rows_in_place(self) -> bool:  # type: ignore[override]
         return self.budget is None  # the points of a budget come and go one by one
 
     def fit(self, X: Any, y: Any, alpha_init: Any = None, intercept_init: Any = None) -> Self:
@@ -279,7 +279,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         X = self._examples(X, reset=False)
         n = n_rows(X)
         if self._memory.averaging == "vote":
-            return beside(self._memory.votes(self.kernel_, X, n), X)
+            return like(self._memory.votes(self.kernel_, X, n), X)
         values = self.expansion_(X)
         return (values if is_tensor(values) else np.asarray(values)).reshape(n, -1)
 
@@ -305,7 +305,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         if separator is not None:
             values = np.asarray(host(separator(X)), dtype=np.float64)
             ideal = (values - separator.intercept).reshape(len(labels), -1)
-        return model._steps(Gram(model.kernel_, host(X)), labels, ideal)
+        return model._steps(HostGram(model.kernel_, host(X)), labels, ideal)
 
 
 def _given_alpha(alpha: Any, n: int, outputs: int) -> tuple[np.ndarray, np.ndarray] | None:

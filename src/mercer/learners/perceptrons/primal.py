@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from mercer._arrays import is_sparse
 from mercer._config import get_config
+from mercer._examples import count as n_rows
 from mercer.expansion import KernelExpansion
-from mercer.formula.inputs import is_sparse
-from mercer.gram.host import Gram
-from mercer.gram.rows.validate import count as n_rows
+from mercer.gram.host import HostGram
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
 from mercer.learners._base import Savable, take, targets
@@ -234,7 +234,7 @@ validation_fraction, n_iter_no_change, shuffle, random_state
             ideal = (np.asarray(separator(phi)) - separator.intercept).reshape(len(labels), -1)
         elif separator is not None:
             ideal = np.asarray(phi @ np.atleast_2d(separator).T)
-        return model._steps(Gram(Linear(), phi), labels, ideal)
+        return model._steps(HostGram(Linear(), phi), labels, ideal)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

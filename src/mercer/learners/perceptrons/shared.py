@@ -14,8 +14,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._arrays import host
 from mercer._checks import count, nonnegative, one_of
-from mercer.gram.dispatch import host
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at, places_of
 from mercer.solvers.online.memory import Memory

@@ -10,10 +10,11 @@ from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._arrays import host, like
 from mercer._checks import count, one_of
+from mercer._examples import count as n_rows
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import beside, host, solver_gram
-from mercer.gram.rows.validate import count as n_rows
+from mercer.gram.dispatch import solver_gram
 from mercer.kernels import Precomputed
 from mercer.learners._base import KernelLearner, take
 from mercer.learners._device import (
@@ -181,11 +182,11 @@ class RidgeBase(KernelLearner):
             return as_scores(self.expansion_(X))
         panels = FeaturePanels(self.kernel_, host(X), n_rows(X))
         values = times(panels, self._primal, "predict") + self.intercept_
-        return beside(values[:, 0] if self._single else values, X)
+        return like(values[:, 0] if self._single else values, X)
 
     def _std(self, X: Any) -> Any:
         variances = self._posteriors.variances(host(X))
-        return beside(np.sqrt(variances[:, 0] if self._single else variances), X)
+        return like(np.sqrt(variances[:, 0] if self._single else variances), X)
 
     @cached_property
     def _posteriors(self) -> Posteriors:

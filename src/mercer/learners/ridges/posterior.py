@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer._arrays import host
 from mercer._config import get_config
-from mercer.gram.dispatch import host
-from mercer.gram.host import Gram
-from mercer.gram.rows.validate import count
+from mercer._examples import count
+from mercer.gram.host import HostGram
 from mercer.kernels import Precomputed
 from mercer.learners._base import take
 from mercer.solvers.linear.cg import RidgeSystem
@@ -61,7 +61,7 @@ class Posteriors:
         model = self.model
         if model._primal is not None:
             return model.kernel_.features(X)
-        return Gram(model.kernel_, X, host(model.expansion_.points)).dense()
+        return HostGram(model.kernel_, X, host(model.expansion_.points)).dense()
 
     def _make(self, alpha: float) -> Posterior:
         model = self.model
@@ -71,7 +71,7 @@ class Posteriors:
         if model.solver_ == "primal":
             panels = FeaturePanels(model.kernel_, host(model.X_fit_), n)
             return Primal(normal_equations(panels, none, weights), alpha, intercept)
-        gram = Gram(model.kernel_, host(model.X_fit_))
+        gram = HostGram(model.kernel_, host(model.X_fit_))
         if model.solver_ == "nystrom":
             columns = GramPanels(gram.take(columns=model.centers_))
             penalty = center_matrix(gram, model.centers_)

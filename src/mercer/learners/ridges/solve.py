@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.dispatch import host
-from mercer.gram.host import Gram
+from mercer._arrays import host
+from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.band import path as ridge_band
 from mercer.solvers.linear import cg, nystrom, primal
@@ -76,9 +76,9 @@ class Options:
 def choose(task: Task, options: Options) -> str:
     """primal where M < N; exact where it fits and does not take minutes; centres otherwise."""
     n, limit = len(task.targets), limit_of(task.gram)
-    if task.gram.on_device:
+    if task.gram.engine != "cpu":
         # A device is for products and factorisations: features are made on the host.
-        exact = n <= EXACT_ROWS_DEVICE and not task.gram.streamed
+        exact = n <= EXACT_ROWS_DEVICE and task.gram.resident
         exact = exact and fits("cholesky", task.size(), limit)
         return "cholesky" if exact else "nystrom"
     if task.features is not None and task.features < n and fits("primal", task.size(), limit):

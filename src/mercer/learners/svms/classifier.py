@@ -11,8 +11,8 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._arrays import host, is_tensor, like
 from mercer._checks import one_of
-from mercer.gram.dispatch import beside, host, is_tensor
 from mercer.kernels import Gaussian
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at, places_of
@@ -36,8 +36,8 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         k, by default Gaussian(sigma=1).
     C : float
         The price of slack; ``inf`` allows none (a hard margin) and raises
-        `mercer.solvers.quadratic.hard_margin.NotSeparableError`, with a certificate, where the classes cannot
-        be separated.
+        `NotSeparableError` (`mercer.solvers.quadratic.hard_margin`), with a certificate, where the
+        classes cannot be separated.
     nu : float or None
         In (0, 1]: instead of C, an upper bound on the share of examples on the wrong side of the
         margin and a lower bound on the share of support vectors.
@@ -220,7 +220,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     def predict_proba(self, X: Any) -> Any:
         """P(class | x), with ``probability=True``."""
         check_is_fitted(self)
-        return beside(np.asarray(self.calibrated_.predict_proba(host(X))), X)
+        return like(np.asarray(self.calibrated_.predict_proba(host(X))), X)
 
 
 class Pair:

@@ -12,15 +12,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from mercer._arrays import host
 from mercer._config import config
+from mercer._examples import count
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import host, make_gram, on_device, resident
-from mercer.gram.host import Gram
-from mercer.gram.rows.validate import count
+from mercer.gram.dispatch import engine_for
+from mercer.gram.host import HostGram
 from mercer.kernels import Precomputed
 from mercer.learners._base import KernelLearner, take
 from mercer.learners._device import as_scores
 from mercer.solvers.quadratic.tasks import Solution, Task
+from mercer.solvers.requirements import resident
 
 
 class SupportVectorBase(KernelLearner):
@@ -105,15 +107,16 @@ def _solved(
 ) -> tuple[list[Solution], bool]:
     """By the solver of the device that X belongs to; what only the CPU solves is solved there."""
     problems = [task.problem for task in tasks if task.problem is not None]
-    if len(problems) == len(tasks) and on_device(kernel, X):
-        from mercer.engines.cuda.solvers.svm import solve_all as solve_there
-
+    engine = engine_for(kernel, X)
+    there = engine.solver("svm")
+    if there is not None and len(problems) == len(tasks):
         rows = [task.rows for task in tasks]
-        return solve_there(resident(make_gram(kernel, X)), problems, rows, tol, steps, what)
+        gram = resident(engine.make(kernel, X, None))
+        return there(gram, problems, rows, tol, steps, what)  # type: ignore[no-any-return]
     from mercer.solvers.quadratic.parallel import solve_all
 
     with config(device="cpu"):
-        return solve_all(Gram(kernel, host(X)), tasks, tol, steps, what)
+        return solve_all(HostGram(kernel, host(X)), tasks, tol, steps, what)
 
 
 def positive(name: str, value: Any, why: str, infinite: bool = False) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.dispatch import beside
+from mercer._arrays import like
 
 
 def pair_votes(values: Any, classes: int) -> Any:
@@ -32,7 +32,7 @@ def _signs(values: Any, classes: int) -> Any:
     table = np.zeros((values.shape[1], classes))
     for pair, (i, j) in enumerate(combinations(range(classes), 2)):
         table[pair, i], table[pair, j] = 1.0, -1.0
-    return _like(beside(table, values), values)
+    return _like(like(table, values), values)
 
 
 def _like(array: Any, values: Any) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 
 from mercer._examples import take
 from mercer._threads import single_threaded_blas
-from mercer.gram.host import Gram
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, On, Precomputed, Sum
 from mercer.selection.alignment import matrix_alignment, targets_of
 from mercer.selection.folds import draw_order
@@ -116,7 +116,7 @@ class _Growth:
     def matrix(self, block: Kernel) -> np.ndarray:
         """K of a block, kept: sums and products are made from these."""
         if block not in self.matrices:
-            self.matrices[block] = Gram(block, self.X).dense().astype(np.float64)
+            self.matrices[block] = HostGram(block, self.X).dense().astype(np.float64)
         return self.matrices[block]
 
     def score(self, K: np.ndarray) -> float:
@@ -124,7 +124,7 @@ class _Growth:
             return -math.inf
         if self.criterion == "alignment":
             return matrix_alignment(K, self.T)
-        found = best_penalty(Gram(Precomputed(), K), self.T, _unit(K), self.start)
+        found = best_penalty(HostGram(Precomputed(), K), self.T, _unit(K), self.start)
         self.penalty[len(self.nodes)] = found.place
         return 1.0 - found.error / self.variance
 
@@ -229,7 +229,7 @@ class _Growth:
             self.nodes[best] = SearchNode(node.expression, node.score, node.parent, True, why)
 
     def fresh(self, kernel: Kernel) -> np.ndarray:
-        return Gram(kernel, self.X).dense().astype(np.float64)
+        return HostGram(kernel, self.X).dense().astype(np.float64)
 
     def _allowed(self, name: str) -> bool:
         if name in ("log1p", "sqrt"):

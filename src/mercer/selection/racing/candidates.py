@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._examples import take
-from mercer.gram.rows.validate import count
+from mercer._examples import count, take
 from mercer.kernels import (
     BagOfWords,
     Gaussian,

@@ -19,7 +19,7 @@ import numpy as np
 
 from mercer._examples import take
 from mercer._threads import single_threaded_blas
-from mercer.gram.host import Gram
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
@@ -172,9 +172,9 @@ class Race:
         if self._matrix is None or self._matrix[0] != key:
             self._matrix = None  # frees the old one first
             rows = take(self.data.X, self.rows(size))
-            Gram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compiles, before the clock runs
+            HostGram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compiles, before the clock runs
             begin = time.perf_counter()
-            K = Gram(kernel, rows).dense()
+            K = HostGram(kernel, rows).dense()
             if size > SECOND_ROWS and K.dtype == np.float64:
                 K = K.astype(np.float32)
             if not np.isfinite(K).all():

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, Precomputed
 from mercer.selection.metrics import Metric
 
@@ -159,7 +160,7 @@ class RidgeTrainer(Trainer):
     def fold(self, fold: Fold, start: int | None) -> Outcome:
         begin = time.perf_counter()
         targets = indicators(fold.y, fold.classes)
-        found = best_penalty(Gram(Precomputed(), fold.train), targets, fold.unit, start)
+        found = best_penalty(HostGram(Precomputed(), fold.train), targets, fold.unit, start)
         done = time.perf_counter()
         scores = fold.cross @ found.coef.astype(fold.cross.dtype)
         predicted, certainty = decide(scores.astype(np.float64) + found.intercept, fold.classes)

@@ -18,13 +18,12 @@ from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 from mercer._config import get_config
 from mercer._progress import progress
 from mercer._tiles import Scratch, Tiling, sweep
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.solvers.band.loops import COLUMNS, coefficients, solved_squares
 from mercer.solvers.band.reduction import Band, to_band
 from mercer.solvers.band.strided import product
 from mercer.solvers.linear.blas import times
 from mercer.solvers.linear.exact import Problem, RidgePath
-from mercer.solvers.linear.factor import known_indefinite
 from mercer.solvers.linear.matrix import scaled_matrix
 from mercer.solvers.linear.power import operator_norm
 from mercer.solvers.requirements import Size, fits
@@ -48,7 +47,7 @@ def band_path(
 ) -> RidgePath | None:
     """All λ from one reduction to a band; None where eigenvectors are faster or safer."""
     n = len(targets)
-    if n < ENOUGH_ROWS or len(alphas) > n // ROWS_FOR_EACH or known_indefinite(gram):
+    if n < ENOUGH_ROWS or len(alphas) > n // ROWS_FOR_EACH or gram.refuted:
         return None
     problem = Problem(targets, weights, intercept)
     for double in (False, True) if gram.dtype == np.float32 else (True,):

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._progress import progress
 from mercer._threads import single_threaded_blas
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.solvers.linear.exact import RidgeSolution
 from mercer.solvers.linear.factor import doubtful, warn_condition
 from mercer.solvers.linear.power import operator_norm

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from mercer._progress import progress
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.solvers.linear.factor import (
     FEW_DIGITS,
     Factor,

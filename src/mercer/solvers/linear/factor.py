@@ -21,13 +21,11 @@ import numpy as np
 from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
 
 from mercer._config import show_bytes
-from mercer.gram.dispatch import resident
-from mercer.gram.host import Gram
-from mercer.kernels import Kernel
+from mercer.gram.base import Gram
 from mercer.solvers.linear.blas import mirror
 from mercer.solvers.linear.matrix import PANEL, scaled_matrix
 from mercer.solvers.linear.power import operator_norm
-from mercer.solvers.requirements import Size, fits
+from mercer.solvers.requirements import Size, fits, resident
 
 #: Warn where fewer than three digits of the coefficients are certain.
 FEW_DIGITS = 1e-3
@@ -51,11 +49,7 @@ class Factor(Protocol):
 
 def shifted(gram: Gram, scale: np.ndarray | None = None, once: bool = False) -> Any:
     """SKS + λI, factorised where its data is; `once`: for a single λ."""
-    if gram.on_device:
-        from mercer.engines.cuda.solvers.cholesky import DeviceShifted
-
-        return DeviceShifted(resident(gram), scale)
-    return Shifted(gram, scale, once)
+    return resident(gram).solver("factor", Shifted)(gram, scale, once)
 
 
 class Shifted:
@@ -275,14 +269,9 @@ def doubtful(condition: float, dtype: np.dtype) -> bool:
     return condition * np.finfo(dtype).eps >= (NOISE if dtype == np.float32 else FEW_DIGITS)
 
 
-def known_indefinite(gram: Gram) -> bool:
-    """Whether a rule says so, whatever the examples are."""
-    return isinstance(gram.kernel, Kernel) and gram.kernel.claim().holds is False
-
-
 def warn_indefinite(gram: Gram) -> None:
     """Said here where no rule could say it before."""
-    if not known_indefinite(gram):
+    if not gram.refuted:
         warnings.warn(
             f"K + λI has negative eigenvalues: {gram.kernel!r} is not positive semi-definite on "
             "these examples. The equations were solved all the same, by LU; mercer.repair gives a "

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling, sweep
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.gram.rows.prepared import _select
 from mercer.kernels import Kernel
 from mercer.solvers.linear import blas
@@ -41,6 +41,7 @@ class GramPanels:
     def __init__(self, gram: Gram) -> None:
         self.gram, self.shape, self.dtype = gram, gram.shape, gram.dtype
         self.kept: np.ndarray | None = None
+        gram.prepare_tiles()
 
     def panel(self, rows: slice, scratch: Scratch) -> np.ndarray:
         if self.kept is not None:
@@ -48,7 +49,7 @@ class GramPanels:
         shape = (rows.stop - rows.start, self.shape[1])
         out = scratch.get("panel", shape, self.dtype)
         # Each thread has its own room; the engine itself is shared and never changes.
-        self.gram._walker.fill(rows, slice(0, shape[1]), out, scratch)
+        self.gram.tile(rows, slice(0, shape[1]), out, scratch)
         return out
 
     def keep(self, share: float = 0.5) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._config import show_bytes
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.solvers.linear import primal
 from mercer.solvers.linear.exact import RidgePath, RidgeSolution
 from mercer.solvers.linear.matrix import dense_in_double
@@ -53,17 +53,13 @@ def draw_centers(gram: Gram, count: int | None, random: np.random.RandomState) -
         )
     positions = np.arange(n) if m == n else np.sort(random.permutation(n)[:m])
     columns = gram.take(columns=positions)
-    if gram.on_device:
-        from mercer.engines.cuda.solvers.panels import DevicePanels
-
-        return Centers(gram, positions, DevicePanels(columns))  # type: ignore[arg-type]
-    return Centers(gram, positions, GramPanels(columns))
+    return Centers(gram, positions, gram.solver("centers", GramPanels)(columns))
 
 
 def center_matrix(gram: Gram, positions: np.ndarray) -> np.ndarray:
     """K_mm in double precision, the diagonal exact."""
     K = dense_in_double(gram, positions)
-    return K if gram._symmetric else (K + K.T) / 2
+    return K if gram.symmetric else (K + K.T) / 2
 
 
 def ridge(
@@ -77,12 +73,10 @@ def ridge(
     max_iter: int = 1000,
 ) -> RidgeSolution:
     """β, one column a target, with one λ for each; the options are for an iterative solution."""
-    if centers.gram.on_device:
-        from mercer.engines.cuda.solvers import nystrom as there
-
-        panels, penalty = there.at(centers)
-        problem = (panels, penalty, targets, alphas, weights, intercept)
-        return there.ridge(*problem, tol=tol, max_iter=max_iter)
+    there = centers.gram.solver("nystrom ridge", None)
+    if there is not None:
+        problem = (centers, targets, alphas, weights, intercept)
+        return there(*problem, tol=tol, max_iter=max_iter)  # type: ignore[no-any-return]
     return primal.ridge(centers.panels, targets, alphas, weights, intercept, centers.penalty)
 
 
@@ -94,10 +88,9 @@ def ridge_path(
     intercept: bool = False,
 ) -> RidgePath:
     """β for every λ, with the exact leave-one-out predictions of the model with these centres."""
-    if centers.gram.on_device:
-        from mercer.engines.cuda.solvers import nystrom as there
-
-        return there.ridge_path(*there.at(centers), targets, alphas, weights, intercept)
+    there = centers.gram.solver("nystrom path", None)
+    if there is not None:
+        return there(centers, targets, alphas, weights, intercept)  # type: ignore[no-any-return]
     path, _ = primal.ridge_path(
         centers.panels, targets, alphas, weights, intercept, centers.penalty
     )

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from mercer._config import get_config
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.nystrom import center_matrix
 

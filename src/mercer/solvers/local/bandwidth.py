@@ -16,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
+from mercer._examples import count
 from mercer._progress import progress
 from mercer.formula import simplify
-from mercer.formula.inputs import is_sparse, numeric
-from mercer.gram.rows.validate import count
+from mercer.formula.inputs import numeric
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 
 #: Examples left out for the grid, and at most for the rest of the search.
@@ -93,10 +95,8 @@ def width_of(kernel: Kernel) -> float:
         return 1.0
     formula = simplify(kernel.formula())
     try:
-        from mercer.gram.host import Gram
-
         u = np.logspace(-9, 9, 3601)
-        k = Gram(formula, np.zeros((1, 1)), u[:, None]).dense()[0]
+        k = HostGram(formula, np.zeros((1, 1)), u[:, None]).dense()[0]
     except (ValueError, IndexError):  # k wants more than one column
         return 1.0
     k = np.maximum(k, 0.0)

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._tiles import Tiling
 from mercer.formula import Formula
-from mercer.formula.inputs import is_sparse
 from mercer.formula.profile import Reach, reach
 from mercer.gram.rows.prepared import CHUNK
 from mercer.gram.rows.validate import matrix

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer._config import get_config
-from mercer.formula.inputs import is_sparse, numeric
+from mercer.formula.inputs import numeric
 from mercer.solvers.local.least_squares import Basis, WeightedLeastSquares
 from mercer.solvers.local.loops import monomials
 from mercer.solvers.local.means import (

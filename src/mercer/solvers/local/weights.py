@@ -12,22 +12,22 @@ it means the same for every kernel. Three things keep the weights usable where K
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mercer._arrays import host, is_sparse, is_tensor
 from mercer._config import get_config
-from mercer._examples import take
-from mercer._tiles import Scratch, Tiling, sweep
+from mercer._examples import count, take
+from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula
-from mercer.formula.inputs import is_sparse, numeric
+from mercer.formula.inputs import numeric
 from mercer.formula.profile import log2_of, never_negative
-from mercer.gram.dispatch import host, is_tensor, on_device
-from mercer.gram.host import Gram
-from mercer.gram.plan.planner import COMPILE_WORK, Plan
-from mercer.gram.rows.validate import count
+from mercer.gram.base import Gram
+from mercer.gram.dispatch import engine_for
+from mercer.gram.host import HostGram
 from mercer.solvers.local.near_tiles import Near, near_tiles
 
 #: A smoother sums with these: body(rows, columns, w) for every tile w of weights.
@@ -100,25 +100,6 @@ class Weights:
         return on_host(self.formula, self.X[self.near.rows], self.Z[self.near.columns])
 
     @cached_property
-    def _plan(self) -> Plan:
-        return self.gram._plan()
-
-    @cached_property
-    def _engine(self) -> Any:
-        gram, plan = self.gram, self._plan
-        if not plan.compiled and self.repeats * plan.cost.pair_operations >= COMPILE_WORK:
-            from mercer.gram.cpu.compiled import can_compile
-
-            plan = replace(plan, compiled=can_compile(gram.program))
-        return gram._engine(plan)
-
-    @cached_property
-    def _tiling(self) -> Tiling:
-        if self.near is not None:
-            return self.near.tiling
-        return Tiling(self.shape, self._plan.tile, self._plan.threads)
-
-    @cached_property
     def _certain(self) -> bool:
         return never_negative(self.formula)
 
@@ -145,11 +126,10 @@ class Weights:
 
     def product(self, V: np.ndarray) -> np.ndarray:
         """W V."""
-        if on_device(self.formula, self.X, self.Z):
-            from mercer.engines.cuda.solvers.weights import weighted_product
-
-            return weighted_product(self.formula, self.X, self.Z, V, self.own, self._certain)
-        fused = self.repeats == 1 or self._plan.compiled
+        there = engine_for(self.formula, self.X, self.Z).solver("weights")
+        if there is not None:
+            return there(self.formula, self.X, self.Z, V, self.own, self._certain)  # type: ignore[no-any-return]
+        fused = self.repeats == 1 or self.gram.describe()[0].compiled
         if fused and self.own is None and self.near is None and self._certain:
             return np.asarray(self.gram @ V, dtype=np.float64)
         out = np.zeros((self.shape[0], V.shape[1]))
@@ -172,19 +152,17 @@ class Weights:
 
     def sweep(self, body: Body) -> None:
         """`body` for every tile of weights that is within reach."""
-        own, engine, dtype = self._sorted_own(), self._engine, self.gram.dtype
+        own = self._sorted_own()
 
-        def tile(rows: slice, columns: slice, scratch: Scratch) -> None:
-            shape = (rows.stop - rows.start, columns.stop - columns.start)
-            w = scratch.get("weights", shape, dtype)
-            engine.fill(rows, columns, w, scratch)
+        def one(rows: slice, columns: slice, w: np.ndarray, scratch: Scratch) -> None:
             if not self._certain:
                 _check_sign(w)
             if own is not None:
                 _set(w, own[rows] - columns.start, 0.0)
             body(rows, columns, w)
 
-        sweep(self._tiling, tile, "weights")
+        tiling = None if self.near is None else self.near.tiling
+        self.gram.sweep(one, tiling=tiling, repeats=self.repeats, what="weights")
 
     def _sorted_own(self) -> np.ndarray | None:
         if self.own is None or self.near is None:
@@ -221,21 +199,19 @@ class Relative(Weights):
         self._sweep_logs(one)
 
     def _sweep_logs(self, body: Body) -> None:
-        own, engine = self.own, self.gram._engine(replace(self._plan, compiled=False))
+        own = self.own
         height = max(1, min(64, self.shape[0]))
         width = max(1, min(self.shape[1], 1 << 14))
 
-        def tile(rows: slice, columns: slice, scratch: Scratch) -> None:
-            shape = (rows.stop - rows.start, columns.stop - columns.start)
-            logs = scratch.get("logs", shape, self.gram.dtype)
-            with np.errstate(divide="ignore"):
-                engine.fill(rows, columns, logs, scratch)
-                if own is not None:
-                    _set(logs, own[rows] - columns.start, -np.inf)
+        def one(rows: slice, columns: slice, logs: np.ndarray, scratch: Scratch) -> None:
+            if own is not None:
+                _set(logs, own[rows] - columns.start, -np.inf)
             body(rows, columns, logs)
 
         threads = get_config().n_threads if self.shape[0] * self.shape[1] > 100_000 else 1
-        sweep(Tiling(self.shape, (height, width), threads), tile, "weights")
+        tiling = Tiling(self.shape, (height, width), threads)
+        with np.errstate(divide="ignore"):
+            self.gram.sweep(one, tiling=tiling, repeats=0, what="weights")
 
     def product(self, V: np.ndarray) -> np.ndarray:
         out = np.zeros((self.shape[0], V.shape[1]))
@@ -249,7 +225,7 @@ class Relative(Weights):
 
 def on_host(formula: Formula, X: Any, Z: Any) -> Gram:
     """The Gram whose tiles are walked here, whichever device is configured for products."""
-    return Gram(formula, host(X), host(Z))
+    return HostGram(formula, host(X), host(Z))
 
 
 def _set(tile: np.ndarray, column: np.ndarray, value: float) -> None:

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._examples import take
+from mercer._examples import count, take
 from mercer.formula import Formula, evaluate
 from mercer.formula.nodes import statistics
 from mercer.formula.profile import DISTANCES, log2_of
-from mercer.gram.rows.validate import count
 from mercer.kernels import Precomputed
 from mercer.solvers.local.weights import on_host
 from mercer.solvers.neighbors.search import Neighbours, Ranking, linear_part

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._tiles import Scratch, Tiling, sweep
+from mercer._tiles import Scratch
 from mercer.formula.profile import DISTANCES
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.solvers.local.weights import on_host
 from mercer.solvers.neighbors.distances import only, own_similarity, profile_distance, profile_value
 from mercer.solvers.neighbors.search import Ranking
@@ -78,13 +78,9 @@ def _collect(
     gram: Gram, scale: float, offset: np.ndarray | None, least: np.ndarray, own: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, columns and values of all entries scale · K + offset that reach their row's least."""
-    plan, engine = gram._plan(), gram._walker
     found: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
 
-    def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-        shape = (rows.stop - rows.start, columns.stop - columns.start)
-        tile = scratch.get("ranks", shape, gram.dtype)
-        engine.fill(rows, columns, tile, scratch)
+    def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
         tile *= scale
         if offset is not None:
             tile += offset[columns]
@@ -95,7 +91,7 @@ def _collect(
         value = tile[i, j].astype(np.float64)
         found[rows.start, columns.start] = (i + rows.start, j + columns.start, value)
 
-    sweep(Tiling(gram.shape, plan.tile, plan.threads), body, "neighbours")
+    gram.sweep(body, what="neighbors")
     parts = [found[key] for key in sorted(found)]
     rows, columns, values = (np.concatenate(p) for p in zip(*parts, strict=True))
     return rows, columns, values

@@ -17,16 +17,17 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer._config import get_config
-from mercer._tiles import Scratch, Tiling, sweep
+from mercer._examples import count
+from mercer._tiles import Scratch
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
-from mercer.formula.inputs import is_sparse
 from mercer.formula.nodes import ROOT, sqdist
 from mercer.formula.profile import ordering
-from mercer.gram.dispatch import on_device
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
+from mercer.gram.dispatch import engine_for
 from mercer.gram.rows.prepared import squared_norms
-from mercer.gram.rows.validate import count, matrix
+from mercer.gram.rows.validate import matrix
 from mercer.solvers.local.weights import on_host
 
 #: Neighbours found beyond those asked for, where a product finds them.
@@ -124,10 +125,9 @@ def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None = None
     >>> nearest(ranking(Gaussian().formula(), Z), np.array([[40.0]]), Z, 2).index
     array([[2, 1]])
     """
-    if on_device(rank.statistic, X, Z):
-        from mercer.engines.cuda.solvers import neighbors as neighbours
-
-        return neighbours.nearest(rank, X, Z, k, own)
+    there = engine_for(rank.statistic, X, Z).solver("neighbors")
+    if there is not None:
+        return there(rank, X, Z, k, own)  # type: ignore[no-any-return]
     nearer = rank.by_distance and rank.scale < 0  # k = ‖x − z‖² itself ranks the other way round
     if nearer and isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
         rows = rank.statistic.value
@@ -208,16 +208,13 @@ def _search(
     from mercer.solvers.neighbors.topk import keep_largest
 
     n, m = gram.shape
-    plan, engine, dtype = gram._plan(), gram._walker, gram.dtype
+    dtype = gram.dtype
     values = np.full((n, k), -np.inf, dtype=dtype)
     places = np.zeros((n, k), dtype=np.intp)
     extra = np.zeros(m, dtype=dtype) if offset is None else offset.astype(dtype)
     mine = np.full(n, -1, dtype=np.intp) if own is None else own.astype(np.intp)
 
-    def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-        shape = (rows.stop - rows.start, columns.stop - columns.start)
-        tile = scratch.get("ranks", shape, dtype)
-        engine.fill(rows, columns, tile, scratch)
+    def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
         keep_largest(
             tile,
             columns.start,
@@ -228,5 +225,5 @@ def _search(
             places[rows],
         )
 
-    sweep(Tiling((n, m), plan.tile, plan.threads), body, "neighbours")
+    gram.sweep(body, what="neighbors")
     return Neighbours(places, values.astype(np.float64))

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._examples import joined, take
 from mercer._threads import single_threaded_blas
-from mercer.gram.host import Gram
+from mercer.gram.host import HostGram
 from mercer.gram.walk import Walk
 from mercer.kernels import Kernel, Precomputed
 from mercer.solvers.online.budget import Store, merged
@@ -43,7 +43,7 @@ class BudgetPerceptron:
     ) -> None:
         self.kernel, self.X, self.rule, self.store = kernel, X, rule, store
         self.labels = np.ascontiguousarray(labels, dtype=np.int64)
-        self.gram = Gram(kernel, X)
+        self.gram = HostGram(kernel, X)
         self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
         self.bias_late = np.zeros(rule.outputs) if bias_late is None else np.array(bias_late)
         self.tally = Tally() if tally is None else tally
@@ -71,9 +71,9 @@ class BudgetPerceptron:
         scores = np.zeros((len(rows), rule.outputs))
         if n:
             points = joined(store.points)
-            K[:, :n] = Gram(self.kernel, here, points).dense()
+            K[:, :n] = HostGram(self.kernel, here, points).dense()
             if store.policy == "merge":
-                self._table[:n, :n] = _log(Gram(self.kernel, points).dense())
+                self._table[:n, :n] = _log(HostGram(self.kernel, points).dense())
             scores += K[:, :n] @ store.weights[:n].astype(K.dtype)
         log = Walk(self.gram)
         panel = log.rows(rows)

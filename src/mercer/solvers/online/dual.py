@@ -27,7 +27,7 @@ import numpy as np
 
 from mercer._threads import single_threaded_blas
 from mercer._tiles import Scratch
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS
 from mercer.gram.rows.prepared import Side
 from mercer.gram.walk import Panel, Walk
@@ -155,7 +155,7 @@ class DualPerceptron:
     def _bytes_per_row(self) -> float:
         if any(s.kind == "opaque" for s in self.gram.program.sources):
             return 8.0 * self.gram.shape[1]  # a precomputed row, at worst
-        return 8.0 + sum(8.0 * width for width in self.gram._widths().values())
+        return 8.0 + 8.0 * self.gram.bytes_per_row / self.gram.dtype.itemsize
 
     def _forget(self, first: int) -> None:
         self._log.forget(first - self._forgotten)

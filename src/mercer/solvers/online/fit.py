@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import joined, take
-from mercer.gram.dispatch import resident, solver_gram
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
+from mercer.gram.dispatch import solver_gram
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.solvers.online.budget import Store
 from mercer.solvers.online.budget_perceptron import BudgetPerceptron
@@ -18,6 +19,7 @@ from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.primal import PrimalPerceptron
 from mercer.solvers.online.run import Journal, Outcome, Schedule, run
 from mercer.solvers.online.validation import Judge, accuracy
+from mercer.solvers.requirements import resident
 
 
 def learn_dual(
@@ -59,13 +61,8 @@ def learn_dual(
 
 
 def _walker(gram: Gram) -> Any:
-    """The algorithm for where the examples are."""
-    if not gram.on_device:
-        return DualPerceptron
-    from mercer.engines.cuda.solvers.perceptron import DevicePerceptron
-
-    resident(gram)
-    return DevicePerceptron
+    """The algorithm for the place where the examples are."""
+    return resident(gram).solver("perceptron", DualPerceptron)
 
 
 def learn_primal(
@@ -98,7 +95,7 @@ def learn_primal(
         before = np.asarray(phi @ coef.T) + memory.bias
 
         def products(positions: np.ndarray) -> np.ndarray:
-            return Gram(Linear(), phi, features(positions)).dense()
+            return HostGram(Linear(), phi, features(positions)).dense()
 
         judge = Judge(walker, rule, memory.averaging, labels[held], products, before)
     outcome = run(walker, schedule, judge, patience)
@@ -155,7 +152,7 @@ def learn_on_budget(
         marks.append((state, walker.tally.copy()))
         scores = np.tile(memory.intercept, (len(labels[held]), 1))
         if len(memory.names):
-            scores += Gram(kernel, take(X, held), memory.points) @ memory.coef
+            scores += HostGram(kernel, take(X, held), memory.points) @ memory.coef
         return accuracy(scores, labels[held])
 
     outcome = run(walker, schedule, None if held is None else judge, patience)

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from mercer.formula.inputs import is_sparse
+from mercer._arrays import is_sparse
 from mercer.solvers.online.rule import Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
 

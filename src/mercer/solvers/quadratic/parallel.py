@@ -14,8 +14,7 @@ from typing import Any
 from mercer._config import get_config, show_bytes
 from mercer._progress import progress
 from mercer._threads import single_threaded_blas
-from mercer.formula.inputs import is_sparse
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.gram.panels import HEIGHT, WIDTH, RowPanels
 from mercer.solvers.quadratic.attended import Share, attended
 from mercer.solvers.quadratic.decomposition import Options
@@ -44,7 +43,7 @@ def solve_all(
     queue = iter(sorted(range(len(tasks)), key=lambda i: -len(tasks[i].rows)))
     solutions: list[Any] = [None] * len(tasks)
     stop, lock = threading.Event(), threading.Lock()
-    gram._walker  # noqa: B018 - compiled now, before several threads ask for it
+    gram.prepare_tiles()
 
     with progress(what, float(len(tasks))) as bar:
 
@@ -74,14 +73,14 @@ def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     """Threads, and the bytes of each for rows of K and K[W, W], inside the memory limit."""
     limit = get_config().memory_bytes
     item = gram.dtype.itemsize
-    wide = sum(_bytes_a_row(m) for m in gram._z.matrices.values())
+    wide = gram.bytes_per_row
     everything = most == gram.shape[0]
     # Beyond the rows: the columns of the problem side by side, its vectors, a tile, rows at hand.
     fixed = most * (0 if everything else wide) + 400 * most + 2 * HEIGHT * WIDTH * item
     fixed += HEIGHT * wide
     least = LEAST * (most + LEAST) * item
     # A page touched for the first time costs more than computing what goes there, if k is cheap.
-    work = gram._plan().cost
+    work = gram.cost
     cheap = work.flops + 10 * work.pair_operations < DEAR * gram.shape[0] ** 2
     for count in range(threads, 0, -1):
         memory = int(0.9 * limit / count - fixed)
@@ -92,9 +91,3 @@ def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
         f"a support vector machine on {most} examples needs {show_bytes(need)} for its working "
         f"set, but the memory limit is {show_bytes(limit)}. Raise it with mercer.config(memory=…)."
     )
-
-
-def _bytes_a_row(matrix: Any) -> int:
-    if is_sparse(matrix):
-        return int((matrix.data.nbytes + matrix.indices.nbytes) // max(1, matrix.shape[0])) + 8
-    return int(matrix.shape[1] * matrix.dtype.itemsize)

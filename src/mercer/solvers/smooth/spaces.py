@@ -26,13 +26,13 @@ from scipy.linalg.lapack import dtrtri
 
 from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling, sweep
-from mercer.gram.dispatch import resident
-from mercer.gram.host import Gram
+from mercer.gram.base import Gram
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.normal_equations import times, transposed_times
 from mercer.solvers.linear.nystrom import Centers, center_matrix
 from mercer.solvers.linear.preconditioner import independent
 from mercer.solvers.linear.primal import lower_factor
+from mercer.solvers.requirements import resident
 from mercer.solvers.smooth.losses import Loss
 
 #: (residual of the coefficients, of the intercept) → an approximate solution of H z = r.
@@ -73,7 +73,7 @@ class Kernels:
         self._K = gram.dense() if need <= keep * get_config().memory_bytes else None
 
     def times(self, V: np.ndarray) -> np.ndarray:
-        if self._K is not None and self.gram._symmetric:
+        if self._K is not None and self.gram.symmetric:
             return blas.symmetric_times(self._K, V)
         return _product(self.gram if self._K is None else self._K, V)
 
@@ -194,11 +194,9 @@ def space_for(
     gram: Gram, loss: Loss, random: np.random.RandomState, centers: Centers | None = None
 ) -> tuple[Any, Any]:
     """Where f lives, and the loss, both where the data is."""
-    if gram.on_device:
-        from mercer.engines.cuda.solvers.logistic import DeviceCenterSpan, DeviceLoss, DeviceSpan
-
-        space: Any = DeviceSpan(resident(gram)) if centers is None else DeviceCenterSpan(centers)
-        return space, DeviceLoss(loss, space.panels.device)
+    make = gram.solver("smooth spaces", None)
+    if make is not None:
+        return make(gram if centers is not None else resident(gram), loss, centers)  # type: ignore[no-any-return]
     rank = rank_for(gram.shape[0], loss.columns)
     if centers is not None:
         return CenterSpan(centers, rank, random), loss

@@ -1,4 +1,6 @@
-"""Newton steps on the free variables of one working set: `mercer.solvers.quadratic.free_newton` on a device.
+"""Newton steps on the free variables of one working set, on a device.
+
+The host's counterpart is `mercer.solvers.quadratic.free_newton`.
 
 Where SMO zigzags (a large C, a kernel of low rank) the set of free variables settles long before
 their values do, and the rest is one linear system. The objective falls with every step.

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from scipy.linalg import LinAlgError
 
+from mercer._arrays import host
 from mercer._config import show_bytes
-from mercer.engines.cuda.gram import DeviceGram
-from mercer.gram.dispatch import host
+from mercer.engines.cuda.gram import CudaGram
 from mercer.solvers.linear.factor import FEW_DIGITS, Factor, warn_condition, warn_indefinite
 
 #: Columns of a block.
@@ -67,9 +67,9 @@ def solve_upper(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK) -> None:
 class DeviceShifted:
     """SKS + λI for one λ after the other; the device's counterpart of `solvers.factor.Shifted`."""
 
-    def __init__(self, gram: DeviceGram, scale: np.ndarray | None = None) -> None:
+    def __init__(self, gram: CudaGram, scale: np.ndarray | None = None) -> None:
         self.gram = gram
-        self.scale = None if scale is None else torch.as_tensor(scale, device=gram._x.device)
+        self.scale = None if scale is None else torch.as_tensor(scale, device=gram.device)
 
     def factor(self, alpha: float) -> Factor:
         """By Cholesky, in double precision where single is not enough; by LU where K is not PSD."""
@@ -78,12 +78,12 @@ class DeviceShifted:
             return DeviceFactor(self, alpha, A)
         del A
         need = 8 * self.gram.shape[0] ** 2
-        if self.gram._torch_dtype != torch.float64 and need <= self.gram._limit():
+        if self.gram.torch_dtype != torch.float64 and need <= self.gram.limit_bytes:
             A = self._matrix(alpha, double=True)
             if cholesky_in_place(A):
                 return DeviceFactor(self, alpha, A)
             del A
-        if 2 * need > self.gram._limit():
+        if 2 * need > self.gram.limit_bytes:
             raise LinAlgError(
                 f"K + λI with λ = {alpha:g} is not positive definite. Raise alpha, or take "
                 f"solver='cg', which copes with any symmetric K (LU does, too, but needs "
@@ -97,7 +97,7 @@ class DeviceShifted:
             A = self.gram.in_double()
         else:
             n = self.gram.shape[0]
-            A = self.gram._dense_tensor(slice(0, n), slice(0, n))
+            A = self.gram.tensor(slice(0, n), slice(0, n))
         if self.scale is not None:
             s = self.scale.to(A.dtype)
             A *= s[:, None]
@@ -108,7 +108,7 @@ class DeviceShifted:
     def times(self, V: torch.Tensor, alpha: float) -> torch.Tensor:
         """(SKS + λI)V, K anew from the data: in the residual its rounding must not be the same."""
         s = None if self.scale is None else self.scale[:, None]
-        product = self.gram._product((V if s is None else s * V).to(self.gram._torch_dtype))
+        product = self.gram.product((V if s is None else s * V).to(self.gram.torch_dtype))
         return (product.double() if s is None else s * product.double()) + alpha * V
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from mercer.engines.cuda.gram import DeviceGram
+from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.solvers.working_block import triton_serves
 
 #: Entries of K computed at a time: large enough to fill a GPU, small beside its memory.
@@ -33,7 +33,7 @@ class KernelRows(Protocol):
         """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]]."""
 
 
-def kernel_rows(gram: DeviceGram, limit: int) -> KernelRows:
+def kernel_rows(gram: CudaGram, limit: int) -> KernelRows:
     """A table if it takes up to two thirds of the limit."""
     if gram.shape[0] ** 2 * gram.dtype.itemsize <= limit * 2 // 3:
         return Table(gram, limit)
@@ -48,17 +48,17 @@ class Table:
     multiplies doubles fast: on such a chip that is a fraction of a second for 60 000 rows.
     """
 
-    def __init__(self, gram: DeviceGram, limit: int) -> None:
-        n, device = gram.shape[0], gram._x.device
-        self.K = torch.empty(n, n, dtype=gram._torch_dtype, device=device)
+    def __init__(self, gram: CudaGram, limit: int) -> None:
+        n, device = gram.shape[0], gram.device
+        self.K = torch.empty(n, n, dtype=gram.torch_dtype, device=device)
         self.held = n * n * gram.dtype.itemsize
         if gram.precision == "high" and gram.dtype == np.float32 and doubles_are_fast(device):
-            gram = DeviceGram(gram.kernel, gram._x.raw.double())
+            gram = CudaGram(gram.kernel, gram.points().double())
         step = _panel(limit - self.held, gram, n)
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
-            self.K[part] = gram._dense_tensor(part, slice(0, n))
-        self.K.diagonal().copy_(gram._diagonal_tensor())
+            self.K[part] = gram.tensor(part, slice(0, n))
+        self.K.diagonal().copy_(gram.diagonal_tensor())
 
     def blocks(self, rows: torch.Tensor) -> torch.Tensor:
         return self.K[rows[:, :, None], rows[:, None, :]]
@@ -82,14 +82,14 @@ class Computed:
 
     held: int
 
-    def __init__(self, gram: DeviceGram, limit: int) -> None:
+    def __init__(self, gram: CudaGram, limit: int) -> None:
         self.gram, self.held = gram, limit // 4  # for the entries at hand
-        self.diagonal = gram._diagonal_tensor()
+        self.diagonal = gram.diagonal_tensor()
 
     def _entries(self, rows: np.ndarray, columns: np.ndarray) -> torch.Tensor:
         everything = np.array_equal(columns, np.arange(self.gram.shape[1]))
         part = self.gram.take(rows, None if everything else columns)
-        values: torch.Tensor = part._dense_tensor(  # type: ignore[attr-defined]
+        values: torch.Tensor = part.tensor(  # type: ignore[attr-defined]
             slice(0, len(rows)), slice(0, len(columns))
         )
         return values
@@ -136,7 +136,7 @@ def changes_first(
     return changed.gather(1, order), change.gather(1, order), count
 
 
-def _panel(room: int, gram: DeviceGram, columns: int) -> int:
+def _panel(room: int, gram: CudaGram, columns: int) -> int:
     """Rows of K to compute at once: PyTorch's own functions need a few copies of a panel."""
     entries = max(1, min(PANEL, room // (8 * gram.dtype.itemsize)))
     return max(1, entries // columns)

@@ -7,15 +7,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from mercer.engines.cuda.gram import DeviceGram
+from mercer._arrays import host
+from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.solvers.nystrom import lower_factor
 from mercer.engines.cuda.solvers.panels import DevicePanels
-from mercer.gram.dispatch import host
 from mercer.solvers.linear.nystrom import Centers
 from mercer.solvers.smooth.losses import Binary, Loss
 
 #: Examples that the preconditioner knows: products and factorisations are cheap here.
 RANK = 2000
+
+
+def space_for(gram: CudaGram, loss: Loss, centers: Centers | None) -> tuple[Any, Any]:
+    """Where f lives, and the loss, both on the device."""
+    space: Any = DeviceSpan(gram) if centers is None else DeviceCenterSpan(centers)
+    return space, DeviceLoss(loss, space.panels.device)
 
 
 class DeviceLoss:
@@ -60,11 +66,11 @@ class DeviceLoss:
 class DeviceSpan:
     """All N examples: f = Σ aᵢ k(xᵢ, ·), ⟨a, a'⟩ = aᵀKa'."""
 
-    def __init__(self, gram: DeviceGram) -> None:
+    def __init__(self, gram: CudaGram) -> None:
         self.gram, self.size = gram, gram.shape[0]
         self.panels = DevicePanels(gram)
         self.panels.keep(0.5)
-        trace = float(gram._diagonal_tensor().double().abs().sum())
+        trace = float(gram.diagonal_tensor().double().abs().sum())
         self.rounding = 100 * float(np.finfo(gram.dtype).eps) * trace
 
     def zeros(self, shape: tuple[int, int]) -> torch.Tensor:

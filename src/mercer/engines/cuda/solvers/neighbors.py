@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from mercer.engines.cuda.gram import DeviceGram
+from mercer._arrays import host
+from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.ops import apply_steps
 from mercer.engines.cuda.streamed import blocks
-from mercer.gram.dispatch import host, room_for
 from mercer.solvers.neighbors.search import SPARE, Neighbours, Ranking
 
 #: Elements of K, and of differences, that are at hand at a time.
@@ -47,13 +48,13 @@ def _better(first: Neighbours, second: Neighbours, k: int) -> Neighbours:
 
 
 def _nearest_here(
-    rank: Ranking, gram: DeviceGram, columns: slice, k: int, own: np.ndarray | None
+    rank: Ranking, gram: CudaGram, columns: slice, k: int, own: np.ndarray | None
 ) -> Neighbours:
     """The k nearest (all, where there are fewer) among the points of one block."""
     n, m = gram.shape
     # Another block may hold a row's own point: then none of these is left out.
-    mine = None if own is None else torch.as_tensor(_within(own, columns), device=gram._x.device)
-    room = int(min(BLOCK, gram._limit() // BYTES))
+    mine = None if own is None else torch.as_tensor(_within(own, columns), device=gram.device)
+    room = int(min(BLOCK, gram.limit_bytes // BYTES))
     if rank.by_distance and rank.scale < 0:
         rows = rank.statistic.value
         x, z = (apply_steps(side.raw, rows) for side in (gram._x, gram._z))
@@ -86,15 +87,15 @@ class _Statistics:
 
     width = 1
 
-    def __init__(self, gram: DeviceGram, rank: Ranking, columns: slice) -> None:
+    def __init__(self, gram: CudaGram, rank: Ranking, columns: slice) -> None:
         self.gram, self.scale = gram, rank.scale
         self.offset = None
         if rank.offset is not None:
-            offset = torch.as_tensor(rank.offset[columns], device=gram._x.device)
-            self.offset = offset.to(gram._torch_dtype)
+            offset = torch.as_tensor(rank.offset[columns], device=gram.device)
+            self.offset = offset.to(gram.torch_dtype)
 
     def some(self, rows: slice, k: int, own: torch.Tensor | None) -> Any:
-        block = self.scale * self.gram._dense_tensor(rows, slice(0, self.gram.shape[1]))
+        block = self.scale * self.gram.tensor(rows, slice(0, self.gram.shape[1]))
         if self.offset is not None:
             block += self.offset
         _leave_out(block, own)

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from scipy.linalg import LinAlgError
 
+from mercer._arrays import host
 from mercer._progress import progress
 from mercer.engines.cuda.solvers.panels import DevicePanels
-from mercer.gram.dispatch import host
 from mercer.solvers.linear.exact import RidgePath, RidgeSolution
 from mercer.solvers.linear.nystrom import Centers
 from mercer.solvers.linear.primal import JITTERS, UNSEEN, warn_jitter
@@ -43,6 +43,16 @@ class Sums:
 def at(centers: Centers) -> tuple[DevicePanels, torch.Tensor]:
     """Φ and P of some centres, where the data is."""
     return centers.panels, centers.gram.in_double(centers.positions)  # type: ignore[attr-defined]
+
+
+def ridge_at(centers: Centers, *problem: Any, **options: Any) -> RidgeSolution:
+    """`ridge` for some centers."""
+    return ridge(*at(centers), *problem, **options)
+
+
+def ridge_path_at(centers: Centers, *problem: Any) -> RidgePath:
+    """`ridge_path` for some centers."""
+    return ridge_path(*at(centers), *problem)
 
 
 def gather(

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from mercer.engines.cuda.gram import DeviceGram
+from mercer._arrays import host
+from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.rows import DeviceSide
 from mercer.engines.cuda.solvers.perceptron_walk import BlockWalk
 from mercer.engines.cuda.triton_launch import launch, usable
-from mercer.gram.dispatch import host
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally
 
@@ -30,7 +30,7 @@ class DevicePerceptron:
 
     def __init__(
         self,
-        gram: DeviceGram,
+        gram: CudaGram,
         labels: np.ndarray,
         rule: Rule,
         *,
@@ -39,7 +39,7 @@ class DevicePerceptron:
         tally: Tally | None = None,
     ) -> None:
         self.gram, self.rule = gram, rule
-        device = gram._x.device
+        device = gram.device
         self._labels = torch.as_tensor(labels, device=device)
         shape = (gram.shape[0], rule.outputs)
         start = np.zeros(shape) if scores is None else np.asarray(scores, dtype=np.float64)
@@ -102,7 +102,7 @@ class DevicePerceptron:
                 f"the scores overflow after {self.tally.updates} updates: k(x, z) is too large "
                 f"for {self.gram.dtype.name}; scale the data"
             )
-        own = self._block(block, block, self.gram._diagonal_tensor()[rows])
+        own = self._block(block, block, self.gram.diagonal_tensor()[rows])
         left = min(allowed - self.tally.updates, 1e18)
         found, units, visits, loss, updates = self._walk.run(
             scores.contiguous(), own.contiguous(), self._labels[rows], self._bias, left
@@ -124,8 +124,8 @@ class DevicePerceptron:
         summed = np.zeros((len(positions), self.rule.outputs))
         np.add.at(summed, at, self.rule.rate * self.journal.units[new])
         columns: Any = self.gram.take(columns=positions)
-        self._scores += columns._product(
-            torch.as_tensor(summed, device=self._scores.device).to(self.gram._torch_dtype)
+        self._scores += columns.product(
+            torch.as_tensor(summed, device=self._scores.device).to(self.gram.torch_dtype)
         )
         self._settled = new.stop
 

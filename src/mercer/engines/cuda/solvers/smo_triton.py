@@ -2,8 +2,8 @@
 
 `smo`: one program a problem, all its steps in one launch. F and what may move stay in registers;
 a step reads two rows of K[W, W] and makes four reductions. The arithmetic is that of
-`mercer.solvers.quadratic.smo`: the coordinate i that most wants to grow, the partner j that gains most by
-the second order, and a step of both to the minimum or the first bound.
+`mercer.solvers.quadratic.smo`: the coordinate i that most wants to grow, the partner j that
+gains most by the second order, and a step of both to the minimum or the first bound.
 
 `add_image`: F += K[:, W] Δa for each problem over its own rows, summed in float64, straight from
 one table of K that all problems share.

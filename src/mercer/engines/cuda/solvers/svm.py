@@ -5,7 +5,7 @@
     │   F += K[:, W] Δa                                                    a launch
     └── gap over all rows ≤ tol: the problem leaves the batch              LIBSVM's rule
 
-It is the decomposition of `mercer.solvers.quadratic.decomposition`. What differs follows from the machine: a
+It is the decomposition of `mercer.solvers.quadratic.decomposition`. The machine differs: a
 step of SMO costs the same for any W that fits the registers of a multiprocessor, so W is as large
 as that from the first turn on; and 45 problems take as long as the hardest of them.
 """
@@ -21,7 +21,7 @@ import torch
 
 from mercer._config import show_bytes
 from mercer._progress import progress
-from mercer.engines.cuda.gram import DeviceGram
+from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.solvers.block_newton import newton
 from mercer.engines.cuda.solvers.kernel_rows import KernelRows, kernel_rows
 from mercer.engines.cuda.solvers.svm_batch import (
@@ -55,7 +55,7 @@ PATIENCE, GAIN = 30, 1e-11
 
 
 def solve_all(
-    gram: DeviceGram,
+    gram: CudaGram,
     problems: Sequence[Quadratic],
     rows: Sequence[np.ndarray],
     tol: float,
@@ -72,8 +72,8 @@ def solve_all(
     with progress(what, float(len(problems))) as bar:
 
         def work() -> None:
-            with current(gram._x.device):
-                limit = gram._limit()
+            with current(gram.device):
+                limit = gram.limit_bytes
                 source = kernel_rows(gram, limit)
                 room = limit - source.held
                 for part, size in _batches(problems, gram, room):
@@ -85,7 +85,7 @@ def solve_all(
 
 
 def _batches(
-    problems: Sequence[Quadratic], gram: DeviceGram, room: int
+    problems: Sequence[Quadratic], gram: CudaGram, room: int
 ) -> list[tuple[list[int], int]]:
     """Problems of like size together, as many as fit, with the size of their working sets."""
     order = sorted(range(len(problems)), key=lambda i: -problems[i].linear.size)
@@ -119,7 +119,7 @@ class _Run:
 
     def __init__(
         self,
-        gram: DeviceGram,
+        gram: CudaGram,
         source: KernelRows,
         part: list[int],
         problems: Sequence[Quadratic],
@@ -130,7 +130,7 @@ class _Run:
         self.source, self.problems, self.size, self.room = source, problems, size, room
         self.computed, self.item = gram.shape[0], gram.dtype.itemsize
         mine, places = [problems[i] for i in part], [rows[i] for i in part]
-        self.batch = make_batch(part, mine, places, size, source, gram._x.device)
+        self.batch = make_batch(part, mine, places, size, source, gram.device)
 
     def solve(
         self,

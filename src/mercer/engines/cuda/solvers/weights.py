@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from mercer.engines.cuda.gram import DeviceGram
+from mercer._arrays import host
+from mercer._examples import count
+from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.streamed import blocks
 from mercer.formula import Formula
-from mercer.gram.dispatch import host, room_for
-from mercer.gram.rows.validate import count
 
 #: Elements of W made at a time where the whole of it must be looked at, and bytes for each.
 BLOCK = 1 << 27
@@ -28,7 +29,7 @@ def weighted_product(
     result = np.zeros((count(X), V.shape[1]))
     with room_for(X, Z):
         for rows, columns, gram in blocks(formula, X, Z):
-            right = torch.as_tensor(V[columns], device=gram._x.device).to(gram._torch_dtype)
+            right = torch.as_tensor(V[columns], device=gram.device).to(gram.torch_dtype)
             if own is None and certain:
                 result[rows] += host(gram @ right)
             else:
@@ -38,14 +39,14 @@ def weighted_product(
 
 
 def _looked_at(
-    gram: DeviceGram, right: torch.Tensor, own: np.ndarray | None, certain: bool
+    gram: CudaGram, right: torch.Tensor, own: np.ndarray | None, certain: bool
 ) -> np.ndarray:
     n, m = gram.shape
     result = np.empty((n, right.shape[1]))
-    step = int(max(1, min(BLOCK, gram._limit() // BYTES) // m))
+    step = int(max(1, min(BLOCK, gram.limit_bytes // BYTES) // m))
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
-        w = gram._dense_tensor(rows, slice(0, m))
+        w = gram.tensor(rows, slice(0, m))
         if own is not None:
             at = np.flatnonzero((own[rows] >= 0) & (own[rows] < m))
             w[tuple(torch.as_tensor(i, device=w.device) for i in (at, own[rows][at]))] = 0.0

@@ -1,0 +1,66 @@
+"""Arrays of NumPy and of PyTorch: which of the two, where they are, and how to bring them over.
+
+Nothing here imports PyTorch unless a tensor is there already.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def is_tensor(X: Any) -> bool:
+    """Whether X is a PyTorch tensor; PyTorch is not imported to find out."""
+    return type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "is_cuda")
+
+
+def on_gpu(X: Any) -> bool:
+    """A CUDA tensor. Under Triton's interpreter, which is for tests, any tensor counts as one."""
+    return is_tensor(X) and bool(X.is_cuda or os.environ.get("TRITON_INTERPRET") == "1")
+
+
+def is_sparse(rows: Any) -> bool:
+    return hasattr(rows, "tocsr")
+
+
+def host(X: Any) -> Any:
+    """X as a NumPy array if it is a tensor; anything else unchanged."""
+    return X.detach().cpu().numpy() if is_tensor(X) else X
+
+
+def like(values: Any, X: Any) -> Any:
+    """`values` as a tensor on the GPU of X if X is a tensor there; unchanged otherwise."""
+    if not on_gpu(X) or is_tensor(values):
+        return values
+    import torch
+
+    return torch.as_tensor(values, device=X.device)
+
+
+def namespace(X: Any) -> Any:
+    """The functions of the array API standard for arrays such as X."""
+    if not is_tensor(X):
+        return numpy_namespace()
+    return torch_namespace()
+
+
+def numpy_namespace() -> Any:
+    """NumPy with the names of the array API standard."""
+    return _compat("numpy")
+
+
+def torch_namespace() -> Any:
+    """PyTorch with the names of the array API standard."""
+    return _compat("torch")
+
+
+def _compat(library: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(f"array_api_compat.{library}")
+    except ModuleNotFoundError as missing:
+        if missing.name is None or not missing.name.startswith("array_api_compat"):
+            raise
+        # scikit-learn brings a copy of the same package.
+        return import_module(f"sklearn.externals.array_api_compat.{library}")

@@ -1,0 +1,285 @@
+"""Gram: the matrix K of k(x, z) for all rows of X and Z, as an operator that never has to exist.
+
+A solver sees a Gram and targets. What it may use is declared here and implemented once for every
+place where data can be: `HostGram` for arrays in memory, others in packages under `mercer.engines`
+that register themselves (`mercer.gram.dispatch`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._config import show_bytes
+from mercer._tiles import Scratch, Tiling
+from mercer.formula import Formula, derive, simplify
+from mercer.formula.nodes import ROOT
+from mercer.gram.plan.planner import Cost
+from mercer.gram.plan.program import Program
+from mercer.kernels.core import Kernel
+
+#: What `Gram.sweep` calls for every tile: body(rows, columns, tile, scratch).
+Body = Callable[[slice, slice, Any, Scratch], None]
+
+
+class Gram(ABC):
+    """K = k(X, Z), lazily: ``G @ V``, ``G.block(rows, columns)``, ``G.diagonal()``, ``G.dense()``.
+
+    Made by ``kernel.gram(X, Z)``, which picks the class that fits the data.
+
+    >>> import numpy as np
+    >>> from mercer import Gaussian
+    >>> G = Gaussian().gram(np.array([[0.0], [1.0]]))
+    >>> G.shape
+    (2, 2)
+    >>> (G @ np.ones(2)).round(4)
+    array([1.6065, 1.6065])
+    """
+
+    kernel: Kernel | Formula
+    formula: Formula
+    program: Program
+    shape: tuple[int, int]
+    dtype: np.dtype
+    #: Whether this is K(X, X).
+    square: bool
+    #: The engine that made it, and whose solvers it offers.
+    engine: ClassVar[str] = "cpu"
+    #: Whether every row can be reached at any time; streamed rows only pass by in order.
+    resident: ClassVar[bool] = True
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is Gram:
+            raise TypeError("Gram is abstract: kernel.gram(X, Z) makes the one that fits the data")
+        return super().__new__(cls)
+
+    # --- where it lives --------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def xp(self) -> Any:
+        """The array namespace (array API standard) of the place where the rows are."""
+
+    @abstractmethod
+    def asarray(self, values: Any, dtype: Any = None) -> Any:
+        """An array in that place."""
+
+    @property
+    @abstractmethod
+    def limit_bytes(self) -> int:
+        """The memory that may be used in that place."""
+
+    @property
+    @abstractmethod
+    def symmetric(self) -> bool:
+        """Whether k(x, z) = k(z, x) for all x and z by construction."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost:
+        """The work of computing all of K once."""
+
+    @property
+    @abstractmethod
+    def bytes_per_row(self) -> int:
+        """Memory of one prepared row of Z."""
+
+    def facing_host(self) -> Gram:
+        """The same matrix; products with NumPy arrays come back as NumPy arrays."""
+        return self
+
+    # --- views -----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def T(self) -> Gram:
+        """k(z, x): the transpose."""
+
+    @abstractmethod
+    def take(self, rows: Any = None, columns: Any = None) -> Gram:
+        """The Gram of some rows and columns (slices or indices); nothing is prepared again."""
+
+    @abstractmethod
+    def points(self, index: Any = None) -> Any:
+        """The examples X at these indices, as the kernel takes them."""
+
+    @abstractmethod
+    def others(self) -> Any:
+        """The examples Z, or None for K(X, X)."""
+
+    def grad(self, name: str) -> Gram:
+        """∂K/∂p for a scalar parameter p, named as in `kernel.get_params`: a Gram again.
+
+        >>> import numpy as np
+        >>> from mercer import Gaussian
+        >>> G = Gaussian(2.0).gram(np.array([[0.0], [2.0]]))
+        >>> (G.grad("sigma") @ np.array([0.0, 1.0])).round(4)
+        array([0.3033, 0.    ])
+        """
+        formula = formula_of(self.kernel)
+        named = {n.value[0]: n for n in formula.walk() if n.op == "param"}
+        if name not in named:
+            raise ValueError(f"{self.kernel!r} has no scalar parameter {name!r}; {sorted(named)}")
+        return self.of(derive(formula, named[name]))
+
+    @abstractmethod
+    def of(self, kernel: Kernel | Formula) -> Gram:
+        """The Gram of another kernel on the same examples."""
+
+    # --- numbers ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def __matmul__(self, V: Any) -> Any:
+        """K V for a vector or a matrix V, tile by tile."""
+
+    @abstractmethod
+    def dense(self, out: Any = None) -> Any:
+        """The whole matrix, in `out` if given."""
+
+    @abstractmethod
+    def block(self, rows: Any, columns: Any) -> Any:
+        """A dense block, by slices or indices."""
+
+    @abstractmethod
+    def diagonal(self) -> Any:
+        """k(x, x) for every row."""
+
+    @abstractmethod
+    def in_double(self, index: Any = None) -> Any:
+        """K(X, X), or K between some rows and themselves, computed in float64."""
+
+    def as_linear_operator(self) -> Any:
+        """For SciPy's iterative solvers."""
+        from scipy.sparse.linalg import LinearOperator
+
+        return LinearOperator(
+            self.shape,
+            matvec=lambda v: self @ np.ravel(v),
+            rmatvec=lambda v: self.T @ np.ravel(v),
+            matmat=lambda V: self @ V,
+            rmatmat=lambda V: self.T @ V,
+            dtype=self.dtype,
+        )
+
+    # --- loops over K ----------------------------------------------------------------------
+
+    @abstractmethod
+    def tile(
+        self, rows: slice, columns: slice, out: Any = None, scratch: Scratch | None = None
+    ) -> Any:
+        """One tile, computed on the calling thread without planning, for loops that walk K.
+
+        The diagonal is not set exactly; `block` does that. Several threads may call it at once if
+        each brings a `scratch` of its own and `prepare_tiles` was called before.
+        """
+
+    def prepare_tiles(self) -> None:  # noqa: B027 - not every engine compiles
+        """Compile now what `tile` needs, before several threads ask for it at once."""
+
+    @abstractmethod
+    def sweep(
+        self,
+        body: Body,
+        *,
+        out: Any = None,
+        tiling: Tiling | None = None,
+        triangle: bool = False,
+        repeats: int = 1,
+        exact_diagonal: bool = False,
+        what: str = "kernel",
+    ) -> None:
+        """``body(rows, columns, tile, scratch)`` for every tile of K, within the memory limit.
+
+        `out`: an array in which each tile is made in its place; otherwise a tile is overwritten by
+        the next one. `tiling`: which tiles, if not those of the plan. `triangle`: only tiles on or
+        above the diagonal. `repeats`: how often such sweeps will run, which decides whether
+        compiling pays. `exact_diagonal`: set k(x, x) exactly where a product rounds it.
+        """
+
+    @abstractmethod
+    def describe(self) -> tuple[Any, str]:
+        """How K is computed (a plan, or words), and the source that was generated for it."""
+
+    def sample(self) -> Gram:
+        """A resident part of K that stands for all of it where K is explained."""
+        return self
+
+    # --- answers about k -------------------------------------------------------------------
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a rule says that k is not positive semi-definite, whatever the examples are."""
+        return isinstance(self.kernel, Kernel) and self.kernel.claim().holds is False
+
+    def solver(self, name: str, default: Any) -> Any:
+        """What the engine of this Gram has of its own for a problem, else `default`."""
+        from mercer.gram.dispatch import engine_named
+
+        return engine_named(self.engine).solver(name, default)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("K is computed when it is asked for: np.asarray(gram, copy=False)")
+        values = np.asarray(self.facing_host().dense())
+        return values if dtype is None else values.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        return f"Gram({self.kernel!r}, shape={self.shape}, dtype={self.dtype.name})"
+
+
+def formula_of(kernel: Kernel | Formula) -> Formula:
+    """The formula of a kernel as it is written, parameters named."""
+    return kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel
+
+
+def simplified(kernel: Any) -> Formula:
+    """The formula that an engine runs; an error for what is not a kernel."""
+    if not isinstance(kernel, (Kernel, Formula)):
+        raise TypeError(f"a Gram needs a Kernel, got {type(kernel).__name__}: {kernel!r:.80}")
+    return simplify(formula_of(kernel))
+
+
+def indices_of(index: Any, n: int, what: str) -> Any:
+    """Rows or columns as a slice or an array of indices; a clear error for anything else."""
+    if isinstance(index, slice):
+        return index
+    indices = np.asarray(index)
+    if indices.dtype == bool:
+        if indices.shape != (n,):
+            raise IndexError(f"a mask of length {n} is needed, got shape {indices.shape}")
+        return np.flatnonzero(indices)
+    if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):
+        raise IndexError(f"{what}s are chosen by a slice or a list of indices, got {index!r:.80}")
+    indices = indices.astype(np.intp)
+    if indices.size and (indices.min() < -n or indices.max() >= n):
+        missing = indices.max() if indices.max() >= n else indices.min()
+        raise IndexError(f"{what} {missing} does not exist; there are {n}")
+    return np.where(indices < 0, indices + n, indices)
+
+
+def check_factor(shape: tuple[int, int], given: tuple[int, ...]) -> None:
+    """An error unless K of this shape can multiply an array of that shape."""
+    if len(given) not in (1, 2) or given[0] != shape[1]:
+        raise ValueError(
+            f"K has shape {shape}; it multiplies vectors of length {shape[1]}, "
+            f"not an array of shape {tuple(given)}"
+        )
+
+
+def check_room(shape: tuple[int, int], dtype: np.dtype, limit: int, where: str = "") -> None:
+    """Refuse a dense matrix that exceeds the memory limit, and say what works."""
+    need = shape[0] * shape[1] * dtype.itemsize
+    if need > limit:
+        raise MemoryError(
+            f"the dense {shape[0]} × {shape[1]} {dtype.name} matrix needs {show_bytes(need)}, but "
+            f"the memory limit{where} is {show_bytes(limit)}. G @ V and G.block(…) work within it, "
+            "and so do the solvers 'cg' and 'nystrom'; or raise it with mercer.config(memory=…)."
+        )
+
+
+def check_has_diagonal(gram: Gram) -> None:
+    if not gram.square:
+        raise ValueError(f"K has shape {gram.shape}: only K(X, X) has a diagonal k(x, x)")
