@@ -33,7 +33,7 @@ def name(degree: int, mode: str) -> str:
 def learn(degree: int, X: np.ndarray, y: np.ndarray, T: np.ndarray, t: np.ndarray) -> list[dict]:
     """For each number of passes: errors in %, support vectors, mistakes."""
     kernel, rule = Polynomial(degree, offset=1.0), Rule(10, ranked=False)
-    walker = DualPerceptron(kernel.gram(X), y, rule)
+    walker = DualPerceptron(HostGram(kernel, X), y, rule)
     start = time.perf_counter()
     run(walker, Schedule(len(X), max(PASSES)))
     seconds = time.perf_counter() - start

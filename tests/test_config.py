@@ -172,7 +172,7 @@ def test_sizes(size, expected: int) -> None:
         ({"threads": 1.5}, "threads must be a whole number"),
         ({"threads": "2"}, "threads must be a whole number"),
         ({"threads": True}, "threads must be a whole number"),
-        ({"device": "tpu"}, "device must be 'cpu', 'cuda' or 'cuda:N', got 'tpu'"),
+        ({"device": "tpu"}, "device must be one of 'cpu', 'cuda', or 'cuda:N', got 'tpu'"),
         ({"device": "cuda:x"}, "device must be"),
         ({"precision": "low"}, "precision must be 'high' or 'fast', got 'low'"),
     ],

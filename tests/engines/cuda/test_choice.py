@@ -6,26 +6,27 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from mercer import Gaussian, Laplacian, Similarity  # noqa: E402
-from mercer.gram import dispatch as device  # noqa: E402
-from mercer.gram.base import Gram  # noqa: E402
+from mercer._arrays import host, like, on_gpu  # noqa: E402
+from mercer.gram.dispatch import make_gram  # noqa: E402
+from mercer.gram.host import HostGram  # noqa: E402
 
 
 def test_tensors_on_the_cpu_are_arrays():
     X = torch.ones(3, 2)
-    assert not device.on_gpu(X)
-    assert type(device.make_gram(Gaussian(), X)) is Gram
+    assert not on_gpu(X)
+    assert type(make_gram(Gaussian(), X)) is HostGram
     assert isinstance(Gaussian()(X), np.ndarray)
-    assert isinstance(device.host(X), np.ndarray)
-    assert device.beside(np.ones(2), X).__class__ is np.ndarray
+    assert isinstance(host(X), np.ndarray)
+    assert like(np.ones(2), X).__class__ is np.ndarray
 
 
 def test_the_interpreter_takes_any_tensor(monkeypatch):
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     X = torch.ones(3, 2)
-    assert device.on_gpu(X)
-    assert device.make_gram(Gaussian(), X).on_device
-    assert not device.make_gram(Similarity(lambda a, b: 1.0), X).on_device
-    assert torch.is_tensor(device.beside(np.ones(2), X))
+    assert on_gpu(X)
+    assert make_gram(Gaussian(), X).engine == "cuda"
+    assert make_gram(Similarity(lambda a, b: 1.0), X).engine == "cpu"
+    assert torch.is_tensor(like(np.ones(2), X))
 
 
 @pytest.mark.parametrize(
@@ -43,12 +44,7 @@ def test_a_full_device_is_said_in_words(said, error, match, monkeypatch):
 
     monkeypatch.setattr("mercer.engines.cuda.gram.CudaGram.__init__", refuse)
     with pytest.raises(error, match=match):
-        device.make_gram(Gaussian(), torch.ones(3, 2))
-
-
-def test_row_sums():
-    X = np.random.default_rng(0).normal(size=(20, 3))
-    assert np.allclose(Gaussian().gram(X).row_sums(), Gaussian()(X).sum(axis=1))
+        make_gram(Gaussian(), torch.ones(3, 2))
 
 
 def test_explain_shows_what_runs_on_the_device(monkeypatch):

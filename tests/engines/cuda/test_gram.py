@@ -128,16 +128,6 @@ def test_pytorchs_own_functions_agree_too(kernel, dtype):
     assert square.T is square
 
 
-def test_the_largest_entries_of_each_row():
-    rng = np.random.default_rng(2)
-    X, Z = rng.normal(size=(20, 3)), rng.normal(size=(50, 3))
-    values, places = CudaGram(Gaussian(), torch.tensor(X), torch.tensor(Z)).argkmax(3, chunk=200)
-    K = Gaussian()(X, Z)
-    order = np.argsort(-K, axis=1)[:, :3]
-    assert (places.numpy() == order).all()
-    assert np.allclose(values.numpy(), np.take_along_axis(K, order, 1))
-
-
 @pytest.mark.parametrize(
     ("bad", "message"),
     [

@@ -7,7 +7,8 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 import numpy as np, torch, mercer
-from mercer.gram import dispatch as device
+import mercer.engines.cuda as device
+from mercer.gram.dispatch import make_gram
 from mercer.engines.cuda.streamed import StreamedGram, too_large
 from mercer.kernels import *
 from mercer.learners import *
@@ -28,7 +29,7 @@ y, c = np.sin(X[:, 0]), (X[:, 0] + X[:, 1] > 0).astype(int)
 k = Gaussian(20.0)
 small = lambda: mercer.config(memory="400kB")
 with small():
-    assert too_large(X) and isinstance(device.make_gram(k, X), StreamedGram)
+    assert too_large(X) and isinstance(make_gram(k, X), StreamedGram)
 assert not too_large(X)
 
 @contextmanager

@@ -27,7 +27,7 @@ import numpy as np
 
 from mercer._threads import single_threaded_blas
 from mercer._tiles import Scratch
-from mercer.gram.base import Gram
+from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import PRODUCT_ROWS
 from mercer.gram.rows.prepared import Side
 from mercer.gram.walk import Panel, Walk
@@ -89,7 +89,7 @@ class DualPerceptron:
 
     def __init__(
         self,
-        gram: Gram,
+        gram: HostGram,
         labels: np.ndarray,
         rule: Rule,
         *,

@@ -14,7 +14,7 @@ from typing import Any
 from mercer._config import get_config, show_bytes
 from mercer._progress import progress
 from mercer._threads import single_threaded_blas
-from mercer.gram.base import Gram
+from mercer.gram.host import HostGram
 from mercer.gram.panels import HEIGHT, WIDTH, RowPanels
 from mercer.solvers.quadratic.attended import Share, attended
 from mercer.solvers.quadratic.decomposition import Options
@@ -32,7 +32,7 @@ ALONE = 2000
 
 
 def solve_all(
-    gram: Gram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
+    gram: HostGram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
 ) -> tuple[list[Solution], bool]:
     """The solutions, in the order of the tasks, and whether Ctrl-C cut them short."""
     settings = get_config()
@@ -69,7 +69,7 @@ def solve_all(
             return solutions, attended(work, threads, stop)
 
 
-def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
+def _share(gram: HostGram, most: int, threads: int) -> tuple[int, int]:
     """Threads, and the bytes of each for rows of K and K[W, W], inside the memory limit."""
     limit = get_config().memory_bytes
     item = gram.dtype.itemsize

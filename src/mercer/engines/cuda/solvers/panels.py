@@ -83,5 +83,5 @@ class DevicePanels:
         return total
 
     @property
-    def _torch_dtype(self) -> Any:
+    def torch_dtype(self) -> Any:
         return self.columns.torch_dtype
