@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from mercer.gram.host import Gram
+    from mercer.gram.base import Gram
     from mercer.kernels.core import Kernel
 
 

@@ -28,7 +28,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
-from mercer.formula.inputs import is_sparse
+from mercer._arrays import is_sparse
 from mercer.kernels.core import Kernel
 
 K = TypeVar("K", bound=type[Kernel])

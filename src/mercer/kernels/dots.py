@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer._memory import fits
 from mercer.formula import nodes
-from mercer.formula.inputs import FrozenArray, Matrix, Unit, check_finite, is_sparse, numeric
+from mercer.formula.inputs import FrozenArray, Matrix, Unit, check_finite, numeric
 from mercer.formula.nodes import Formula, Input, dot, sqdist, sqnorm
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, zero_function
