@@ -19,7 +19,7 @@ def test_refuted_with_few_points(indefinite):
     assert len(answer.points) == len(answer.vector) <= most
     if n_features is not None:
         assert answer.points.shape[1] == n_features
-    assert answer.exact == isinstance(k, mk.Kernel)
+    assert answer.exact
     # cᵀKc once more, from the answer alone, and by other means
     assert answer.check() == answer.value < 0
     K = answer.matrix()
@@ -43,7 +43,8 @@ def test_asymmetric_functions():
         assert len(answer.points) == 2
         assert answer.vector is None
         x, z = answer.points
-        assert answer.value == answer.check() == f(x, z) - f(z, x) != 0
+        assert answer.value == answer.check() == pytest.approx(f(x, z) - f(z, x))
+        assert answer.value != 0
         assert "k(x, z) − k(z, x) =" in str(answer)
 
 
@@ -159,7 +160,7 @@ def test_opaque_parts_inside_an_expression():
     k = mk.Gaussian() - 2 * mk.Similarity(lambda x, z: float(x @ z))
     answer = prove(k, n_features=2)
     assert isinstance(answer, Counterexample)
-    assert not answer.exact
+    assert answer.exact
     assert answer.check() < 0
 
 

@@ -8,7 +8,7 @@ from mercer.formula.derive import derive
 from mercer.formula.evaluate import evaluate
 from mercer.formula.inputs import FrozenArray
 from mercer.formula.nodes import ROOT, Formula, Input, at_diagonal, statistics
-from mercer.formula.precise import NotRenderable, pairwise_mp
+from mercer.formula.precise import NotRenderable, pairwise_interval, pairwise_mp
 from mercer.formula.simplify import simplify
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "at_diagonal",
     "derive",
     "evaluate",
+    "pairwise_interval",
     "pairwise_mp",
     "simplify",
     "statistics",

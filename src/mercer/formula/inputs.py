@@ -68,7 +68,7 @@ class Columns(Step):
         rows = _table(rows)
         if rows.ndim != 2:
             raise ValueError(
-                f"on({self._shown}) selects columns of a 2-D array; the data has shape {rows.shape}"
+                f"on({self.shown}) selects columns of a 2-D array; the data has shape {rows.shape}"
             )
         index = [self._position(name, rows.shape[1]) for name in self.names]
         taken = rows[:, index]
@@ -105,19 +105,20 @@ class Columns(Step):
     def _position(self, name: int | str, width: int) -> int:
         if isinstance(name, str):
             raise ValueError(
-                f"on({self._shown}): the column {name!r} is a name, but the data is an array "
+                f"on({self.shown}): the column {name!r} is a name, but the data is an array "
                 "without names; give an index, or a DataFrame"
             )
         if not -width <= name < width:
-            raise ValueError(f"on({self._shown}): there is no column {name}; there are {width}")
+            raise ValueError(f"on({self.shown}): there is no column {name}; there are {width}")
         return int(name)
 
     @property
-    def _shown(self) -> str:
+    def shown(self) -> str:
+        """The columns as they were chosen."""
         return repr(self.names[0]) if self.single else repr(list(self.names))
 
     def __str__(self) -> str:
-        return f"columns {self._shown}"
+        return f"columns {self.shown}"
 
 
 def _table(rows: Any) -> Any:
@@ -183,6 +184,17 @@ class Matrix(Step):
 
     def __str__(self) -> str:
         return f"matrix {self.matrix.shape[0]}×{self.matrix.shape[1]}"
+
+
+@dataclass(frozen=True)
+class Factor(Matrix):
+    """x ↦ x L of a matrix ± L Lᵀ that was given exactly.
+
+    Column j of the exact L is ``columns[j][0]``, whole numbers, over the root of ``columns[j][1]``;
+    `matrix` is that, rounded. ``columns`` is None for a large matrix, of which L is not exact.
+    """
+
+    columns: tuple[tuple[tuple[int, ...], int], ...] | None = None
 
 
 @dataclass(frozen=True)

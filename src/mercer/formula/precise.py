@@ -1,14 +1,18 @@
-"""The same formulas in many digits (mpmath): how a counterexample is confirmed."""
+"""The same formulas in many digits (mpmath), and as enclosures: how a counterexample is decided."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.formula.inputs import Columns, Matrix, NonNegative, Scale, Unit
+from mercer.formula.inputs import Columns, Factor, Matrix, NonNegative, Scale, Unit, Warped
 from mercer.formula.nodes import Formula, Input
+
+if TYPE_CHECKING:
+    from mercer.formula.interval import Interval
 
 
 class NotRenderable(TypeError):
@@ -26,21 +30,49 @@ def pairwise_mp(formula: Formula, x: Sequence[float], z: Sequence[float], dps: i
     import mpmath
 
     with mpmath.workdps(dps):
-        points = {"x": [mpmath.mpf(float(v)) for v in x], "z": [mpmath.mpf(float(v)) for v in z]}
-        rows: dict[tuple[str, Input], list[Any]] = {}
+        return +_pairwise(mpmath, formula, x, z, None)
 
-        def take(side: str, inputs: Input) -> list[Any]:
-            if (side, inputs) not in rows:
-                value = points[side]
-                for step in inputs.steps:
-                    value = _apply(mpmath, step, value)
-                rows[side, inputs] = value
-            return rows[side, inputs]
 
-        values: dict[int, Any] = {}
-        for node in formula.walk(bodies=False):
-            values[id(node)] = _value(mpmath, node, values, take)
-        return +values[id(formula)]
+#: k(x, z) of a kernel that is no formula, from its two rows of intervals.
+Leaf = Callable[[Any, "list[Interval]", "list[Interval]"], "Interval"]
+
+
+def pairwise_interval(
+    formula: Formula, x: Sequence[float], z: Sequence[float], leaf: Leaf | None = None
+) -> Interval:
+    """An enclosure of k(x, z), every float taken as the exact number it is.
+
+    Functions in the formula are run on intervals; ``leaf`` gives the value of opaque kernels.
+    Raises `Open` where the value cannot be enclosed, `NotRenderable` where there is no way to it.
+    """
+    from mercer.formula.interval import Context
+
+    return Context.mpf(_pairwise(Context, formula, x, z, leaf))
+
+
+def _pairwise(mp: Any, formula: Formula, x: Any, z: Any, leaf: Leaf | None) -> Any:
+    points = {"x": [mp.mpf(float(v)) for v in x], "z": [mp.mpf(float(v)) for v in z]}
+    rows: dict[tuple[str, Input], list[Any]] = {}
+
+    def take(side: str, inputs: Input) -> list[Any]:
+        if (side, inputs) not in rows:
+            value = points[side]
+            for step in inputs.steps:
+                value = _apply(mp, step, value)
+            rows[side, inputs] = value
+        return rows[side, inputs]
+
+    values: dict[int, Any] = {}
+    for node in formula.walk(bodies=False):
+        if node.op == "opaque" and leaf is not None:
+            kernel, inputs = node.value
+            values[id(node)] = leaf(kernel, take("x", inputs), take("z", inputs))
+        elif node.op == "opaque_diag" and leaf is not None:
+            side, kernel, inputs = node.value
+            values[id(node)] = leaf(kernel, take(side, inputs), take(side, inputs))
+        else:
+            values[id(node)] = _value(mp, node, values, take)
+    return values[id(formula)]
 
 
 def _apply(mp: Any, step: Any, row: list[Any]) -> list[Any]:
@@ -50,6 +82,13 @@ def _apply(mp: Any, step: Any, row: list[Any]) -> list[Any]:
         return [row[i] for i in step.names]  # type: ignore[index]
     if isinstance(step, Scale):
         return [v / mp.mpf(float(s)) for v, s in zip(row, step.lengths.array, strict=True)]
+    if isinstance(step, Factor) and step.columns is not None:
+        # The factor of the given matrix itself, and not the rounded one that blocks are made of.
+        return [
+            mp.fsum(v * mp.mpf(m) for v, m in zip(row, column, strict=True))
+            / mp.sqrt(mp.mpf(square))
+            for column, square in step.columns
+        ]
     if isinstance(step, Matrix):
         matrix = step.matrix.array
         return [
@@ -57,13 +96,19 @@ def _apply(mp: Any, step: Any, row: list[Any]) -> list[Any]:
             for j in range(matrix.shape[1])
         ]
     if isinstance(step, Unit):
-        norm = mp.sqrt(mp.fsum(v * v for v in row))
+        norm = mp.sqrt(mp.fsum(v**2 for v in row))
         return [v / norm for v in row] if norm else row
     if isinstance(step, NonNegative):
         return row
+    if isinstance(step, Warped) and hasattr(mp, "trace"):
+        return list(mp.trace(step, _matrix([row]))[0])
     if not step.renderable:
         raise NotRenderable(f"{step} is a Python function; it has no exact rendering")
-    return [mp.mpf(float(v)) for v in np.ravel(step(np.asarray([[float(v) for v in row]])))]
+    return row  # categories: numbers stay what they are
+
+
+def _matrix(rows: list[list[Any]]) -> np.ndarray:
+    return np.array(rows, dtype=object)
 
 
 def _value(mp: Any, node: Formula, known: dict[int, Any], take: Callable[..., Any]) -> Any:
@@ -76,7 +121,10 @@ def _value(mp: Any, node: Formula, known: dict[int, Any], take: Callable[..., An
         return _STATISTICS[node.op](mp, [(a, b) for a, b in zip(x, z, strict=True)])
     if node.op == "sqnorm":
         side, rows = node.value
-        return mp.fsum(v * v for v in take(side, rows))
+        return mp.fsum(v**2 for v in take(side, rows))
+    if node.op == "rowfn" and hasattr(mp, "trace"):
+        side, function, rows = node.value
+        return mp.trace(function, _matrix([take(side, rows)])).ravel()[0]
     if node.op == "reduce":
         return _reduce(mp, node, take)
     if node.op == "pow":
@@ -98,17 +146,26 @@ def _reduce(mp: Any, node: Formula, take: Callable[..., Any]) -> Any:
                 values[id(inner)] = _value(mp, inner, values, take)
         total.append(values[id(node.args[0])])
     if how == "max":
-        return max(total)
+        return reduce(larger, total)
     if how == "prod":
         return mp.fprod(total)
     return mp.fsum(total) / (len(total) if how == "mean" else 1)
+
+
+def larger(u: Any, v: Any) -> Any:
+    """max(u, v); of intervals it is known even where the order of the two is not."""
+    return v.larger(u) if hasattr(v, "larger") else max(u, v)
+
+
+def smaller(u: Any, v: Any) -> Any:
+    return -larger(-u, -v)
 
 
 _STATISTICS: dict[str, Callable[..., Any]] = {
     "dot": lambda mp, pairs: mp.fsum(a * b for a, b in pairs),
     "sqdist": lambda mp, pairs: mp.fsum((a - b) ** 2 for a, b in pairs),
     "l1": lambda mp, pairs: mp.fsum(abs(a - b) for a, b in pairs),
-    "linf": lambda mp, pairs: max(abs(a - b) for a, b in pairs),
+    "linf": lambda mp, pairs: reduce(larger, (abs(a - b) for a, b in pairs)),
 }
 
 MPMATH: dict[str, Callable[..., Any]] = {
@@ -124,10 +181,10 @@ MPMATH: dict[str, Callable[..., Any]] = {
     "abs": lambda mp, u: abs(u),
     "sin": lambda mp, u: mp.sin(u),
     "cos": lambda mp, u: mp.cos(u),
-    "arccos": lambda mp, u: mp.acos(max(-1, min(1, u))),
-    "arcsin": lambda mp, u: mp.asin(max(-1, min(1, u))),
-    "min": lambda mp, u, v: min(u, v),
-    "max": lambda mp, u, v: max(u, v),
+    "arccos": lambda mp, u: mp.acos(larger(-1, smaller(1, u))),
+    "arcsin": lambda mp, u: mp.asin(larger(-1, smaller(1, u))),
+    "min": lambda mp, u, v: smaller(u, v),
+    "max": lambda mp, u, v: larger(u, v),
     "step": lambda mp, u: mp.mpf(u >= 0),
     "sign": lambda mp, u: mp.sign(u),
     "eq": lambda mp, u, v: mp.mpf(u == v),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,10 +52,10 @@ class Sum(Kernel):
 
     def claim(self, n_features: int | None = None) -> Claim:
         parts = [self.left.claim(n_features), self.right.claim(n_features)]
-        if all(p.negative for p in parts):
-            because = "both terms are negative"
+        if any(p.negative for p in parts) and all(p.negative or p.rule == ZERO for p in parts):
+            because = "all terms are negative"
             return Claim(False, "sum", self, because, tuple(parts), negative=True)
-        return closed_under(self, "sum of kernels", parts, "features side by side")
+        return closed_under(self, "sum of kernels", parts, "features side by side", zero=all)
 
     def features(self, X: Any) -> np.ndarray:
         return np.hstack([self.left.features(X), self.right.features(X)])
@@ -158,6 +159,9 @@ class Scaled(SameFeatures):
             return closed_under(self, f"multiple {self.factor:g} ≥ 0 of a kernel", [part])
         if not part.holds:
             return Claim(None, "negative multiple", self, "the rule needs a kernel", (part,))
+        if not part.generic:
+            because = "−k is a kernel only if k is zero everywhere"
+            return Claim(None, "negative multiple", self, because, (part,))
         because = "−k has a negative diagonal"
         return Claim(False, "negative multiple of a kernel", self, because, (part,), negative=True)
 
@@ -244,13 +248,17 @@ class PolynomialOf(Kernel):
 
     def claim(self, n_features: int | None = None) -> Claim:
         part = self.kernel.claim(n_features)
+        if not any(self.coefficients):
+            return zero_function(self)
         if min(self.coefficients) < 0:
             return Claim(
                 None, "polynomial of a kernel", self, "the rule needs coefficients ≥ 0", (part,)
             )
-        return closed_under(
-            self, "polynomial with coefficients ≥ 0", [part], "sums and products of kernels"
-        )
+        if self.coefficients[0] and part.rule == ZERO:
+            return Claim(True, "constant ≥ 0", self, "q(0) = c₀")
+        because = "sums and products of kernels"
+        claim = closed_under(self, "polynomial with coefficients ≥ 0", [part], because)
+        return replace(claim, generic=True) if self.coefficients[0] else claim
 
     def features(self, X: Any) -> np.ndarray:
         if min(self.coefficients) < 0:
@@ -296,7 +304,10 @@ class Exp(Kernel):
 
     def claim(self, n_features: int | None = None) -> Claim:
         part = self.kernel.claim(n_features)
-        return closed_under(self, "exponential of a kernel", [part], "limit of polynomials ≥ 0")
+        if part.rule == ZERO:
+            return Claim(True, "constant ≥ 0", self, "exp(0) = 1")
+        claim = closed_under(self, "exponential of a kernel", [part], "limit of polynomials ≥ 0")
+        return replace(claim, generic=True)  # e^k(x, x) ≥ 1
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\exp\left({self.kernel.latex(x, z)}\right)"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mercer.kernels.core import Kernel
@@ -20,6 +21,8 @@ class Claim:
 
     `domain` names where it holds ("x ≥ 0"), `max_dims` up to how many columns. `negative`: −k is
     positive semi-definite and k is not zero, so that no sum of such functions is a kernel.
+    `generic`: k(x, x) > 0 for almost all x, so that a product of such kernels is not zero either.
+    `witness`: points on which k, summed over all their pairs, is negative.
     """
 
     holds: bool | None
@@ -30,6 +33,8 @@ class Claim:
     domain: str = ""
     max_dims: int | None = None
     negative: bool = False
+    generic: bool = True
+    witness: Any = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Rule:
     because: str = ""
     domain: str = ""
     max_dims: int | None = None
+    generic: bool = True
 
     def of(self, kernel: Kernel, n_features: int | None = None) -> Claim:
         """The claim about one kernel, for data of that many columns."""
@@ -51,17 +57,30 @@ class Rule:
             self.because,
             domain=self.domain,
             max_dims=self.max_dims,
+            generic=self.generic,
         )
         return within(claim, n_features)
 
 
 def zero_function(kernel: Kernel) -> Claim:
-    return Claim(True, ZERO, kernel, "φ(x) = 0")
+    return Claim(True, ZERO, kernel, "φ(x) = 0", generic=False)
 
 
-def closed_under(kernel: Kernel, rule: str, parts: Sequence[Claim], because: str = "") -> Claim:
-    """A building block that keeps positive semi-definiteness: it holds where all its parts do."""
+def closed_under(
+    kernel: Kernel,
+    rule: str,
+    parts: Sequence[Claim],
+    because: str = "",
+    zero: Callable[[Iterable[bool]], bool] = any,
+) -> Claim:
+    """A building block that keeps positive semi-definiteness: it holds where all its parts do.
+
+    ``zero`` tells whether it is zero where any part is (a product) or where all are (a sum).
+    """
     parts = tuple(parts)
+    if zero(p.rule == ZERO for p in parts):
+        return zero_function(kernel)
+    positive = all if zero is any else any
     holds = True if all(p.holds for p in parts) else None
     domains = dict.fromkeys(p.domain for p in parts if p.domain)
     limits = [p.max_dims for p in parts if p.max_dims is not None]
@@ -76,7 +95,13 @@ def closed_under(kernel: Kernel, rule: str, parts: Sequence[Claim], because: str
         parts,
         " and ".join(domains) if holds else "",
         min(limits, default=None) if holds else None,
+        generic=positive(p.generic for p in parts),
     )
+
+
+def mapped(claim: Claim, rows: str) -> Claim:
+    """The claim for rows that are mapped first: what it asks of x, it asks of ``rows``."""
+    return replace(claim, domain=re.sub(r"\bx\b", lambda _: rows, claim.domain))
 
 
 def within(claim: Claim, n_features: int | None) -> Claim:

@@ -15,7 +15,7 @@ from mercer.formula.nodes import (
     reduce_columns,
 )
 from mercer.kernels.catalog import kernel
-from mercer.kernels.claims import Claim, Rule
+from mercer.kernels.claims import Claim, Rule, zero_function
 from mercer.kernels.core import Kernel
 
 
@@ -189,6 +189,11 @@ class Anova(Kernel):
                 terms = terms + (-1.0) ** (s + 1) * symmetric[d - s] * sums[s - 1]
             symmetric.append((1.0 / d) * terms)
         return symmetric[-1]
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        if n_features is not None and n_features < self.degree:
+            return zero_function(self)  # there is no set of that many columns
+        return super().claim(n_features)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         body = rf"e^{{-({x}_j - {z}_j)^2 / {2 * self.sigma**2:g}}}"

@@ -129,7 +129,7 @@ class ConditionalExpectation(_WithModel, OpaqueKernel):
 
     def claim(self, n_features: int | None = None) -> Claim:
         because = "φ_c(x) = √P(c) p(x | c)" + (", of unit length" if self.unit else "")
-        return Claim(True, "conditional expectation", self, because)
+        return Claim(True, "conditional expectation", self, because, generic=False)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         k = rf"\sum_c P(c) \, p({x} \mid c) \, p({z} \mid c)"
@@ -225,7 +225,7 @@ class Fisher(_WithModel, Kernel):
     model: Any
     _field = "model"
     examples = (lambda: Fisher(TwoNormals()),)
-    proof = Rule(True, "Fisher kernel", "φ(x) = I^(−1/2) ∇ ln p(x | θ)")
+    proof = Rule(True, "Fisher kernel", "φ(x) = I^(−1/2) ∇ ln p(x | θ)", generic=False)
 
     def __post_init__(self) -> None:
         model = self.model

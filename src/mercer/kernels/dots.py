@@ -11,7 +11,8 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._memory import fits
 from mercer.formula import nodes
-from mercer.formula.inputs import FrozenArray, Matrix, Unit, check_finite, numeric
+from mercer.formula.definite import factors, sign_of
+from mercer.formula.inputs import Factor, FrozenArray, Matrix, Unit, check_finite, numeric
 from mercer.formula.nodes import Formula, Input, dot, sqdist, sqnorm
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, zero_function
@@ -185,39 +186,47 @@ class Bilinear(Kernel):
             raise ValueError(
                 "Bilinear needs a symmetric matrix: xᵀAz ≠ zᵀAx otherwise. Use (A + A.T) / 2."
             )
+        A = np.where(A == A.T, A, A / 2 + A.T / 2)  # what is kept is exactly symmetric
         A.setflags(write=False)
         self._set("A", A)
 
-    def _factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """L₊ and L₋ with A = L₊L₊ᵀ − L₋L₋ᵀ."""
-        values, vectors = np.linalg.eigh((self.A + self.A.T) / 2)
-        tiny = 8 * len(values) * np.finfo(float).eps * np.abs(values).max()
-        up, down = values > tiny, values < -tiny
-        return vectors[:, up] * np.sqrt(values[up]), vectors[:, down] * np.sqrt(-values[down])
+    @property
+    def _factors(self) -> tuple[Factor, Factor]:
+        """x ↦ L₊ᵀx and x ↦ L₋ᵀx with A = L₊L₊ᵀ − L₋L₋ᵀ."""
+        return factors(FrozenArray.of(self.A))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
-        up, down = self._factors()
-        value = nodes.const(0.0)
-        if up.size or not down.size:
-            up = up if up.size else np.zeros((len(self.A), 1))
-            value = dot(rows.then(Matrix(FrozenArray.of(up))))
-        if down.size:
-            value = value - dot(rows.then(Matrix(FrozenArray.of(down))))
-        return value
+        up, down = self._factors
+        # An empty L₊ stands for itself where A = 0, so that the width of the data is checked.
+        value = dot(rows.then(up if up.matrix.shape[1] else self._nothing))
+        if not down.matrix.shape[1]:
+            return value
+        return (value if up.matrix.shape[1] else nodes.const(0.0)) - dot(rows.then(down))
+
+    @property
+    def _nothing(self) -> Matrix:
+        return Matrix(FrozenArray.of(np.zeros((len(self.A), 1))))
 
     def claim(self, n_features: int | None = None) -> Claim:
-        if self._factors()[1].size:
-            return Claim(False, "xᵀAz", self, "A has a negative eigenvalue")
-        return Claim(True, "xᵀAz with A ⪰ 0", self, "φ(x) = Lᵀx, A = LLᵀ")
+        if not self.A.any():
+            return zero_function(self)
+        sign = sign_of(FrozenArray.of(self.A))
+        if sign.holds is None:
+            because = f"A has {len(self.A)} rows: too many to decide its sign exactly"
+            return Claim(None, "xᵀAz", self, because)
+        if sign.holds:
+            return Claim(True, "xᵀAz with A ⪰ 0", self, "φ(x) = Lᵀx, A = LLᵀ")
+        witness = None if sign.witness is None else sign.witness.array
+        return Claim(False, "xᵀAz", self, "A has a negative eigenvalue", witness=witness)
 
     def features(self, X: Any) -> np.ndarray:
-        up, down = self._factors()
-        if down.size:
+        up, down = self._factors
+        if down.matrix.shape[1]:
             raise ValueError("Bilinear has no feature map: A has a negative eigenvalue")
-        return Matrix(FrozenArray.of(up))(X)  # type: ignore[no-any-return]
+        return (up if up.matrix.shape[1] else self._nothing)(X)  # type: ignore[no-any-return]
 
     def n_dims(self, n_features: int) -> int | float:
-        return self._factors()[0].shape[1]
+        return int(self._factors[0].matrix.shape[1])
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"{x}^\top A \, {z}"

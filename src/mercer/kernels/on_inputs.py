@@ -12,9 +12,10 @@ import numpy as np
 from mercer.formula import nodes
 from mercer.formula.inputs import Columns, Warped
 from mercer.formula.nodes import Formula, Input
+from mercer.formula.simplify import simplify
 from mercer.kernels.algebra import SameFeatures, as_part, latex_factor
 from mercer.kernels.catalog import check_function, frozen, name_of, resolve
-from mercer.kernels.claims import Claim, closed_under
+from mercer.kernels.claims import ZERO, Claim, closed_under, mapped
 from mercer.kernels.core import ATOM, Kernel, bracket
 from mercer.kernels.parameters import is_number, literal
 
@@ -41,22 +42,40 @@ class Warp(Kernel):
         # φ may change the number of columns: a rule that counts them must not rely on ours.
         part = self.kernel.claim(None)
         claim = closed_under(self, "kernel of mapped inputs", [part], "k(φ(x), φ(z))")
-        if claim.max_dims is None:
+        if claim.rule == ZERO:
             return claim
+        if claim.max_dims is None:
+            # φ may map all rows to the few where k(x, x) = 0, if there are any.
+            return replace(
+                mapped(claim, f"{self._symbol}(x)"), generic=_positive_diagonal(self.kernel)
+            )
         return Claim(None, claim.rule, self, f"φ must map to at most {claim.max_dims} dimensions")
+
+    @property
+    def _symbol(self) -> str:
+        name = self.phi if isinstance(self.phi, str) else getattr(self.phi, "__name__", "")
+        return name if name.isidentifier() else "φ"
 
     def features(self, X: Any) -> np.ndarray:
         return self.kernel.features(self._step(X))
 
     def n_dims(self, n_features: int) -> int | float:
-        mapped = self._step(np.zeros((1, n_features)))
-        return self.kernel.n_dims(mapped.shape[1])
+        rows = self._step(np.zeros((1, n_features)))
+        return self.kernel.n_dims(rows.shape[1])
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return self.kernel.latex(rf"\varphi({x})", rf"\varphi({z})")
 
     def __repr__(self) -> str:
         return f"{bracket(self.kernel, ATOM)}.warp({name_of(self.phi)})"
+
+
+def _positive_diagonal(kernel: Kernel) -> bool:
+    """Whether k(x, x) is one positive number, by the structure of its formula."""
+    if kernel.is_opaque:
+        return False
+    diagonal = simplify(nodes.at_diagonal(kernel.formula()))
+    return diagonal.op == "const" and bool(diagonal.value > 0)
 
 
 @frozen
@@ -77,7 +96,8 @@ class Reweight(SameFeatures):
 
     def claim(self, n_features: int | None = None) -> Claim:
         part = self.kernel.claim(n_features)
-        return closed_under(self, "f(x) k(x, z) f(z)", [part], "features f(x) φ(x)")
+        claim = closed_under(self, "f(x) k(x, z) f(z)", [part], "features f(x) φ(x)")
+        return replace(claim, generic=False)  # f may be zero
 
     def features(self, X: Any) -> np.ndarray:
         phi = self.kernel.features(X)
@@ -125,7 +145,7 @@ class On(Kernel):
         part = self.kernel.claim(len(self._step.names))
         claim = closed_under(self, "kernel on some columns", [part], "a projection of the input")
         # The columns are counted: data of any width will do.
-        return replace(claim, max_dims=None)
+        return replace(mapped(claim, f"x[{self._step.shown}]"), max_dims=None)
 
     def features(self, X: Any) -> np.ndarray:
         return self.kernel.features(self._step(X))

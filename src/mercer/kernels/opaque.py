@@ -166,7 +166,7 @@ class FromFeatures(Kernel):
 
     phi: Any
     examples = ("from_features('square')",)
-    proof = Rule(True, "inner product of features", "φ is given")
+    proof = Rule(True, "inner product of features", "φ is given", generic=False)
 
     def __post_init__(self) -> None:
         check_function(self.phi, "FromFeatures")

@@ -1,7 +1,15 @@
 """The last word on a counterexample: rounding must never refute a true kernel.
 
-A formula is evaluated in 50 digits at the points, which are exact float64 values. A black box has
-float64 only; its negative value has to be larger than all the rounding that could have made it.
+Where k can be enclosed in intervals (a formula, or a function that computes with the numbers it is
+given), cᵀKc < 0 is decided on the exact values: what cancels is seen, and the answer is a proof.
+
+Anything else has float64 only, and a violation counts where it is larger than all the noise that
+could have made it. The noise is measured: along a line through the points a smooth k has small
+fourth differences, while rounding inside of k, however large the numbers were that cancelled
+there, makes them large. Several steps are tried, and the same points further out, because noise
+that comes from adding a large number to the points shows only where they move by more than its last
+digit. A function of other things than numbers has nothing to be moved; its values are taken as
+correct to 8n roundings.
 """
 
 from __future__ import annotations
@@ -11,31 +19,29 @@ from typing import Any
 
 import numpy as np
 
-from .target import Target, count
+from .target import Target, count, rounding_of
 
-MP_MARGIN = "1e-40"  # of the sum's magnitude: far above 50-digit rounding, far below any float64
-PROBES = 4
 SAFETY = 8.0
-PLAIN = 1e-4  # a violation this large on short numbers is no rounding error
+#: Steps as a share of the spread of the points; the smallest is a few of their last digits.
+STEPS = (2.0**-20, 2.0**-6)
+#: The points are looked at where they are and further out.
+SCALES = (1.0, 2.0**5, 2.0**10)
+SAMPLES = 7  # on a line: three fourth differences, so that chance does not hide the noise
 
 
 def indefinite(target: Target, points: Any, vector: np.ndarray) -> tuple[float, bool] | None:
     """(cᵀKc, exact) if cᵀKc < 0 beyond doubt, else None."""
-    K = target.exact(points)
-    if K is not None:
-        import mpmath
-
-        with mpmath.workdps(50):
-            value, size = _form(K, [mpmath.mpf(float(c)) for c in vector], mpmath.fsum)
-            return (float(value), True) if value < -mpmath.mpf(MP_MARGIN) * size else None
+    enclosed = target.enclosures(points)
+    if enclosed is not None:
+        # The terms are intervals, so the weights become ones by themselves.
+        value = _form(enclosed, [float(c) for c in vector], sum)[0]
+        return (float(value), True) if value.is_negative else None
     entries = target.entries(points)
     if not np.isfinite(entries).all():
         return None
     value, size = _form(entries, [float(c) for c in vector], math.fsum)
     if not value < -8 * count(points) * rounding_of(entries) * size:
         return None
-    if value < -PLAIN * size and _short(points):
-        return float(value), False
     doubt = _noise(target, points, entries)
     spread = float(np.sum(np.abs(vector) * _lengths(entries)))
     return (float(value), False) if value < -SAFETY * doubt * spread**2 else None
@@ -43,44 +49,29 @@ def indefinite(target: Target, points: Any, vector: np.ndarray) -> tuple[float, 
 
 def asymmetric(target: Target, points: Any) -> tuple[float, bool] | None:
     """(k(x, z) − k(z, x), exact) for two points if it is not zero beyond doubt, else None."""
-    K = target.exact(points)
-    if K is not None:
-        import mpmath
-
-        with mpmath.workdps(50):
-            value = K[0][1] - K[1][0]
-            size = max(abs(entry) for row in K for entry in row)
-            return (float(value), True) if abs(value) > mpmath.mpf(MP_MARGIN) * size else None
+    enclosed = target.enclosures(points)
+    if enclosed is not None:
+        difference = enclosed[0][1] - enclosed[1][0]
+        return (float(difference), True) if difference.excludes_zero() else None
     entries = target.entries(points)
     if not np.isfinite(entries).all():
         return None
-    difference = float(entries[0, 1] - entries[1, 0])
-    if not abs(difference) > 64 * rounding_of(entries) * float(np.abs(entries).max()):
+    gap = float(entries[0, 1] - entries[1, 0])
+    if not abs(gap) > 64 * rounding_of(entries) * float(np.abs(entries).max()):
         return None
     doubt = _noise(target, points, entries) * float(np.prod(_lengths(entries)))
-    return (difference, False) if abs(difference) > SAFETY * doubt else None
+    return (gap, False) if abs(gap) > SAFETY * doubt else None
 
 
 def recompute(target: Target, points: Any, vector: np.ndarray | None) -> float:
-    """cᵀKc (or k(x, z) − k(z, x) if there is no vector), in 50 digits where k is a formula."""
-    K: Any = target.exact(points)
-    if K is None:
+    """cᵀKc (or k(x, z) − k(z, x) if there is no vector), from intervals where k has them."""
+    K: Any = target.enclosures(points)
+    exact = K is not None
+    if not exact:
         K = target.entries(points)
     if vector is None:
         return float(K[0][1] - K[1][0])
-    if not isinstance(K, list):
-        return float(_form(K, [float(c) for c in vector], math.fsum)[0])
-    import mpmath
-
-    with mpmath.workdps(50):
-        return float(_form(K, [mpmath.mpf(float(c)) for c in vector], mpmath.fsum)[0])
-
-
-def rounding_of(K: np.ndarray) -> float:
-    """ε of the arithmetic K was computed in: float32 leaves its mark on the entries."""
-    with np.errstate(over="ignore"):
-        single = bool((K.astype(np.float32) == K).all())
-    return float(np.finfo(np.float32 if single else np.float64).eps)
+    return float(_form(K, [float(c) for c in vector], sum if exact else math.fsum)[0])
 
 
 def _form(K: Any, c: list[Any], fsum: Any) -> tuple[Any, Any]:
@@ -95,35 +86,26 @@ def _lengths(K: np.ndarray) -> np.ndarray:
     return np.sqrt(np.where(diagonal > 0, diagonal, np.abs(K).max(axis=1)))
 
 
-def _short(points: Any) -> bool:
-    """True if the coordinates have few binary digits, so that sums and products of them are exact.
-
-    Then no cancellation inside the function can have amplified a rounding error.
-    """
-    if not isinstance(points, np.ndarray) or points.dtype.kind != "f":
-        return True
-    scaled = points * 2.0**12
-    return bool(np.abs(points).max(initial=0.0) < 2.0**13 and (scaled == np.round(scaled)).all())
-
-
 def _noise(target: Target, points: Any, K: np.ndarray) -> float:
-    """How far the entries move, relative to √(k(x,x) k(z,z)), if the points move by a few ulps.
-
-    Formulas such as acos(x·z / ‖x‖‖z‖) or ‖x‖² − 2x·z + ‖z‖² far from the origin lose many more
-    digits than the last one; this makes the loss visible without knowing the formula.
-    """
+    """How rough the entries are, relative to √(k(x,x) k(z,z)), as the points move along a line."""
     if not isinstance(points, np.ndarray) or points.dtype.kind != "f":
         return 0.0
-    rng = np.random.default_rng(0)
-    lengths = _lengths(K)
+    direction = np.random.default_rng(0).uniform(-1.0, 1.0, points.shape)
+    spread = np.ptp(points, axis=0)
+    spread = np.where(spread > 0, spread, np.abs(points).max(axis=0))
+    digits = 32 * np.finfo(np.float64).eps * np.abs(points)
+    moves = [(1.0, digits), *((scale, step * spread) for scale in SCALES for step in STEPS)]
+    try:
+        return max(_roughness(target, s * points, s * move * direction) for s, move in moves)
+    except Exception:  # the function may refuse the moved points: then nothing is known
+        return math.inf
+
+
+def _roughness(target: Target, points: np.ndarray, move: np.ndarray) -> float:
+    line = np.array([target.entries(points + t * move) for t in range(SAMPLES)])
+    lengths = _lengths(line[0])
     size = np.outer(lengths, lengths)
     size[size == 0] = 1.0
-    worst, eps = 0.0, float(np.finfo(np.float64).eps)
-    for _ in range(PROBES):
-        moved = points * (1.0 + eps * rng.integers(-8, 9, size=points.shape))
-        try:
-            change = np.abs(target.entries(moved) - K) / size
-        except Exception:  # the function may refuse the moved points: then nothing is known
-            return math.inf
-        worst = max(worst, float(np.nan_to_num(change, nan=np.inf).max()))
-    return worst
+    # Unit noise has fourth differences of √(1 + 16 + 36 + 16 + 1).
+    rough = np.abs(np.diff(line, 4, axis=0)).max(axis=0) / (size * math.sqrt(70.0))
+    return float(np.nan_to_num(rough, nan=np.inf).max())

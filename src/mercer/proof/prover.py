@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels import Precomputed
+from mercer.kernels import as_kernel as kernel_from
+
 from . import rules
 from .results import Counterexample, Proof, Undecided
 from .search import Search
@@ -56,7 +59,7 @@ def prove(
     ✗ not a kernel: ...
     ├─ 3 points: 1, 2, 3
     ├─ c = (1, -1, 1)
-    └─ cᵀKc = -1 < 0, in float64, beyond rounding
+    └─ cᵀKc = -1 < 0, in 50-digit arithmetic
     >>> bool(mercer.prove("gaussian() * polynomial(2, offset=1) + 3"))
     True
     """
@@ -75,9 +78,13 @@ def prove(
     reason = rules.objection(claim, n_features)
     # "no rule" is worth a line where nothing is known in the end, not below a counterexample
     because = reason if claim.holds is False else ""
-    if _is_precomputed(kernel):
+    if _holds_matrix(kernel):
         return _prove_matrix(kernel, data, reason, seconds, seed)
     search = Search(Target(kernel), seconds, seed, scales=_scales(kernel), because=because)
+    if data is None:
+        found = search.on_witnesses(rules.witnesses(claim))
+        if found is not None:
+            return found
     if data is not None:
         search.target.matrix(first)  # an error about the data is for the user to see
         found = search.on_data(data)
@@ -98,11 +105,9 @@ def prove(
 
 def as_kernel(k: Any) -> Any:
     """A Kernel from a Kernel, an expression string, or a function of two examples."""
-    from mercer.kernels import as_kernel as convert
-
     if isinstance(k, type):
         raise TypeError(f"{k.__name__} is a class; give an instance of it, {k.__name__}(…)")
-    return convert(k)
+    return kernel_from(k)
 
 
 def _prove_matrix(
@@ -118,10 +123,11 @@ def _prove_matrix(
     return Undecided(kernel, reason, tuple(search.tried)) if found is None else found
 
 
-def _is_precomputed(kernel: Any) -> bool:
-    from mercer.kernels import Precomputed
-
-    return isinstance(kernel, Precomputed)
+def _holds_matrix(kernel: Any) -> bool:
+    """True if k is a given matrix, or made of one."""
+    return isinstance(kernel, Precomputed) or any(
+        _holds_matrix(part) for _, part in kernel.children()
+    )
 
 
 def _checked_width(n_features: int | None, first: Any) -> int | None:

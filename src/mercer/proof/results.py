@@ -107,7 +107,7 @@ class Counterexample:
         cᵀKc, or k(x, z) − k(z, x).
     kind : {"indefinite", "asymmetric"}
     exact : bool
-        True if confirmed in 50-digit arithmetic; else it lies below rounding in float64.
+        True if proved in 50-digit interval arithmetic; else it lies beyond rounding in float64.
     because : str
         What the rules already said against k, if anything.
 

@@ -6,6 +6,7 @@ needs no change here; this file only decides whether the claim covers the dimens
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .results import Proof
@@ -29,6 +30,14 @@ def _proof(claim: Any) -> Proof:
     # a rule may hold with a part that does not (a zero factor, say): such parts are no proofs
     parts = tuple(_proof(part) for part in claim.parts if part.holds is True)
     return Proof(claim.kernel, claim.rule, parts, claim.because, claim.domain, claim.max_dims)
+
+
+def witnesses(claim: Any) -> Iterator[Any]:
+    """Points that some rule offers as a counterexample, to k or to a part of it."""
+    if claim.witness is not None:
+        yield claim.witness
+    for part in claim.parts:
+        yield from witnesses(part)
 
 
 def objection(claim: Any, n_features: int | None) -> str:

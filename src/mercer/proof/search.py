@@ -53,6 +53,15 @@ class Search:
 
     # -- the stages ---------------------------------------------------------------------------
 
+    def on_witnesses(self, candidates: Iterable[np.ndarray]) -> Counterexample | None:
+        """Points that a rule names; the sum over all their pairs may be negative."""
+        for points in candidates:
+            vector = np.ones(len(points))
+            answer = confirm.indefinite(self.target, points, vector)
+            if answer is not None:
+                return self._answer(points, vector, answer, "indefinite")
+        return None
+
     def on_data(self, data: Any) -> Counterexample | None:
         """Among the rows of ``data`` only."""
         n = count(data)

@@ -1,4 +1,4 @@
-"""The one place where the search meets k: blocks, single entries, and 50-digit entries.
+"""The one place where the search meets k: blocks, single entries, and enclosures of entries.
 
 A `Target` hides what kind of thing k is (a formula on vectors, a black box on rows, scalars or
 any other objects, a given matrix), so that the search and the confirmation are written once.
@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.formula import ROOT, NotRenderable, pairwise_interval
+from mercer.kernels import Precomputed, Similarity
+from mercer.kernels.catalog import resolve
+
 from .results import shorten
+
+if TYPE_CHECKING:
+    from mercer.formula.interval import Interval
 
 
 def take(points: Any, index: Sequence[int] | np.ndarray) -> Any:
@@ -51,6 +58,13 @@ def is_numeric(points: Any) -> bool:
     return isinstance(points, np.ndarray) and points.dtype.kind == "f"
 
 
+def rounding_of(K: np.ndarray) -> float:
+    """ε of the arithmetic K was computed in: float32 leaves its mark on the entries."""
+    with np.errstate(over="ignore"):
+        single = bool((K.astype(np.float32) == K).all())
+    return float(np.finfo(np.float32 if single else np.float64).eps)
+
+
 def one_number(value: Any) -> float:
     """The single real number a function gave; a clear error if it gave anything else."""
     array = np.asarray(value)
@@ -61,9 +75,6 @@ def one_number(value: Any) -> float:
 
 def function_of(kernel: Any) -> Any:
     """The function of two examples a kernel consists of; None if it is anything else."""
-    from mercer.kernels import Similarity
-    from mercer.kernels.catalog import resolve
-
     if not isinstance(kernel, Similarity) or kernel.blocks:
         return None
     return resolve(kernel.function)
@@ -76,7 +87,7 @@ class Target:
         self.kernel = kernel
         self.scalars = scalars  # the function takes numbers, and not rows of numbers
         self.function = function_of(kernel)
-        self._formula: Any = None if kernel.is_opaque else kernel.formula()
+        self._formula: Any = kernel.lower(ROOT)
 
     @property
     def slow(self) -> bool:
@@ -131,21 +142,42 @@ class Target:
             other = self._rows(z)[0]
             return np.array([one_number(self.function(x, other)) for x in self._rows(points)])
 
-    def exact(self, points: Any) -> list[list[Any]] | None:
-        """K on the points in 50 digits, as mpmath numbers; None if k is no plain formula."""
-        if self._formula is None:
-            return None
-        from mercer.formula import NotRenderable, pairwise_mp
+    def enclosures(self, points: Any) -> list[list[Interval]] | None:
+        """K on the points as intervals that hold the exact values; None if k cannot give them.
 
-        if not isinstance(points, np.ndarray):
+        Formulas can, and so can functions that compute with the numbers they are given.
+        """
+        if not isinstance(points, np.ndarray) or points.dtype.kind not in "fiu":
             return None
+        from mercer.formula.interval import Open
+
+        rows = self._points(points)
         try:
-            K = [[pairwise_mp(self._formula, x, z, dps=50) for z in points] for x in points]
-        except NotRenderable:
-            self._formula = None
+            return [[self._enclosure(i, j, x, z) for j, z in rows] for i, x in rows]
+        except (NotRenderable, Open):
             return None
-        # a root of a negative number: k is not defined at these points
-        return None if any(hasattr(value, "_mpc_") for row in K for value in row) else K
+
+    def _points(self, points: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        return list(enumerate(points.reshape(len(points), -1)))
+
+    def _enclosure(self, i: int, j: int, x: np.ndarray, z: np.ndarray) -> Interval:
+        def leaf(kernel: Any, x: list[Interval], z: list[Interval]) -> Interval:
+            return self._leaf(kernel, (i, x), (j, z))
+
+        return pairwise_interval(self._formula, x, z, leaf)
+
+    def _leaf(self, kernel: Any, x: tuple[int, Any], z: tuple[int, Any]) -> Interval:
+        """A black box inside k, run on intervals."""
+        from mercer.formula.interval import trace
+
+        function = function_of(kernel)
+        if function is None:
+            raise NotRenderable(f"{kernel!r} gives blocks of float64 only")
+        sides = [side[1][0] if self.scalars else np.array(side[1], dtype=object) for side in (x, z)]
+        value = trace(function, *sides)
+        if value.size != 1:
+            raise NotRenderable("the function must give one real number")
+        return value.ravel()[0]  # type: ignore[no-any-return]
 
     def show(self, points: Any) -> list[str]:
         """The points as short texts."""
@@ -167,11 +199,12 @@ class Target:
 
 
 class MatrixTarget(Target):
-    """k given as a matrix: the points are the numbers of its rows."""
+    """k made of a given matrix: the points are the numbers of its rows."""
 
-    def __init__(self, kernel: Any, K: np.ndarray) -> None:
+    def __init__(self, kernel: Any, given: np.ndarray) -> None:
         super().__init__(kernel)
-        self.K = K
+        self.given = given
+        self.K = np.asarray(kernel(given), dtype=np.float64)
 
     def select(self, data: Any, rows: np.ndarray) -> Any:
         return rows
@@ -181,6 +214,18 @@ class MatrixTarget(Target):
         return self.K[np.ix_(index, index)]
 
     entries = both_triangles = matrix
+
+    def _points(self, points: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        return [(int(i), self.given[int(i)]) for i in points]
+
+    def _leaf(self, kernel: Any, x: tuple[int, Any], z: tuple[int, Any]) -> Interval:
+        from mercer.formula.interval import Interval
+
+        if isinstance(kernel, Precomputed):
+            # A matrix was computed elsewhere: its entries are correct to 8n roundings at best.
+            error = 8 * len(self.given) * rounding_of(self.given)
+            return Interval.of(self.given[x[0], z[0]]) * Interval.around(1.0, error)
+        return super()._leaf(kernel, x, z)
 
     def show(self, points: Any) -> list[str]:
         return [f"row {i}" for i in points]
