@@ -7,7 +7,6 @@ definite, and elimination in whole numbers, which settles all the others up to `
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
@@ -129,7 +128,8 @@ def _columns(
     shift: int,
 ) -> Split:
     """The pivots' columns in the rows and the scale of the given matrix."""
-    positive, negative = [], []
+    positive: list[Column] = []
+    negative: list[Column] = []
     low = min(exponents)
     for column, square in pivots:
         for i, j, s in reversed(added):

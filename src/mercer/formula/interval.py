@@ -82,12 +82,10 @@ class Interval:
         return self._with(_quotient, other, swap=True)
 
     def __pow__(self, exponent: Any) -> Interval:
-        if isinstance(exponent, numbers.Real) and exponent == int(exponent):
+        if isinstance(exponent, int | float | np.number) and exponent == int(exponent):
             power = Interval(libmp.mpi_pow_int(self.ends, abs(int(exponent)), BITS))
             return power if exponent >= 0 else 1 / power
-        if not isinstance(exponent, numbers.Real | Interval):
-            return NotImplemented
-        return (exponent * self.log()).exp()
+        return (self.log() * exponent).exp()
 
     def __rpow__(self, base: Any) -> Interval:
         return Interval.of(base) ** self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +33,12 @@ def pairwise_mp(formula: Formula, x: Sequence[float], z: Sequence[float], dps: i
         return +_pairwise(mpmath, formula, x, z, None)
 
 
-#: k(x, z) of a kernel that is no formula, from its two rows of intervals.
-Leaf = Callable[[Any, "list[Interval]", "list[Interval]"], "Interval"]
+#: k of a kernel that is no formula, from two sides ("x" or "z") and their rows of intervals.
+Leaf = Callable[[Any, tuple[str, "list[Interval]"], tuple[str, "list[Interval]"]], "Interval"]
 
 
 def pairwise_interval(
-    formula: Formula, x: Sequence[float], z: Sequence[float], leaf: Leaf | None = None
+    formula: Formula, x: Iterable[float], z: Iterable[float], leaf: Leaf | None = None
 ) -> Interval:
     """An enclosure of k(x, z), every float taken as the exact number it is.
 
@@ -66,10 +66,11 @@ def _pairwise(mp: Any, formula: Formula, x: Any, z: Any, leaf: Leaf | None) -> A
     for node in formula.walk(bodies=False):
         if node.op == "opaque" and leaf is not None:
             kernel, inputs = node.value
-            values[id(node)] = leaf(kernel, take("x", inputs), take("z", inputs))
+            values[id(node)] = leaf(kernel, ("x", take("x", inputs)), ("z", take("z", inputs)))
         elif node.op == "opaque_diag" and leaf is not None:
             side, kernel, inputs = node.value
-            values[id(node)] = leaf(kernel, take(side, inputs), take(side, inputs))
+            row = side, take(side, inputs)
+            values[id(node)] = leaf(kernel, row, row)
         else:
             values[id(node)] = _value(mp, node, values, take)
     return values[id(formula)]

@@ -195,7 +195,7 @@ def _scales(kernel: Any) -> tuple[float, ...]:
     own: list[float] = []
     for array in _numbers(kernel):
         for value in np.unique(np.abs(array))[:2]:
-            if 0 < value < np.inf:
+            if 1e-300 < value < 1e300:
                 own.extend((value, 1 / value, value / 2))
     new = [s for s in dict.fromkeys(own) if s not in SCALES and 1e-12 < s < 1e12]
     return SCALES + tuple(new[:12])

@@ -161,8 +161,11 @@ class Target:
         return list(enumerate(points.reshape(len(points), -1)))
 
     def _enclosure(self, i: int, j: int, x: np.ndarray, z: np.ndarray) -> Interval:
-        def leaf(kernel: Any, x: list[Interval], z: list[Interval]) -> Interval:
-            return self._leaf(kernel, (i, x), (j, z))
+        number = {"x": i, "z": j}
+
+        def leaf(kernel: Any, *rows: tuple[str, list[Interval]]) -> Interval:
+            left, right = ((number[side], row) for side, row in rows)
+            return self._leaf(kernel, left, right)
 
         return pairwise_interval(self._formula, x, z, leaf)
 
