@@ -54,6 +54,7 @@ lint: $(DEV)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
+	$(BIN)/python tools/house.py
 
 format: $(DEV)
 	$(BIN)/ruff check --fix $(CODE)

@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import Gaussian, Linear, Polynomial
-from mercer._params import KernelParams
 from mercer.kernels import as_kernel
+from mercer.kernels.estimators import KernelParams
 
 
 class Interpolator(KernelParams, RegressorMixin, BaseEstimator):

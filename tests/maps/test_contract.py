@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import mercer.maps
-from mercer._params import KernelParams
 from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer.kernels.estimators import KernelParams
 from mercer.maps import (
     ExplicitMap,
     NystromMap,
@@ -87,7 +87,7 @@ def test_bad_input(estimator, X, message):
 
 def test_importing_mercer_leaves_scikit_learn_alone():
     code = (
-        "import sys, mercer, mercer.maps, mercer._params, mercer.kernels.monomials;"
+        "import sys, mercer, mercer.maps, mercer.kernels.estimators, mercer.kernels.monomials;"
         "assert 'sklearn' not in sys.modules;"
         "from mercer.maps import PolarMap;"
         "assert 'sklearn' in sys.modules"

@@ -22,23 +22,14 @@ from sklearn.utils.validation import (
 
 from mercer._arrays import host, is_sparse, is_tensor
 from mercer._examples import count, joined, take
-from mercer._params import KernelParams
 from mercer.gram.dispatch import keeper_of
 from mercer.kernels import Delta, Hamming, Kernel, On, Precomputed, as_kernel
+from mercer.kernels.estimators import KernelParams
 from mercer.learners._device import checked_rows
+from mercer.learners._saving import Savable
 
 #: `fit(X, None)` is an error for a supervised learner; `_start(X)` is for the others.
 _NO_TARGETS: Any = object()
-
-
-class Savable:
-    """Models write themselves to a file."""
-
-    def save(self, path: Any) -> None:
-        """Write the model to one file; `mercer.load` reads it back without running code."""
-        from mercer.store import save
-
-        save(self, path)
 
 
 class KernelLearner(Savable, KernelParams, BaseEstimator):

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._params import KernelParams
 from mercer.kernels import Kernel, On, Precomputed, as_kernel
+from mercer.kernels.estimators import KernelParams
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):

@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
 from mercer._checks import count, fits
-from mercer._params import KernelParams
 from mercer.kernels import as_kernel
+from mercer.kernels.estimators import KernelParams
 from mercer.maps._base import FeatureMap
 from mercer.maps.frequencies import Draw, frequencies
 

@@ -18,7 +18,7 @@ from mercer.onnx.table import Table
 from mercer.solvers.local.means import unit_weights
 from mercer.solvers.local.weights import divide
 from mercer.solvers.neighbors.distances import only
-from mercer.solvers.neighbors.radius import _by_profile, _statistic_at
+from mercer.solvers.neighbors.radius import by_profile, statistic_at
 from mercer.solvers.neighbors.search import SPARE, Ranking, ranking
 
 NAN = float("nan")
@@ -211,8 +211,8 @@ def _function_of(pairs: Pairs, formula: Formula, statistic: Formula, wire: Wire)
 def _within(model: Any, pairs: Pairs, rank: Ranking) -> Wire:
     """All examples within the radius vote; where there are none, the nearest one does."""
     g, radius = pairs.graph, float(model.radius)
-    if rank.offset is None and rank.statistic.op in DISTANCES and _by_profile(rank):
-        inside = g.add("LessOrEqual", _measured(pairs, rank), _statistic_at(rank, radius))
+    if rank.offset is None and rank.statistic.op in DISTANCES and by_profile(rank):
+        inside = g.add("LessOrEqual", _measured(pairs, rank), statistic_at(rank, radius))
     else:
         assert rank.diagonal is not None
         gap = g.add("Sub", g.add("Mul", pairs.kernel(), 2.0), rank.diagonal[None])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.plot.style import axes, color_of, tidy
+from mercer._figures import axes, color_of, tidy
 
 
 def confusion(truth: Any, predicted: Any, labels: Any = None, ax: Any = None) -> Any:

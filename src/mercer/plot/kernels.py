@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._figures import axes, color_of, plane, scatter, tidy
 from mercer.kernels import as_kernel
-from mercer.plot.style import axes, color_of, plane, scatter, tidy
 
 
 def kernel_shape(

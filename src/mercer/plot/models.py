@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.plot.style import axes, color_of, plane, scatter, tidy
+from mercer._figures import axes, color_of, plane, scatter, tidy
 
 
 def decision_regions(model: Any, X: Any, y: Any, ax: Any = None, points: int = 200) -> Any:

@@ -144,7 +144,7 @@ def _cells(row: Row, metric: str) -> tuple[str, ...]:
 
 def plot_board(result: Scoreboard, ax: Any = None, most: int = 15) -> Any:
     """Dots with bars of one standard deviation, best on top; every fold a faint dot."""
-    from mercer.plot.style import axes, color_of, tidy
+    from mercer._figures import axes, color_of, tidy
 
     tried = [r for r in result.rows if r.kernel]
     # Where time was too short for any to see everything, those that got furthest are shown.

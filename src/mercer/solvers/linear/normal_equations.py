@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer._config import get_config
+from mercer._examples import take
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.gram.base import Gram
-from mercer.gram.rows.prepared import _select
 from mercer.kernels import Kernel
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.blas import add_squares, mirror
@@ -65,11 +65,11 @@ class FeaturePanels:
 
     def __init__(self, kernel: Kernel, X: Any, n: int) -> None:
         self.kernel, self.X = kernel, X
-        first = kernel.features(_select(X, slice(0, 1)))
+        first = kernel.features(take(X, slice(0, 1)))
         self.shape, self.dtype = (n, first.shape[1]), first.dtype
 
     def panel(self, rows: slice, scratch: Scratch) -> np.ndarray:
-        return self.kernel.features(_select(self.X, rows))
+        return self.kernel.features(take(self.X, rows))
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,10 @@ def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None 
     >>> within(ranking(Linear().formula(), Z), np.array([[1.2]]), Z, 1.5).index
     array([1, 0])
     """
-    if rank.offset is None and rank.statistic.op in DISTANCES and _by_profile(rank):
+    if rank.offset is None and rank.statistic.op in DISTANCES and by_profile(rank):
         # In float64, and for ‖x − z‖² from differences where x and z are close.
         formula = rank.statistic.sqrt() if rank.by_distance else rank.statistic
-        limit = _statistic_at(rank, radius)
+        limit = statistic_at(rank, radius)
         gram = on_host(formula, _double(X), _double(Z))
         least = np.full(gram.shape[0], -np.sqrt(limit) if rank.by_distance else -limit)
         rows, index, value = _collect(gram, -1.0, None, least, own)
@@ -56,11 +56,11 @@ def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None 
     return Within(start, index[order], distance[order], similarity[order])
 
 
-def _by_profile(rank: Ranking) -> bool:
+def by_profile(rank: Ranking) -> bool:
     return only(rank.kernel, rank.statistic) or rank.kernel_is_linear
 
 
-def _statistic_at(rank: Ranking, radius: float) -> float:
+def statistic_at(rank: Ranking, radius: float) -> float:
     """The largest statistic whose feature-space distance is within the radius."""
     low, high = 0.0, 1.0
     while high < 1e300 and profile_distance(rank, np.array([high]))[0] <= radius:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from mercer.kernels.grammar import parse
+
 
 def _nested(value: Any) -> Any:
     """`value` in the form whose parameters have names: an expression string is parsed."""
     if not isinstance(value, str) or value == "precomputed":
         return value
-    from mercer.kernels import parse
-
     return parse(value)
 
 
