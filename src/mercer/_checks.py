@@ -1,4 +1,4 @@
-"""What every map asks of its parameters."""
+"""What is asked of parameters, and of the memory that a result would take."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from mercer._memory import fits, memory_bytes
-
-__all__ = ["count", "fits", "memory_bytes", "nonnegative", "one_of"]
+from mercer._config import get_config
 
 
 def count(name: str, value: Any, minimum: int = 1) -> int:
@@ -35,3 +33,28 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
         listed = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{name} must be one of {listed}, not {value!r}")
     return value
+
+
+def memory_bytes() -> int:
+    """The memory one call may take: `mercer.config(memory=...)`."""
+    return get_config().memory_bytes
+
+
+def fits(n_rows: int, n_features: int, n_bytes: int, instead: str) -> None:
+    """Refuse, with the exact count, an output that the memory limit does not allow."""
+    limit = memory_bytes()
+    if n_bytes > limit:
+        rows = "one row" if n_rows == 1 else f"{n_rows} rows"
+        raise ValueError(
+            f"to make {rows} of {n_features} features takes {_human(n_bytes)} and the limit is "
+            f"{_human(limit)} (mercer.config(memory=...)). {instead}"
+        )
+
+
+def _human(n_bytes: int) -> str:
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if n_bytes < 1000 or unit == "TB":
+            return f"{n_bytes} {unit}"
+        # Exact integers overflow floats where a count is absurd, so divide as integers.
+        n_bytes = -(-n_bytes // 1000)
+    raise AssertionError

@@ -1,71 +1,12 @@
 """Derivatives: ∂f/∂p for a parameter p, or ∂f/∂s for a statistic s, as a formula again.
 
-One line an operation: the table gives the derivative in each argument.
+The record of an operation (`ops`) gives the derivative in each argument.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from mercer.formula.nodes import Formula, const
-
-Rule = Callable[[Formula], list[Formula]]
-
-
-def _mul(node: Formula) -> list[Formula]:
-    parts = []
-    for i in range(len(node.args)):
-        others = node.args[:i] + node.args[i + 1 :]
-        parts.append(Formula("mul", (const(1.0), *others)))
-    return parts
-
-
-def _div(node: Formula) -> list[Formula]:
-    u, v = node.args
-    return [const(1.0).over(v), -(u.over(v * v))]
-
-
-def _extreme(sign: float) -> Rule:
-    """max and min pass the derivative of the side that wins; the first one on a tie."""
-
-    def rule(node: Formula) -> list[Formula]:
-        u, v = node.args
-        first = (sign * (u - v)).apply("step")
-        return [first, const(1.0) - first]
-
-    return rule
-
-
-def _arc(sign: float) -> Rule:
-    def rule(node: Formula) -> list[Formula]:
-        u = node.args[0]
-        return [const(sign) * (const(1.0) - u * u).plus().rsqrt()]
-
-    return rule
-
-
-DERIVATIVES: dict[str, Rule] = {
-    "add": lambda n: [const(1.0)] * len(n.args),
-    "mul": _mul,
-    "pow": lambda n: [const(n.value) * n.args[0] ** (n.value - 1)],
-    "exp": lambda n: [n],
-    "exp2": lambda n: [const(0.6931471805599453) * n],
-    "log": lambda n: [const(1.0).over(n.args[0])],
-    "sqrt": lambda n: [const(0.5).over(n)],
-    "rsqrt": lambda n: [const(-0.5) * n * n * n],
-    "div": _div,
-    "tanh": lambda n: [const(1.0) - n * n],
-    "abs": lambda n: [n.args[0].apply("sign")],
-    "sin": lambda n: [n.args[0].apply("cos")],
-    "cos": lambda n: [-n.args[0].apply("sin")],
-    "arccos": _arc(-1.0),
-    "arcsin": _arc(1.0),
-    "max": _extreme(1.0),
-    "min": _extreme(-1.0),
-    "step": lambda n: [const(0.0)],
-    "sign": lambda n: [const(0.0)],
-    "eq": lambda n: [const(0.0), const(0.0)],
-}
+from mercer.formula.ops import OPS
 
 
 def derive(formula: Formula, wrt: Formula) -> Formula:
@@ -91,7 +32,10 @@ def derive(formula: Formula, wrt: Formula) -> Formula:
 def _chain(node: Formula, inner: list[Formula | None]) -> Formula | None:
     if all(part is None for part in inner):
         return None
-    outer = DERIVATIVES[node.op](node)
+    derivative = OPS[node.op].derivative
+    if derivative is None:
+        raise NotImplementedError(f"the operation {node.op!r} has no derivative in its record")
+    outer = derivative(node)
     terms = [
         _times(o, i) for o, i in zip(outer, inner, strict=True) if i is not None and not _zero(o)
     ]

@@ -70,7 +70,7 @@ class Columns(Step):
             raise ValueError(
                 f"on({self.shown}) selects columns of a 2-D array; the data has shape {rows.shape}"
             )
-        index = [self._position(name, rows.shape[1]) for name in self.names]
+        index = [self.position(name, rows.shape[1]) for name in self.names]
         taken = rows[:, index]
         if not self.single or taken.dtype != object:
             return taken
@@ -89,7 +89,7 @@ class Columns(Step):
                     f"there is no column {name!r}; the columns are {list(frame.columns)[:20]}"
                 )
             else:
-                picked.append(self._position(name, frame.shape[1]))
+                picked.append(self.position(name, frame.shape[1]))
         if self.single and not _is_numeric(frame.iloc[:, picked[0]]):
             return list(frame.iloc[:, picked[0]])
         return frame.iloc[:, picked]
@@ -102,7 +102,7 @@ class Columns(Step):
             return _one_column([record[self.names[0]] for record in records])
         return _table([[record[name] for name in self.names] for record in records])
 
-    def _position(self, name: int | str, width: int) -> int:
+    def position(self, name: int | str, width: int) -> int:
         if isinstance(name, str):
             raise ValueError(
                 f"on({self.shown}): the column {name!r} is a name, but the data is an array "

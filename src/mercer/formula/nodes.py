@@ -208,19 +208,40 @@ def reduce_columns(how: str, body: Formula, rows: Input) -> Formula:
     return Formula("reduce", (body,), (how, rows))
 
 
-PAIR_STATISTICS = frozenset({"dot", "sqdist", "l1", "linf", "opaque"})
-ROW_STATISTICS = frozenset({"sqnorm", "rowfn", "opaque_diag", "prepared_norm", "prepared_shift"})
+@dataclass(frozen=True)
+class Kind:
+    """A kind of node that no operation makes: what it depends on, and how it is written.
+
+    `depends` is "pair", "row" (its value then begins with the side, "x" or "z") or "". `statistic`:
+    it is computed from the data.
+    """
+
+    op: str
+    depends: str
+    show: Callable[[Formula], str]
+    statistic: bool = True
+
+
+#: Kinds by the `op` of their nodes. An engine declares its own.
+KINDS: dict[str, Kind] = {}
+
+
+def declare(*kinds: Kind) -> None:
+    """Make kinds of nodes known: the formula then says what they depend on and shows them."""
+    KINDS.update({kind.op: kind for kind in kinds})
+
+
+def rows_of(node: Formula) -> Input:
+    """The rows that a statistic is taken over: its value, or the last part of it."""
+    rows = node.value if isinstance(node.value, Input) else node.value[-1]
+    assert isinstance(rows, Input)
+    return rows
 
 
 def side_of(node: Formula) -> str:
     """What a statistic or coordinate depends on: "x", "z", "pair", or "" for a constant."""
-    if node.op in PAIR_STATISTICS or node.op == "tile":
-        return "pair"
-    if node.op in ROW_STATISTICS:
-        return str(node.value[0])
-    if node.op == "coord":
-        return str(node.value)
-    return ""
+    depends = KINDS[node.op].depends if node.op in KINDS else ""
+    return str(node.value[0]) if depends == "row" else depends
 
 
 def dependence(formula: Formula) -> dict[int, str]:
@@ -237,8 +258,7 @@ def dependence(formula: Formula) -> dict[int, str]:
 
 def statistics(formula: Formula) -> list[Formula]:
     """The distinct statistics of the pair or of a row, in order of first use."""
-    kinds = PAIR_STATISTICS | ROW_STATISTICS | {"reduce"}
-    return [n for n in formula.walk(bodies=False) if n.op in kinds]
+    return [n for n in formula.walk(bodies=False) if n.op in KINDS and KINDS[n.op].statistic]
 
 
 def at_diagonal(formula: Formula, side: str = "x") -> Formula:
@@ -275,34 +295,42 @@ _INFIX = {"add": " + ", "mul": " * "}
 
 
 def _show(node: Formula) -> str:
-    if node.op == "const":
-        return f"{node.value:g}"
-    if node.op == "param":
-        return f"{node.value[0]}[{node.value[1]:g}]"
-    if node.op == "coord":
-        return f"{node.value}ⱼ"
+    if node.op in KINDS:
+        return KINDS[node.op].show(node)
     if node.op in _INFIX:
         return "(" + _INFIX[node.op].join(map(_show, node.args)) + ")"
     if node.op == "pow":
         return f"{_show(node.args[0])}^{node.value}"
-    if node.op == "reduce":
-        how, rows = node.value
-        return f"{how}ⱼ[{_show(node.args[0])}]" + _over(rows)
-    if node.op == "opaque":
-        return f"{node.value[0]!r}" + _over(node.value[1])
-    if node.op == "opaque_diag":
-        return f"{node.value[1]!r}({node.value[0]}, {node.value[0]})" + _over(node.value[2])
-    if node.op == "sqnorm":
-        return f"‖{node.value[0]}‖²" + _over(node.value[1])
-    if node.op == "rowfn":
-        name = getattr(node.value[1], "__name__", str(node.value[1]))
-        return f"{name}({node.value[0]})" + _over(node.value[2])
-    if node.op in ("tile", "rowx", "rowz"):
-        return f"{node.op}{node.value}"
-    if isinstance(node.value, Input):
-        return node.op + _over(node.value)
     return f"{node.op}({', '.join(map(_show, node.args))})"
 
 
-def _over(rows: Input) -> str:
-    return f"[{rows}]" if rows.steps else ""
+def over_rows(shown: Callable[[Formula], str]) -> Callable[[Formula], str]:
+    """The text of a statistic, and the maps that its rows went through before."""
+
+    def show(node: Formula) -> str:
+        rows = rows_of(node)
+        return shown(node) + (f"[{rows}]" if rows.steps else "")
+
+    return show
+
+
+def _name(node: Formula) -> str:
+    return node.op
+
+
+def _function(node: Formula) -> str:
+    side, function, _ = node.value
+    return f"{getattr(function, '__name__', function)}({side})"
+
+
+declare(
+    Kind("const", "", lambda n: f"{n.value:g}", statistic=False),
+    Kind("param", "", lambda n: f"{n.value[0]}[{n.value[1]:g}]", statistic=False),
+    Kind("coord", "row", lambda n: f"{n.value}ⱼ", statistic=False),
+    *(Kind(op, "pair", over_rows(_name)) for op in ("dot", "sqdist", "l1", "linf")),
+    Kind("reduce", "", over_rows(lambda n: f"{n.value[0]}ⱼ[{_show(n.args[0])}]")),
+    Kind("opaque", "pair", over_rows(lambda n: f"{n.value[0]!r}")),
+    Kind("opaque_diag", "row", over_rows(lambda n: f"{n.value[1]!r}({n.value[0]}, {n.value[0]})")),
+    Kind("sqnorm", "row", over_rows(lambda n: f"‖{n.value[0]}‖²")),
+    Kind("rowfn", "row", over_rows(_function)),
+)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
+from functools import reduce, singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.formula.inputs import Columns, Factor, Matrix, NonNegative, Scale, Unit, Warped
+from mercer.formula.inputs import Columns, Factor, Matrix, Scale, Step, Unit, Warped
 from mercer.formula.nodes import Formula, Input
+from mercer.formula.ops import OPS, larger, payload
 
 if TYPE_CHECKING:
     from mercer.formula.interval import Interval
@@ -58,7 +59,7 @@ def _pairwise(mp: Any, formula: Formula, x: Any, z: Any, leaf: Leaf | None) -> A
         if (side, inputs) not in rows:
             value = points[side]
             for step in inputs.steps:
-                value = _apply(mp, step, value)
+                value = _apply(step, mp, value)
             rows[side, inputs] = value
         return rows[side, inputs]
 
@@ -76,39 +77,60 @@ def _pairwise(mp: Any, formula: Formula, x: Any, z: Any, leaf: Leaf | None) -> A
     return values[id(formula)]
 
 
-def _apply(mp: Any, step: Any, row: list[Any]) -> list[Any]:
-    if isinstance(step, Columns):
-        if any(isinstance(name, str) for name in step.names):
-            raise NotRenderable("columns chosen by name have no meaning for bare points")
-        return [row[i] for i in step.names]  # type: ignore[index]
-    if isinstance(step, Scale):
-        return [v / mp.mpf(float(s)) for v, s in zip(row, step.lengths.array, strict=True)]
-    if isinstance(step, Factor) and step.columns is not None:
-        # The factor of the given matrix itself, and not the rounded one that blocks are made of.
-        return [
-            mp.fsum(v * mp.mpf(m) for v, m in zip(row, column, strict=True))
-            / mp.sqrt(mp.mpf(square))
-            for column, square in step.columns
-        ]
-    if isinstance(step, Matrix):
-        matrix = step.matrix.array
-        return [
-            mp.fsum(v * mp.mpf(float(m)) for v, m in zip(row, matrix[:, j], strict=True))
-            for j in range(matrix.shape[1])
-        ]
-    if isinstance(step, Unit):
-        norm = mp.sqrt(mp.fsum(v**2 for v in row))
-        return [v / norm for v in row] if norm else row
-    if isinstance(step, NonNegative):
-        return row
-    if isinstance(step, Warped) and hasattr(mp, "trace"):
-        return list(mp.trace(step, _matrix([row]))[0])
+@singledispatch
+def _apply(step: Step, mp: Any, row: list[Any]) -> list[Any]:
+    """The row after a step; by default as it is: among categories numbers stay what they are."""
     if not step.renderable:
         raise NotRenderable(f"{step} is a Python function; it has no exact rendering")
-    return row  # categories: numbers stay what they are
+    return row
 
 
-def _matrix(rows: list[list[Any]]) -> np.ndarray:
+@_apply.register
+def _columns(step: Columns, mp: Any, row: list[Any]) -> list[Any]:
+    if any(isinstance(name, str) for name in step.names):
+        raise NotRenderable("columns chosen by name have no meaning for bare points")
+    return [row[i] for i in step.names]  # type: ignore[index]
+
+
+@_apply.register
+def _scale(step: Scale, mp: Any, row: list[Any]) -> list[Any]:
+    return [v / mp.mpf(float(s)) for v, s in zip(row, step.lengths.array, strict=True)]
+
+
+@_apply.register
+def _matrix(step: Matrix, mp: Any, row: list[Any]) -> list[Any]:
+    matrix = step.matrix.array
+    return [
+        mp.fsum(v * mp.mpf(float(m)) for v, m in zip(row, matrix[:, j], strict=True))
+        for j in range(matrix.shape[1])
+    ]
+
+
+@_apply.register
+def _factor(step: Factor, mp: Any, row: list[Any]) -> list[Any]:
+    if step.columns is None:
+        return _matrix(step, mp, row)
+    # The factor of the given matrix itself, and not the rounded one that blocks are made of.
+    return [
+        mp.fsum(v * mp.mpf(m) for v, m in zip(row, column, strict=True)) / mp.sqrt(mp.mpf(square))
+        for column, square in step.columns
+    ]
+
+
+@_apply.register
+def _unit(step: Unit, mp: Any, row: list[Any]) -> list[Any]:
+    norm = mp.sqrt(mp.fsum(v**2 for v in row))
+    return [v / norm for v in row] if norm else row
+
+
+@_apply.register
+def _warped(step: Warped, mp: Any, row: list[Any]) -> list[Any]:
+    if not hasattr(mp, "trace"):
+        raise NotRenderable(f"{step} is a Python function; it has no exact rendering")
+    return list(mp.trace(step, _as_array([row]))[0])
+
+
+def _as_array(rows: list[list[Any]]) -> np.ndarray:
     return np.array(rows, dtype=object)
 
 
@@ -125,13 +147,12 @@ def _value(mp: Any, node: Formula, known: dict[int, Any], take: Callable[..., An
         return mp.fsum(v**2 for v in take(side, rows))
     if node.op == "rowfn" and hasattr(mp, "trace"):
         side, function, rows = node.value
-        return mp.trace(function, _matrix([take(side, rows)])).ravel()[0]
+        return mp.trace(function, _as_array([take(side, rows)])).ravel()[0]
     if node.op == "reduce":
         return _reduce(mp, node, take)
-    if node.op == "pow":
-        return known[id(node.args[0])] ** node.value
-    if node.op in MPMATH:
-        return MPMATH[node.op](mp, *(known[id(a)] for a in node.args))
+    precise = OPS[node.op].precise if node.op in OPS else None
+    if precise is not None:
+        return precise(mp, *(known[id(a)] for a in node.args), *payload(node))
     raise NotRenderable(f"{node!r} has no exact rendering")
 
 
@@ -153,40 +174,9 @@ def _reduce(mp: Any, node: Formula, take: Callable[..., Any]) -> Any:
     return mp.fsum(total) / (len(total) if how == "mean" else 1)
 
 
-def larger(u: Any, v: Any) -> Any:
-    """max(u, v); of intervals it is known even where the order of the two is not."""
-    return v.larger(u) if hasattr(v, "larger") else max(u, v)
-
-
-def smaller(u: Any, v: Any) -> Any:
-    return -larger(-u, -v)
-
-
 _STATISTICS: dict[str, Callable[..., Any]] = {
     "dot": lambda mp, pairs: mp.fsum(a * b for a, b in pairs),
     "sqdist": lambda mp, pairs: mp.fsum((a - b) ** 2 for a, b in pairs),
     "l1": lambda mp, pairs: mp.fsum(abs(a - b) for a, b in pairs),
     "linf": lambda mp, pairs: reduce(larger, (abs(a - b) for a, b in pairs)),
-}
-
-MPMATH: dict[str, Callable[..., Any]] = {
-    "add": lambda mp, *v: mp.fsum(v),
-    "mul": lambda mp, *v: mp.fprod(v),
-    "exp": lambda mp, u: mp.exp(u),
-    "exp2": lambda mp, u: mp.mpf(2) ** u,
-    "log": lambda mp, u: mp.log(u),
-    "sqrt": lambda mp, u: mp.sqrt(u),
-    "rsqrt": lambda mp, u: 1 / mp.sqrt(u) if u else mp.mpf(0),
-    "div": lambda mp, u, v: u / v if v else mp.mpf(0),
-    "tanh": lambda mp, u: mp.tanh(u),
-    "abs": lambda mp, u: abs(u),
-    "sin": lambda mp, u: mp.sin(u),
-    "cos": lambda mp, u: mp.cos(u),
-    "arccos": lambda mp, u: mp.acos(larger(-1, smaller(1, u))),
-    "arcsin": lambda mp, u: mp.asin(larger(-1, smaller(1, u))),
-    "min": lambda mp, u, v: smaller(u, v),
-    "max": lambda mp, u, v: larger(u, v),
-    "step": lambda mp, u: mp.mpf(u >= 0),
-    "sign": lambda mp, u: mp.sign(u),
-    "eq": lambda mp, u, v: mp.mpf(u == v),
 }

@@ -9,7 +9,7 @@ which distance is k nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +18,7 @@ import numpy as np
 from mercer.formula.evaluate import evaluate
 from mercer.formula.inputs import NonNegative
 from mercer.formula.nodes import Formula, Input, const, statistics
+from mercer.formula.ops import OPS, Sign, SignRule, nonnegative
 from mercer.formula.shape import is_stationary
 from mercer.formula.simplify import LOG2E, simplify
 
@@ -35,35 +36,44 @@ def never_negative(formula: Formula, coordinates: bool = False) -> bool:
 
     `coordinates`: the data itself is known to be ≥ 0.
     """
-    known: dict[int, bool] = {}
+    return bool(sign_of(formula, coordinates=coordinates) & Sign.NEVER_NEGATIVE)
+
+
+def sign_of(
+    formula: Formula,
+    leaf: Callable[[Formula], Sign] = lambda node: Sign.UNKNOWN,
+    coordinates: bool = False,
+) -> Sign:
+    """What is known of the sign of a formula, by form alone.
+
+    `leaf` knows the signs of nodes that only its caller has; see `never_negative` for the rest.
+    """
+    known: dict[int, Sign] = {}
     for node in formula.walk(bodies=False):
-        if node.op == "reduce":
-            inside = any(isinstance(step, NonNegative) for step in node.value[1].steps)
-            known[id(node)] = never_negative(node.args[0], inside)
+        parts = [] if node.op == "reduce" else [known[id(a)] for a in node.args]
+        rule = OPS[node.op].sign if node.op in OPS else _LEAF_SIGN.get(node.op)
+        if node.op == "coord" and coordinates:
+            known[id(node)] = Sign.NEVER_NEGATIVE
         else:
-            rule = _SIGN.get(node.op)
-            parts = [known[id(a)] for a in node.args]
-            known[id(node)] = bool(rule and rule(node, parts)) or (
-                node.op == "coord" and coordinates
-            )
+            known[id(node)] = leaf(node) if rule is None else rule(node, parts)
     return known[id(formula)]
 
 
-_Sign = Callable[[Formula, list[bool]], bool]
-_SIGN: dict[str, _Sign] = {
-    "const": lambda n, p: n.value >= 0,
-    "param": lambda n, p: n.value[1] >= 0,
-    "pow": lambda n, p: n.value % 2 == 0 or p[0],
-    "add": lambda n, p: all(p),
-    "mul": lambda n, p: all(p),
-    "div": lambda n, p: all(p),
-    "min": lambda n, p: all(p),
-    "max": lambda n, p: any(p),
-    "tanh": lambda n, p: p[0],
-    **{
-        op: lambda n, p: True
-        for op in (*DISTANCES, "sqnorm", "exp", "exp2", "sqrt", "rsqrt", "abs", "step", "eq")
-    },
+def _of_number(value: float) -> Sign:
+    up = Sign.NEVER_NEGATIVE if value >= 0 else Sign.UNKNOWN
+    return up | (Sign.NEVER_POSITIVE if value <= 0 else Sign.UNKNOWN)
+
+
+def _of_reduction(node: Formula, parts: Sequence[Sign]) -> Sign:
+    inside = any(isinstance(step, NonNegative) for step in node.value[1].steps)
+    return Sign.NEVER_NEGATIVE if never_negative(node.args[0], inside) else Sign.UNKNOWN
+
+
+_LEAF_SIGN: dict[str, SignRule] = {
+    "const": lambda node, parts: _of_number(node.value),
+    "param": lambda node, parts: _of_number(node.value[1]),
+    "reduce": _of_reduction,
+    **dict.fromkeys((*DISTANCES, "sqnorm"), nonnegative),
 }
 
 
@@ -133,10 +143,9 @@ def ordering(formula: Formula) -> tuple[Formula, float]:
 
 def _peel(node: Formula) -> tuple[Formula, float] | None:
     """One outer monotone function off, with the sign of its slope."""
-    if node.op in ("exp", "exp2", "log", "sqrt", "tanh", "step", "arcsin"):
-        return node.args[0], 1.0
-    if node.op == "arccos":
-        return node.args[0], -1.0
+    slope = OPS[node.op].slope if node.op in OPS else 0
+    if slope:
+        return node.args[0], float(slope)
     if node.op == "pow":
         if node.value % 2 or never_negative(node.args[0]):
             return node.args[0], 1.0 if node.value > 0 else -1.0

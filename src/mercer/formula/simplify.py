@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mercer.formula.evaluate import SCALAR
 from mercer.formula.nodes import DIFFERENCE, Formula, const
+from mercer.formula.ops import OPS
 
 LOG2E = 1.0 / math.log(2.0)
 
@@ -34,17 +34,10 @@ def _step(node: Formula, args: tuple[Formula, ...]) -> Formula:
         return Formula("reduce", (simplify(node.args[0]),), node.value)
     node = Formula(node.op, args, node.value)
     if args and all(a.op == "const" for a in args):
-        return _fold(node)
+        with np.errstate(all="ignore"):
+            return const(OPS[node.op].fold(node))
     rule = RULES.get(node.op)
     return rule(node) if rule else node
-
-
-def _fold(node: Formula) -> Formula:
-    values = [a.value for a in node.args]
-    if node.op == "pow":
-        values.append(node.value)
-    with np.errstate(all="ignore"):
-        return const(SCALAR[node.op](*values))
 
 
 def _add(node: Formula) -> Formula:

@@ -20,6 +20,7 @@ from mercer._arrays import host
 from mercer._config import get_config, register_device
 from mercer.formula import Formula
 from mercer.formula.nodes import statistics
+from mercer.formula.ops import without_form
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 
@@ -123,17 +124,26 @@ def keeper_of(kernel: Any, X: Any) -> Engine | None:
     return next((e for e in reversed(_engines.values()) if e.keeps(kernel, X)), None)
 
 
-def has_formula(kernel: Any) -> bool:
-    """Whether all of k is a formula; an opaque kernel runs on the host, which is said once."""
-    if isinstance(kernel, Formula):
-        return all(node.op != "opaque" for node in statistics(kernel))
-    if getattr(kernel, "is_opaque", False):
-        message = (
+def has_formula(kernel: Any, target: str) -> bool:
+    """Whether all of k is a formula of operations that `target` ("torch", say) has a form for.
+
+    What has none runs on the host, which is said once.
+    """
+    if not isinstance(kernel, Formula) and kernel.is_opaque:
+        _tell_once(
             f"{type(kernel).__name__} holds an opaque kernel, which has no GPU form: it is "
             "computed on the CPU"
         )
-        if message not in _told:
-            _told.add(message)
-            warnings.warn(message, stacklevel=5)
         return False
-    return True
+    formula = kernel if isinstance(kernel, Formula) else kernel.formula()
+    lacking = without_form(formula, target)
+    if lacking:
+        names = ", ".join(map(repr, lacking))
+        _tell_once(f"the operation {names} has no form for {target}: k is computed on the CPU")
+    return not lacking and all(node.op != "opaque" for node in statistics(formula))
+
+
+def _tell_once(message: str) -> None:
+    if message not in _told:
+        _told.add(message)
+        warnings.warn(message, stacklevel=6)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer._memory import fits
+from mercer._checks import fits
 from mercer.formula import nodes
 from mercer.formula.definite import factors, sign_of
 from mercer.formula.inputs import Factor, FrozenArray, Matrix, Unit, check_finite, numeric

@@ -1,6 +1,6 @@
 """One table: what each operation of a formula is in ONNX.
 
-The twin of `mercer.formula.evaluate`. Arguments are wires or NumPy numbers; where all are numbers,
+The twin of `mercer.formula.ops`. Arguments are wires or NumPy numbers; where all are numbers,
 NumPy computes and no node is made.
 """
 
@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.evaluate import NUMPY
 from mercer.formula.nodes import Formula
+from mercer.formula.ops import OPS, form_of, payload
+from mercer.onnx.errors import NotExportable
 from mercer.onnx.graph import Graph, Wire
 
 
@@ -92,6 +93,7 @@ def arcsin(g: Graph, u: Wire) -> Wire:
 ONNX: dict[str, Callable[..., Any]] = {
     "add": _chain("Add"),
     "mul": _chain("Mul"),
+    "pow": integer_power,
     "exp": _plain("Exp"),
     "exp2": lambda g, u: g.add("Exp", g.add("Mul", u, math.log(2.0))),
     "log": _plain("Log"),
@@ -112,6 +114,13 @@ ONNX: dict[str, Callable[..., Any]] = {
 }
 
 
+def _form(node: Formula) -> Any:
+    form = form_of(node.op, "onnx", ONNX)
+    if form is None:
+        raise NotExportable(f"the operation {node.op!r} of {node!r:.80} has no ONNX form")
+    return form
+
+
 def evaluate(g: Graph, formula: Formula, known: Mapping[Formula, Any]) -> Any:
     """The value of a formula, given wires or numbers for its statistics."""
     values: dict[int, Any] = {id(node): value for node, value in known.items()}
@@ -124,13 +133,10 @@ def evaluate(g: Graph, formula: Formula, known: Mapping[Formula, Any]) -> Any:
             value = node.value
         elif node.op == "param":
             value = node.value[1]
-        elif node.op == "pow":
-            (base,) = args
-            value = (
-                integer_power(g, base, node.value) if dynamic else NUMPY["pow"](*args, node.value)
-            )
+        elif dynamic:
+            value = _form(node)(g, *args, *payload(node))
         else:
             with np.errstate(all="ignore"):
-                value = ONNX[node.op](g, *args) if dynamic else NUMPY[node.op](*args)
+                value = OPS[node.op].numpy(*args, *payload(node))
         values[id(node)] = value
     return values[id(formula)]

@@ -12,7 +12,7 @@ import numpy as np
 
 import mercer.kernels as library
 from mercer.formula import NotRenderable, pairwise_mp
-from mercer.formula.nodes import Input, statistics
+from mercer.formula.nodes import rows_of, statistics
 from mercer.gram.cpu.compiled import can_compile
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, Precomputed
@@ -318,7 +318,5 @@ def _walk(kernel: Kernel) -> Iterator[Kernel]:
 def _renderable(kernel: Kernel) -> bool:
     """Whether no Python function acts on its rows."""
     nodes = statistics(kernel.formula())
-    inputs = [v for n in nodes for v in (n.value, *np.atleast_1d(n.value)) if isinstance(v, Input)]
-    return all(step.renderable for rows in inputs for step in rows.steps) and not any(
-        node.op == "rowfn" for node in nodes
-    )
+    steps = [step for node in nodes for step in rows_of(node).steps]
+    return all(step.renderable for step in steps) and all(node.op != "rowfn" for node in nodes)

@@ -23,7 +23,7 @@ def takes(kernel: Any, X: Any, Z: Any = None) -> bool:
     given = on_gpu(X) or on_gpu(Z)
     if not given and (is_tensor(X) or not get_config().device.startswith("cuda")):
         return False
-    if not has_formula(kernel):
+    if not has_formula(kernel, "torch"):
         return False
     if not given:
         require_cuda()
@@ -42,7 +42,7 @@ def make(kernel: Any, X: Any, Z: Any = None) -> Gram:
 
 def keeps(kernel: Any, X: Any) -> bool:
     """A tensor on a GPU, and a kernel that runs there."""
-    return on_gpu(X) and has_formula(kernel)
+    return on_gpu(X) and has_formula(kernel, "torch")
 
 
 def check_rows(X: Any, name: str) -> Any:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 import torch
 
 from mercer.formula.evaluate import evaluate
-from mercer.formula.inputs import Columns, Matrix, NonNegative, Scale, Unit
+from mercer.formula.inputs import Columns, Matrix, NonNegative, Scale, Step, Unit
 from mercer.formula.nodes import Formula, Input
+from mercer.formula.ops import form_of, integer_power, product, total
 
 
 def _like(u: Any, *others: Any) -> torch.Tensor:
@@ -33,23 +35,10 @@ def _quotient(u: Any, v: Any) -> torch.Tensor:
     return torch.where(zero, torch.zeros_like(v), u / torch.where(zero, torch.ones_like(v), v))
 
 
-def _sum(*terms: Any) -> Any:
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
-def _product(*factors: Any) -> Any:
-    total = factors[0]
-    for factor in factors[1:]:
-        total = total * factor
-    return total
-
-
 TORCH: dict[str, Callable[..., Any]] = {
-    "add": _sum,
-    "mul": _product,
+    "add": total,
+    "mul": product,
+    "pow": integer_power,
     "exp": _unary(torch.exp),
     "exp2": _unary(torch.exp2),
     "log": _unary(torch.log),
@@ -71,33 +60,52 @@ TORCH: dict[str, Callable[..., Any]] = {
 
 
 def evaluate_torch(formula: Formula, known: dict[Formula, Any]) -> Any:
-    return evaluate(formula, known, TORCH)
+    return evaluate(formula, known, lambda op: form_of(op, "torch", TORCH))
 
 
 def apply_steps(rows: torch.Tensor, inputs: Input) -> torch.Tensor:
     """The input map on the device; a step without a device form runs on the host, once a row."""
     for step in inputs.steps:
-        if isinstance(step, Columns):
-            width = rows.shape[1]
-            rows = rows[:, [step._position(name, width) for name in step.names]]
-        elif isinstance(step, Scale):
-            lengths = torch.as_tensor(step.lengths.array.copy(), device=rows.device)
-            if len(lengths) != rows.shape[1]:
-                raise ValueError(
-                    f"one length per column was given ({len(lengths)} of them), "
-                    f"but the data has {rows.shape[1]} columns"
-                )
-            rows = rows / lengths.to(rows.dtype)
-        elif isinstance(step, Matrix):
-            matrix = torch.as_tensor(step.matrix.array.copy(), device=rows.device)
-            rows = (rows.double() @ matrix).to(rows.dtype)
-        elif isinstance(step, Unit):
-            norms = torch.linalg.vector_norm(rows.double(), dim=1, keepdim=True)
-            rows = (rows.double() / torch.where(norms > 0, norms, 1.0)).to(rows.dtype)
-        elif isinstance(step, NonNegative):
-            step(np.asarray([[float(rows.min())]]))
-        else:
-            host = step(rows.cpu().numpy())
-            host = host.toarray() if hasattr(host, "toarray") else np.asarray(host)
-            rows = torch.as_tensor(host, device=rows.device).to(rows.dtype)
+        rows = _apply(step, rows)
+    return rows
+
+
+@singledispatch
+def _apply(step: Step, rows: torch.Tensor) -> torch.Tensor:
+    host = step(rows.cpu().numpy())
+    host = host.toarray() if hasattr(host, "toarray") else np.asarray(host)
+    return torch.as_tensor(host, device=rows.device).to(rows.dtype)
+
+
+@_apply.register
+def _columns(step: Columns, rows: torch.Tensor) -> torch.Tensor:
+    return rows[:, [step.position(name, rows.shape[1]) for name in step.names]]
+
+
+@_apply.register
+def _scale(step: Scale, rows: torch.Tensor) -> torch.Tensor:
+    lengths = torch.as_tensor(step.lengths.array.copy(), device=rows.device)
+    if len(lengths) != rows.shape[1]:
+        raise ValueError(
+            f"one length per column was given ({len(lengths)} of them), "
+            f"but the data has {rows.shape[1]} columns"
+        )
+    return rows / lengths.to(rows.dtype)
+
+
+@_apply.register
+def _matrix(step: Matrix, rows: torch.Tensor) -> torch.Tensor:
+    matrix = torch.as_tensor(step.matrix.array.copy(), device=rows.device)
+    return (rows.double() @ matrix).to(rows.dtype)
+
+
+@_apply.register
+def _unit(step: Unit, rows: torch.Tensor) -> torch.Tensor:
+    norms = torch.linalg.vector_norm(rows.double(), dim=1, keepdim=True)
+    return (rows.double() / torch.where(norms > 0, norms, 1.0)).to(rows.dtype)
+
+
+@_apply.register
+def _non_negative(step: NonNegative, rows: torch.Tensor) -> torch.Tensor:
+    step(np.asarray([[float(rows.min())]]))
     return rows

@@ -14,7 +14,7 @@ from mercer._config import get_config
 from mercer.engines.cuda.ops import apply_steps, evaluate_torch
 from mercer.formula import Formula
 from mercer.formula.inputs import numeric
-from mercer.formula.nodes import Input
+from mercer.formula.nodes import Input, statistics
 from mercer.gram.rows.validate import row_weights
 
 
@@ -90,10 +90,7 @@ def squared_norms(X: torch.Tensor) -> torch.Tensor:
 
 def row_vector(formula: Formula, side: DeviceSide, dtype: torch.dtype) -> torch.Tensor:
     """A formula in statistics of one row, for every row; evaluated in float64."""
-    known: dict[Formula, Any] = {}
-    for node in formula.walk(bodies=False):
-        if node.op in ("sqnorm", "prepared_norm", "prepared_shift", "rowfn", "reduce"):
-            known[node] = _row_statistic(node, side)
+    known: dict[Formula, Any] = {node: _row_statistic(node, side) for node in statistics(formula)}
     value = evaluate_torch(formula, known)
     if not isinstance(value, torch.Tensor) or value.ndim == 0:
         value = torch.full((side.n,), float(value), dtype=torch.float64, device=side.device)

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from mercer.formula.nodes import Formula
+from mercer.formula.ops import form_of
 from mercer.gram.cpu.numba_source import power_statements
 from mercer.gram.plan.program import Program
 
@@ -55,13 +57,14 @@ TRITON: dict[str, Callable[..., str]] = {
 }
 
 
+def triton_form(op: str) -> Any:
+    return form_of(op, "triton", TRITON)
+
+
 def renderable(program: Program) -> bool:
     """Whether every operation has a Triton form."""
-    formulas = [program.epilogue]
-    formulas += [s.node.args[0] for s in program.sources if s.kind == "direct" and s.node.args]
-    leaves = {"const", "tile", "rowx", "rowz", "coord", "pow"}
-    known = all(n.op in TRITON or n.op in leaves for f in formulas for n in f.walk())
-    return known and all(s.kind in ("product", "direct") for s in program.sources)
+    known = all(s.kind in ("product", "direct") for s in program.sources)
+    return known and program.written_in(triton_form)
 
 
 def render(
@@ -239,7 +242,7 @@ class _Writer:
                     for line in power_statements(name, arguments[0], node.value, "1.0"):
                         self.emit(line)
                 else:
-                    self.emit(f"{name} = {TRITON[node.op](*arguments)}")
+                    self.emit(f"{name} = {triton_form(node.op)(*arguments)}")
                 names[id(node)] = name
         return names[id(formula)]
 

@@ -12,8 +12,11 @@ Numbers are passed at run time, so that one text serves every σ.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from mercer.formula.nodes import Formula
+from mercer.formula.ops import Sign, form_of
+from mercer.formula.profile import DISTANCES, sign_of
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import CHUNK
 
@@ -277,33 +280,17 @@ class _Writer:
                 elif node.op == "exp2" and self._never_positive(node.args[0]):
                     lines.append(f"{name} = exp2_down({arguments[0]})")
                 else:
-                    lines.append(f"{name} = {NUMBA[node.op](*arguments)}")
+                    lines.append(f"{name} = {numba_form(node.op)(*arguments)}")
                 names[id(node)] = name
         return names[id(formula)]
 
     def _never_positive(self, node: Formula) -> bool:
         """Whether a value is ≤ 0 for every pair, seen from its form alone."""
-        if node.op == "const":
-            return bool(node.value <= 0)
-        if node.op == "add":
-            return all(self._never_positive(a) for a in node.args)
-        if node.op == "mul" and node.args[0].op == "const" and node.args[0].value <= 0:
-            return all(self._never_negative(a) for a in node.args[1:])
-        return False
+        return bool(sign_of(node, self._sign_of_leaf) & Sign.NEVER_POSITIVE)
 
-    def _never_negative(self, node: Formula) -> bool:
-        if node.op == "const":
-            return bool(node.value >= 0)
-        if node.op == "tile":
-            source = self.program.sources[node.value]
-            return source.node.op in ("sqdist", "l1", "linf")
-        if node.op == "pow":
-            return node.value % 2 == 0 or self._never_negative(node.args[0])
-        if node.op == "max":
-            return any(self._never_negative(a) for a in node.args)
-        if node.op in ("add", "mul"):
-            return all(self._never_negative(a) for a in node.args)
-        return node.op in ("sqrt", "rsqrt", "abs", "exp2", "step", "eq")
+    def _sign_of_leaf(self, node: Formula) -> Sign:
+        far = node.op == "tile" and self.program.sources[node.value].node.op in DISTANCES
+        return Sign.NEVER_NEGATIVE if far else Sign.UNKNOWN
 
     def _tile(self, i: int) -> str:
         if i in self.widths:
@@ -346,9 +333,10 @@ NUMBA: dict[str, Callable[..., str]] = {
 }
 
 
+def numba_form(op: str) -> Any:
+    return form_of(op, "numba", NUMBA)
+
+
 def renderable(program: Program) -> bool:
     """Whether every operation of the program has a vectorised form."""
-    formulas = [program.epilogue]
-    formulas += [s.node.args[0] for s in program.sources if s.kind == "direct" and s.node.args]
-    leaves = {"const", "tile", "rowx", "rowz", "coord", "pow"}
-    return all(n.op in NUMBA or n.op in leaves for f in formulas for n in f.walk())
+    return program.written_in(numba_form)

@@ -7,13 +7,37 @@ A program has *sources* (matrix products, differences, opaque blocks: each gives
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from mercer.formula import nodes
-from mercer.formula.nodes import Formula, Input, const, dependence
+from mercer.formula.nodes import Formula, Input, Kind, const, dependence
 from mercer.formula.simplify import simplify
 from mercer.gram.plan.accuracy import Method
+
+
+def _show_number(node: Formula) -> str:
+    return f"{node.op}{node.value}"
+
+
+def _show_prepared(node: Formula) -> str:
+    return f"{node.op}()"
+
+
+# The nodes of programs, which no kernel writes: a source's value, a row value, and statistics of
+# the rows as a product sees them.
+nodes.declare(
+    Kind("tile", "pair", _show_number, statistic=False),
+    Kind("rowx", "", _show_number, statistic=False),
+    Kind("rowz", "", _show_number, statistic=False),
+    Kind("prepared_norm", "row", _show_prepared),
+    Kind("prepared_shift", "row", _show_prepared),
+)
+
+
+#: What every target can write in a loop, powers by whole numbers included.
+IN_LOOPS = frozenset({"const", "tile", "rowx", "rowz", "coord", "pow"})
 
 
 @dataclass(frozen=True)
@@ -25,8 +49,7 @@ class Source:
 
     @property
     def rows(self) -> Input:
-        value = self.node.value
-        return value if isinstance(value, Input) else value[1]
+        return nodes.rows_of(self.node)
 
 
 @dataclass(frozen=True)
@@ -44,6 +67,12 @@ class Program:
     def fused(self) -> bool:
         """Every source can be computed inside the generated loop: no tile needs to exist."""
         return all(s.kind == "direct" for s in self.sources)
+
+    def written_in(self, form: Callable[[str], Any]) -> bool:
+        """Whether a target has a form for every operation of the loop."""
+        formulas = [self.epilogue]
+        formulas += [s.node.args[0] for s in self.sources if s.kind == "direct" and s.node.args]
+        return all(n.op in IN_LOOPS or form(n.op) for f in formulas for n in f.walk())
 
 
 def prepared_norm(side: str, rows: Input) -> Formula:

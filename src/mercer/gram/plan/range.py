@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
-from mercer.formula.nodes import PAIR_STATISTICS, statistics
+from mercer.formula.nodes import side_of, statistics
 from mercer.gram.rows.prepared import Side, statistic
 
 #: Numbers up to here fit every dtype.
@@ -44,7 +44,8 @@ def _parts(formula: Formula) -> tuple[tuple[Formula, Formula], ...]:
     parts = []
     pairs: set[int] = set()
     for node in formula.walk(bodies=False):
-        if node.op in PAIR_STATISTICS or node.op == "reduce" or pairs & {id(a) for a in node.args}:
+        of_pair = side_of(node) == "pair" or node.op == "reduce"
+        if of_pair or pairs & {id(a) for a in node.args}:
             pairs.add(id(node))
             diagonal = simplify(at_diagonal(node))
             # A number is looked at once; the diagonal of a black box may be dear, or not there.

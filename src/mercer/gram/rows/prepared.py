@@ -178,10 +178,6 @@ def row_value(formula: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
     known: dict[Formula, Any] = {}
     for node in statistics(formula):
         known[node] = statistic(node, side, raw, name)
-    # Row statistics of the program are leaves, too, though no kernel ever writes them.
-    for node in formula.walk(bodies=False):
-        if node.op in ("prepared_norm", "prepared_shift"):
-            known[node] = statistic(node, side, raw, name)
     with np.errstate(all="ignore"):
         value = np.broadcast_to(np.asarray(evaluate(formula, known)), (side.n,))
         value = value.astype(side.dtype)
