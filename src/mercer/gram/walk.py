@@ -36,7 +36,7 @@ class Walk:
         opaque = [s.node.value[0] for s in gram.program.sources if s.kind == "opaque"]
         # A black box may not bear to be called from several threads at once.
         self.threads = 1 if opaque else settings.n_threads
-        self.flops = cost(gram.program, (1, 1), gram._widths()).flops
+        self.flops = cost(gram.program.sources, gram.program.epilogue, (1, 1), gram._widths()).flops
         self._per_pair = gram.dtype.itemsize * (1 + len(gram.program.sources))
         self._per_pair += sum(leaf.bytes_per_pair() for leaf in opaque)
         self._room = min(SCRATCH, settings.memory_bytes // (4 * self.threads))

@@ -9,6 +9,7 @@ numbers of each row, too, if c is on the grid.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,8 @@ from mercer.formula.nodes import Input, statistics
 from mercer.gram.byte_products.grid import Grid, find_grid, rounding
 from mercer.gram.rows.columns import used_columns
 
+#: The environment variable that turns products of bytes off.
+OFF_SWITCH = "MERCER_BYTE_PRODUCTS"
 #: Multiply-adds below which a look at the data and a copy in bytes cost more than they save.
 WORTH = 5e9
 #: The widest rows whose sums are certain to fit 32 bits.
@@ -148,6 +151,8 @@ def _pays(x: np.ndarray, z: np.ndarray) -> bool:
     if n * m * columns < WORTH or columns > COLUMNS or min(n, m) < LEAST:
         return False
     if (n + m) * columns > ROOM * get_config().memory_bytes:
+        return False
+    if os.environ.get(OFF_SWITCH) == "0":
         return False
     try:
         from mercer.gram.byte_products.product import works

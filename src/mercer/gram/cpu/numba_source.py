@@ -134,72 +134,91 @@ class _Writer:
 
     def function(self, kind: str) -> str:
         """`kind` "fill" stores k in a tile; "multiply" adds k V to the result."""
-        loops: list[str] = []
-        for i in self.direct:
-            if self.widths[i] > UNROLL:
-                loops += self._accumulate(i)
-        inner: list[str] = []
+        loops = [line for i in self._looped() for line in self._accumulate(i)]
+        inner = [line for i in self._written_out() for line in self._unrolled(i)]
         names: dict[int, str] = {}
-        for i in self.direct:
-            if self.widths[i] <= UNROLL:
-                inner += self._unrolled(i)
         result = self._expression(self.program.epilogue, names, inner)
         return self._assemble(kind, loops, inner, result)
 
     def _assemble(self, kind: str, loops: list[str], inner: list[str], result: str) -> str:
-        tiles = [f"T{i}" for i in self.tiles[1:]]
-        pairs = [name for i in self.direct for name in (f"X{i}", f"Z{i}")]
-        rows = [f"rx{i}" for i in range(len(self.program.row_x))]
-        columns = [f"rz{i}" for i in range(len(self.program.row_z))]
-        arguments = ["c", *tiles, *pairs, *rows, *columns, "j0", "j1"]
-        arguments += ["out"] if kind == "fill" else ["V", "out"]
-        text = ["@numba.njit(nogil=True, cache=True, error_model='numpy', fastmath=FLAGS)"]
-        text.append(f"def {kind}({', '.join(arguments)}):")
-        text += [f"    c{i} = c[{i}]" for i in range(len(self.numbers))]
-        for i in self.direct:
-            if self.widths[i] > UNROLL:
-                text.append(f"    a{i} = np.empty({CHUNK}, R)")
-        if kind == "multiply":
-            text.append(f"    k = np.empty({CHUNK}, R)")
-            text.append("    total = np.empty(V.shape[0], np.float64)")
-        text.append("    for i in range(out.shape[0]):")
-        text += [f"        x{i} = rx{i}[i]" for i in range(len(rows))]
-        for i in self.direct:
-            if self.widths[i] <= UNROLL:
-                text += [f"        q{i}_{d} = X{i}[i, {d}]" for d in range(self.widths[i])]
-        if kind == "multiply":
-            text.append("        total[:] = 0.0")
-        text.append(f"        for b in range(j0 // {CHUNK}, (j1 + {CHUNK - 1}) // {CHUNK}):")
-        text.append(f"            lo = max(j0, b * {CHUNK})")
-        text.append(f"            w = min(j1, (b + 1) * {CHUNK}) - lo")
-        text.append(f"            o = lo - b * {CHUNK}")
-        text.append("            s = lo - j0")
-        text += ["            " + line for line in self._views(kind)]
-        text += ["            " + line for line in loops]
-        text.append("            for t in range(w):")
-        text += ["                " + line for line in inner]
-        if kind == "fill":
-            text.append(f"                row[t] = {result}")
-        else:
-            text.append(f"                k[t] = {result}")
-            text.append("            for v in range(V.shape[0]):")
-            text.append("                part = ZERO")
-            text.append("                weights = V[v, lo : lo + w]")
-            text.append("                for t in range(w):")
-            text.append("                    part += k[t] * weights[t]")
-            text.append("                total[v] += part")
-            text.append("        for v in range(V.shape[0]):")
-            text.append("            out[i, v] += R(total[v])")
+        store = self._stored(kind, result)
+        text = [
+            "@numba.njit(nogil=True, cache=True, error_model='numpy', fastmath=FLAGS)",
+            f"def {kind}({', '.join(self._arguments(kind))}):",
+            *self._before(kind),
+            "    for i in range(out.shape[0]):",
+            *self._row_begins(kind),
+            f"        for b in range(j0 // {CHUNK}, (j1 + {CHUNK - 1}) // {CHUNK}):",
+            f"            lo = max(j0, b * {CHUNK})",
+            f"            w = min(j1, (b + 1) * {CHUNK}) - lo",
+            f"            o = lo - b * {CHUNK}",
+            "            s = lo - j0",
+            *("            " + line for line in [*self._views(kind), *loops]),
+            "            for t in range(w):",
+            *("                " + line for line in inner),
+            *store,
+        ]
         return "\n".join(text) + "\n"
+
+    def _arguments(self, kind: str) -> list[str]:
+        return [
+            "c",
+            *(f"T{i}" for i in self.tiles[1:]),
+            *(name for i in self.direct for name in (f"X{i}", f"Z{i}")),
+            *(f"rx{i}" for i in range(len(self.program.row_x))),
+            *(f"rz{i}" for i in range(len(self.program.row_z))),
+            "j0",
+            "j1",
+            *(["out"] if kind == "fill" else ["V", "out"]),
+        ]
+
+    def _before(self, kind: str) -> list[str]:
+        """Numbers and buffers, once per call."""
+        lines = [f"    c{i} = c[{i}]" for i in range(len(self.numbers))]
+        lines += [f"    a{i} = np.empty({CHUNK}, R)" for i in self._looped()]
+        if kind == "multiply":
+            lines.append(f"    k = np.empty({CHUNK}, R)")
+            lines.append("    total = np.empty(V.shape[0], np.float64)")
+        return lines
+
+    def _row_begins(self, kind: str) -> list[str]:
+        """What belongs to row i, before the chunks of columns."""
+        lines = [f"        x{i} = rx{i}[i]" for i in range(len(self.program.row_x))]
+        for i in self._written_out():
+            lines += [f"        q{i}_{d} = X{i}[i, {d}]" for d in range(self.widths[i])]
+        return [*lines, "        total[:] = 0.0"] if kind == "multiply" else lines
+
+    def _stored(self, kind: str, result: str) -> list[str]:
+        """k into the tile, or multiplied with V and added up."""
+        if kind == "fill":
+            return [f"                row[t] = {result}"]
+        return [
+            f"                k[t] = {result}",
+            "            for v in range(V.shape[0]):",
+            "                part = ZERO",
+            "                weights = V[v, lo : lo + w]",
+            "                for t in range(w):",
+            "                    part += k[t] * weights[t]",
+            "                total[v] += part",
+            "        for v in range(V.shape[0]):",
+            "            out[i, v] += R(total[v])",
+        ]
+
+    def _looped(self) -> list[int]:
+        """Sources of differences whose features are a loop, …"""
+        return [i for i in self.direct if self.widths[i] > UNROLL]
+
+    def _written_out(self) -> list[int]:
+        """… and those whose few features are written one after the other."""
+        return [i for i in self.direct if self.widths[i] <= UNROLL]
 
     def _views(self, kind: str) -> list[str]:
         """Slices that start at the chunk: an index that cannot be negative lets loops vectorise."""
         lines = ["row = out[i, s : s + w]"] if kind == "fill" else []
         lines += [f"t{i} = T{i}[i, s : s + w]" for i in self.tiles[1:]]
         lines += [f"v{i} = rz{i}[s : s + w]" for i in range(len(self.program.row_z))]
-        for i in self.direct:
-            if self.widths[i] <= UNROLL:
-                lines += [f"z{i}_{d} = Z{i}[b, {d}, o : o + w]" for d in range(self.widths[i])]
+        for i in self._written_out():
+            lines += [f"z{i}_{d} = Z{i}[b, {d}, o : o + w]" for d in range(self.widths[i])]
         return lines
 
     # --- statistics by differences -----------------------------------------------------------

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mercer._config import get_config, show_bytes
-from mercer.formula.nodes import Formula
-from mercer.gram.plan.program import Program
+from mercer.formula.nodes import Formula, Input
+from mercer.gram.plan.program import Program, Source
 
 #: Rows of a panel under a matrix product: fewer than 256 run at half the rate.
 PRODUCT_ROWS = 1024
@@ -50,15 +52,21 @@ class Plan:
 
 
 def operations(formula: Formula) -> int:
-    """Element-wise operations a pair in the epilogue."""
+    """Element-wise operations per pair in the epilogue."""
     return sum(len(n.args) for n in formula.walk() if n.op not in ("const", "tile"))
 
 
-def cost(program: Program, shape: tuple[int, int], widths: dict) -> Cost:
+def cost(
+    sources: tuple[Source, ...],
+    epilogue: Formula,
+    shape: tuple[int, int],
+    widths: Mapping[Input, int],
+) -> Cost:
+    """The work of all pairs: products, and operations in loops."""
     pairs = shape[0] * shape[1]
     multiplications = 0
-    loop = operations(program.epilogue)
-    for source in program.sources:
+    loop = operations(epilogue)
+    for source in sources:
         if source.kind in ("product", "repaired"):
             multiplications += widths.get(source.rows, 0)
         elif source.kind == "direct":
@@ -70,7 +78,7 @@ def cost(program: Program, shape: tuple[int, int], widths: dict) -> Cost:
 def make_plan(
     program: Program,
     shape: tuple[int, int],
-    widths: dict,
+    widths: dict[Input, int],
     itemsize: int,
     may_compile: bool,
     fixed_bytes: int = 0,
@@ -82,39 +90,86 @@ def make_plan(
     `fixed_bytes` are needed whatever the plan is, `packed_bytes` by compiled loops only.
     """
     settings = get_config()
-    n, m = shape
-    work = cost(program, shape, widths)
-    threads = settings.n_threads if work.flops >= THREAD_WORK else 1
-    fits = packed_bytes <= (settings.memory_bytes - fixed_bytes) / 2
-    compiled = may_compile and fits and work.pair_operations >= COMPILE_WORK
-    fixed_bytes += packed_bytes if compiled else 0
-    loop_only = program.fused
-    buffers = max(0, sum(s.kind != "direct" or not compiled for s in program.sources) - dense)
-    buffers = max(buffers, 0 if dense else 1)
-    extra = sum(s.node.value[0].bytes_per_pair() for s in program.sources if s.kind == "opaque")
-    per_pair = buffers * itemsize + extra + (0 if compiled else 0.05 * itemsize)
-    height, width = LOOP_TILE if loop_only else (PRODUCT_ROWS, m)
+    limit, threads = settings.memory_bytes, settings.n_threads
+    left = limit - fixed_bytes
+    # Room beyond this changes no plan, so that plans are found again while free memory varies.
+    left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
+    task = _Task(program.sources, program.epilogue, shape, tuple(widths.items()), itemsize, dense)
+    least_work = (THREAD_WORK, COMPILE_WORK)
+    plan = _planned(task, may_compile, packed_bytes, left, threads, least_work)
+    if plan is None:
+        need = fixed_bytes + 1.2 * task.least_bytes()
+        raise MemoryError(
+            f"a single tile needs {show_bytes(need)}, but the memory limit is "
+            f"{show_bytes(limit)}. Raise it with mercer.config(memory=…)."
+        )
+    return plan
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a plan is made for."""
+
+    sources: tuple[Source, ...]
+    epilogue: Formula
+    shape: tuple[int, int]
+    widths: tuple[tuple[Input, int], ...]
+    itemsize: int
+    dense: bool
+
+    @property
+    def loop_only(self) -> bool:
+        return all(s.kind == "direct" for s in self.sources)
+
+    def bytes_per_pair(self, compiled: bool) -> float:
+        """Scratch memory of one pair: its tiles, and what an opaque kernel takes."""
+        tiles = sum(s.kind != "direct" or not compiled for s in self.sources) - self.dense
+        tiles = max(tiles, 0 if self.dense else 1)
+        opaque = [s.node.value[0].bytes_per_pair() for s in self.sources if s.kind == "opaque"]
+        return tiles * self.itemsize + sum(opaque) + (0 if compiled else 0.05 * self.itemsize)
+
+    def bytes_per_row(self) -> int:
+        """Panels of X are copied where they are centered or sparse."""
+        return 0 if self.loop_only else sum(width for _, width in self.widths) * self.itemsize
+
+    def least_bytes(self) -> float:
+        """The smallest tile, 16 × 64."""
+        return 16 * self.bytes_per_row() + 16 * 64 * self.bytes_per_pair(False)
+
+
+@lru_cache(maxsize=4096)
+def _planned(
+    task: _Task,
+    may_compile: bool,
+    packed_bytes: int,
+    left: int,
+    threads: int,
+    least_work: tuple[float, float],
+) -> Plan | None:
+    """A plan within `left` bytes; None where not even one tile fits.
+
+    `least_work`: from which work on threads, and compiling, pay.
+    """
+    work = cost(task.sources, task.epilogue, task.shape, dict(task.widths))
+    threads = threads if work.flops >= least_work[0] else 1
+    worth = work.pair_operations >= least_work[1]
+    compiled = may_compile and worth and packed_bytes <= left / 2
+    per_pair, per_row = task.bytes_per_pair(compiled), task.bytes_per_row()
+    left -= packed_bytes if compiled else 0
+    n, m = task.shape
+    widest = min(m, LOOP_TILE[1] if task.loop_only else m)
+    height = LOOP_TILE[0] if task.loop_only else PRODUCT_ROWS
     height = max(1, min(height, max(64, -(-n // threads)), n))
-    # Panels of X are copied where they are centred or sparse.
-    per_row = sum(widths.values()) * itemsize if not loop_only else 0
-    available = settings.memory_bytes - fixed_bytes
-    budget = min(SCRATCH, available / (1.2 * threads))
     while True:
-        room = budget - height * per_row
-        width = min(width, m, int(room / max(per_pair * height, 1e-9)))
+        room = min(SCRATCH, left / (1.2 * threads)) - height * per_row
+        width = min(widest, int(room / max(per_pair * height, 1e-9)))
         if width >= min(m, 64):
             break
         if height > 16:
             height = max(16, height // 2)
         elif threads > 1:
             threads -= 1
-            budget = min(SCRATCH, available / (1.2 * threads))
         else:
-            need = fixed_bytes + 1.2 * (16 * per_row + 16 * 64 * per_pair)
-            raise MemoryError(
-                f"a single tile needs {show_bytes(need)}, but the memory limit is "
-                f"{show_bytes(settings.memory_bytes)}. Raise it with mercer.config(memory=…)."
-            )
-        width = m if not loop_only else LOOP_TILE[1]
+            return None
     scratch = int(threads * (height * width * per_pair + height * per_row))
-    return Plan(shape, (height, max(1, width)), threads, compiled, work, scratch)
+    return Plan(task.shape, (height, max(1, width)), threads, compiled, work, scratch)

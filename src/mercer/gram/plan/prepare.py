@@ -21,18 +21,11 @@ from mercer.gram.rows.validate import common_dtype, dtype_of, matrix, numeric_in
 
 
 def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
-    inputs = numeric_inputs(formula)
-    left = {key: matrix(X, key, "X") for key in inputs}
-    right = left if Z is None else {key: matrix(Z, key, "Z") for key in inputs}
-    for key in inputs:
-        if left[key].shape[1] != right[key].shape[1]:
-            raise ValueError(
-                f"X has {left[key].shape[1]} columns and Z has {right[key].shape[1]}: "
-                "they must agree"
-            )
+    """Both sides of K with everything that is computed once per row, and the program."""
+    left, right = _matrices(formula, X, Z)
     dtype = dtype_for([(X, left), (X if Z is None else Z, right)])
     for side in (left, right):
-        for key in inputs:
+        for key in side:
             if dtype == np.float64:  # rows that were widened for float32 stay so
                 side[key] = side[key].astype(dtype, copy=False)
     grids = on_grid(formula, left, right)
@@ -50,6 +43,20 @@ def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
     z.values = _values(program.row_z, z, X if Z is None else Z, "X" if Z is None else "Z")
     check_range(formula, x, z, dtype)
     return x, z, program
+
+
+def _matrices(formula: Formula, X: Any, Z: Any) -> tuple[dict[Input, Any], dict[Input, Any]]:
+    """The numbers of both sides for every input of the formula; one dict where Z is X."""
+    inputs = numeric_inputs(formula)
+    left = {key: matrix(X, key, "X") for key in inputs}
+    right = left if Z is None else {key: matrix(Z, key, "Z") for key in inputs}
+    for key in inputs:
+        if left[key].shape[1] != right[key].shape[1]:
+            raise ValueError(
+                f"X has {left[key].shape[1]} columns and Z has {right[key].shape[1]}: "
+                "they must agree"
+            )
+    return left, right
 
 
 def dtype_for(sides: list[tuple[Any, dict[Input, Any]]]) -> np.dtype:

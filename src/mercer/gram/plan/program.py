@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from mercer.formula import nodes
@@ -81,12 +82,22 @@ def prepared_norm(side: str, rows: Input) -> Formula:
 
 
 def prepared_shift(side: str, rows: Input) -> Formula:
-    """(x − c)·c + ‖c‖²/2: what turns the product of centred rows back into x·z."""
+    """(x − c)·c + ‖c‖²/2: what turns the product of centered rows back into x·z."""
     return Formula("prepared_shift", value=(side, rows))
 
 
 def compile_program(formula: Formula, methods: Mapping[Input, Method]) -> Program:
     """Choose a source for every statistic, then lift all that depends on one row alone."""
+    choices = frozenset((rows, method.how, method.center) for rows, method in methods.items())
+    return Program(formula, *_compiled(formula, choices), dict(methods))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(
+    formula: Formula, choices: frozenset[tuple[Input, str, bool]]
+) -> tuple[tuple[Source, ...], tuple[Formula, ...], tuple[Formula, ...], Formula]:
+    """Sources, row values of both sides and epilogue; the same for all data of these choices."""
+    methods = {rows: (how, center) for rows, how, center in choices}
     sources: dict[Source, int] = {}
 
     def tile(kind: str, node: Formula) -> Formula:
@@ -95,16 +106,16 @@ def compile_program(formula: Formula, methods: Mapping[Input, Method]) -> Progra
 
     def realise(node: Formula, args: tuple[Formula, ...]) -> Formula:
         if node.op == "sqdist":
-            how = methods[node.value]
-            if how.how == "product":
+            how, _ = methods[node.value]
+            if how == "product":
                 norms = prepared_norm("x", node.value) + prepared_norm("z", node.value)
                 product = tile("product", nodes.dot(node.value))
                 return (norms + const(-2.0) * product).plus()
-            return tile(how.how, node)
+            return tile(how, node)
         if node.op == "dot":
             product = tile("product", node)
-            method = methods.get(node.value)
-            if method is None or not method.center:
+            _, centered = methods.get(node.value, ("", False))
+            if not centered:
                 return product
             return product + prepared_shift("x", node.value) + prepared_shift("z", node.value)
         if node.op in ("l1", "linf"):
@@ -118,14 +129,7 @@ def compile_program(formula: Formula, methods: Mapping[Input, Method]) -> Progra
     realised = simplify(formula.rebuild(realise))
     rows: dict[str, dict[Formula, int]] = {"x": {}, "z": {}}
     epilogue = _lift(realised, rows)
-    return Program(
-        formula,
-        tuple(sources),
-        tuple(rows["x"]),
-        tuple(rows["z"]),
-        epilogue,
-        dict(methods),
-    )
+    return tuple(sources), tuple(rows["x"]), tuple(rows["z"]), epilogue
 
 
 def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
