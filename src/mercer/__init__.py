@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 #: Names and the modules that have them; the names of kernels are in their catalog.
 _WHERE = {
-    "mercer._config": ["config", "get_config"],
+    "mercer._config": ["config", "get_config", "set_config"],
     "mercer.kernels": ["Kernel", "parse"],
     "mercer.gram": ["Gram", "distance_to_mean"],
     "mercer.proof": [

@@ -36,7 +36,7 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 
 def memory_bytes() -> int:
-    """The memory one call may take: `mercer.config(memory=...)`."""
+    """The memory one call may take: `mercer.set_config(memory=...)`."""
     return get_config().memory_bytes
 
 
@@ -47,7 +47,7 @@ def fits(n_rows: int, n_features: int, n_bytes: int, instead: str) -> None:
         rows = "one row" if n_rows == 1 else f"{n_rows} rows"
         raise ValueError(
             f"to make {rows} of {n_features} features takes {_human(n_bytes)} and the limit is "
-            f"{_human(limit)} (mercer.config(memory=...)). {instead}"
+            f"{_human(limit)} (mercer.set_config(memory=...)). {instead}"
         )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
-import weakref
+import warnings
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
+
+from mercer._machine import free_memory, usable_cores
 
 _UNITS = {"": 1, "B": 1}
 _UNITS |= {p + "B": 1000**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
@@ -28,16 +29,19 @@ class Settings:
 
     @property
     def memory_bytes(self) -> int:
-        return self.memory if self.memory is not None else int(0.75 * _free_memory())
+        return self.memory if self.memory is not None else int(0.75 * free_memory())
 
     @property
     def n_threads(self) -> int:
-        return self.threads if self.threads is not None else _usable_cores()
+        return self.threads if self.threads is not None else usable_cores()
 
 
 #: The places that `device` may name; engines add theirs.
 _devices = {"cpu", "cuda"}
 _DEVICE = re.compile(r"[A-Za-z_][\w-]*(:\d+)?")
+_global = Settings()
+_local: ContextVar[Settings | None] = ContextVar("mercer_settings", default=None)
+_lock = threading.Lock()
 
 
 def register_device(name: str) -> None:
@@ -45,39 +49,66 @@ def register_device(name: str) -> None:
     _devices.add(name)
 
 
-_global = Settings()
-_local: ContextVar[Settings | None] = ContextVar("mercer_settings", default=None)
-#: Calls of `config` that may still turn out to open a ``with`` block: (thread, object, changes).
-_pending: list[tuple[int, weakref.ref[config], dict[str, Any]]] = []
-_lock = threading.Lock()
-
-
 def get_config() -> Settings:
-    """The settings in force here."""
-    local = _local.get()
-    if local is not None:
-        return local
-    if _pending:
-        _settle()
-    return _global
+    """The settings in force here: those of the ``with`` block around this call, or the global ones.
+
+    >>> import mercer
+    >>> mercer.get_config().precision
+    'high'
+    """
+    return _local.get() or _global
 
 
-def _settle() -> None:
-    """Make global what was called plainly: its thread went on without entering the block.
+def set_config(
+    *,
+    memory: str | int | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    precision: str | None = None,
+    progress: bool | None = None,
+) -> None:
+    """Change settings for good: for all threads, or until the end of a ``with config`` block.
 
-    Until then nobody else may see it, or a block in one thread would leak into all others.
+    Parameters
+    ----------
+    memory : str or int
+        The most that one call may take: bytes, or text such as "4GB". Without a limit, three
+        quarters of what is free.
+    threads : int
+        Threads of one call; all usable cores without it.
+    device : str
+        "cpu", "cuda", "cuda:1" or the name of a registered engine: where arrays are computed.
+    precision : {"high", "fast"}
+        Of products on a GPU.
+    progress : bool
+        Show progress bars on work that lasts.
+
+    See Also
+    --------
+    config : The same for one ``with`` block.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> with mercer.config():  # so that this example leaves nothing behind
+    ...     mercer.set_config(threads=1)
+    ...     mercer.get_config().n_threads
+    1
     """
     global _global
-    me = threading.get_ident()
+    changes = _checked(memory, threads, device, precision, progress)
+    inside = _local.get()
+    if inside is not None:
+        _local.set(replace(inside, **changes))
+        return
     with _lock:
-        plain = [p for p in _pending if p[0] == me or p[1]() is None]
-        for entry in plain:
-            _global = replace(_global, **entry[2])
-            _pending.remove(entry)
+        _global = replace(_global, **changes)
 
 
 class config:
-    """Change settings; inside ``with`` they are put back at the end, and other threads keep theirs.
+    """Settings for one ``with`` block; other threads keep theirs, and all is put back at the end.
+
+    Takes the parameters of `set_config`, which changes settings for good.
 
     >>> import mercer
     >>> with mercer.config(memory="2GB", threads=1):
@@ -87,48 +118,21 @@ class config:
 
     def __init__(
         self,
+        *,
         memory: str | int | None = None,
         threads: int | None = None,
         device: str | None = None,
         precision: str | None = None,
         progress: bool | None = None,
     ) -> None:
-        changes: dict[str, Any] = {}
-        if memory is not None:
-            changes["memory"] = parse_bytes(memory)
-        if threads is not None:
-            if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-                raise ValueError(f"threads must be a whole number ≥ 1, got {threads!r}")
-            changes["threads"] = threads
-        if device is not None:
-            if str(device).partition(":")[0] not in _devices or not _DEVICE.fullmatch(str(device)):
-                known = ", ".join(repr(name) for name in sorted(_devices))
-                raise ValueError(f"device must be one of {known}, or 'cuda:N', got {device!r}")
-            changes["device"] = device
-        if precision is not None:
-            if precision not in ("high", "fast"):
-                raise ValueError(f"precision must be 'high' or 'fast', got {precision!r}")
-            changes["precision"] = precision
-        if progress is not None:
-            changes["progress"] = bool(progress)
-        self._changes = changes
-        self._token: Token[Settings | None] | None = None
-        self._outer = _local.get()
-        # Called plainly it is the global setting, or that of the block around it; entered, it
-        # becomes a block of its own.
-        if self._outer is None:
-            _settle()
-            _pending.append((threading.get_ident(), weakref.ref(self), changes))
-        else:
-            _local.set(replace(self._outer, **changes))
+        self._entered = True  # a call that raises is not one that was forgotten
+        self._changes = _checked(memory, threads, device, precision, progress)
+        self._tokens: list[Token[Settings | None]] = []
+        self._entered = False
 
     def __enter__(self) -> Self:
-        with _lock:
-            _pending[:] = [p for p in _pending if p[1]() is not self]
-        if self._outer is not None:
-            _local.set(self._outer)
-            self._outer = None
-        self._token = _local.set(replace(get_config(), **self._changes))
+        self._entered = True
+        self._tokens.append(_local.set(replace(get_config(), **self._changes)))
         return self
 
     def __exit__(
@@ -137,9 +141,45 @@ class config:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._token is not None:
-            _local.reset(self._token)
-            self._token = None
+        _local.reset(self._tokens.pop())
+
+    def __del__(self) -> None:
+        if not self._entered:
+            warnings.warn(
+                "mercer.config(…) was called without a with block and changed nothing: write "
+                "'with mercer.config(…):', or mercer.set_config(…) to change settings for good",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
+def _checked(
+    memory: str | int | None,
+    threads: int | None,
+    device: str | None,
+    precision: str | None,
+    progress: bool | None,
+) -> dict[str, Any]:
+    """What was given, checked; nothing is changed if one of it is wrong."""
+    changes: dict[str, Any] = {}
+    if memory is not None:
+        changes["memory"] = parse_bytes(memory)
+    if threads is not None:
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+            raise ValueError(f"threads must be a whole number ≥ 1, got {threads!r}")
+        changes["threads"] = threads
+    if device is not None:
+        if str(device).partition(":")[0] not in _devices or not _DEVICE.fullmatch(str(device)):
+            known = ", ".join(repr(name) for name in sorted(_devices))
+            raise ValueError(f"device must be one of {known}, or 'cuda:N', got {device!r}")
+        changes["device"] = device
+    if precision is not None:
+        if precision not in ("high", "fast"):
+            raise ValueError(f"precision must be 'high' or 'fast', got {precision!r}")
+        changes["precision"] = precision
+    if progress is not None:
+        changes["progress"] = bool(progress)
+    return changes
 
 
 def parse_bytes(size: str | int) -> int:
@@ -162,25 +202,9 @@ def parse_bytes(size: str | int) -> int:
 
 
 def show_bytes(size: float) -> str:
+    """Bytes in words: 1500000 is "1.5 MB"."""
     for unit in ("B", "KB", "MB", "GB"):
         if abs(size) < 1000:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} TB"
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not on every system
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _free_memory() -> int:
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

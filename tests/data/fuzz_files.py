@@ -309,7 +309,7 @@ def main(kinds, count, seed):
     import mercer
     from mercer.data import DataError
 
-    mercer.config(memory="256MB", progress=False)
+    mercer.set_config(memory="256MB", progress=False)
     with tempfile.TemporaryDirectory() as folder:
         for kind in set(kinds) - {"bomb"}:  # so that no import happens under the guard
             for i in range(60):

@@ -83,7 +83,7 @@ def test_dense_that_cannot_fit_fails_at_once_with_the_sentence(
     assert "limit is 1 GB" in message
     assert "'cg'" in message
     assert "'nystrom'" in message
-    assert "mercer.config(memory=" in message
+    assert "mercer.set_config(memory=" in message
 
 
 def test_a_very_small_limit_still_computes_or_says_why() -> None:
@@ -115,7 +115,7 @@ SCRIPT = """
     X = rng.normal(size=(12_000, 40)).astype(np.float32)
     V = rng.normal(size=(12_000, 3)).astype(np.float32)
     words = [str(i) for i in range(3000)]
-    mercer.config(memory=LIMIT, threads=2, progress=False)
+    mercer.set_config(memory=LIMIT, threads=2, progress=False)
     kernels = [
         (mercer.Gaussian(6.0), X, V),
         (mercer.Gaussian(6.0) + mercer.Polynomial(2) * mercer.Laplacian(), X, V),

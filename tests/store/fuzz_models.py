@@ -272,7 +272,7 @@ def main(count, seed):
     for name in names.all_names():  # so that no import happens under the guard
         names.find(name)
     originals = bases()
-    mercer.config(memory="256MB", progress=False)
+    mercer.set_config(memory="256MB", progress=False)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mutant"
         wanted = []

@@ -82,7 +82,7 @@ def _check_npz(path: Path) -> None:
         if total > limit:
             raise DataError(
                 f"{path.name} unpacks to {show_bytes(total)}; the memory limit is "
-                f"{show_bytes(limit)}. Raise it with mercer.config(memory=…)."
+                f"{show_bytes(limit)}. Raise it with mercer.set_config(memory=…)."
             )
         for info in archive.infolist():
             with archive.open(info) as stream:

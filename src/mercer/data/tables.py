@@ -46,7 +46,7 @@ def check_size(path: Path) -> None:
     if size > limit:
         raise DataError(
             f"{str(path)!r} holds {show_bytes(size)}; the memory limit is {show_bytes(limit)}. "
-            "Take a part of its rows, or raise the limit: mercer.config(memory=…)."
+            "Take a part of its rows, or raise the limit: mercer.set_config(memory=…)."
         )
 
 
@@ -72,7 +72,7 @@ def frame_from_text(
         raise DataError(
             f"{source} has about {lines} rows of {len(head.names)} columns and needs "
             f"{show_bytes(need)}; the memory limit is {show_bytes(limit)}. Take a part of its rows "
-            "or columns, or raise the limit: mercer.config(memory=…)."
+            "or columns, or raise the limit: mercer.set_config(memory=…)."
         )
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)

@@ -276,7 +276,7 @@ def check_room(shape: tuple[int, int], dtype: np.dtype, limit: int, where: str =
         raise MemoryError(
             f"the dense {shape[0]} × {shape[1]} {dtype.name} matrix needs {show_bytes(need)}, but "
             f"the memory limit{where} is {show_bytes(limit)}. G @ V and G.block(…) work within it, "
-            "and so do the solvers 'cg' and 'nystrom'; or raise it with mercer.config(memory=…)."
+            "and so do the solvers 'cg' and 'nystrom'; or raise it: mercer.set_config(memory=…)."
         )
 
 

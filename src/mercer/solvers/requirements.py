@@ -68,5 +68,5 @@ def check_fits(solver: str, size: Size, others: tuple[str, ...], limit: int | No
         f"solver={solver!r} needs {show_bytes(NEEDS[solver](size))} for N = {size.n}, but the "
         f"memory limit is {show_bytes(limit)}; "
         + (f"{advice}, or " if fitting else "no exact solver fits; ")
-        + "raise the limit with mercer.config(memory=…)."
+        + "raise the limit with mercer.set_config(memory=…)."
     )

@@ -41,9 +41,10 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
 def _beside(place: Path) -> tuple[int, Path]:
     """A new file in the same folder, as public as any new file, or as the one it will replace."""
     temporary = place.with_name(f".{place.name[:40]}.{secrets.token_hex(8)}")
-    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    binary = getattr(os, "O_BINARY", 0)  # Windows would change the ends of lines
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | binary, 0o666)
     with suppress(OSError):
-        os.fchmod(handle, place.stat().st_mode & 0o777)
+        os.chmod(temporary, place.stat().st_mode & 0o777)
     return handle, temporary
 
 

@@ -111,7 +111,7 @@ class _Reader:
             raise MemoryError(
                 f"{self.path} needs {show_bytes(n)} more than the memory limit of "
                 f"{show_bytes(get_config().memory_bytes)} leaves. Raise it with "
-                "mercer.config(memory=…), if you trust the file."
+                "mercer.set_config(memory=…), if you trust the file."
             )
 
     def _npy(self, blob: bytes, name: str) -> np.ndarray:

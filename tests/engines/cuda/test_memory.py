@@ -15,7 +15,7 @@ from mercer.learners import *
 
 warnings.simplefilter("ignore")
 if torch.cuda.is_available():
-    mercer.config(device="cuda")
+    mercer.set_config(device="cuda")
 else:
     # Arrays belong on a device, as if one were configured; under the interpreter that is the CPU.
     settings = device.get_config

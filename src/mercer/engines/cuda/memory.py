@@ -33,7 +33,7 @@ def room_for(X: Any, Z: Any = None) -> Iterator[None]:
         shapes = " and ".join(str(tuple(s.shape)) for s in (X, Z) if hasattr(s, "shape"))
         raise MemoryError(
             f"the device has no room for rows of shape {shapes or 'unknown'} and what is made of "
-            "them. Free what else is there, or set a lower mercer.config(memory=…), "
+            "them. Free what else is there, or set a lower mercer.set_config(memory=…), "
             "which makes smaller parts; rows given as NumPy arrays under config(device='cuda') "
             "are streamed where they do not fit, tensors and sparse matrices are not."
         ) from error

@@ -101,7 +101,7 @@ def make_plan(
         need = fixed_bytes + 1.2 * task.least_bytes()
         raise MemoryError(
             f"a single tile needs {show_bytes(need)}, but the memory limit is "
-            f"{show_bytes(limit)}. Raise it with mercer.config(memory=…)."
+            f"{show_bytes(limit)}. Raise it with mercer.set_config(memory=…)."
         )
     return plan
 

@@ -49,7 +49,7 @@ def draw_centers(gram: Gram, count: int | None, random: np.random.RandomState) -
         raise MemoryError(
             f"{m} centres need {show_bytes(need)}, but the memory limit is {show_bytes(limit)}: "
             f"{int(np.sqrt(limit / 32))} centres fit (n_centers=…), or raise the limit with "
-            "mercer.config(memory=…)."
+            "mercer.set_config(memory=…)."
         )
     positions = np.arange(n) if m == n else np.sort(random.permutation(n)[:m])
     columns = gram.take(columns=positions)

@@ -89,5 +89,5 @@ def _share(gram: HostGram, most: int, threads: int) -> tuple[int, int]:
     need = (fixed + least) / 0.9
     raise MemoryError(
         f"a support vector machine on {most} examples needs {show_bytes(need)} for its working "
-        f"set, but the memory limit is {show_bytes(limit)}. Raise it with mercer.config(memory=…)."
+        f"set, but the memory limit is {show_bytes(limit)}. Raise it: mercer.set_config(memory=…)."
     )

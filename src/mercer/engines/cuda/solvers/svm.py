@@ -101,7 +101,7 @@ def _batches(
             raise MemoryError(
                 f"a support vector machine with {variables} variables needs {show_bytes(need)} on "
                 f"the device for its working set, and {show_bytes(max(0, room))} of the memory "
-                "limit are left. Raise it with mercer.config(memory=…)."
+                "limit are left. Raise it with mercer.set_config(memory=…)."
             )
         many = int(min(TOGETHER, room // need))
         plan.append((order[:many], size))

@@ -1,0 +1,115 @@
+"""What this machine lends us: processor cores and free memory, within the limits of a container."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import sys
+import time
+from pathlib import Path
+
+#: Seconds for which a look at the free memory is good; it is asked for many times per call.
+FRESH = 0.5
+#: A control group without a limit of memory says so by a number about this large.
+UNLIMITED = 1 << 60
+_seen: tuple[float, int] = (-math.inf, 0)
+
+
+def usable_cores() -> int:
+    """The cores that this process may use: its affinity, and the share of its control group."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    quota = _read(_group("cpu") / "cpu.max")
+    if quota is not None and len(quota.split()) == 2:
+        allowed, period = quota.split()
+        if allowed.isdigit() and period.isdigit() and int(period):
+            cores = min(cores, max(1, math.ceil(int(allowed) / int(period))))
+    return cores
+
+
+def free_memory() -> int:
+    """Bytes that can be had without paging, as of half a second ago at most."""
+    global _seen
+    now = time.monotonic()
+    if now - _seen[0] > FRESH:
+        _seen = (now, min(_of_system(), _of_group()))
+    return _seen[1]
+
+
+def _of_system() -> int:
+    if sys.platform == "win32":
+        return _windows()
+    text = _read(Path("/proc/meminfo"))
+    for line in (text or "").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return _half_of_all()
+
+
+def _windows() -> int:  # pragma: no cover - only there
+    """`ullAvailPhys` of MEMORYSTATUSEX: two 32-bit numbers, then seven of 64 bits."""
+    status = (ctypes.c_uint64 * 8)()
+    ctypes.cast(status, ctypes.POINTER(ctypes.c_uint32))[0] = ctypes.sizeof(status)
+    ctypes.windll.kernel32.GlobalMemoryStatusEx(status)  # type: ignore[attr-defined]
+    return int(status[2])
+
+
+def _half_of_all() -> int:  # pragma: no cover - macOS
+    """Where nothing says what is free: half of what is built in."""
+    size, length = ctypes.c_uint64(0), ctypes.c_size_t(8)
+    library = ctypes.CDLL(None)
+    if hasattr(library, "sysctlbyname"):
+        library.sysctlbyname(
+            b"hw.memsize", ctypes.byref(size), ctypes.byref(length), None, ctypes.c_size_t(0)
+        )
+    return int(size.value) // 2 or 4 << 30
+
+
+def _of_group() -> int:
+    """What the control group of this process leaves; files kept in memory give way when asked."""
+    for folder, limit, used, cached in (
+        (_group("memory"), "memory.max", "memory.current", "inactive_file"),
+        (
+            _group("memory", version=1),
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ):
+        most, now = _number(folder / limit), _number(folder / used)
+        if most is None or now is None or most >= UNLIMITED:
+            continue
+        statistics = dict(
+            line.split()[:2]
+            for line in (_read(folder / "memory.stat") or "").splitlines()
+            if len(line.split()) == 2
+        )
+        return max(0, most - now + int(statistics.get(cached, 0)))
+    return sys.maxsize
+
+
+def _group(controller: str, version: int = 2) -> Path:
+    """The folder of this process's control group, as the kernel shows it."""
+    root = Path("/sys/fs/cgroup") / ("" if version == 2 else controller)
+    for line in (_read(Path("/proc/self/cgroup")) or "").splitlines():
+        number, controllers, path = line.split(":", 2)
+        if (version == 2 and number == "0") or (
+            version == 1 and controller in controllers.split(",")
+        ):
+            own = root / path.lstrip("/")
+            inside = _read(own / "cgroup.procs") is None  # a container sees its group as the root
+            return root if inside else own
+    return root
+
+
+def _number(path: Path) -> int | None:
+    text = _read(path)
+    return int(text) if text is not None and text.strip().isdigit() else None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return None
