@@ -18,7 +18,6 @@ from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula, derive, simplify
 from mercer.formula.nodes import ROOT
 from mercer.gram.plan.planner import Cost
-from mercer.gram.plan.program import Program
 from mercer.kernels.core import Kernel
 
 #: What `Gram.sweep` calls for every tile: body(rows, columns, tile, scratch).
@@ -41,7 +40,6 @@ class Gram(ABC):
 
     kernel: Kernel | Formula
     formula: Formula
-    program: Program
     shape: tuple[int, int]
     dtype: np.dtype
     #: Whether this is K(X, X).

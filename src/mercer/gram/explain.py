@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer._config import show_bytes
+from mercer.gram.base import Gram
 from mercer.gram.dispatch import make_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import Plan
+from mercer.gram.plan.program import Program
 from mercer.kernels.core import Kernel
 
 
@@ -28,11 +30,12 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = ["kernel", *("  " + line for line in self.tree.splitlines())]
-        lines += ["formula", f"  {self.formula}", "for each pair"]
+        lines += ["formula", f"  {self.formula}", *(["for each pair"] if self.sources else [])]
         lines += [f"  tile{i} = {s}" for i, s in enumerate(self.sources)]
         if self.row_values:
             lines += ["once for each row", *(f"  {v}" for v in self.row_values)]
-        lines += ["epilogue", f"  {self.epilogue}", "plan", f"  {self.plan}"]
+        lines += ["epilogue", f"  {self.epilogue}"] if self.epilogue else []
+        lines += ["plan", f"  {self.plan}"]
         lines.append(f"  {self.flops:.3g} flops, {show_bytes(self.bytes)} if all of K is kept")
         if self.source:
             lines += ["generated source", *("  " + s for s in self.source.splitlines())]
@@ -48,9 +51,30 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
     flops = gram.cost.flops
     gram = gram.sample()
     plan, text = gram.describe()
-    program = gram.program
-    rows = [f"rowx{i} = {f!r}" for i, f in enumerate(program.row_x)]
-    rows += [f"rowz{i} = {f!r}" for i, f in enumerate(program.row_z)]
+    program = getattr(gram, "program", None)  # an engine may compute k in another way
+    rows = (
+        []
+        if program is None
+        else [
+            *(f"rowx{i} = {f!r}" for i, f in enumerate(program.row_x)),
+            *(f"rowz{i} = {f!r}" for i, f in enumerate(program.row_z)),
+        ]
+    )
+    return Explanation(
+        _tree(kernel),
+        repr(gram.formula),
+        () if program is None else _sources(gram, program),
+        tuple(rows),
+        "" if program is None else repr(program.epilogue),
+        plan,
+        flops,
+        float(n * m * gram.dtype.itemsize),
+        text,
+    )
+
+
+def _sources(gram: Gram, program: Program) -> tuple[str, ...]:
+    """The matrices that the formula needs, and how each is made."""
     sources = []
     grids = gram.grids() if isinstance(gram, HostGram) else {}
     for source in program.sources:
@@ -58,26 +82,19 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
         if method is not None and method.how == "direct" and source.kind == "product":
             method = None  # x·z beside a distance that is taken from differences
         note = f"  ({'centred ' if method.center else ''}{method.reason})" if method else ""
-        kind = {
-            "product": "matrix product",
-            "repaired": "matrix product, near pairs by direct differences",
-            "direct": "direct differences",
-            "opaque": "blocks of an opaque kernel",
-        }[source.kind]
+        kind = _KINDS[source.kind]
         if source.kind in ("product", "repaired") and source.rows in grids:
             kind = kind.replace("matrix product", f"matrix product {grids[source.rows]}")
         sources.append(f"{source.node!r}: {kind}{note}")
-    return Explanation(
-        _tree(kernel),
-        repr(gram.formula),
-        tuple(sources),
-        tuple(rows),
-        repr(program.epilogue),
-        plan,
-        flops,
-        float(n * m * gram.dtype.itemsize),
-        text,
-    )
+    return tuple(sources)
+
+
+_KINDS = {
+    "product": "matrix product",
+    "repaired": "matrix product, near pairs by direct differences",
+    "direct": "direct differences",
+    "opaque": "blocks of an opaque kernel",
+}
 
 
 def _tree(kernel: Kernel, indent: str = "") -> str:

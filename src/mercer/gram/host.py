@@ -26,6 +26,7 @@ from mercer.gram.base import (
 from mercer.gram.cpu.engine import NumpyEngine
 from mercer.gram.plan.planner import COMPILE_WORK, Cost, Plan, make_plan
 from mercer.gram.plan.prepare import prepare, swap_values
+from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side, row_value
 from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.kernels.core import Kernel
@@ -37,6 +38,7 @@ FUSED_COLUMNS = 16
 class HostGram(Gram):
     """`Gram` of arrays, CSR matrices, DataFrames and lists of objects on the host."""
 
+    program: Program
     #: k(x, z) may depend on the order of its arguments; then a transposed Gram swaps them back.
     _swapped = False
 

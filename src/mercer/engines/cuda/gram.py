@@ -35,7 +35,7 @@ from mercer.gram.base import (
 )
 from mercer.gram.plan.accuracy import Method, sensitivity
 from mercer.gram.plan.planner import Cost
-from mercer.gram.plan.program import compile_program
+from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.rows.validate import numeric_inputs
 from mercer.kernels.core import Kernel
 
@@ -51,6 +51,7 @@ class CudaGram(Gram):
     """`Gram` whose rows live on a GPU."""
 
     engine = "cuda"
+    program: Program
     symmetric = True  # type: ignore[assignment]
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:

@@ -223,7 +223,7 @@ class Relative(Weights):
         return out
 
 
-def on_host(formula: Formula, X: Any, Z: Any) -> Gram:
+def on_host(formula: Formula, X: Any, Z: Any) -> HostGram:
     """The Gram whose tiles are walked here, whichever device is configured for products."""
     return HostGram(formula, host(X), host(Z))
 

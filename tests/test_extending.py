@@ -1,0 +1,254 @@
+"""The house can be added to from outside: nothing in here touches a file of the library.
+
+A kernel, an operation of the formula and an engine are declared in this file, as a package of its
+own would declare them, and used through the public API, the grammar, the store and ONNX.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.formula import Op, register_op
+from mercer.formula.nodes import Formula, Input, dot, sqdist
+from mercer.gram import Engine, Gram, register
+from mercer.gram.dispatch import unregister
+from mercer.gram.plan.planner import Cost
+from mercer.kernels import Kernel, kernel, parse
+from mercer.learners import (
+    KernelLogisticRegression,
+    KernelNeighborsClassifier,
+    KernelRidge,
+    KernelSVC,
+)
+from mercer.testing import check_engine, check_kernel
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Z = RNG.normal(size=(25, 3))
+t = np.sin(X[:, 0]) + X[:, 1]
+y = (t > 0).astype(int)
+
+
+# --- a kernel -------------------------------------------------------------------------------
+
+
+@kernel
+class Cauchy(Kernel):
+    """k(x, z) = 1 / (1 + ‖x − z‖² / width²)."""
+
+    width: float = 1.0
+    examples = ("cauchy(0.7)",)
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return (1.0 + sqdist(rows).over(self._named(path, "width") ** 2)) ** -1
+
+
+def by_hand(A, B, width):
+    gaps = ((A[:, None] - B[None]) ** 2).sum(axis=2)
+    return 1 / (1 + gaps / width**2)
+
+
+def test_a_kernel_is_one_class():
+    check_kernel(Cauchy(0.7))
+    np.testing.assert_allclose(Cauchy(0.7)(X, Z), by_hand(X, Z, 0.7), rtol=1e-12)
+    k = parse("2*cauchy(width=0.7) + linear()")
+    assert k == 2 * Cauchy(0.7) + mercer.Linear()
+    assert parse(repr(k)) == k
+    np.testing.assert_allclose(
+        k.gram(X).grad("left__kernel__width").dense(),
+        2 * (by_hand(X, X, 0.7 + 1e-6) - by_hand(X, X, 0.7 - 1e-6)) / 2e-6,
+        atol=1e-7,
+    )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRidge("cauchy(0.7)"),
+        KernelSVC("cauchy(0.7)"),
+        KernelLogisticRegression("cauchy(0.7)"),
+        KernelNeighborsClassifier("cauchy(0.7)"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_kernel_runs_in_every_learner_and_is_saved_and_exported(model, tmp_path):
+    model.fit(X, t if isinstance(model, KernelRidge) else y)
+    model.save(tmp_path / "model.mercer")
+    again = mercer.load(tmp_path / "model.mercer")
+    assert again.kernel_ == Cauchy(0.7)
+    np.testing.assert_array_equal(again.predict(Z), model.predict(Z))
+    runtime = pytest.importorskip("onnxruntime")
+    from mercer.onnx import export
+
+    export(model, tmp_path / "model.onnx", dtype="float64")
+    session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
+    (answers, *_) = session.run(None, {session.get_inputs()[0].name: Z.astype(np.float64)})
+    np.testing.assert_allclose(np.ravel(answers), model.predict(Z), rtol=1e-5)
+
+
+def test_a_kernel_that_another_one_is_called_like_is_refused():
+    with pytest.raises(ValueError, match="there is a kernel named 'gaussian' already"):
+
+        @kernel
+        class Gaussian(Kernel):
+            """Not that one."""
+
+
+# --- an operation ---------------------------------------------------------------------------
+
+register_op(
+    Op(
+        "cosh_of",
+        np.cosh,
+        derivative=lambda node: ((node.args[0].exp() - (-node.args[0]).exp()) * 0.5,),
+    )
+)
+
+
+@kernel
+class HyperbolicCosine(Kernel):
+    """k(x, z) = cosh(scale x·z), a kernel because its Taylor series has no negative term."""
+
+    scale: float = 1.0
+    examples = ("hyperbolic_cosine(0.3)",)
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        return (self._named(path, "scale") * dot(rows)).apply("cosh_of")
+
+
+def test_an_operation_is_one_record(tmp_path):
+    k = parse("hyperbolic_cosine(0.3)")
+    np.testing.assert_allclose(k(X, Z), np.cosh(0.3 * X @ Z.T), rtol=1e-12)
+    np.testing.assert_allclose(
+        k.gram(X, Z).grad("scale").dense(), np.sinh(0.3 * X @ Z.T) * (X @ Z.T), rtol=1e-10
+    )
+    many = RNG.normal(size=(4000, 3))  # enough pairs that a loop would be compiled
+    np.testing.assert_allclose(k.gram(many) @ np.ones(4000), k(many).sum(axis=1), rtol=1e-10)
+    model = KernelRidge(k).fit(X, t)
+    model.save(tmp_path / "model.mercer")
+    np.testing.assert_array_equal(
+        mercer.load(tmp_path / "model.mercer").predict(Z), model.predict(Z)
+    )
+
+
+# --- an engine ------------------------------------------------------------------------------
+
+
+class PlainGram(Gram):
+    """K by NumPy at once, with nothing clever: the whole of what a Gram must offer."""
+
+    engine = "plain"
+    symmetric = True
+    xp = np
+    limit_bytes = 1 << 30
+    bytes_per_row = 64
+
+    def __init__(self, kernel, A, B=None):
+        self.kernel, self.formula = kernel, mercer.gram.base.simplified(kernel)
+        self._a, self._b, self.square = (
+            np.asarray(A),
+            None if B is None else np.asarray(B),
+            B is None,
+        )
+        self._K = mercer.testing.oracle(kernel, self._a, self._b).astype(self._a.dtype)
+        self.shape, self.dtype = self._K.shape, self._K.dtype
+
+    def asarray(self, values, dtype=None):
+        return np.asarray(values, dtype=dtype)
+
+    @property
+    def cost(self):
+        return Cost(float(self._K.size), float(self._K.size), 8.0 * self._K.size)
+
+    @property
+    def T(self):
+        return self if self.square else PlainGram(self.kernel, self._b, self._a)
+
+    def take(self, rows=None, columns=None):
+        b = self._a if self._b is None else self._b
+        rows = slice(None) if rows is None else rows
+        columns = slice(None) if columns is None else columns
+        return PlainGram(self.kernel, self._a[rows], b[columns])
+
+    def points(self, index=None):
+        return self._a if index is None else self._a[index]
+
+    def others(self):
+        return self._b
+
+    def of(self, kernel):
+        return PlainGram(kernel, self._a, self._b)
+
+    def __matmul__(self, V):
+        return (self._K @ np.asarray(V)).astype(self.dtype)
+
+    def dense(self, out=None):
+        if out is None:
+            return self._K.copy()
+        out[...] = self._K
+        return out
+
+    def block(self, rows, columns):
+        return self._K[rows][:, columns]
+
+    def diagonal(self):
+        return self._K.diagonal().copy()
+
+    def in_double(self, index=None):
+        index = slice(None) if index is None else index
+        return self._K[index][:, index].astype(np.float64)
+
+    def tile(self, rows, columns, out=None, scratch=None):
+        return self._K[rows, columns] if out is None else np.copyto(out, self._K[rows, columns])
+
+    def sweep(self, body, *, out=None, **options):
+        tile = self._K.copy()
+        if out is not None:
+            out[...] = tile
+            tile = out
+        body(slice(0, self.shape[0]), slice(0, self.shape[1]), tile, mercer.gram.base.Scratch(0))
+
+    def describe(self):
+        return "by NumPy at once", ""
+
+
+@pytest.fixture
+def plain_engine():
+    """An engine for arrays under config(device="plain"), with a solver of its own."""
+    used = []
+
+    def factor(gram, scale=None, once=False):
+        used.append(type(gram).__name__)
+        from mercer.solvers.linear.factor import Shifted
+
+        return Shifted(gram, scale, once)
+
+    register(
+        Engine(
+            "plain",
+            takes=lambda kernel, A, B: mercer.get_config().device == "plain",
+            make=PlainGram,
+            solvers={"factor": factor},
+        )
+    )
+    yield used
+    unregister("plain")
+
+
+def test_an_engine_registers_itself(plain_engine):
+    check_engine(PlainGram, kernels=["gaussian(2)", "linear()"])
+    expected = KernelRidge("gaussian(1)").fit(X, t).predict(Z)
+    with mercer.config(device="plain"):
+        assert type(mercer.Gaussian().gram(X)) is PlainGram
+        answers = KernelRidge("gaussian(1)", solver="cholesky").fit(X, t).predict(Z)
+        assert "by NumPy at once" in str(mercer.Gaussian().explain(X))
+    np.testing.assert_allclose(answers, expected, rtol=1e-8)
+    assert plain_engine == ["PlainGram"], "the engine's own solver was asked"
+    assert type(mercer.Gaussian().gram(X)) is not PlainGram
+
+
+def test_an_engine_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match=r"device must be one of .*'cpu', 'cuda'.* got 'moon'"):
+        mercer.config(device="moon")
