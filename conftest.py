@@ -8,8 +8,6 @@ from pathlib import Path
 
 OPTIONAL = (
     "click",
-    "dask",
-    "distributed",
     "matplotlib",
     "onnx",
     "onnxruntime",

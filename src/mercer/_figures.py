@@ -17,7 +17,7 @@ def axes(ax: Any = None, size: tuple[float, float] = (5.0, 4.0)) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'mercer-kernels[plot]'") from None
+        raise ImportError("pictures need matplotlib: pip install 'mercer[plot]'") from None
     _, ax = plt.subplots(figsize=size, layout="constrained")
     return ax
 

@@ -129,12 +129,6 @@ def test_data_shows_the_first_of_many_columns(mercer, tmp_path: Path) -> None:
     assert "and 5 more" in mercer("data", tmp_path / "w.csv").stdout
 
 
-def test_the_lab_is_not_there_yet(mercer) -> None:
-    done = mercer("lab")
-    assert done.exit_code == 2
-    assert "no lab" in done.stderr
-
-
 def test_bench_runs_the_checkout_or_says_so(mercer, monkeypatch) -> None:
     from mercer.cli import bench
 

@@ -13,6 +13,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
-        print("the command line needs click: pip install 'mercer-kernels[cli]'", file=sys.stderr)
+        print("the command line needs click: pip install 'mercer[cli]'", file=sys.stderr)
         sys.exit(2)
     app.main(list(arguments) if arguments is not None else None, prog_name="mercer")

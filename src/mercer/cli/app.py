@@ -37,7 +37,6 @@ COMMANDS = {
     "data": "List and make data sets, or say what is in a file.",
     "export": "Write a model as ONNX.",
     "bench": "Measure the claims about speed and memory (in a source checkout).",
-    "lab": "The web page to try kernels in.",
     "completion": "Print the script that completes commands in your shell.",
 }
 
@@ -125,7 +124,7 @@ def _words(error: BaseException) -> str:
         return f"{what}{error.strerror}"
     if isinstance(error, ModuleNotFoundError) and error.name:
         extras = "onnx" if error.name.startswith("onnx") else "cli,plot"
-        return f"this needs {error.name}: pip install 'mercer-kernels[{extras}]'"
+        return f"this needs {error.name}: pip install 'mercer[{extras}]'"
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is not there" if error.args else "something is not there"
     return str(error) or type(error).__name__

@@ -2,7 +2,7 @@
 
 `export` writes every global model over vector kernels, the smoothers, centroids and neighbours,
 with the scikit-learn preprocessing in front of them. The `onnx` package is loaded on first use
-(``pip install mercer-kernels[onnx]``).
+(``pip install mercer[onnx]``).
 """
 
 from __future__ import annotations

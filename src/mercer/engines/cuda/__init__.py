@@ -58,7 +58,7 @@ def require_cuda() -> None:
         import torch
     except ImportError:
         raise ImportError(
-            "config(device='cuda') needs PyTorch: pip install 'mercer-kernels[gpu]'. "
+            "config(device='cuda') needs PyTorch: pip install 'mercer[gpu]'. "
             "Everything else works without it on the CPU."
         ) from None
     if not torch.cuda.is_available():

@@ -52,10 +52,10 @@ def _write(folder: Path, name: str, source: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}.py"
     # What lies there is used only if it is what we would write: never trust a stranger's file.
-    if path.exists() and path.read_text() == source:
+    if path.exists() and path.read_text(encoding="utf-8") == source:
         return path
     handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    with os.fdopen(handle, "w") as stream:
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
         stream.write(source)
     os.replace(temporary, path)
     return path
