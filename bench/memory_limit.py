@@ -1,4 +1,4 @@
-"""`mercer.set_config(memory="1GB")` holds: K @ V with N = 200000, and a dense K that refuses at once.
+"""`set_config(memory="1GB")` holds: K @ V with N = 200000, and a dense K that refuses at once.
 
 K itself would be 160 GB. The growth counts everything the call allocates, result included.
 """
