@@ -1,0 +1,244 @@
+"""Parameters declared once: what a parameter may be, the error where it is something else.
+
+A class declares its parameters as data,
+
+    parameters = {"alpha": Positive(), "solver": OneOf("auto", "cg"), "max_iter": Maybe(Count())}
+
+and calls `check_parameters` (or `checked` for one of them) before it uses them. The same
+declaration gives the words of the error, the type in the documentation and the values that one test
+tries on every class (`bad`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Check(Protocol):
+    """What a parameter may be."""
+
+    @property
+    def words(self) -> str:
+        """As in "alpha must be {words}"."""
+
+    def __call__(self, value: Any) -> Any:
+        """The value as it is used; TypeError or ValueError if it may not be that."""
+
+    def bad(self) -> Iterable[Any]:
+        """Some values that are refused, for tests."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A real number between two ends; `open_low`: not the lower end itself."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    infinite: bool = False
+
+    @property
+    def words(self) -> str:
+        ends = []
+        if self.low > -math.inf:
+            zero = "positive" if self.open_low else "at least 0"
+            ends.append(zero if self.low == 0 else f"at least {self.low:g}")
+        if self.high < math.inf:
+            ends.append(f"at most {self.high:g}")
+        if not self.infinite and self.high == math.inf:
+            ends.append("finite")
+        return "a number" + (f", {' and '.join(ends)}" if ends else "")
+
+    def __call__(self, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError
+        number = float(value)
+        too_low = number <= self.low if self.open_low else number < self.low
+        if math.isnan(number) or too_low or number > self.high:
+            raise ValueError
+        if math.isinf(number) and not self.infinite:
+            raise ValueError
+        return number
+
+    def bad(self) -> Iterable[Any]:
+        yield from (math.nan, "1", None, True, [1.0])
+        if self.low > -math.inf:
+            yield self.low if self.open_low else self.low - 1.0
+        if self.high < math.inf:
+            yield self.high + 1.0
+        if not self.infinite:
+            yield math.inf
+
+
+def Positive(infinite: bool = False) -> Number:
+    """A number > 0."""
+    return Number(0.0, open_low=True, infinite=infinite)
+
+
+def NonNegative() -> Number:
+    """A number ≥ 0."""
+    return Number(0.0)
+
+
+def Share() -> Number:
+    """A number > 0 and ≤ 1."""
+    return Number(0.0, 1.0, open_low=True)
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number of at least `least`."""
+
+    least: int = 1
+
+    @property
+    def words(self) -> str:
+        return f"a whole number of at least {self.least}"
+
+    def __call__(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError
+        if not isinstance(value, Integral) or value < self.least:
+            raise ValueError
+        return int(value)
+
+    def bad(self) -> Iterable[Any]:
+        return (self.least - 1, self.least + 0.5, "3", True, math.nan, None)
+
+
+class OneOf:
+    """One of a few words."""
+
+    def __init__(self, *choices: str) -> None:
+        self.choices = choices
+
+    @property
+    def words(self) -> str:
+        return "one of " + ", ".join(repr(c) for c in self.choices)
+
+    def __call__(self, value: Any) -> str:
+        if not isinstance(value, str) or value not in self.choices:
+            raise ValueError
+        return value
+
+    def bad(self) -> Iterable[Any]:
+        return ("no such choice", 3, None, self.choices[0].upper() + "!")
+
+
+class Flag:
+    """True or False."""
+
+    words = "True or False"
+
+    def __call__(self, value: Any) -> bool:
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return bool(value)
+
+    def bad(self) -> Iterable[Any]:
+        return ("yes", 2, None)
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """What another check takes, or None."""
+
+    check: Check
+
+    @property
+    def words(self) -> str:
+        return f"{self.check.words}, or None"
+
+    def __call__(self, value: Any) -> Any:
+        return None if value is None else self.check(value)
+
+    def bad(self) -> Iterable[Any]:
+        return (value for value in self.check.bad() if value is not None)
+
+
+class Either:
+    """What one of several checks takes."""
+
+    def __init__(self, *checks: Check) -> None:
+        self.checks = checks
+
+    @property
+    def words(self) -> str:
+        return ", or ".join(check.words for check in self.checks)
+
+    def __call__(self, value: Any) -> Any:
+        errors: list[Exception] = []
+        for check in self.checks:
+            try:
+                return check(value)
+            except (TypeError, ValueError) as error:
+                errors.append(error)
+        raise ValueError if any(isinstance(e, ValueError) for e in errors) else TypeError
+
+    def bad(self) -> Iterable[Any]:
+        return (v for check in self.checks for v in check.bad() if not self._takes(v))
+
+    def _takes(self, value: Any) -> bool:
+        try:
+            self(value)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Several:
+    """One value that another check takes, or a non-empty list of them; always an array."""
+
+    check: Check
+
+    @property
+    def words(self) -> str:
+        return f"{self.check.words}, or a list of such"
+
+    def __call__(self, value: Any) -> np.ndarray:
+        if isinstance(value, (str, bytes)) or np.ndim(value) > 1:
+            raise TypeError
+        values = [value] if np.ndim(value) == 0 else list(value)
+        if not values:
+            raise ValueError
+        # One number of a NumPy array is no Python number.
+        plain = [v.item() if isinstance(v, np.generic) else v for v in values]
+        return np.array([self.check(v) for v in plain])
+
+    def bad(self) -> Iterable[Any]:
+        return (*(v for v in self.check.bad() if not isinstance(v, list)), [], [[1.0]])
+
+
+class Anything:
+    """Checked elsewhere, where there is more to go by: a kernel, a random state, class weights."""
+
+    words = "anything"
+
+    def __call__(self, value: Any) -> Any:
+        return value
+
+    def bad(self) -> Iterable[Any]:
+        return ()
+
+
+def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> Any:
+    """The value as it is used, or an error that names class, parameter, rule and value."""
+    try:
+        return check(value)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        said = str(error) or f"must be {check.words}, got {value!r}"
+        raise kind(f"{owner}: {name} {said}{f' ({why})' if why else ''}") from None
+
+
+def check_parameters(owner: Any, parameters: Mapping[str, Check]) -> dict[str, Any]:
+    """All declared parameters of an object as they are used, by name."""
+    who = type(owner).__name__
+    return {name: checked(who, name, getattr(owner, name), c) for name, c in parameters.items()}

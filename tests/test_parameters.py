@@ -1,0 +1,73 @@
+"""Declared parameters: every rule takes what it says, refuses the rest, and says so."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mercer._parameters import (
+    Anything,
+    Count,
+    Either,
+    Flag,
+    Maybe,
+    NonNegative,
+    Number,
+    OneOf,
+    Positive,
+    Several,
+    Share,
+    check_parameters,
+    checked,
+)
+
+CHECKS = [
+    (Positive(), [1, 0.5, np.float32(2)], "a number, positive and finite"),
+    (Positive(infinite=True), [math.inf, 3], "a number, positive"),
+    (NonNegative(), [0, 7.5], "a number, at least 0 and finite"),
+    (Share(), [1, 0.25], "a number, positive and at most 1"),
+    (Number(), [-3], "a number, finite"),
+    (Count(), [1, np.int64(4)], "a whole number of at least 1"),
+    (Count(0), [0], "a whole number of at least 0"),
+    (OneOf("a", "b"), ["a"], "one of 'a', 'b'"),
+    (Flag(), [True, np.False_], "True or False"),
+    (Maybe(Count()), [None, 2], "a whole number of at least 1, or None"),
+    (Either(OneOf("auto"), Positive()), ["auto", 2.0], "one of 'auto', or a number, positive"),
+    (Several(Positive()), [1.0, [1, 2], np.ones(3)], "or a list of such"),
+    (Anything(), [object()], "anything"),
+]
+
+
+@pytest.mark.parametrize(("check", "good", "words"), CHECKS, ids=lambda v: str(v)[:40])
+def test_a_check_takes_what_it_says_and_refuses_the_rest(check, good, words):
+    assert words in check.words
+    for value in good:
+        check(value)
+    for value in check.bad():
+        with pytest.raises((TypeError, ValueError)):
+            check(value)
+
+
+def test_the_error_names_class_parameter_rule_and_value():
+    class Model:
+        alpha = -1.0
+        steps = "many"
+
+    with pytest.raises(ValueError, match=r"Model: alpha must be a number, positive .*got -1.0"):
+        check_parameters(Model(), {"alpha": Positive()})
+    with pytest.raises(TypeError, match="Model: steps must be a whole number .*got 'many'"):
+        check_parameters(Model(), {"steps": Count()})
+    with pytest.raises(ValueError, match=r"\(it is a share\)"):
+        checked("Model", "nu", 2.0, Share(), "it is a share")
+
+
+def test_values_come_as_they_are_used():
+    class Model:
+        alpha, steps, grid = np.float32(0.5), np.int32(3), [1, 2]
+
+    given = check_parameters(
+        Model(), {"alpha": Positive(), "steps": Count(), "grid": Several(Positive())}
+    )
+    assert type(given["alpha"]) is float
+    assert type(given["steps"]) is int
+    np.testing.assert_array_equal(given["grid"], [1.0, 2.0])
