@@ -55,7 +55,7 @@ def test_the_error_names_class_parameter_rule_and_value():
 
     with pytest.raises(ValueError, match=r"Model: alpha must be a number, positive .*got -1.0"):
         check_parameters(Model(), {"alpha": Positive()})
-    with pytest.raises(TypeError, match="Model: steps must be a whole number .*got 'many'"):
+    with pytest.raises(TypeError, match=r"Model: steps must be a whole number .*got 'many'"):
         check_parameters(Model(), {"steps": Count()})
     with pytest.raises(ValueError, match=r"\(it is a share\)"):
         checked("Model", "nu", 2.0, Share(), "it is a share")
