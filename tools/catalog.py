@@ -52,9 +52,10 @@ def _note(cls: type[Kernel]) -> str:
         return NOT_VECTORS[cls.takes]
     if not exported(cls):
         return "holds a fitted model"
-    if cls.takes_words:
+    first = examples(cls)[0]
+    if first.takes_words:
         return "words or numbers; columns of words are inputs of their own"
-    domain = examples(cls)[0].claim().domain
+    domain = first.claim().domain
     return f"{domain}, as in Python (not checked in ONNX)" if domain else ""
 
 

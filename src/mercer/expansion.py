@@ -11,7 +11,7 @@ import numpy as np
 from mercer._arrays import host, like
 from mercer._examples import count
 from mercer.gram.dispatch import make_gram
-from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.kernels import Kernel, as_kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class KernelExpansion:
         """‖w‖² = αᵀ K α, one number an output."""
         if not len(self.coef):
             return np.zeros(self.coef.shape[1:])[()]
-        if isinstance(self.kernel, Precomputed):
+        if self.kernel.takes_matrix:
             raise TypeError("‖w‖² needs K between the points; a precomputed kernel keeps no points")
         image = host(make_gram(self.kernel, self.points) @ self.coef)
         return np.einsum("i...,i...->...", self.coef, image)[()]

@@ -106,3 +106,23 @@ def test_what_type_checkers_and_the_documents_read_is_current() -> None:
     for path in module.TEXTS:
         assert module.stale(path) is None, f"{path} is stale: run make format"
     assert module.imports().count("\n") == len(KERNELS)
+
+
+def test_kernels_say_what_they_take() -> None:
+    words, columns = parse("hamming() * gaussian()"), parse("gaussian().on([0]) + linear()")
+    strings, matrix = parse("0.5*spectrum(2)"), parse("2*precomputed() + 1")
+    assert [k.takes_words for k in (words, columns, strings, matrix)] == [True, False, False, False]
+    assert [k.picks_columns for k in (words, columns, strings)] == [False, True, False]
+    assert [k.takes_objects for k in (words, strings, matrix)] == [False, True, False]
+    assert [k.takes_matrix for k in (words, strings, matrix)] == [False, False, True]
+
+
+def test_a_given_matrix_works_inside_a_composite() -> None:
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    K = X @ X.T
+    given = mercer.KernelRidge(2 * mercer.Precomputed() + 1, alpha=0.1).fit(K, X[:, 0])
+    plain = mercer.KernelRidge(2 * mercer.Linear() + 1, alpha=0.1, solver="cholesky")
+    plain.fit(X, X[:, 0])
+    np.testing.assert_allclose(given.predict(K[:5]), plain.predict(X[:5]), rtol=1e-8)
+    with pytest.raises(ValueError, match="expecting 12"):
+        given.predict(K[:5, :7])

@@ -8,13 +8,13 @@ cases all come from `LEAVES`. A kernel of your own enters in the same way:
 >>> from mercer.formula.nodes import Formula, Input, sqdist
 >>> from mercer.kernels import Kernel, kernel, parse
 >>> @kernel
-... class Cauchy(Kernel):
+... class BellCurve(Kernel):
 ...     width: float = 1.0
 ...     def lower(self, rows: Input, path: str = "") -> Formula:
 ...         return (1.0 + sqdist(rows).over(self._named(path, "width") ** 2)) ** -1
->>> parse("2*cauchy(width=2)")
-2.0 * Cauchy(width=2)
->>> parse("cauchy()")([[0.0]], [[2.0]])
+>>> parse("2*bell_curve(width=2)")
+2.0 * BellCurve(width=2)
+>>> parse("bell_curve()")([[0.0]], [[2.0]])
 array([[0.2]])
 """
 

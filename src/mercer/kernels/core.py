@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._examples import count, take
 from mercer.formula.nodes import ROOT, Formula, Input
 from mercer.formula.shape import is_radial, is_stationary
 from mercer.kernels import _facade, operators
@@ -26,8 +27,6 @@ class Kernel(Parameters):
     symmetric: ClassVar[bool] = True
     #: What its examples are: "vectors", "strings", "graphs", "images", "matrix" or "anything".
     takes: ClassVar[str] = "vectors"
-    #: Whether columns of words are as good as columns of numbers.
-    takes_words: ClassVar[bool] = False
     #: Kernels of this class to try in tests, as expressions or as functions that make one; where
     #: there are none, the class is called without arguments.
     examples: ClassVar[tuple[str | Callable[[], Kernel], ...]] = ()
@@ -74,6 +73,42 @@ class Kernel(Parameters):
     @property
     def is_opaque(self) -> bool:
         return any(child.is_opaque for _, child in self.children())
+
+    @property
+    def takes_matrix(self) -> bool:
+        """Whether the data is K itself, or part of k is: a model then has no examples to keep.
+
+        Nor has it k(x, x) for new examples, of which rows hold k to the training examples only.
+        """
+        return any(child.takes_matrix for _, child in self.children())
+
+    @property
+    def takes_objects(self) -> bool:
+        """Whether examples may be anything but rows of numbers: strings, graphs, what not."""
+        return self.is_opaque and not self.takes_matrix
+
+    @property
+    def takes_words(self) -> bool:
+        """Whether columns of words are as good as columns of numbers."""
+        return any(child.takes_words for _, child in self.children())
+
+    @property
+    def picks_columns(self) -> bool:
+        """Whether some part of k looks at some of the columns, by index or by name."""
+        return any(child.picks_columns for _, child in self.children())
+
+    def points(self, X: Any, index: Any = None) -> Any:
+        """What an expansion over these examples (all of them by default) has to hold.
+
+        >>> from mercer import Linear, Precomputed
+        >>> Linear().points([[1.0], [2.0]], [1])
+        [[2.0]]
+        >>> Precomputed().points([[1.0, 0.0], [0.0, 1.0]], [1])
+        [1]
+        """
+        if self.takes_matrix:
+            return np.arange(count(X)) if index is None else index
+        return X if index is None else take(X, index)
 
     def stationary(self) -> bool:
         """Whether k(x, z) depends on x − z only, by the structure of its formula."""

@@ -116,6 +116,7 @@ class On(Kernel):
 
     kernel: Kernel
     columns: Any
+    picks_columns = True
 
     def __post_init__(self) -> None:
         as_part(self.kernel, "on")

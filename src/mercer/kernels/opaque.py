@@ -225,6 +225,7 @@ class Precomputed(OpaqueKernel):
 
     symmetric = False
     takes = "matrix"
+    takes_matrix = True
     proof = Rule(None, "given matrix", "only its eigenvalues can tell")
 
     def prepare_pair(self, X: Any, Z: Any) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 from mercer._arrays import host, is_sparse, is_tensor
 from mercer._examples import count, joined, take
 from mercer.gram.dispatch import keeper_of
-from mercer.kernels import Delta, Hamming, Kernel, On, Precomputed, as_kernel
+from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.estimators import KernelParams
 from mercer.learners._device import checked_rows
 from mercer.learners._saving import Savable
@@ -45,7 +45,7 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
         """First of all in `fit`: sets `kernel_`, gives checked examples and targets (if any)."""
         self.kernel_ = as_kernel(self.kernel)
         X = self._examples(X, reset=True)
-        if isinstance(self.kernel_, Precomputed) and X.shape[0] != X.shape[1]:
+        if self.kernel_.takes_matrix and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel matrix must be square, got shape {X.shape}: fit takes "
                 "k between all training examples, predict k between new examples and those"
@@ -77,29 +77,17 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        kernel = self.kernel
-        tags.input_tags.pairwise = kernel == "precomputed" or isinstance(kernel, Precomputed)
+        kernel = self.kernel  # not yet checked: an expression, say
+        tags.input_tags.pairwise = kernel == "precomputed" or getattr(kernel, "takes_matrix", False)
         return tags
 
 
 def goes_as_it_is(kernel: Kernel, X: Any) -> bool:
     """Whether only the kernel can read X."""
-    of_objects = kernel.is_opaque and not isinstance(kernel, Precomputed)
     if hasattr(X, "iloc"):
         numbers = all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes)
-        return of_objects or _picks_columns(kernel) or (not numbers and _takes_words(kernel))
-    return (of_objects or _takes_words(kernel)) and not _is_table(X)
-
-
-def _takes_words(kernel: Kernel) -> bool:
-    """Whether categories of any type are compared, which need not be numbers."""
-    return isinstance(kernel, (Delta, Hamming)) or any(
-        _takes_words(child) for _, child in kernel.children()
-    )
-
-
-def _picks_columns(kernel: Kernel) -> bool:
-    return isinstance(kernel, On) or any(_picks_columns(child) for _, child in kernel.children())
+        return kernel.takes_objects or kernel.picks_columns or (not numbers and kernel.takes_words)
+    return (kernel.takes_objects or kernel.takes_words) and not _is_table(X)
 
 
 def _is_table(X: Any) -> bool:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from mercer._arrays import host
 from mercer._examples import count
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel
 from mercer.learners._base import classes_of, encode
 
 
@@ -84,7 +84,7 @@ def finite_dims(kernel: Kernel, n_features: int | None) -> int | None:
 
 def check_width(who: str, kernel: Kernel, X: Any, n_train: int) -> None:
     """New rows of a precomputed matrix have one column for every training example."""
-    if isinstance(kernel, Precomputed) and X.shape[1] != n_train:
+    if kernel.takes_matrix and X.shape[1] != n_train:
         raise ValueError(
             f"X has {X.shape[1]} columns, but {who} is expecting {n_train}: k between each new "
             "example and every training example"

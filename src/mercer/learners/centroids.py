@@ -12,7 +12,6 @@ from mercer._arrays import host, like
 from mercer._examples import count
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
-from mercer.kernels import Precomputed
 from mercer.learners._base import KernelLearner, classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, labels_at, places_of
 from mercer.solvers.centroids import means, medoids, shrunk, squared_norms_of
@@ -86,15 +85,14 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
             A[self.medoids_, np.arange(len(self.classes_))] = 1.0
         A = shrunk(A, weight, float(self.shrinkage))
         half = 0.5 * squared_norms_of(gram, A)
-        points = np.arange(len(weight)) if isinstance(self.kernel_, Precomputed) else X
-        self.expansion_ = KernelExpansion(self.kernel_, points, A, -half).pruned()
+        self.expansion_ = KernelExpansion(self.kernel_, self.kernel_.points(X), A, -half).pruned()
         return self
 
     def distances(self, X: Any) -> Any:
         """‖φ(x) − μ_c‖ for every row, one column a class."""
         check_is_fitted(self, "expansion_")
         X = self._examples(X, reset=False)
-        if isinstance(self.kernel_, Precomputed):
+        if self.kernel_.takes_matrix:
             raise ValueError("distances need k(x, x), which a matrix of new rows does not hold")
         own = np.asarray(host(self.kernel_.diag(X)), dtype=np.float64)
         squares = own[:, None] - 2.0 * host(self.expansion_(X))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._arrays import host
 from mercer.formula.inputs import numeric
-from mercer.kernels import Precomputed, as_kernel
+from mercer.kernels import as_kernel
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor
 from mercer.solvers.local.least_squares import Basis
 from mercer.solvers.local.polynomial import Fits, local_fits, polynomial_basis
@@ -63,7 +63,7 @@ class LocalLinearRegressor(SmoothingRegressor):
     def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
         if self.degree not in (0, 1, 2, 3) or isinstance(self.degree, bool):
             raise ValueError(f"degree must be 0, 1, 2 or 3, got {self.degree!r}")
-        if isinstance(as_kernel(self.kernel), Precomputed):
+        if as_kernel(self.kernel).takes_matrix:
             raise ValueError(
                 "LocalLinearRegressor needs the inputs themselves, for the slopes, and a "
                 "precomputed matrix does not hold them; NadarayaWatsonRegressor takes one"

@@ -14,8 +14,7 @@ from mercer._checks import count, one_of
 from mercer.expansion import KernelExpansion
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
-from mercer.kernels import Precomputed
-from mercer.learners._base import KernelLearner, take
+from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at, places_of
 from mercer.learners._options import (
     check_width,
@@ -189,10 +188,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         self.intercept_ = np.asarray(host(found.intercept))
         self.objective_, self.objectives_ = found.objective, np.array(found.objectives)
         self.n_iter_ = found.n_iter
-        if isinstance(self.kernel_, Precomputed):
-            points: Any = np.arange(n) if self.centers_ is None else self.centers_
-        else:
-            points = X if self.centers_ is None else take(X, self.centers_)
+        points = self.kernel_.points(X, self.centers_)
         intercept = float(self.intercept_[0]) if binary else self.intercept_
         self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, intercept)
         warn_if_stopped(

@@ -14,7 +14,6 @@ from mercer._arrays import host, like
 from mercer._examples import count
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT
-from mercer.kernels import Precomputed
 from mercer.learners._base import KernelLearner, classes_of, encode, take, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
@@ -60,11 +59,10 @@ class KernelNeighbors(KernelLearner):
                 f"{self.n_neighbors} neighbours cannot be had from n_samples = {n}: "
                 "n_neighbors is too large"
             )
-        given = isinstance(self.kernel_, Precomputed)
-        self.X_fit_ = np.arange(n) if given else X
+        self.X_fit_ = self.kernel_.points(X)
         self.y_fit_ = values
         # k(x, x) of the training examples: all that ranking needs beyond the examples.
-        own = X.diagonal() if given else self.kernel_.diag(X)
+        own = self.kernel_.diag(X)
         self.diagonal_ = np.asarray(host(own), dtype=np.float64)
 
     @property
@@ -109,7 +107,7 @@ class KernelNeighbors(KernelLearner):
     def _queries(self, X: Any) -> tuple[Any, np.ndarray | None]:
         if X is not None:
             return self._examples(X, reset=False), None
-        if isinstance(self.kernel_, Precomputed):
+        if self.kernel_.takes_matrix:
             raise ValueError("give the training matrix again: a precomputed one is not kept")
         return self.X_fit_, np.arange(count(self.X_fit_))
 

@@ -11,7 +11,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._arrays import host, like
 from mercer._examples import count
-from mercer.kernels import Precomputed
 from mercer.learners._base import KernelLearner, classes_of, encode, take, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.solvers.local.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
@@ -78,7 +77,7 @@ class Smoother(KernelLearner):
             self.sample_weight_ = weight[places].astype(np.float64)
             y = y[places]
             X = take(X, places) if len(places) < n else X
-        self.X_fit_ = places if isinstance(self.kernel_, Precomputed) else X
+        self.X_fit_ = places if self.kernel_.takes_matrix else X
         self.y_fit_ = np.asarray(y, dtype=np.float64)
         self._choose()
 
@@ -153,7 +152,7 @@ class Smoother(KernelLearner):
         Copies of an example (the same x, always with the same y) are left out together.
         """
         check_is_fitted(self, "X_fit_")
-        if isinstance(self.kernel_, Precomputed):
+        if self.kernel_.takes_matrix:
             raise TypeError("leave-one-out needs the training examples; a given matrix is not kept")
         sample = self._without_copies()
         values = self._left_out(sample, self.bandwidth_, np.arange(count(sample.X)))
@@ -171,7 +170,7 @@ class Smoother(KernelLearner):
     def _evaluate(self, X: Any, spread: bool = False) -> Estimate:
         check_is_fitted(self, "X_fit_")
         X = self._examples(X, reset=False)
-        if isinstance(self.kernel_, Precomputed):
+        if self.kernel_.takes_matrix:
             weights = Weights(self._formula, X, self.X_fit_)
         else:
             points = divide(self.X_fit_, self.bandwidth_)

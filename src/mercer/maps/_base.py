@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.kernels import Kernel, On, Precomputed, as_kernel
+from mercer.kernels import as_kernel
 from mercer.kernels.estimators import KernelParams
 
 
@@ -72,21 +72,16 @@ class KernelMap(KernelParams, FeatureMap):
         return super().fit(X, y)
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
-        of_objects = self.kernel_.is_opaque and not isinstance(self.kernel_, Precomputed)
         if hasattr(X, "iloc"):
-            as_they_are = of_objects or _picks_columns(self.kernel_)
+            as_they_are = self.kernel_.takes_objects or self.kernel_.picks_columns
         else:
-            as_they_are = of_objects and not _is_numeric(X)
+            as_they_are = self.kernel_.takes_objects and not _is_numeric(X)
         if not as_they_are:
             return super()._rows(X, reset=reset)
         if len(X) == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
-
-
-def _picks_columns(kernel: Kernel) -> bool:
-    return isinstance(kernel, On) or any(_picks_columns(child) for _, child in kernel.children())
 
 
 def _is_numeric(X: Any) -> bool:

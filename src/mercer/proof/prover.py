@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels import Precomputed
 from mercer.kernels import as_kernel as kernel_from
 
 from . import rules
@@ -78,7 +77,7 @@ def prove(
     reason = rules.objection(claim, n_features)
     # "no rule" is worth a line where nothing is known in the end, not below a counterexample
     because = reason if claim.holds is False else ""
-    if _holds_matrix(kernel):
+    if kernel.takes_matrix:
         return _prove_matrix(kernel, data, reason, seconds, seed)
     search = Search(Target(kernel), seconds, seed, scales=_scales(kernel), because=because)
     if data is None:
@@ -121,13 +120,6 @@ def _prove_matrix(
     search = Search(MatrixTarget(kernel, data), seconds, seed)
     found = search.on_data(data)
     return Undecided(kernel, reason, tuple(search.tried)) if found is None else found
-
-
-def _holds_matrix(kernel: Any) -> bool:
-    """True if k is a given matrix, or made of one."""
-    return isinstance(kernel, Precomputed) or any(
-        _holds_matrix(part) for _, part in kernel.children()
-    )
 
 
 def _checked_width(n_features: int | None, first: Any) -> int | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.formula import ROOT, NotRenderable, pairwise_interval
-from mercer.kernels import Precomputed, Similarity
+from mercer.kernels import Similarity
 from mercer.kernels.catalog import resolve
 
 from .results import shorten
@@ -224,7 +224,7 @@ class MatrixTarget(Target):
     def _leaf(self, kernel: Any, x: tuple[int, Any], z: tuple[int, Any]) -> Interval:
         from mercer.formula.interval import Interval
 
-        if isinstance(kernel, Precomputed):
+        if kernel.takes_matrix:
             # A matrix was computed elsewhere: its entries are correct to 8n roundings at best.
             error = 8 * len(self.given) * rounding_of(self.given)
             return Interval.of(self.given[x[0], z[0]]) * Interval.around(1.0, error)

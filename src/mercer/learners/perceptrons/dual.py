@@ -14,7 +14,7 @@ from mercer._checks import count, one_of
 from mercer._examples import count as n_rows
 from mercer.expansion import KernelExpansion
 from mercer.gram.host import HostGram
-from mercer.kernels import Gaussian, Precomputed
+from mercer.kernels import Gaussian, as_kernel
 from mercer.learners._base import KernelLearner, take, targets
 from mercer.learners.perceptrons.primal import Perceptron
 from mercer.learners.perceptrons.shared import PerceptronBase, Visit, given_bias
@@ -181,7 +181,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         self._check_options()
         first = not hasattr(self, "_memory")
         if first:
-            if isinstance(self.kernel, Precomputed) or self.kernel == "precomputed":
+            if as_kernel(self.kernel).takes_matrix:
                 raise ValueError(
                     "partial_fit needs examples, to evaluate k against later ones; a precomputed "
                     "matrix has none. Use fit, or give the kernel itself."
@@ -197,7 +197,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
             self._memory = Memory(rule, self.averaging)
             self._store = self._new_store(X, rule.outputs)
             self.n_iter_ = 0
-        elif isinstance(self.kernel_, Precomputed):
+        elif self.kernel_.takes_matrix:
             raise ValueError("a model of a precomputed matrix cannot go on with partial_fit")
         schedule = Schedule(len(labels), 1.0, None, self._most_updates())
         offset = self._memory.seen

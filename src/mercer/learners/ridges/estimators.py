@@ -15,8 +15,7 @@ from mercer._checks import count, one_of
 from mercer._examples import count as n_rows
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
-from mercer.kernels import Precomputed
-from mercer.learners._base import KernelLearner, take
+from mercer.learners._base import KernelLearner
 from mercer.learners._device import (
     ClassifierMixin,
     RegressorMixin,
@@ -146,9 +145,7 @@ class RidgeBase(KernelLearner):
             self.coef_ = primal[:, 0] if single else primal.T
         self.n_iter_ = found.n_iter
         self.X_fit_ = X
-        points = X if found.centers is None else take(X, found.centers)
-        if isinstance(self.kernel_, Precomputed):
-            points = np.arange(self._n_train) if found.centers is None else found.centers
+        points = self.kernel_.points(X, found.centers)
         self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, self.intercept_)
         self.__dict__.pop("_posteriors", None)
 

@@ -11,7 +11,6 @@ from mercer._arrays import host
 from mercer._config import get_config
 from mercer._examples import count
 from mercer.gram.host import HostGram
-from mercer.kernels import Precomputed
 from mercer.learners._base import take
 from mercer.solvers.linear.cg import RidgeSystem
 from mercer.solvers.linear.factor import Shifted
@@ -25,7 +24,7 @@ class Posteriors:
     """One posterior for each distinct λ; the last one made is kept."""
 
     def __init__(self, model: Any) -> None:
-        if isinstance(model.kernel_, Precomputed):
+        if model.kernel_.takes_matrix:
             raise ValueError(
                 "return_std needs k(x, x) of the new examples, which a precomputed matrix does not "
                 "hold; give the kernel itself"

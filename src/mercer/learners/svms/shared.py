@@ -18,9 +18,9 @@ from mercer._examples import count
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import engine_for
 from mercer.gram.host import HostGram
-from mercer.kernels import Precomputed
-from mercer.learners._base import KernelLearner, take
+from mercer.learners._base import KernelLearner
 from mercer.learners._device import as_scores
+from mercer.learners._options import check_width
 from mercer.solvers.quadratic.tasks import Solution, Task
 from mercer.solvers.requirements import resident
 
@@ -71,11 +71,8 @@ class SupportVectorBase(KernelLearner):
     def _keep(self, X: Any, support: np.ndarray, coef: np.ndarray, intercept: Any) -> None:
         """Sets `support_`, `support_vectors_` and the expansion over them."""
         self.support_ = support.astype(np.int32)
-        if isinstance(self.kernel_, Precomputed):
-            self.support_vectors_ = np.empty((0, 0))
-            points: Any = support
-        else:
-            points = self.support_vectors_ = take(X, support)
+        points = self.kernel_.points(X, support)
+        self.support_vectors_ = np.empty((0, 0)) if self.kernel_.takes_matrix else points
         self.expansion_ = KernelExpansion(self.kernel_, points, coef, intercept)
 
     # --- predicting -------------------------------------------------------------------------
@@ -83,11 +80,7 @@ class SupportVectorBase(KernelLearner):
     def _values(self, X: Any) -> Any:
         check_is_fitted(self)
         X = self._examples(X, reset=False)
-        if isinstance(self.kernel_, Precomputed) and X.shape[1] != self.shape_fit_[0]:
-            raise ValueError(
-                f"X has {X.shape[1]} columns, but {type(self).__name__} is expecting "
-                f"{self.shape_fit_[0]}: k between each new example and every training example"
-            )
+        check_width(type(self).__name__, self.kernel_, X, self.shape_fit_[0])
         return as_scores(self.expansion_(X))
 
     @property

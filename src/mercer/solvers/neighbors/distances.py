@@ -14,7 +14,6 @@ from mercer._examples import count, take
 from mercer.formula import Formula, evaluate
 from mercer.formula.nodes import statistics
 from mercer.formula.profile import DISTANCES, log2_of
-from mercer.kernels import Precomputed
 from mercer.solvers.local.weights import on_host
 from mercer.solvers.neighbors.search import Neighbours, Ranking, linear_part
 
@@ -58,7 +57,7 @@ def own_similarity(rank: Ranking, X: Any) -> np.ndarray:
     """k(x, x) of every query. New rows of a given matrix do not hold it: then it must be the same
     for all training examples, and is taken to be the same for the new ones."""
     leaves = [n.value[0] for n in statistics(rank.kernel) if n.op == "opaque"]
-    if not any(isinstance(leaf, Precomputed) for leaf in leaves):
+    if not any(leaf.takes_matrix for leaf in leaves):
         return on_host(rank.kernel, X, None).diagonal().astype(np.float64)
     if rank.diagonal is None or np.ptp(rank.diagonal) > 0:
         raise ValueError(

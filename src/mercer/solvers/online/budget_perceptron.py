@@ -10,7 +10,7 @@ from mercer._examples import joined, take
 from mercer._threads import single_threaded_blas
 from mercer.gram.host import HostGram
 from mercer.gram.walk import Walk
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel
 from mercer.solvers.online.budget import Store, merged
 from mercer.solvers.online.rule import Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
@@ -140,7 +140,7 @@ class BudgetPerceptron:
         self._slots[name] = slot
 
     def _point(self, position: int) -> Any:
-        if isinstance(self.kernel, Precomputed):
+        if self.kernel.takes_matrix:
             return np.array([position])
         # A copy: a view would keep all of X alive for as long as the point.
         return take(self.X, slice(position, position + 1)).copy()

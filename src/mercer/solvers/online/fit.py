@@ -11,7 +11,7 @@ from mercer._examples import joined, take
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
-from mercer.kernels import Kernel, Linear, Precomputed
+from mercer.kernels import Kernel, Linear
 from mercer.solvers.online.budget import Store
 from mercer.solvers.online.budget_perceptron import BudgetPerceptron
 from mercer.solvers.online.dual import DualPerceptron
@@ -54,7 +54,7 @@ def learn_dual(
     _back_to_best(outcome, judge, walker.journal, memory)
 
     def points(positions: np.ndarray) -> Any:
-        return positions if isinstance(kernel, Precomputed) else take(X, positions)
+        return kernel.points(X, positions)
 
     memory.absorb(walker.journal, labels, points, start)
     return outcome, walker.journal
