@@ -62,7 +62,7 @@ def test_without_data_it_takes_the_digits(mercer, monkeypatch) -> None:
     [
         (["--kernel", "gausian(1)"], "Did you mean 'gaussian'?"),
         (["--budget", "soon"], "a budget looks like"),
-        (["--learner", "forest"], "learners for classification are"),
+        (["--learner", "forest"], "there is no learner 'forest'"),
         (["--metric", "goodness"], "goodness"),
         (["--target", "lable"], "did you mean 'label'"),
         (["--report", "no/such/folder/r.html"], "there is no folder"),

@@ -193,12 +193,12 @@ def test_fit_scores_and_speaks_json(mercer, table: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--learner", "rigde"], "did you mean 'ridge'"),
-        (["--learner", "zzz"], "there are: svm"),
+        (["--learner", "rigde"], "Did you mean 'ridge'"),
+        (["--learner", "zzz"], "There are: ridge, svm"),
         (["--learner", "svr"], "does not do classification"),
-        (["--learner", "Perceptron"], "takes no kernel"),
-        (["--set", "D=3"], "KernelSVC has no setting 'D'; there are: C"),
-        (["--set", "epsilom=3", "--learner", "KernelSVR"], "did you mean 'epsilon'"),
+        (["--learner", "KernelOneClass"], "there is no learner"),
+        (["--set", "D=3"], "KernelSVC has no setting 'D'. There are: C"),
+        (["--set", "toll=3", "--learner", "KernelSVC"], "Did you mean 'tol'"),
         (["--set", "C"], "NAME=VALUE"),
         (["--kernel", "gaussian("], "not a kernel expression"),
         (["--target", "lable"], "did you mean 'label'"),

@@ -73,7 +73,7 @@ def test_scores_are_those_of_scikit_learn(moons):
     from sklearn.model_selection import StratifiedKFold, cross_val_score
     from sklearn.preprocessing import StandardScaler
 
-    from mercer.selection.trainers.base import PENALTIES
+    from mercer.selection.trainers.ridge import PENALTIES
 
     X, y = mercer.data.moons(150)
     Z = StandardScaler().fit_transform(X)
@@ -600,7 +600,7 @@ def test_an_inner_split_has_two_classes():
 
 
 def test_no_penalty_can_be_found(monkeypatch):
-    from mercer.selection.trainers.base import best_penalty
+    from mercer.selection.trainers.ridge import best_penalty
     from mercer.solvers.linear import exact as ridge_exact
 
     def singular(*arguments):

@@ -11,9 +11,9 @@ import mercer
 from mercer import Gaussian, Linear, Periodic
 from mercer.selection import SearchNode, SearchTree, alignment, search_kernel
 from mercer.selection.kernel_search.blocks import blocks_for, strongest_periods
-from mercer.selection.racing.stages import neighbours_of
-from mercer.selection.trainers.base import descend
+from mercer.selection.racing.stages import scaled_copies
 from mercer.selection.trainers.grid import climb, smoothed_best
+from mercer.selection.trainers.ridge import descend
 
 
 def test_a_period_and_a_trend_are_found():
@@ -181,7 +181,7 @@ def test_a_lonely_peak_is_not_trusted():
 
 
 def test_neighbours_change_one_scale_at_a_time():
-    made = neighbours_of(Gaussian(2.0) + 0.5 * Periodic(3.0, 1.0))
+    made = scaled_copies(Gaussian(2.0) + 0.5 * Periodic(3.0, 1.0))
     assert [repr(k) for k in made] == [
         "Gaussian(sigma=1.4) + 0.5 * Periodic(period=3.0)",
         "Gaussian(sigma=2.8) + 0.5 * Periodic(period=3.0)",
@@ -190,4 +190,4 @@ def test_neighbours_change_one_scale_at_a_time():
         "Gaussian(sigma=2.0) + 0.5 * Periodic(period=3.0, length=0.7)",
         "Gaussian(sigma=2.0) + 0.5 * Periodic(period=3.0, length=1.4)",
     ]
-    assert neighbours_of(Linear()) == []
+    assert scaled_copies(Linear()) == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from mercer.cli.learners import NAMES
 from mercer.cli.output import (
     console,
     data_options,
@@ -36,7 +37,7 @@ from mercer.cli.output import (
 @click.option("--metric", metavar="NAME", help="accuracy, balanced_accuracy, f1_macro, r2, …")
 @click.option("--kernel", "kernels", multiple=True, metavar="EXPR", help="Try these kernels only.")
 @click.option("--learner", "learners", multiple=True, metavar="NAME",
-              help="Try these learners only: ridge, svm, logistic, …")  # fmt: skip
+              help=f"Try these learners only: {NAMES}.")  # fmt: skip
 @click.option("--out", metavar="DIR", help="Write report.html, model.mercer, scoreboard.csv here.")
 @click.option("--report", metavar="FILE", help="Write the report here.")
 @click.option("--model", metavar="FILE", help="Save the best model here.")

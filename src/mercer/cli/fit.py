@@ -25,7 +25,7 @@ from mercer.cli.output import (
 @data_options
 @click.option("--kernel", metavar="EXPR", required=True, help='Such as "gaussian(sigma=2)".')
 @click.option("--learner", metavar="NAME", default="svm", show_default=True,
-              help=f"One of {', '.join(learners.SHORT)}, or the name of a class.")  # fmt: skip
+              help=f"One of {learners.NAMES}, or the name of a class.")  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Such as C=10.")
 @click.option("--model", metavar="FILE", required=True, help="Where to save it.")
 @click.option("--cv", type=click.IntRange(min=0), default=0, help="Also score on so many folds.")

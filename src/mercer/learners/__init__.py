@@ -1,4 +1,9 @@
-"""Learners: scikit-learn estimators over `mercer.solvers`; each one loads on first use."""
+"""Learners: scikit-learn estimators over `mercer.solvers`; each one loads on first use.
+
+`catalog.py` names the supervised ones for users and commands. One family per file or folder:
+`ridges`, `svms`, `perceptrons`, `logistic`; by closeness `neighbors`, `smoothers`, `local`,
+`centroids`; on images `templates`. `_base.py` is what all of them share.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import is_tensor
 from mercer.expansion import KernelExpansion
+from mercer.learners.catalog import registered
 from mercer.onnx import expansions, local
 from mercer.onnx.encoders import is_text
 from mercer.onnx.errors import NotExportable
@@ -76,6 +77,10 @@ def _taken_apart(model: Any) -> tuple[list[Any], Any]:
 
 
 def _rule_for(learner: Any) -> Callable[[Any, Table, Outputs], None]:
+    own = registered(type(learner))
+    if own is not None and own.onnx is not None:
+        check_is_fitted(learner)
+        return own.onnx
     for cls in type(learner).__mro__:
         if cls.__name__ in LEARNERS and cls.__module__.startswith("mercer."):
             if not isinstance(learner, KernelExpansion):

@@ -18,7 +18,7 @@ from mercer.report.pictures import pictures
 from mercer.report.style import CSS
 from mercer.report.svg import formula
 from mercer.report.words import fine_print, metric_name, score, summary
-from mercer.selection.board.render import SHORT, as_percent, show_score, show_spread
+from mercer.selection.board.render import as_percent, short_name, show_score, show_spread
 from mercer.selection.board.scoreboard import show_seconds
 from mercer.store import write_atomically
 
@@ -115,7 +115,7 @@ def _scoreboard(board: Any) -> Markup:
 
 
 def _line(board: Any, row: Any, kinds: dict[int, str | None]) -> Markup:
-    learner = SHORT.get(row.learner, row.learner)
+    learner = short_name(row)
     shown = [
         f"{show_score(row.mean, board.metric)} ± {show_spread(row.spread, board.metric)}",
         code(row.kernel) if row.kernel else row.name,

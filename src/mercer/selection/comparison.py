@@ -25,7 +25,6 @@ from mercer.selection.racing.candidates import kernels_for
 from mercer.selection.racing.race import Clock, Data, Entry, Race
 from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
 from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with_baseline
-from mercer.selection.trainers.base import Trainer
 from mercer.selection.trainers.grid import trainers_for
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
@@ -63,7 +62,8 @@ def compare(
         None reads it off the targets.
     kernels, learners : iterables or None
         What to try: kernels or expressions; "ridge", "svm", "logistic", "perceptron",
-        "neighbours", "smoother" or names of classes. None takes those that suit the data.
+        "neighbors", "smoother" or any other name in `mercer.learners.catalog`, or names of
+        classes. None takes those that suit the data.
     cv, repeats : int
         Folds, and how often they are drawn anew; `cv` may be a scikit-learn splitter.
     budget : seconds, or a text such as "60s" or "5min"
@@ -95,7 +95,7 @@ def compare(
     seed = int(random_state)
     problem = as_problem(X, y, task)
     name, measure = metric_of(problem.task, metric)
-    trainers = _chosen(learners, problem.task)
+    trainers = trainers_for(problem.task, learners)
     made = preprocessing(problem)
     notes = [*problem.notes, *made.notes]
 
@@ -196,22 +196,6 @@ def compare(
 
 
 # --- the parts -----------------------------------------------------------------------------------
-
-
-def _chosen(learners: Iterable[str] | None, task: str) -> dict[str, Trainer]:
-    known = trainers_for(task)
-    if learners is None:
-        return known
-    by_class = {t.learner: key for key, t in known.items()}
-    picked = {}
-    for name in learners:
-        key = by_class.get(name, name)
-        if key not in known:
-            raise ValueError(f"learners for {task} are {', '.join(known)}; got {name!r}")
-        picked[key] = known[key]
-    if not picked:
-        raise ValueError("learners is empty: name at least one, or leave it out")
-    return picked
 
 
 def _rows_that_fit() -> int:

@@ -6,27 +6,13 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from mercer._config import show_bytes
+from mercer.learners.catalog import name_of
 from mercer.selection.board.scoreboard import Row, Scoreboard, show_seconds
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
 
-#: What the long names of learners shrink to in a narrow table.
-SHORT = {
-    "KernelRidgeClassifier": "ridge",
-    "KernelRidge": "ridge",
-    "KernelSVC": "SVC",
-    "KernelSVR": "SVR",
-    "KernelLogisticRegression": "logistic",
-    "KernelPerceptron": "perceptron",
-    "KernelNeighborsClassifier": "neighbours",
-    "KernelNeighborsRegressor": "neighbours",
-    "NadarayaWatsonClassifier": "smoother",
-    "NadarayaWatsonRegressor": "smoother",
-    "DummyClassifier": "baseline",
-    "DummyRegressor": "baseline",
-}
 #: Stopped candidates that are printed; `rows` has all of them.
 MOST_STOPPED = 4
 #: The same for those that saw everything.
@@ -51,6 +37,11 @@ def show_score(value: float, metric: str) -> str:
 
 def show_spread(value: float, metric: str) -> str:
     return f"{100 * value:.2f}" if as_percent(metric) else f"{value:.2g}"
+
+
+def short_name(row: Row) -> str:
+    """The learner as the catalog calls it, for a narrow table."""
+    return name_of(row.learner) if row.kernel else "baseline"
 
 
 def as_text(board_of: Scoreboard, width: int) -> str:
@@ -133,7 +124,7 @@ def table(result: Scoreboard, width: int) -> Table:
 def _cells(row: Row, metric: str) -> tuple[str, ...]:
     return (
         row.kernel or "(ignores the examples)",
-        SHORT.get(row.learner, row.learner),
+        short_name(row),
         f"{show_score(row.mean, metric)} ± {show_spread(row.spread, metric)}",
         show_seconds(row.fit_seconds),
         show_seconds(row.predict_seconds),
@@ -166,7 +157,7 @@ def plot_board(result: Scoreboard, ax: Any = None, most: int = 15) -> Any:
     if base > low - 2 * (high - low):  # a line far away would squeeze the dots together
         ax.axvline(base, color="0.4", linestyle="--", linewidth=1, label="baseline")
         ax.legend(frameon=False, loc="best", fontsize="small")
-    names = [f"{_cut(r.kernel, 44)}, {SHORT.get(r.learner, r.learner)}" for r in rows]
+    names = [f"{_cut(r.kernel, 44)}, {short_name(r)}" for r in rows]
     ax.set_yticks(range(len(rows)), names, fontsize="small")
     ax.invert_yaxis()
     unit = " (%)" if as_percent(result.metric) else ""

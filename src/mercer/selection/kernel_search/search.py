@@ -28,8 +28,8 @@ from mercer.selection.folds import draw_order
 from mercer.selection.kernel_search.blocks import blocks_for
 from mercer.selection.kernel_search.tree import SearchNode, SearchTree
 from mercer.selection.racing.candidates import rounded
-from mercer.selection.racing.stages import neighbours_of
-from mercer.selection.trainers.base import best_penalty
+from mercer.selection.racing.stages import scaled_copies
+from mercer.selection.trainers.ridge import best_penalty
 
 #: Rows that the search looks at.
 ROWS = 400
@@ -125,7 +125,7 @@ class _Growth:
         if self.criterion == "alignment":
             return matrix_alignment(K, self.T)
         found = best_penalty(HostGram(Precomputed(), K), self.T, _unit(K), self.start)
-        self.penalty[len(self.nodes)] = found.place
+        self.penalty[len(self.nodes)] = found.index
         return 1.0 - found.error / self.variance
 
     def consider(
@@ -194,7 +194,7 @@ class _Growth:
                 scaled = block if weight == 1.0 else weight * block
                 tried.append((kernel + scaled, partial(_plus, K, weight, B), "plus a block"))
             tried.append((kernel * block, partial(np.multiply, K, B), "times a block"))
-        for other in neighbours_of(kernel):
+        for other in scaled_copies(kernel):
             tried.append((other, partial(self.fresh, other), "another scale"))
         for name in WARPS:
             if self._allowed(name):

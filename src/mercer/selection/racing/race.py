@@ -23,7 +23,8 @@ from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
-from mercer.selection.trainers.base import EXACT_ROWS, Fold, Outcome, Trainer
+from mercer.selection.trainers.base import Fold, Outcome, Trainer
+from mercer.selection.trainers.ridge import EXACT_ROWS
 
 #: Rows of the first stages; the last stage has all that were drawn.
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
@@ -293,9 +294,9 @@ class Race:
                     for (n, a), (m, b) in itertools.pairwise(steps)
                 ]
         if not seen:
-            return trainer.exponent
+            return trainer.grid.exponent
         # A little more than seen: overheads, which do not grow, matter less from stage to stage.
-        return min(max(float(np.median(seen)) + 0.2, 1.2), trainer.exponent + 0.3)
+        return min(max(float(np.median(seen)) + 0.2, 1.2), trainer.grid.exponent + 0.3)
 
     def reserve(self, entry: Entry) -> float:
         """Seconds to keep for the fit of this candidate on all rows."""

@@ -10,8 +10,6 @@ from mercer.selection.racing.candidates import rounded
 from mercer.selection.racing.race import Entry, Race
 from mercer.selection.trainers.base import Trainer
 
-#: Learners that judge every kernel; the others are tried with the kernels these find best.
-JUDGES = ("ridge", "svm")
 #: Candidates that go on to the second and to the last stage where no budget says otherwise.
 KEEP = (10, 6)
 #: The share of a time budget that may be spent when a stage ends, from the first to the last.
@@ -29,7 +27,7 @@ def run_stages(
     """Judges on all kernels, the other learners on the best of them, then stage by stage."""
     budget, sizes = race.clock.budget, race.sizes
     everyone = {t.learner for t in trainers.values()}
-    judges = {t.learner for key, t in trainers.items() if key in JUDGES}
+    judges = {t.learner for t in trainers.values() if t.entry.judges}
     first(race, kernels, trainers, 0.0 if budget is None else _left_after(race, 0))
     for level, size in enumerate(sizes[1:], start=1):
         last = level == len(sizes) - 1
@@ -56,7 +54,7 @@ def run_stages(
 
 def planned(kernels: int, trainers: dict[str, Trainer]) -> int:
     """About how many candidates will be run, for a bar."""
-    judges = sum(key in JUDGES for key in trainers) or len(trainers)
+    judges = sum(t.entry.judges for t in trainers.values()) or len(trainers)
     return kernels * judges + len(trainers) + sum(KEEP) + 1
 
 
@@ -84,16 +82,15 @@ def _left_after(race: Race, level: int) -> float:
 
 
 def first(race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], keep: float) -> None:
-    """The stage with the fewest rows; learners that take examples themselves choose a scale."""
-    size = race.sizes[0]
-    on_matrix = {key: t for key, t in trainers.items() if not t.needs_examples}
-    judges = [t for key, t in on_matrix.items() if key in JUDGES] or list(on_matrix.values())
+    """The stage with the fewest rows; learners that choose a scale themselves run once."""
+    size, everyone = race.sizes[0], list(trainers.values())
+    on_matrix = [t for t in everyone if not t.entry.chooses_scale]
+    judges = [t for t in on_matrix if t.entry.judges] or on_matrix
     race.stage([race.add(k, t) for k in kernels for t in judges], size, keep)
-    others = [t for t in on_matrix.values() if t not in judges]
-    leaders = [e.kernel for e in race.best()[:1]] or list(kernels[:1])
-    more = [race.add(k, t) for t in others for k in leaders]
+    leaders = [e.kernel for e in race.best()[:1]] or kernels[:1]
+    more = [race.add(k, t) for t in on_matrix if t not in judges for k in leaders]
     if not isinstance(race.data.X, list):
-        more += [race.add(Gaussian(1.0), t) for t in trainers.values() if t.needs_examples]
+        more += [race.add(Gaussian(1.0), t) for t in everyone if t.entry.chooses_scale]
     race.stage(more, size, keep)
 
 
@@ -119,7 +116,7 @@ def refine(race: Race) -> None:
             return
         best = standing[0]
         tried.add(best.place)
-        near = neighbours_of(best.kernel)
+        near = scaled_copies(best.kernel)
         other = next((e for e in standing if e.kernel != best.kernel), None)
         if other is not None and not isinstance(best.kernel, Sum):
             weight = rounded(best.unit / other.unit)
@@ -134,10 +131,10 @@ def refine(race: Race) -> None:
             race.stage([entry], race.last)
 
 
-def neighbours_of(kernel: Kernel) -> list[Kernel]:
+def scaled_copies(kernel: Kernel) -> list[Kernel]:
     """The kernel with one of its scales, or of its inner weights, a little smaller or larger.
 
-    >>> neighbours_of(2.0 * Gaussian(1.0))
+    >>> scaled_copies(2.0 * Gaussian(1.0))
     [2.0 * Gaussian(sigma=0.7), 2.0 * Gaussian(sigma=1.4)]
     """
     made = []

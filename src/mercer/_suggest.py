@@ -1,0 +1,39 @@
+"""What a user may have meant by a name that is not there; every message asks here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+#: Names that are looked through, and names that are listed where none is near.
+MOST_SEARCHED, MOST_LISTED = 20_000, 20
+
+
+def nearest(name: str, among: Iterable[object], cutoff: float = 0.5) -> str | None:
+    """The name most like the one given; capitals and blanks at the ends do not count.
+
+    >>> nearest("LABEL", ["age", " Label"]), nearest("rigde", ["ridge", "svm"]), nearest("q", ["a"])
+    (' Label', 'ridge', None)
+    """
+    names = [str(n) for n in among]
+    wanted = name.strip().lower()
+    same = [n for n in names if n.strip().lower() == wanted]
+    near = same or difflib.get_close_matches(name, names[:MOST_SEARCHED], 1, cutoff=cutoff)
+    return near[0] if near else None
+
+
+def suggest(name: str, among: Iterable[object], cutoff: float = 0.5) -> str:
+    """A sentence to follow "there is no …": the nearest name, or those there are.
+
+    >>> suggest("rigde", ["ridge", "svm"]), suggest("q", ["ridge", "svm"])
+    (" Did you mean 'ridge'?", ' There are: ridge, svm.')
+    """
+    names = [str(n) for n in among]
+    near = nearest(name, names, cutoff)
+    if near is not None:
+        return f" Did you mean {near!r}?"
+    more = ", …" if len(names) > MOST_LISTED else ""
+    return f" There are: {', '.join(names[:MOST_LISTED])}{more}." if names else ""
+
+
+__all__ = ["nearest", "suggest"]
