@@ -61,6 +61,10 @@ def test_arrays_that_lie(array, words, load):
         load({"array": 0}, [array])
 
 
+#: The formula 1.
+ONE = {"formula": "const", "parts": [[], 1.0]}
+
+
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
@@ -78,7 +82,20 @@ def test_arrays_that_lie(array, words, load):
         ({"random": ["MT19937", {"array": 2}, 625, 0, 0.0]}, "random numbers"),
         ({"random": ["MT19937", {"array": 1}, 3, 0, 0.0]}, "random numbers"),
         ({"random": ["PCG64", {"array": 2}, 3, 0, 0.0]}, "random numbers"),
-        ({"formula": "exp", "parts": [[3], None]}, "parts that are none"),
+        ({"formula": "exp", "parts": [[3], None]}, "parts that are no formulas"),
+        ({"formula": "exp", "parts": [[], None]}, "takes 1 arguments, not 0"),
+        ({"formula": "exp", "parts": [[ONE], 3]}, "does not belong"),
+        ({"formula": "import os", "parts": [[ONE], None]}, "no operation 'import os'"),
+        ({"formula": "tile", "parts": [[], 0]}, "no operation 'tile'"),
+        ({"formula": "pow", "parts": [[ONE], "2); evil("]}, "does not belong"),
+        ({"formula": "pow", "parts": [[ONE], 10**7]}, "does not belong"),
+        ({"formula": "const", "parts": [[], {"float": "nan"}]}, "does not belong"),
+        ({"formula": "param", "parts": [[], {"tuple": ["a; b", 1.0]}]}, "does not belong"),
+        ({"formula": "coord", "parts": [[], "y"]}, "does not belong"),
+        ({"formula": "dot", "parts": [[], "rows"]}, "does not belong"),
+        ({"formula": "reduce", "parts": [[ONE], {"tuple": ["eval", None]}]}, "does not belong"),
+        ({"formula": "opaque", "parts": [[], {"tuple": ["leaf", None]}]}, "does not belong"),
+        ({"formula": "add", "parts": [[], None]}, "needs arguments"),
         ({"object": "learners.KernelSVC", "state": {"__class__": 1}}, "no object"),
         ({"object": "kernels.Gaussian", "state": {"sigma": -1.0}}, "positive"),
         ({"object": "kernels.Gaussian", "state": {"tau": 1.0}}, "tau"),
@@ -218,3 +235,13 @@ def test_an_array_in_two_places_is_written_once():
     array = np.arange(3.0)
     writer = Writer()
     assert writer.encode([array, array], "list", 0) == [{"array": 0}, {"array": 0}]
+
+
+def test_one_array_named_many_times_is_counted_each_time(load):
+    """Kernels copy their arrays: a small file must not become a large memory."""
+    big = npy(np.eye(300))
+    one = {"object": "kernels.Bilinear", "state": {"A": {"array": 0}}}
+    with mercer.config(memory="40MB"), pytest.raises(MemoryError, match="more than the memory"):
+        load([one] * 200, [big])
+    with mercer.config(memory="40MB"):
+        assert len(load([one] * 3, [big])) == 3

@@ -18,6 +18,7 @@ import numpy as np
 from mercer._config import get_config, show_bytes
 from mercer.expansion import KernelExpansion
 from mercer.formula.nodes import Formula
+from mercer.formula.valid import check_node
 from mercer.kernels.core import Kernel
 from mercer.store import names
 from mercer.store.types import (
@@ -32,6 +33,8 @@ from mercer.store.types import (
 )
 from mercer.store.writing import library_version
 
+#: Arrays that a kernel may make of one that it is given, its own copy among them.
+COPIES = 4
 #: A byte of JSON may become this many bytes of objects ("{}," is an empty dictionary).
 TEXT_COST = 40
 
@@ -65,7 +68,7 @@ class _Reader:
     def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
         self.archive, self.path = archive, path
         self.size = path.stat().st_size
-        self.room = get_config().memory_bytes
+        self.limit = self.room = get_config().memory_bytes
         self.arrays: list[np.ndarray] = []
 
     def refuse(self, why: str) -> StoreError:
@@ -110,7 +113,7 @@ class _Reader:
         if self.room < 0:
             raise MemoryError(
                 f"{self.path} needs {show_bytes(n)} more than the memory limit of "
-                f"{show_bytes(get_config().memory_bytes)} leaves. Raise it with "
+                f"{show_bytes(self.limit)} leaves. Raise it with "
                 "mercer.set_config(memory=…), if you trust the file."
             )
 
@@ -219,9 +222,8 @@ class _Reader:
 
     def _formula(self, node: dict, depth: int) -> Formula:
         args, value = self.decode(node["parts"], depth)
-        if not all(isinstance(a, Formula) for a in args):
-            raise self.refuse("a formula has parts that are none")
-        return Formula(str(node["formula"]), args, value)
+        check_node(node["formula"], args, value)
+        return Formula(node["formula"], args, value)
 
     def _random(self, node: dict, depth: int) -> Any:
         state = self.decode(node["random"], depth)
@@ -253,7 +255,9 @@ class _Reader:
         cls = self._find(node["object"])
         state = {str(k): self.decode(v, depth) for k, v in node["state"].items()}
         if issubclass(cls, (Kernel, KernelExpansion)):
-            # Kernels and expansions are values: built as by hand, with all their checks.
+            # Kernels and expansions are values: built as by hand, with all their checks. They copy
+            # their arrays, and a file may name one array many times.
+            self._spend(COPIES * sum(getattr(value, "nbytes", 0) for value in state.values()))
             return cls(**state)
         if any(name.startswith("__") for name in state):
             raise self.refuse(f"a {cls.__name__} has fields that no object is saved with")
