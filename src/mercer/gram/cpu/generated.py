@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
+import linecache
 import os
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+
+from mercer._cache import cache_folder
 
 _modules: dict[str, ModuleType] = {}
 _lock = threading.Lock()
 
 
-def cache_folder() -> Path:
-    """Where generated sources and their machine code are kept; MERCER_CACHE moves it."""
-    given = os.environ.get("MERCER_CACHE")
-    return Path(given) if given else Path.home() / ".cache" / "mercer"
-
-
 def load_generated(source: str) -> ModuleType:
     """The module of this text; the same object for the same text.
 
-    It is imported from a file, because compilers read sources and keep machine code beside files.
+    The text is written to a file, because compilers read sources there and errors quote them. What
+    runs is the text itself: nothing is ever read back, neither a source nor byte code.
     """
     with _lock:
         if source not in _modules:
@@ -34,28 +32,27 @@ def load_generated(source: str) -> ModuleType:
 
 def _load(source: str) -> ModuleType:
     name = "mercer_" + hashlib.sha256(source.encode()).hexdigest()[:20]
-    try:
-        path = _write(cache_folder(), name, source)
-    except OSError:
-        # A read-only home: compile for this process alone.
-        path = _write(Path(tempfile.mkdtemp(prefix="mercer-")), name, source)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    path = cache_folder() / f"{name}.py"
+    with suppress(OSError):  # a full disk: the text runs all the same
+        _write(path, source)
+    # Compilers ask for the source of a function: they get this text, whatever the file holds.
+    linecache.cache[str(path)] = (len(source), None, source.splitlines(keepends=True), str(path))
+    module = ModuleType(name)
+    module.__file__ = str(path)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102 - our own text
     return module
 
 
-def _write(folder: Path, name: str, source: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / f"{name}.py"
-    # What lies there is used only if it is what we would write: never trust a stranger's file.
-    if path.exists() and path.read_text(encoding="utf-8") == source:
-        return path
-    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        stream.write(source)
-    os.replace(temporary, path)
-    return path
+def _write(path: Path, source: str) -> None:
+    if path.exists() and path.read_text(encoding="utf-8", errors="replace") == source:
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(source)
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise

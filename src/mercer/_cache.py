@@ -1,0 +1,94 @@
+"""The folder where generated sources and machine code are kept from one process to the next.
+
+What lies there is run, so the folder must be the user's own: owned by them, writable by nobody
+else, and in folders that nobody else can replace. A folder that is not, or cannot be written to, is
+not used; a private one takes its place until the process ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import stat
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+
+#: The environment variable that names another folder.
+VARIABLE = "MERCER_CACHE"
+_lock = threading.Lock()
+_private: Path | None = None
+_told: set[str] = set()
+
+
+def cache_folder() -> Path:
+    """A folder that can be trusted and written to; looked at anew at every call."""
+    wanted = _wanted()
+    if wanted is None:
+        return _private_folder("there is no home folder")
+    try:
+        wanted.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        return _private_folder(f"{wanted} cannot be made ({error.strerror})")
+    if not is_trusted(wanted):
+        return _private_folder(f"{wanted} can be written to by others, or is not yours")
+    if not os.access(wanted, os.W_OK | os.X_OK):
+        return _private_folder(f"{wanted} cannot be written to")
+    return wanted
+
+
+def is_trusted(folder: Path) -> bool:
+    """Whether only this user, or the system, can change what is found under this path."""
+    if not hasattr(os, "geteuid"):  # Windows: the profile of a user is their own
+        return True
+    try:
+        resolved = folder.resolve(strict=True)
+        return _only_ours(resolved) and all(_cannot_be_moved(p) for p in resolved.parents)
+    except (OSError, RuntimeError):
+        return False
+
+
+def _only_ours(folder: Path) -> bool:
+    found = folder.lstat()
+    mine = found.st_uid == os.geteuid()
+    return stat.S_ISDIR(found.st_mode) and mine and not found.st_mode & 0o022
+
+
+def _cannot_be_moved(parent: Path) -> bool:
+    """Others may write to a parent only where they can touch nothing but their own (/tmp)."""
+    found = parent.lstat()
+    known = found.st_uid in (0, os.geteuid())
+    return known and (not found.st_mode & 0o022 or bool(found.st_mode & stat.S_ISVTX))
+
+
+def _wanted() -> Path | None:
+    given = os.environ.get(VARIABLE)
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME")
+    if base and Path(base).is_absolute():
+        return Path(base) / "mercer"
+    try:
+        return Path.home() / ".cache" / "mercer"
+    except RuntimeError:  # no HOME, and no entry for this user
+        return None
+
+
+def _private_folder(why: str) -> Path:
+    """A folder of this process, removed when it ends; said once for each reason."""
+    global _private
+    with _lock:
+        if _private is None or not _private.is_dir():
+            _private = Path(tempfile.mkdtemp(prefix="mercer-"))
+            atexit.register(shutil.rmtree, _private, ignore_errors=True)
+        if why not in _told:
+            _told.add(why)
+            warnings.warn(
+                f"compiled code is not kept: {why}. Every process compiles anew; set {VARIABLE} "
+                "to a folder of your own to change that.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return _private
