@@ -68,7 +68,7 @@ class _Place(caching._CacheLocator):  # type: ignore[misc]
 
 
 class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Place,)
+    _locator_classes = [_Place]  # noqa: RUF012 - as Numba has it
 
 
 class _Kept(caching.FunctionCache):  # type: ignore[misc]
