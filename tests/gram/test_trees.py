@@ -16,6 +16,7 @@ from scipy.interpolate import BSpline
 
 import mercer
 from mercer.kernels import Kernel
+from mercer.testing import vector_kernels
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 LIMIT = {"float32": 1e-5, "float64": 1e-12}
@@ -272,6 +273,15 @@ def compare(k, f, X, Z, dtype, form):
     W = np.ones(len(X), dtype=dtype)
     error = np.abs(square @ W - XX @ W) / np.abs(XX).sum(1).max()
     assert error.max() <= LIMIT[dtype], f"square product: {error.max():.1e}"
+
+
+def test_every_kernel_on_vectors_has_a_transcription() -> None:
+    """A kernel that joins the catalog joins these definitions; one of a given map has none."""
+    written = {
+        type(part) for k, _ in LEAVES + SIMILARITIES for part in (k, getattr(k, "kernel", k))
+    }
+    tried = {type(part) for k in vector_kernels(4) for part in (k, getattr(k, "kernel", k))}
+    assert tried - written == {mercer.FromFeatures}
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])

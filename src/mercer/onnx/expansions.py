@@ -10,6 +10,7 @@ import numpy as np
 from mercer.expansion import KernelExpansion
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT, Formula
+from mercer.formula.ranking import linear_part
 from mercer.onnx.digits import working_dtype
 from mercer.onnx.errors import NotExportable
 from mercer.onnx.graph import Wire
@@ -17,7 +18,6 @@ from mercer.onnx.outputs import Outputs, binary, highest
 from mercer.onnx.pairs import Pairs, check_vectors, precision
 from mercer.onnx.table import Table
 from mercer.onnx.transformers import transform
-from mercer.solvers.neighbors.search import linear_part
 
 
 def values_of(f: KernelExpansion, table: Table) -> Wire:

@@ -9,6 +9,7 @@ import numpy as np
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT, Formula
 from mercer.formula.profile import DISTANCES, log2_of, never_negative
+from mercer.formula.ranking import Ranking, only, statistic_at
 from mercer.onnx.columnwise import squared_differences
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.operations import evaluate
@@ -17,9 +18,7 @@ from mercer.onnx.pairs import Pairs
 from mercer.onnx.table import Table
 from mercer.solvers.local.means import unit_weights
 from mercer.solvers.local.weights import divide
-from mercer.solvers.neighbors.distances import only
-from mercer.solvers.neighbors.radius import by_profile, statistic_at
-from mercer.solvers.neighbors.search import SPARE, Ranking, ranking
+from mercer.solvers.neighbors.search import SPARE, ranking
 
 NAN = float("nan")
 
@@ -211,7 +210,7 @@ def _function_of(pairs: Pairs, formula: Formula, statistic: Formula, wire: Wire)
 def _within(model: Any, pairs: Pairs, rank: Ranking) -> Wire:
     """All examples within the radius vote; where there are none, the nearest one does."""
     g, radius = pairs.graph, float(model.radius)
-    if rank.offset is None and rank.statistic.op in DISTANCES and by_profile(rank):
+    if rank.offset is None and rank.statistic.op in DISTANCES and rank.by_profile:
         inside = g.add("LessOrEqual", _measured(pairs, rank), statistic_at(rank, radius))
     else:
         assert rank.diagonal is not None

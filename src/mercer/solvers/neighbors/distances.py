@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import count, take
-from mercer.formula import Formula, evaluate
 from mercer.formula.nodes import statistics
 from mercer.formula.profile import DISTANCES, log2_of
+from mercer.formula.ranking import Ranking, evaluated, only, profile_distance
 from mercer.solvers.local.weights import on_host
-from mercer.solvers.neighbors.search import Neighbours, Ranking, linear_part
+from mercer.solvers.neighbors.search import Neighbours
 
 #: Queries whose neighbours share a block.
 PANEL = 64
@@ -25,7 +25,7 @@ def weights_of(rank: Ranking, X: Any, Z: Any, found: Neighbours) -> np.ndarray:
     """k(x, z) of every query and its neighbours, relative to the largest where log k is known."""
     log2 = log2_of(rank.kernel)
     if log2 is not None and only(log2, rank.statistic):
-        logs = _evaluated(log2, rank.statistic, found.value / rank.scale)
+        logs = evaluated(log2, rank.statistic, found.value / rank.scale)
         return np.asarray(np.exp2(logs - logs.max(axis=1, keepdims=True)))
     values = check_votes(_similarities(rank, X, Z, found))
     # Neighbours with no weight at all vote alike.
@@ -67,52 +67,11 @@ def own_similarity(rank: Ranking, X: Any) -> np.ndarray:
     return np.full(count(X), rank.diagonal[0])
 
 
-def profile_distance(rank: Ranking, statistic: np.ndarray) -> np.ndarray:
-    """The feature-space distance where k is a function of the statistic."""
-    if rank.kernel_is_linear:
-        slope = linear_part(rank.kernel)[1]
-        return np.sqrt(slope * np.maximum(statistic, 0.0))
-    factor, exponent = _exponential(rank.kernel)
-    if exponent is not None:
-        u = _evaluated(exponent, rank.statistic, statistic) * np.log(2.0)
-        return np.sqrt(np.maximum(-2.0 * factor * np.expm1(u), 0.0))
-    assert rank.diagonal is not None
-    gap = rank.diagonal[0] - profile_value(rank, statistic)
-    return np.sqrt(np.maximum(2.0 * gap, 0.0))
-
-
-def profile_value(rank: Ranking, statistic: np.ndarray) -> np.ndarray:
-    """k where it is a function of the statistic (for x·z, which is not, NaN)."""
-    if rank.kernel_is_linear:
-        return np.full(statistic.shape, np.nan)
-    return _evaluated(rank.kernel, rank.statistic, statistic)
-
-
-def _exponential(kernel: Formula) -> tuple[float, Formula | None]:
-    """c and u where k = c · 2ᵘ."""
-    if kernel.op == "mul" and len(kernel.args) == 2 and kernel.args[0].op == "const":
-        return float(kernel.args[0].value), _exponential(kernel.args[1])[1]
-    return 1.0, kernel.args[0] if kernel.op == "exp2" else None
-
-
-def only(formula: Formula, statistic: Formula) -> bool:
-    """Whether the statistic is all that the formula depends on."""
-    return formula is statistic or statistics(formula) == [statistic]
-
-
-def _evaluated(formula: Formula, statistic: Formula, values: np.ndarray) -> np.ndarray:
-    if formula is statistic:
-        return values
-    with np.errstate(divide="ignore"):
-        result = evaluate(formula, {statistic: values})
-    return np.asarray(np.broadcast_to(result, values.shape), dtype=float)
-
-
 def _similarities(rank: Ranking, X: Any, Z: Any, found: Neighbours) -> np.ndarray:
     if rank.offset is not None:
         return (found.value - rank.offset[found.index]) / rank.scale
     if only(rank.kernel, rank.statistic):
-        return _evaluated(rank.kernel, rank.statistic, found.value / rank.scale)
+        return evaluated(rank.kernel, rank.statistic, found.value / rank.scale)
     values = np.empty(found.index.shape)
     for start in range(0, len(values), PANEL):
         rows = slice(start, start + PANEL)

@@ -9,10 +9,10 @@ import numpy as np
 
 from mercer._tiles import Scratch
 from mercer.formula.profile import DISTANCES
+from mercer.formula.ranking import Ranking, profile_distance, profile_value, statistic_at
 from mercer.gram.base import Gram
 from mercer.solvers.local.weights import on_host
-from mercer.solvers.neighbors.distances import only, own_similarity, profile_distance, profile_value
-from mercer.solvers.neighbors.search import Ranking
+from mercer.solvers.neighbors.distances import own_similarity
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None 
     >>> within(ranking(Linear().formula(), Z), np.array([[1.2]]), Z, 1.5).index
     array([1, 0])
     """
-    if rank.offset is None and rank.statistic.op in DISTANCES and by_profile(rank):
+    if rank.offset is None and rank.statistic.op in DISTANCES and rank.by_profile:
         # In float64, and for ‖x − z‖² from differences where x and z are close.
         formula = rank.statistic.sqrt() if rank.by_distance else rank.statistic
         limit = statistic_at(rank, radius)
@@ -54,24 +54,6 @@ def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None 
     counts = np.bincount(rows, minlength=gram.shape[0])
     start = np.concatenate([[0], np.cumsum(counts)])
     return Within(start, index[order], distance[order], similarity[order])
-
-
-def by_profile(rank: Ranking) -> bool:
-    return only(rank.kernel, rank.statistic) or rank.kernel_is_linear
-
-
-def statistic_at(rank: Ranking, radius: float) -> float:
-    """The largest statistic whose feature-space distance is within the radius."""
-    low, high = 0.0, 1.0
-    while high < 1e300 and profile_distance(rank, np.array([high]))[0] <= radius:
-        high *= 4.0
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if profile_distance(rank, np.array([middle]))[0] <= radius:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _collect(

@@ -23,7 +23,7 @@ from mercer._examples import count
 from mercer._tiles import Scratch
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.nodes import ROOT, sqdist
-from mercer.formula.profile import ordering
+from mercer.formula.ranking import Ranking, rank_by
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import engine_for
 from mercer.gram.rows.prepared import squared_norms
@@ -35,31 +35,6 @@ SPARE = 8
 #: A tree finds neighbours in up to this many columns faster than looking at every pair.
 TREE_COLUMNS = 8
 TREE_PAIRS = 1_000_000
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """z is nearer to x where scale · statistic(x, z) + offset(z) is larger.
-
-    `kernel` is k itself; `diagonal` is k(z, z), None where it is not known (columns of a given
-    matrix); `offset` is −k(z, z), None where that is one number.
-    """
-
-    kernel: Formula
-    statistic: Formula
-    scale: float
-    diagonal: np.ndarray | None
-    offset: np.ndarray | None = None
-
-    @property
-    def kernel_is_linear(self) -> bool:
-        """Whether k is x·z (times a number, plus a number): then d² is ‖x − z‖² itself."""
-        return linear_part(self.kernel)[0] is not None and self.by_distance
-
-    @property
-    def by_distance(self) -> bool:
-        """Whether points are ranked by ‖x − z‖² (of rows that may be mapped first)."""
-        return self.statistic.op == "sqdist"
 
 
 def ranking(kernel: Formula, Z: Any, diagonal: np.ndarray | None = None) -> Ranking:
@@ -74,27 +49,7 @@ def ranking(kernel: Formula, Z: Any, diagonal: np.ndarray | None = None) -> Rank
     array([-0., -1.])
     """
     kernel = simplify(kernel)
-    if diagonal is None:
-        diagonal = _diagonal(kernel, Z)
-    linear, slope = linear_part(kernel)
-    if linear is not None and slope > 0:
-        # ‖x − z‖² itself: 2x·z − ‖z‖² would cancel far from the origin.
-        return Ranking(kernel, sqdist(linear.value), -1.0, diagonal)
-    if diagonal is None or np.ptp(diagonal) <= 1e-14 * np.abs(diagonal).max():
-        statistic, sign = ordering(kernel)
-        return Ranking(kernel, statistic, sign, diagonal)
-    return Ranking(kernel, kernel, 2.0, diagonal, -diagonal)
-
-
-def linear_part(kernel: Formula) -> tuple[Formula | None, float]:
-    """The dot product that k is a multiple of, plus a number, and the factor."""
-    if kernel.op == "add":
-        rest = [a for a in kernel.args if a.op != "const"]
-        return linear_part(rest[0]) if len(rest) == 1 else (None, 0.0)
-    if kernel.op == "mul" and len(kernel.args) == 2 and kernel.args[0].op == "const":
-        inner, slope = linear_part(kernel.args[1])
-        return inner, slope * float(kernel.args[0].value)
-    return (kernel, 1.0) if kernel.op == "dot" else (None, 0.0)
+    return rank_by(kernel, _diagonal(kernel, Z) if diagonal is None else diagonal)
 
 
 def _diagonal(kernel: Formula, Z: Any) -> np.ndarray | None:

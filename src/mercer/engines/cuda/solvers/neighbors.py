@@ -12,7 +12,8 @@ from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.ops import apply_steps
 from mercer.engines.cuda.streamed import blocks
-from mercer.solvers.neighbors.search import SPARE, Neighbours, Ranking
+from mercer.formula.ranking import Ranking
+from mercer.solvers.neighbors.search import SPARE, Neighbours
 
 #: Elements of K, and of differences, that are at hand at a time.
 BLOCK = 1 << 28
