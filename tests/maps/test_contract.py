@@ -87,7 +87,7 @@ def test_bad_input(estimator, X, message):
 
 def test_importing_mercer_leaves_scikit_learn_alone():
     code = (
-        "import sys, mercer, mercer.maps, mercer.kernels.estimators, mercer._monomials;"
+        "import sys, mercer, mercer.maps, mercer.kernels.estimators, mercer.formula.monomials;"
         "assert 'sklearn' not in sys.modules;"
         "from mercer.maps import PolarMap;"
         "assert 'sklearn' in sys.modules"

@@ -150,16 +150,17 @@ def _peel(node: Formula) -> tuple[Formula, float] | None:
         if node.value % 2 or never_negative(node.args[0]):
             return node.args[0], 1.0 if node.value > 0 else -1.0
         return None
-    if node.op not in ("add", "mul", "max", "min"):
-        return None
-    numbers = [a for a in node.args if a.op == "const"]
+    return _peel_numbers(node) if node.op in ("add", "mul", "max", "min") else None
+
+
+def _peel_numbers(node: Formula) -> tuple[Formula, float] | None:
+    """The one argument that is no number, or what a product of exponentials is one of."""
+    numbers = [a.value for a in node.args if a.op == "const"]
     rest = [a for a in node.args if a.op != "const"]
-    if node.op == "mul":
-        sign = math.copysign(1.0, math.prod(a.value for a in numbers))
-        if len(rest) > 1 and all(a.op == "exp2" for a in rest):
-            return simplify(Formula("add", [a.args[0] for a in rest])), sign
-        return (rest[0], sign) if len(rest) == 1 and numbers else None
-    return (rest[0], 1.0) if len(rest) == 1 and numbers else None
+    sign = math.copysign(1.0, math.prod(numbers)) if node.op == "mul" else 1.0
+    if node.op == "mul" and len(rest) > 1 and all(a.op == "exp2" for a in rest):
+        return simplify(Formula("add", [a.args[0] for a in rest])), sign
+    return (rest[0], sign) if len(rest) == 1 and numbers else None
 
 
 def _only_distance(formula: Formula) -> Formula | None:

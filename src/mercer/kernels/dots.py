@@ -10,10 +10,10 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._checks import fits
-from mercer._monomials import Monomials, power_coefficients
 from mercer.formula import nodes
 from mercer.formula.definite import factors, sign_of
 from mercer.formula.inputs import Factor, FrozenArray, Matrix, Unit, check_finite, numeric
+from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.nodes import Formula, Input, dot, sqdist, sqnorm
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, zero_function

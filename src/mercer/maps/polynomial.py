@@ -12,7 +12,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._checks import count, fits, nonnegative
-from mercer._monomials import Monomials, power_coefficients
+from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.maps._base import FeatureMap
 
 

@@ -33,7 +33,7 @@ DECLARED = {
     "formula.Unit": "mercer.formula.inputs:Unit",
     "formula.Warped": "mercer.formula.inputs:Warped",
     "maps.CommonScale": "mercer.maps.table:CommonScale",
-    "maps.Monomials": "mercer._monomials:Monomials",
+    "maps.Monomials": "mercer.formula.monomials:Monomials",
     "maps.TableColumns": "mercer.maps.table:TableColumns",
     "maps.TextColumn": "mercer.maps.table:TextColumn",
     "perceptron.Memory": "mercer.solvers.online.memory:Memory",

@@ -99,28 +99,31 @@ def _read(graph: Any) -> _Parts:
         return *_from_adjacency(graph), None
     if not isinstance(graph, (tuple, list, np.ndarray)) or len(graph) != 2:
         raise TypeError(f"{_EXPECTED}, not {type(graph).__name__} {graph!r:.40}")
-    edges, labels = graph
-    if labels is None:
-        nodes = None
-    else:
-        labels = labels if isinstance(labels, np.ndarray) else list(labels)
-        if isinstance(labels, np.ndarray) and labels.ndim != 1:
-            raise ValueError(f"one label a node is needed, got an array of shape {labels.shape}")
-        nodes = len(labels)
+    edges, labels = graph[0], _labels(graph[1])
+    nodes = None if labels is None else len(labels)
     if is_sparse(edges):
         edges, size = _from_adjacency(edges)
         if nodes is not None and size != nodes:
             raise ValueError(f"there are {nodes} labels for {size} nodes")
         return edges, size, labels
     edges = _pairs(edges)
-    largest = int(edges.max()) + 1 if len(edges) else 0
-    nodes = largest if nodes is None else nodes
-    if largest > nodes or (len(edges) and edges.min() < 0):
+    least, most = (int(edges.min()), int(edges.max())) if len(edges) else (0, -1)
+    nodes = most + 1 if nodes is None else nodes
+    if most >= nodes or least < 0:
         raise ValueError(
-            f"an edge names node {edges.min() if edges.min() < 0 else largest - 1}, "
+            f"an edge names node {least if least < 0 else most}, "
             f"but the labels are those of nodes 0 … {nodes - 1}"
         )
     return edges, nodes, labels
+
+
+def _labels(labels: Any) -> Any:
+    """One label a node, as an array or a list; None where nodes have none."""
+    if labels is None or not isinstance(labels, np.ndarray):
+        return labels if labels is None else list(labels)
+    if labels.ndim != 1:
+        raise ValueError(f"one label a node is needed, got an array of shape {labels.shape}")
+    return labels
 
 
 def _pairs(edges: Any) -> np.ndarray:
