@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import mercer
-from mercer import _tiles as tiles
+from mercer import _threads
 from mercer._threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, cut, mirror, stretch, sweep
 
@@ -72,7 +72,7 @@ def test_ctrl_c_in_the_waiting_thread(monkeypatch) -> None:
     """Ctrl-C arrives while the caller waits for the others: they finish their tile and leave."""
     done = []
 
-    class Interrupted(tiles.ThreadPoolExecutor):
+    class Interrupted(_threads.ThreadPoolExecutor):
         def submit(self, *given, **named):
             job = super().submit(*given, **named)
 
@@ -83,7 +83,7 @@ def test_ctrl_c_in_the_waiting_thread(monkeypatch) -> None:
             job.result = wait
             return job
 
-    monkeypatch.setattr(tiles, "ThreadPoolExecutor", Interrupted)
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", Interrupted)
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
         time.sleep(0.001)

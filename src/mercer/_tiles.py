@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from mercer._progress import progress
-from mercer._threads import single_threaded_blas
+from mercer._threads import run_threads
 
 
 @dataclass
@@ -81,12 +79,12 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
 
     with progress(what, len(panels)) as bar:
 
-        def walk(thread: int) -> None:
+        def work(thread: int) -> None:
             scratch = Scratch(thread)
-            mine = iter(panels[thread::threads]) if tiling.fixed else queue
+            own = iter(panels[thread::threads]) if tiling.fixed else queue
             while not stop.is_set():
                 with lock:
-                    panel = next(mine, None)
+                    panel = next(own, None)
                 if panel is None:
                     return
                 for columns in tiling.columns(panel):
@@ -95,25 +93,7 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
                     body(panel, columns, scratch)
                 bar.advance()
 
-        def run(thread: int) -> None:
-            try:
-                walk(thread)
-            except BaseException:
-                stop.set()  # the other threads finish their tile and leave
-                raise
-
-        if threads == 1:
-            run(0)
-            return
-        with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
-            # Each thread has the settings of the caller: a black box may ask for them.
-            jobs = [pool.submit(copy_context().run, run, t) for t in range(threads)]
-            try:
-                for job in jobs:
-                    job.result()
-            except BaseException:
-                stop.set()  # Ctrl-C arrives here, in the caller's thread
-                raise
+        run_threads(work, threads, stop)
 
 
 def stretch(index: slice, n: int) -> slice:

@@ -14,7 +14,7 @@ from mercer.gram.byte_products import rows as grid_rows
 from mercer.gram.byte_products import vnni
 from mercer.gram.byte_products.grid import Grid, find_grid
 from mercer.gram.byte_products.rows import GridRows, on_grid, rows_on
-from mercer.gram.panels import RowPanels
+from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels import Gaussian, Intersection, Laplacian, Linear, Polynomial
 from mercer.learners import KernelPerceptron
 
@@ -184,7 +184,7 @@ def test_a_gram_over_bytes_is_the_gram(kernel, dtype, always):
     expected = kernel(X.astype(float), X.astype(float))
     assert square.dense() == pytest.approx(expected, abs=tolerance)
     chosen = np.arange(100)[::3]
-    rows = RowPanels(square, np.arange(20, 120)).rows(chosen)
+    rows = RowsOfK(square, np.arange(20, 120)).rows(chosen)
     assert rows == pytest.approx(expected[20:120, 20:120][chosen], abs=tolerance)
 
 

@@ -24,15 +24,13 @@ from mercer.gram.base import (
     simplified,
 )
 from mercer.gram.cpu.engine import NumpyEngine
-from mercer.gram.plan.planner import COMPILE_WORK, Cost, Plan, make_plan
+from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Cost, Plan, make_plan
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side, row_value
 from mercer.gram.rows.validate import as_rows, check_not_empty
+from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
-
-#: Columns of V up to which a product runs inside the compiled loop.
-FUSED_COLUMNS = 16
 
 
 class HostGram(Gram):
@@ -289,6 +287,11 @@ class HostGram(Gram):
             body(rows, columns, tile, scratch)
 
         sweep(tiling, fill, what)
+
+    def rows_of_k(
+        self, examples: Any = None, *, threads: int = 1, growing: bool = False
+    ) -> RowsOfK:
+        return RowsOfK.growing(self) if growing else RowsOfK(self, examples, threads)
 
     def describe(self) -> tuple[Plan, str]:
         plan = self._plan()

@@ -15,6 +15,7 @@ from sklearn import svm as libsvm
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import mercer  # noqa: E402
+from mercer._threads import interruptible  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.engines.cuda.solvers import (  # noqa: E402
     block_newton,
@@ -23,11 +24,17 @@ from mercer.engines.cuda.solvers import (  # noqa: E402
     svm_batch,
     working_block,
 )
-from mercer.gram.panels import RowPanels  # noqa: E402
+from mercer.gram.rows_of_k import RowsOfK  # noqa: E402
 from mercer.kernels import Gaussian, Linear  # noqa: E402
-from mercer.solvers.quadratic.attended import attended  # noqa: E402
 from mercer.solvers.quadratic.decomposition import Options, solve  # noqa: E402
-from mercer.solvers.quadratic.problem import c_svc, epsilon_svr, nu_svc, nu_svr, one_class  # noqa: E402
+from mercer.solvers.quadratic.problem import (  # noqa: E402
+    Task,
+    c_svc,
+    epsilon_svr,
+    nu_svc,
+    nu_svr,
+    one_class,
+)
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 KERNEL = Gaussian(1.5)
@@ -60,7 +67,8 @@ PROBLEMS = {
 def on_device(kernel, X, problems, rows=None, tol=1e-3, max_iter=-1):
     gram = CudaGram(kernel, torch.as_tensor(X, device=DEVICE))
     rows = [np.arange(len(X))] if rows is None else rows
-    found, interrupted = svm.solve_all(gram, problems, rows, tol, max_iter, "test")
+    tasks = [Task(*both) for both in zip(rows, problems, strict=True)]
+    found, interrupted = svm.solve_all(gram, tasks, tol, max_iter, "test")
     assert not interrupted
     return found
 
@@ -100,7 +108,7 @@ def test_the_optimum_of_the_cpu_solver(kind, whole, noisy, request):
     problem = PROBLEMS[kind](t, signs)
     (found,) = on_device(KERNEL, X, [problem])
     check(problem, found, KERNEL(X), 1e-3)
-    there = solve(RowPanels(KERNEL.gram(X)), problem, Options(tol=1e-3))
+    there = solve(RowsOfK(KERNEL.gram(X)), problem, Options(tol=1e-3))
     assert found.objective == pytest.approx(there.objective, rel=5e-5)
     np.testing.assert_allclose(found.thresholds, there.thresholds, atol=2e-3)
 
@@ -159,7 +167,7 @@ def test_examples_that_occur_twice_keep_the_digits_of_a_large_c():
     X = np.repeat(rng.integers(0, 2, size=(40, 9)), 2, axis=0).astype(np.float32) * 3 + 50
     signs = np.where(rng.random(80) > 0.5, 1, -1)
     problem, kernel = c_svc(signs, np.full(80, 1e4)), Gaussian(2.0)
-    exact = solve(RowPanels(kernel.gram(X.astype(float))), problem, Options(tol=1e-3))
+    exact = solve(RowsOfK(kernel.gram(X.astype(float))), problem, Options(tol=1e-3))
     (found,) = on_device(kernel, X, [problem])
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
     with mercer.config(precision="fast"):
@@ -291,19 +299,19 @@ def test_ctrl_c_leaves_what_was_found(noisy, small_sets, monkeypatch):
 
     def watched(work, threads, stop):
         stops.append(stop)
-        return attended(work, threads, stop)
+        return interruptible(work, threads, stop)
 
     def pressed(*args):
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         assert stops[0].wait(10)
         return working_block.smo(*args)
 
-    monkeypatch.setattr(svm, "attended", watched)
+    monkeypatch.setattr(svm, "interruptible", watched)
     monkeypatch.setattr(svm, "smo", pressed)
     monkeypatch.setattr(svm, "TOGETHER", 1)
     try:
-        problems = [c_svc(signs, np.full(200, C)) for C in (1.0, 3.0)]
-        found, interrupted = svm.solve_all(gram, problems, [np.arange(200)] * 2, 1e-3, -1, "test")
+        tasks = [Task(np.arange(200), c_svc(signs, np.full(200, C))) for C in (1.0, 3.0)]
+        found, interrupted = svm.solve_all(gram, tasks, 1e-3, -1, "test")
     finally:
         signal.signal(signal.SIGINT, before)
     assert interrupted

@@ -284,7 +284,7 @@ def test_the_log_forgets_what_every_block_has_seen():
     run(walker, Schedule(60, 30))
     per_epoch = max(np.bincount((walker.journal.times - 1) // 60))
     assert len(walker.journal) > 10 * per_epoch
-    assert len(walker._log) <= 4 * per_epoch
+    assert walker._columns.shape[1] <= 4 * per_epoch
 
 
 def test_the_kernel_is_evaluated_once_a_pair_and_only_against_mistakes():
@@ -326,7 +326,7 @@ def test_compiled_loops_make_the_same_updates(kernel, monkeypatch):
     for least in (plan.COMPILE_WORK, 0):
         monkeypatch.setattr(plan, "COMPILE_WORK", least)
         walker = DualPerceptron(kernel.gram(X), labels, Rule(3, True), block=64, leaf=16)
-        assert (walker._log.compiled is not None) == (least == 0)
+        assert (walker._columns._compiled is not None) == (least == 0)
         run(walker, Schedule(300, 2))
         made.append(walker.journal.positions.copy())
     np.testing.assert_array_equal(made[0], made[1])

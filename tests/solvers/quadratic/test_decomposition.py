@@ -6,17 +6,23 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.gram.panels import RowPanels
+from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels import Gaussian
 from mercer.solvers.quadratic import decomposition as working_set
 from mercer.solvers.quadratic import parallel as many
-from mercer.solvers.quadratic.attended import Share
 from mercer.solvers.quadratic.decomposition import Options, resume, solve
 from mercer.solvers.quadratic.hard_margin import NotSeparableError, hard_margin
-from mercer.solvers.quadratic.parallel import solve_all
-from mercer.solvers.quadratic.problem import c_svc, epsilon_svr, nu_svc, nu_svr, one_class
-from mercer.solvers.quadratic.row_cache import Workspace
-from mercer.solvers.quadratic.tasks import Task
+from mercer.solvers.quadratic.parallel import GapProgress, solve_all
+from mercer.solvers.quadratic.problem import (
+    Task,
+    c_svc,
+    epsilon_svr,
+    nearest_points,
+    nu_svc,
+    nu_svr,
+    one_class,
+)
+from mercer.solvers.quadratic.working_block import Workspace
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +56,7 @@ def gap_of(problem, a, K):
 def test_the_gap_over_all_rows_is_closed(kind, noisy):
     X, t, signs = noisy
     K, problem = Gaussian(1.5)(X), PROBLEMS[kind](t, signs)
-    found = solve(RowPanels(Gaussian(1.5).gram(X)), problem, Options(tol=1e-4))
+    found = solve(RowsOfK(Gaussian(1.5).gram(X)), problem, Options(tol=1e-4))
     assert found.converged
     assert gap_of(problem, found.a, K) <= 1.01e-4
     np.testing.assert_allclose(found.image, K @ found.a.sum(axis=0), atol=1e-8)
@@ -65,7 +71,7 @@ def test_the_gap_over_all_rows_is_closed(kind, noisy):
 def test_little_memory_gives_the_same_optimum(kind, noisy):
     """A working set of 80 rows and room for 100 rows of K: rows come, go and come again."""
     X, t, signs = noisy
-    problem, panels = PROBLEMS[kind](t[:900], signs[:900]), RowPanels(Gaussian(1.5).gram(X[:900]))
+    problem, panels = PROBLEMS[kind](t[:900], signs[:900]), RowsOfK(Gaussian(1.5).gram(X[:900]))
     free = solve(panels, problem, Options(tol=1e-3))
     tight = solve(panels, problem, Options(tol=1e-3), Workspace(4 * 8 * 80 * 80))
     assert tight.converged
@@ -75,7 +81,7 @@ def test_little_memory_gives_the_same_optimum(kind, noisy):
 
 def test_no_room_for_a_single_row_of_k(noisy):
     X, _, signs = noisy
-    problem, panels = c_svc(signs[:600], np.ones(600)), RowPanels(Gaussian(1.5).gram(X[:600]))
+    problem, panels = c_svc(signs[:600], np.ones(600)), RowsOfK(Gaussian(1.5).gram(X[:600]))
     tight = solve(panels, problem, Options(), Workspace(4 * 8 * 10 * 10))
     assert tight.converged
     assert tight.objective == pytest.approx(solve(panels, problem, Options()).objective, rel=1e-4)
@@ -83,7 +89,7 @@ def test_no_room_for_a_single_row_of_k(noisy):
 
 def test_rows_at_rest_leave_a_large_working_set(monkeypatch, noisy):
     X, _, signs = noisy
-    problem, panels = c_svc(signs, np.ones(1500)), RowPanels(Gaussian(1.5).gram(X))
+    problem, panels = c_svc(signs, np.ones(1500)), RowsOfK(Gaussian(1.5).gram(X))
     whole = solve(panels, problem, Options(tol=1e-4))
     monkeypatch.setattr(working_set, "LARGE", 100)
     dropped = solve(panels, problem, Options(tol=1e-4))
@@ -93,9 +99,9 @@ def test_rows_at_rest_leave_a_large_working_set(monkeypatch, noisy):
 
 def test_threads_change_nothing(noisy):
     X, _, signs = noisy
-    problem, panels = c_svc(signs, np.ones(1500)), RowPanels(Gaussian(1.5).gram(X))
-    one = solve(panels, problem, Options())
-    two = solve(panels, problem, Options(threads=2))
+    problem, gram = c_svc(signs, np.ones(1500)), Gaussian(1.5).gram(X)
+    one = solve(gram.rows_of_k(), problem, Options())
+    two = solve(gram.rows_of_k(threads=2), problem, Options())
     np.testing.assert_allclose(one.a, two.a, atol=1e-10)
 
 
@@ -103,22 +109,22 @@ def test_the_sample_saves_rows(noisy):
     """Rows of K that never look like support vectors are never computed."""
     X, _, _ = noisy
     easy = np.where(X[:, 0] > 0, 1, -1)
-    found = solve(RowPanels(Gaussian(2.0).gram(X)), c_svc(easy, np.full(1500, 10.0)), Options())
+    found = solve(RowsOfK(Gaussian(2.0).gram(X)), c_svc(easy, np.full(1500, 10.0)), Options())
     assert found.rows_computed < 600
 
 
 def test_a_solution_resumes_without_a_step(noisy):
     X, _, signs = noisy
-    problem, panels = c_svc(signs, np.ones(1500)), RowPanels(Gaussian(1.5).gram(X))
+    problem, panels = c_svc(signs, np.ones(1500)), RowsOfK(Gaussian(1.5).gram(X))
     found = solve(panels, problem, Options())
-    again = resume(panels, problem, found.a, Options())
+    again = resume(panels, problem.starting(found.a), Options())
     assert again.n_iter == 0
     assert again.objective == pytest.approx(found.objective, rel=1e-12)
 
 
 def test_the_limit_counts_the_steps_of_the_sample_too(noisy):
     X, _, signs = noisy
-    problem, panels = c_svc(signs, np.ones(1500)), RowPanels(Gaussian(1.5).gram(X))
+    problem, panels = c_svc(signs, np.ones(1500)), RowsOfK(Gaussian(1.5).gram(X))
     for limit in (1, 50, 400):
         found = solve(panels, problem, Options(max_iter=limit))
         assert found.n_iter == limit
@@ -127,7 +133,7 @@ def test_the_limit_counts_the_steps_of_the_sample_too(noisy):
 
 def test_a_stop_leaves_a_feasible_point(noisy):
     X, _, signs = noisy
-    panels, calls = RowPanels(Gaussian(1.5).gram(X)), []
+    panels, calls = RowsOfK(Gaussian(1.5).gram(X)), []
 
     def stopped():
         calls.append(1)
@@ -141,7 +147,7 @@ def test_a_stop_leaves_a_feasible_point(noisy):
 
 def test_rounding_ends_a_float32_problem(noisy):
     X, _, signs = noisy
-    panels = RowPanels(Gaussian(1.5).gram(X.astype(np.float32)))
+    panels = RowsOfK(Gaussian(1.5).gram(X.astype(np.float32)))
     found = solve(panels, c_svc(signs, np.full(1500, 100.0)), Options(tol=1e-14, max_iter=10**6))
     assert found.gap < 1e-2
 
@@ -151,41 +157,39 @@ def test_many_problems_in_threads_and_progress(noisy):
     gram = Gaussian(1.5).gram(X)
     parts = [np.arange(0, 400), np.arange(300, 1100), np.arange(1000, 1500)]
     problems = [c_svc(signs[rows], np.ones(len(rows))) for rows in parts]
-    tasks = [
-        Task(rows, lambda panels, o, room, p=problem: solve(panels, p, o, room))
-        for rows, problem in zip(parts, problems, strict=True)
-    ]
+    tasks = [Task(rows, problem) for rows, problem in zip(parts, problems, strict=True)]
     with mercer.config(threads=2):
         found, interrupted = solve_all(gram, tasks, 1e-3, -1, "test")
     assert not interrupted
     for rows, problem, each in zip(parts, problems, found, strict=True):
-        alone = solve(RowPanels(gram, rows), problem, Options())
+        alone = solve(RowsOfK(gram, rows), problem, Options())
         np.testing.assert_allclose(each.a, alone.a, atol=1e-9)
 
 
-def test_an_error_in_one_problem_ends_all(noisy):
-    X, _, _ = noisy
+def test_an_error_in_one_problem_ends_all(noisy, monkeypatch):
+    X, _, signs = noisy
 
-    def broken(panels, options, room):
+    def broken(*given):
         raise ZeroDivisionError("broken")
 
-    tasks = [Task(np.arange(20), broken) for _ in range(4)]
+    monkeypatch.setitem(many.METHODS, "solve", broken)
+    tasks = [Task(np.arange(20), c_svc(signs[:20], np.ones(20))) for _ in range(4)]
     with pytest.raises(ZeroDivisionError):
         solve_all(Gaussian().gram(X), tasks, 1e-3, -1, "test")
 
 
 def test_too_little_memory_says_how_much_is_needed(noisy):
-    X, _, _ = noisy
-    tasks = [Task(np.arange(1500), lambda *args: None)]
+    X, _, signs = noisy
+    tasks = [Task(np.arange(1500), c_svc(signs, np.ones(1500)))]
     with mercer.config(memory="1MB"), pytest.raises(MemoryError, match=r"needs .* MB"):
         solve_all(Gaussian().gram(X), tasks, 1e-3, -1, "test")
 
 
 def test_the_nearest_points_of_two_hulls_by_hand():
     X = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 5.0]])
-    panels = RowPanels(mercer.Linear().gram(X))
+    panels = RowsOfK(mercer.Linear().gram(X))
     options, room = Options(tol=1e-8), Workspace(1 << 20)
-    found = hard_margin(panels, np.array([1, -1, -1, 1]), options, room)
+    found = hard_margin(panels, nearest_points(np.array([1, -1, -1, 1])), options, room)
     np.testing.assert_allclose(found.a, [[1.0, -0.5, -0.5, 0.0]], atol=1e-9)
 
 
@@ -194,7 +198,9 @@ def test_the_certificate_is_checked_by_hand():
     X = np.array([[0.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 3.0]])
     signs = np.array([1, -1, -1, 1])
     with pytest.raises(NotSeparableError, match="Certificate") as caught:
-        hard_margin(RowPanels(mercer.Linear().gram(X)), signs, Options(), Workspace(1 << 20))
+        hard_margin(
+            RowsOfK(mercer.Linear().gram(X)), nearest_points(signs), Options(), Workspace(1 << 20)
+        )
     error = caught.value
     weights = np.zeros(4)
     weights[error.rows] = error.weights
@@ -209,7 +215,7 @@ def test_newton_steps_on_free_variables_spare_most_of_smo(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6))
     signs = np.where(X[:, 0] + rng.normal(size=400) > 0, 1, -1)
-    problem, panels = c_svc(signs, np.full(400, 300.0)), RowPanels(mercer.Linear().gram(X))
+    problem, panels = c_svc(signs, np.full(400, 300.0)), RowsOfK(mercer.Linear().gram(X))
     found = solve(panels, problem, Options(tol=1e-4))
     monkeypatch.setattr(working_set, "NEWTON", 0)
     plain = solve(panels, problem, Options(tol=1e-4))
@@ -226,7 +232,7 @@ def test_newton_steps_with_two_sides_and_groups(monkeypatch, noisy):
     X, t, signs = noisy
     for kind in PROBLEMS:
         problem = PROBLEMS[kind](t[:300], signs[:300])
-        found = solve(RowPanels(Gaussian(1.5).gram(X[:300])), problem, Options(tol=1e-6))
+        found = solve(RowsOfK(Gaussian(1.5).gram(X[:300])), problem, Options(tol=1e-6))
         assert found.converged
         assert gap_of(problem, found.a, Gaussian(1.5)(X[:300])) <= 1.01e-6
         start = np.zeros(found.a.shape) if problem.start is None else problem.start
@@ -236,7 +242,7 @@ def test_newton_steps_with_two_sides_and_groups(monkeypatch, noisy):
 
 def test_a_problem_reports_how_far_the_logarithm_of_its_gap_has_come():
     moves = []
-    share = Share(moves.append, 1e-3)
+    share = GapProgress(moves.append, 1e-3)
     for gap in (4.0, 5.0, 0.5, 0.6, 1e-2, 1e-4, -np.inf):
         share(gap)
         assert 0 <= sum(moves) < 1
@@ -248,7 +254,7 @@ def test_a_problem_reports_how_far_the_logarithm_of_its_gap_has_come():
 def test_cheap_kernels_take_modest_memory_and_dear_ones_what_there_is():
     narrow, wide = np.zeros((300, 3)), np.zeros((300, 600))
     with mercer.config(memory="2GB"):
-        assert many._share(Gaussian().gram(narrow), 300, 1) == (1, many.MODEST)
+        assert many._share(Gaussian().gram(narrow), 300, 1) == (1, many.CHEAP_BYTES)
         assert many._share(mercer.Linear().gram(wide), 300, 1)[1] > 1e9
     with mercer.config(memory="40MB"):
         threads, memory = many._share(Gaussian().gram(np.zeros((4000, 3))), 4000, 2)

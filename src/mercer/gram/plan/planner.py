@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mercer._config import get_config, show_bytes
+from mercer._threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.plan.program import Program, Source
 
@@ -16,8 +17,8 @@ PRODUCT_ROWS = 1024
 LOOP_TILE = (256, 2048)
 #: The most scratch memory a thread takes, however large the limit.
 SCRATCH = 48_000_000
-#: Multiply-adds below which starting threads costs more than it saves.
-THREAD_WORK = 5_000_000
+#: Columns of V up to which a product K V runs inside the compiled loop.
+FUSED_COLUMNS = 16
 #: Pair operations below which compiling a loop costs more than it saves.
 COMPILE_WORK = 60_000_000
 
@@ -95,7 +96,7 @@ def make_plan(
     # Room beyond this changes no plan, so that plans are found again while free memory varies.
     left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
     task = _Task(program.sources, program.epilogue, shape, tuple(widths.items()), itemsize, dense)
-    least_work = (THREAD_WORK, COMPILE_WORK)
+    least_work = (WORTH_FLOPS, COMPILE_WORK)
     plan = _planned(task, may_compile, packed_bytes, left, threads, least_work)
     if plan is None:
         need = fixed_bytes + 1.2 * task.least_bytes()

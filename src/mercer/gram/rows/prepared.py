@@ -92,37 +92,43 @@ class Side:
 
 
 class GrowingSide:
-    """Chosen rows of a side, copied side by side as they are appended."""
+    """Chosen rows of a side, copied next to each other as they are appended."""
 
     def __init__(self, source: Side) -> None:
         self._source = source
-        self.n = 0
-        self._positions = np.empty(64, dtype=np.intp)
+        self._clear()
+
+    def _clear(self) -> None:
+        source, self.n = self._source, 0
+        self._index = np.empty(64, dtype=np.intp)
         self._matrices = {k: None if is_sparse(m) else m[:0] for k, m in source.matrices.items()}
         self._values = [v[:0] for v in source.values]
         self._grids = {k: g.take(slice(0, 0)) for k, g in source.grids.items()}
 
-    @property
-    def positions(self) -> np.ndarray:
-        return self._positions[: self.n]
-
-    def append(self, positions: np.ndarray) -> None:
-        start, self.n = self.n, self.n + len(positions)
-        self._positions = _grown(self._positions, self.n)
-        self._positions[start : self.n] = positions
+    def append(self, index: np.ndarray) -> None:
+        start, self.n = self.n, self.n + len(index)
+        self._index = _grown(self._index, self.n)
+        self._index[start : self.n] = index
         for key, kept in self._matrices.items():
             if kept is not None:
                 self._matrices[key] = kept = _grown(kept, self.n)
-                kept[start : self.n] = self._source.matrices[key][positions]
+                kept[start : self.n] = self._source.matrices[key][index]
         for i, values in enumerate(self._values):
             self._values[i] = _grown(values, self.n)
-            self._values[i][start : self.n] = self._source.values[i][positions]
+            self._values[i][start : self.n] = self._source.values[i][index]
         for key, rows in self._grids.items():
-            self._grids[key] = _with_rows(rows, start, self._source.grids[key].take(positions))
+            self._grids[key] = _with_rows(rows, start, self._source.grids[key].take(index))
+
+    def forget(self, first: int) -> None:
+        """Drop the rows before this one of the list."""
+        left = self._index[first : self.n].copy()
+        self._clear()
+        if len(left):
+            self.append(left)
 
     def view(self, stretch: slice) -> Side:
         """A stretch of the list as a side; dense rows are not copied."""
-        source, chosen = self._source, self._positions[stretch]
+        source, chosen = self._source, self._index[stretch]
         matrices = {
             key: source.matrices[key][chosen] if kept is None else kept[stretch]
             for key, kept in self._matrices.items()

@@ -19,8 +19,15 @@ from mercer.learners._device import ClassifierMixin, labels_at, places_of
 from mercer.learners.svms.calibrated import calibrated
 from mercer.learners.svms.shared import SupportVectorBase, positive, share, weights_of
 from mercer.learners.svms.votes import one_against_rest, pair_votes
-from mercer.solvers.quadratic.problem import Quadratic, c_svc, carried, nu_svc
-from mercer.solvers.quadratic.tasks import Solution, Task, plain, widest_margin
+from mercer.solvers.quadratic.problem import (
+    Quadratic,
+    Solution,
+    Task,
+    c_svc,
+    carried,
+    nearest_points,
+    nu_svc,
+)
 
 
 class KernelSVC(ClassifierMixin, SupportVectorBase):
@@ -249,8 +256,10 @@ class Pair:
 
     def task(self) -> Task:
         if self.nu is None and math.isinf(self.C):
-            return widest_margin(self.signs, self.rows)
-        return plain(self.problem(), self.rows, self.start)
+            return Task(self.rows, nearest_points(self.signs), "hard margin")
+        if self.start is None:
+            return Task(self.rows, self.problem())
+        return Task(self.rows, self.problem().starting(self.start), "resume")
 
     def finish(self, found: Solution) -> None:
         """Keep α, b and yf of every example, in units where the margin is at ±1."""

@@ -13,8 +13,14 @@ from mercer._checks import nonnegative
 from mercer.kernels import Gaussian
 from mercer.learners._device import RegressorMixin
 from mercer.learners.svms.shared import SupportVectorBase, positive, share, weights_of
-from mercer.solvers.quadratic.problem import Quadratic, carried, epsilon_svr, nu_svr, one_class
-from mercer.solvers.quadratic.tasks import plain
+from mercer.solvers.quadratic.problem import (
+    Quadratic,
+    Task,
+    carried,
+    epsilon_svr,
+    nu_svr,
+    one_class,
+)
 
 
 class KernelSVR(RegressorMixin, SupportVectorBase):
@@ -27,7 +33,8 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
     kernel : Kernel, str, callable or "precomputed"
         k, by default Gaussian(sigma=1).
     C : float
-        The price of a deviation beyond ε.
+        The price of a deviation beyond ε; ``inf`` allows none and raises `NoTubeError`
+        (`mercer.solvers.quadratic.hard_margin`) where no f is within ε of every target.
     epsilon : float
         The radius of the tube.
     nu : float or None
@@ -77,7 +84,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for f."""
-        C = positive("C", self.C, "it is the price of a deviation")
+        C = positive("C", self.C, "it is the price of a deviation", infinite=True)
         epsilon = nonnegative("epsilon", self.epsilon, "it is the radius of the tube")
         nu = None if self.nu is None else share(self.nu)
         X, y = self._start(X, y)
@@ -87,9 +94,14 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         bounds = C * weights[rows]
         if nu is None:
             problem = epsilon_svr(y[rows], bounds, epsilon)
+        elif math.isinf(C):
+            raise ValueError("C=inf allows no deviation, so nu has none to bound: use epsilon")
         else:
             problem = nu_svr(y[rows], bounds, nu)
-        (found,) = self._solve(X, [plain(problem, rows, self._previous(rows, problem))])
+        start = self._previous(rows, problem)
+        method = "hard tube" if math.isinf(C) else "solve" if start is None else "resume"
+        begun = problem if start is None else problem.starting(start)
+        (found,) = self._solve(X, [Task(rows, begun, method)])
         # Two groups meet at b ± ε, one at b.
         b = float(found.thresholds.mean())
         if nu is not None:
@@ -112,6 +124,8 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         if not self.warm_start or old is None or not np.array_equal(old[0], rows):
             return None
         if problem.start is not None or old[1].start is not None:
+            return None
+        if not np.isfinite([problem.upper, old[1].upper]).all():
             return None
         return carried(old[2], old[1], problem)
 
@@ -169,7 +183,7 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
         X, _ = self._start(X)
         weights = weights_of(sample_weight, X)
         rows = np.flatnonzero(weights)
-        (found,) = self._solve(X, [plain(one_class(weights[rows], nu), rows)])
+        (found,) = self._solve(X, [Task(rows, one_class(weights[rows], nu))])
         a, b = found.a[0], float(found.thresholds[0])
         support = np.flatnonzero(a)
         self._keep(X, rows[support], a[support], b)

@@ -16,17 +16,16 @@ from mercer._arrays import host
 from mercer._config import config
 from mercer._examples import count
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import engine_for
-from mercer.gram.host import HostGram
+from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import as_scores
 from mercer.learners._options import check_width
-from mercer.solvers.quadratic.tasks import Solution, Task
+from mercer.solvers.quadratic.problem import Solution, Task
 from mercer.solvers.requirements import resident
 
 
 class SupportVectorBase(KernelLearner):
-    """Fits by `solvers.many` or on a device, predicts by one product over the support vectors."""
+    """Fits by the solver of the place where X is, predicts by one product over support vectors."""
 
     tol: float
     max_iter: int
@@ -98,18 +97,14 @@ class SupportVectorBase(KernelLearner):
 def _solved(
     kernel: Any, X: Any, tasks: Sequence[Task], tol: float, steps: int, what: str
 ) -> tuple[list[Solution], bool]:
-    """By the solver of the device that X belongs to; what only the CPU solves is solved there."""
-    problems = [task.problem for task in tasks if task.problem is not None]
-    engine = engine_for(kernel, X)
-    there = engine.solver("svm")
-    if there is not None and len(problems) == len(tasks):
-        rows = [task.rows for task in tasks]
-        gram = resident(engine.make(kernel, X, None))
-        return there(gram, problems, rows, tol, steps, what)  # type: ignore[no-any-return]
+    """By the solver of the place that X belongs to; without slack, by the host's."""
     from mercer.solvers.quadratic.parallel import solve_all
 
-    with config(device="cpu"):
-        return solve_all(HostGram(kernel, host(X)), tasks, tol, steps, what)
+    if any(task.method.startswith("hard") for task in tasks):
+        with config(device="cpu"):
+            return solve_all(solver_gram(kernel, host(X)), tasks, tol, steps, what)
+    gram = resident(solver_gram(kernel, X))
+    return gram.solver("svm", solve_all)(gram, tasks, tol, steps, what)  # type: ignore[no-any-return]
 
 
 def positive(name: str, value: Any, why: str, infinite: bool = False) -> float:

@@ -9,7 +9,6 @@ import numpy as np
 from mercer._examples import joined, take
 from mercer._threads import single_threaded_blas
 from mercer.gram.host import HostGram
-from mercer.gram.walk import Walk
 from mercer.kernels import Kernel
 from mercer.solvers.online.budget import Store, merged
 from mercer.solvers.online.rule import Rule, next_update
@@ -75,8 +74,7 @@ class BudgetPerceptron:
             if store.policy == "merge":
                 self._table[:n, :n] = _log(HostGram(self.kernel, points).dense())
             scores += K[:, :n] @ store.weights[:n].astype(K.dtype)
-        log = Walk(self.gram)
-        panel = log.rows(rows)
+        panel = self.gram.rows_of_k(growing=True).take(rows=rows)
         units, loss, at = np.zeros(rule.outputs), np.zeros(1), 0
         labels = self.labels[rows]
         while True:
@@ -97,8 +95,9 @@ class BudgetPerceptron:
 
             def column(later: slice = later, position: int = position) -> np.ndarray:
                 out = np.empty((later.stop - later.start, 1), dtype=K.dtype)
-                log.append(position)
-                return panel.column(later, len(log) - 1, out)[:, 0]
+                panel.append(position)
+                last = panel.shape[1] - 1
+                return panel.take(columns=slice(last, last + 1)).fill(later, out)[:, 0]
 
             self._update(position, rule.rate * units, K, K[found], scores, later, column)
             if tally.updates >= allowed:

@@ -25,13 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._threads import single_threaded_blas
-from mercer._tiles import Scratch
-from mercer.gram.host import HostGram
+from mercer._config import get_config
+from mercer._threads import Background, Job, single_threaded_blas, threads_for
+from mercer._tiles import Scratch, cut
+from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS
-from mercer.gram.rows.prepared import Side
-from mercer.gram.walk import Panel, Walk
-from mercer.solvers.online.background import Helpers, Job
+from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.online.rule import Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
 
@@ -41,8 +40,6 @@ BLOCK = 4096
 LEAF = 256
 #: Rows a thread takes at a time, at least: thinner products run at half the rate.
 LEAST_ROWS = 256
-#: Flops below which threads cost more than they save.
-WORTH_THREADS = 2e7
 #: Bytes of rows copied at a time where the order of visits is not that of the data.
 COPY = 64_000_000
 
@@ -76,7 +73,7 @@ class _Begun:
     """A block whose scores are being brought up to date."""
 
     block: _Block
-    panel: Panel
+    panel: RowsOfK
     scores: np.ndarray
     job: Job
 
@@ -89,7 +86,7 @@ class DualPerceptron:
 
     def __init__(
         self,
-        gram: HostGram,
+        gram: Gram,
         labels: np.ndarray,
         rule: Rule,
         *,
@@ -107,23 +104,29 @@ class DualPerceptron:
         self.tally = Tally() if tally is None else tally
         self.journal = Journal(rule.outputs)
         self._block, self._leaf = block, min(leaf, block)
-        self._log = Walk(gram)
-        self._forgotten = 0  # entries of the journal that are no longer in the log
+        # The columns of K are the updates of the journal from `_forgotten` on.
+        self._columns: RowsOfK = gram.rows_of_k(growing=True)
+        self._forgotten = 0
+        self._opaque = any(s.kind == "opaque" for s in gram.program.sources)
+        # A black box may not bear to be called from several threads at once.
+        self._threads = 1 if self._opaque else get_config().n_threads
+        self._scratch = [Scratch(thread) for thread in range(self._threads)]
+        self._flops = gram.cost.flops / (n * n)
         self._blocks: list[_Block] = []
         self._order: Any = None
         self._units = np.zeros(rule.outputs)
         self._loss = np.zeros(1)
-        self._column = np.empty((self._leaf, 1), dtype=gram.dtype)
+        self._one_column = np.empty((self._leaf, 1), dtype=gram.dtype)
         self._allowed = np.inf
-        self._helpers = Helpers(1)
+        self._background = Background(1)
 
     # --- the order of visits ----------------------------------------------------------------
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         self._allowed = allowed
-        with single_threaded_blas(), Helpers(self._log.threads) as helpers:
-            self._helpers = helpers
+        with single_threaded_blas(), Background(self._threads) as background:
+            self._background = background
             self._arrange(order)
             begun = None
             for block, following in zip(self._blocks, [*self._blocks[1:], None], strict=True):
@@ -135,7 +138,7 @@ class DualPerceptron:
         """Cut the order into blocks; where it is another order than before, settle first."""
         if self._order is not None and _same_order(order, self._order):
             oldest = min(block.oldest for block in self._blocks)
-            if oldest - self._forgotten > len(self._log) // 2:
+            if oldest - self._forgotten > self._columns.shape[1] // 2:
                 self._forget(oldest)
             return
         for block in self._blocks:
@@ -145,44 +148,40 @@ class DualPerceptron:
         self._order = order
         size = self._block
         if isinstance(order, slice):
-            starts = range(order.start, order.stop, size)
-            cut: list[Any] = [slice(s, min(s + size, order.stop)) for s in starts]
+            parts: list[Any] = list(cut(order.start, order.stop, size))
         else:
             size = max(1, min(size, int(COPY / self._bytes_per_row())))
-            cut = [order[s : s + size] for s in range(0, len(order), size)]
-        self._blocks = [_Block(rows, len(self.journal)) for rows in cut]
+            parts = [order[part] for part in cut(0, len(order), size)]
+        self._blocks = [_Block(rows, len(self.journal)) for rows in parts]
 
     def _bytes_per_row(self) -> float:
-        if any(s.kind == "opaque" for s in self.gram.program.sources):
+        if self._opaque:
             return 8.0 * self.gram.shape[1]  # a precomputed row, at worst
         return 8.0 + 8.0 * self.gram.bytes_per_row / self.gram.dtype.itemsize
 
     def _forget(self, first: int) -> None:
-        self._log.forget(first - self._forgotten)
+        self._columns.forget(first - self._forgotten)
         self._forgotten = first
 
     # --- products that were put off ---------------------------------------------------------
 
     def _begin(self, block: _Block) -> _Begun:
         """Start to bring the scores of a block up to date with the updates made so far."""
-        panel, scores = self._log.rows(block.rows), self.scores[block.rows]
+        panel, scores = self._columns.take(rows=block.rows), self.scores[block.rows]
         entries = slice(block.applied, len(self.journal))
         owed = [*block.debts, (slice(0, len(block)), entries)]
-        due = [(rows, self._stretch(cut)) for rows, cut in owed if cut.stop > cut.start]
+        due = [(rows, *self._updates(panel, new)) for rows, new in owed if new.stop > new.start]
         block.debts, block.applied = [], len(self.journal)
         # A task a few rows, so that no two tasks write to the same scores.
-        pairs = sum((rows.stop - rows.start) * len(weights) for rows, (_, weights) in due)
-        worth = pairs * self._log.flops > WORTH_THREADS
-        share = -(-len(block) // (2 * self._log.threads))
+        pairs = sum((rows.stop - rows.start) * len(weights) for rows, _, weights in due)
+        share = -(-len(block) // (2 * self._threads))
+        worth = threads_for(pairs * self._flops) > 1
         size = min(PRODUCT_ROWS, max(LEAST_ROWS, share)) if worth else len(block)
-        tasks = [
-            partial(_apply, panel, scores, due, slice(at, min(at + size, len(block))))
-            for at in range(0, len(block) if due else 0, size)
-        ]
+        parts = cut(0, len(block) if due else 0, size)
+        tasks = [partial(self._apply, scores, due, part) for part in parts]
         if len(tasks) == 1:
-            tasks[0](self._log.scratch)
-            tasks = []
-        return _Begun(block, panel, scores, self._helpers.start(tasks))
+            tasks.pop()(self._threads - 1)
+        return _Begun(block, panel, scores, self._background.start(tasks))
 
     def _settle(self, begun: _Begun) -> None:
         """Finish that, with the updates made since."""
@@ -194,9 +193,17 @@ class DualPerceptron:
             begun.scores = again.scores
         self.scores[begun.block.rows] = begun.scores
 
-    def _stretch(self, entries: slice) -> tuple[Side, np.ndarray]:
+    def _updates(self, panel: RowsOfK, entries: slice) -> tuple[RowsOfK, np.ndarray]:
+        """K between the rows of a panel and some updates, and what these added."""
         columns = slice(entries.start - self._forgotten, entries.stop - self._forgotten)
-        return self._log.stretch(columns), self.rule.rate * self.journal.units[entries]
+        return panel.take(columns=columns), self.rule.rate * self.journal.units[entries]
+
+    def _apply(self, scores: np.ndarray, due: list[Any], part: slice, thread: int) -> None:
+        """Add K[rows, updates] W to some of the rows of a block."""
+        for rows, K, weights in due:
+            here = slice(max(rows.start, part.start), min(rows.stop, part.stop))
+            if here.stop > here.start:
+                scores[here] += K.product(weights, here, self._scratch[thread])
 
     # --- visits -----------------------------------------------------------------------------
 
@@ -206,7 +213,7 @@ class DualPerceptron:
             begun = self._begin(block)
         self._settle(begun)
         after = None
-        if following is not None and self._log.threads > 1:
+        if following is not None and self._threads > 1:
             after = self._begin(following)
         scores = begun.scores
         self._range(block, begun.panel, scores, self.labels[block.rows], 0, len(block))
@@ -220,7 +227,7 @@ class DualPerceptron:
         return after
 
     def _range(
-        self, block: _Block, panel: Panel, scores: Any, labels: Any, start: int, stop: int
+        self, block: _Block, panel: RowsOfK, scores: Any, labels: Any, start: int, stop: int
     ) -> None:
         if stop - start <= self._leaf:
             self._sequence(block, panel, scores, labels, start, stop)
@@ -232,18 +239,19 @@ class DualPerceptron:
         if self.tally.updates >= self._allowed:
             return
         if second > first:
-            rows, due = slice(middle, stop), self._stretch(slice(first, second))
-            _apply(panel, scores, [(rows, due)], rows, self._log.scratch)
+            rows = slice(middle, stop)
+            due = [(rows, *self._updates(panel, slice(first, second)))]
+            self._apply(scores, due, rows, self._threads - 1)
         self._range(block, panel, scores, labels, middle, stop)
         if len(self.journal) > second:
             block.debts.append((slice(start, middle), slice(second, len(self.journal))))
 
     def _sequence(
-        self, block: _Block, panel: Panel, scores: Any, labels: Any, start: int, stop: int
+        self, block: _Block, panel: RowsOfK, scores: Any, labels: Any, start: int, stop: int
     ) -> None:
         rule, tally, units = self.rule, self.tally, self._units
         numbers = rule.numbers
-        column = self._column[: stop - start]
+        column = self._one_column[: stop - start]
         at = start
         while True:
             self._loss[0] = 0.0
@@ -257,23 +265,16 @@ class DualPerceptron:
             tally.updates += rule.cut(units, self._allowed - tally.updates)
             position = block.position(found)
             self.journal.add(position, tally.visits, units)
-            self._log.append(position)
+            self._columns.append(position)
             if rule.bias:
                 self.bias += rule.rate * units
             # Rows above the update get it, too: they are few, and so nothing is owed to them.
-            panel.column(slice(start, stop), len(self._log) - 1, column)
+            last = panel.shape[1] - 1
+            panel.take(columns=slice(last, last + 1)).fill(slice(start, stop), column)
             scores[start:stop] += column * (rule.rate * units)
             at = found + 1
             if tally.updates >= self._allowed:
                 return
-
-
-def _apply(panel: Panel, scores: np.ndarray, due: list[Any], part: slice, scratch: Scratch) -> None:
-    """Add K[rows, entries] W to some of the rows of a block."""
-    for rows, (z, weights) in due:
-        here = slice(max(rows.start, part.start), min(rows.stop, part.stop))
-        if here.stop > here.start:
-            scores[here] += panel.product(here, z, weights, scratch)
 
 
 def _beyond(rows: Any, order: Any) -> bool:

@@ -17,12 +17,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.gram.panels import RowPanels
+from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.quadratic.free_newton import newton
-from mercer.solvers.quadratic.problem import Quadratic, pour
-from mercer.solvers.quadratic.row_cache import Block, RowCache, Workspace
+from mercer.solvers.quadratic.problem import Quadratic, Solution, fill_up
 from mercer.solvers.quadratic.smo import smo
-from mercer.solvers.quadratic.tasks import Solution
+from mercer.solvers.quadratic.working_block import Block, Workspace
 
 #: Rows added to W in a round: at least so many, …
 BATCH = 128
@@ -30,13 +29,13 @@ BATCH = 128
 GROWTH, SHARE = 0.25, 0.05
 #: Problems of up to this many rows are one working set.
 SMALL = 500
-#: Rows of the sample that seeds W: the fifth part, between these.
+#: Rows of the sample that seeds W: a fifth of all, between these.
 SEED = (400, 1000)
 #: W is cleared of rows at rest when it is larger than this.
 LARGE = 1500
 #: How far a round closes the gap of W, relative to the gap over all rows.
 INNER = 0.05
-#: Steps of SMO between two looks at Ctrl-C and the limit.
+#: Steps of SMO between two looks at Ctrl-C and the limit on steps.
 BURST = 5_000
 #: A round takes at most this many steps for each row of W; then those at rest leave it.
 STEPS = 4
@@ -52,86 +51,71 @@ class Options:
 
     tol: float = 1e-3
     max_iter: int = -1
-    threads: int = 1
     memory: int = 1 << 30
     stopped: Callable[[], bool] = lambda: False
     report: Callable[[float], None] = lambda gap: None
 
 
 def solve(
-    panels: RowPanels, problem: Quadratic, options: Options, workspace: Workspace | None = None
+    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace | None = None
 ) -> Solution:
     """Solve to a gap of `options.tol` over all rows."""
-    return _solve(panels, problem, options, workspace or Workspace(options.memory), problem.start)
-
-
-def resume(
-    panels: RowPanels,
-    problem: Quadratic,
-    start: np.ndarray,
-    options: Options,
-    workspace: Workspace | None = None,
-) -> Solution:
-    """Solve from a feasible point near the solution, such as that of another C."""
     workspace = workspace or Workspace(options.memory)
-    return _Decomposition(panels, problem.starting(start), options, workspace).run()
-
-
-def _solve(
-    panels: RowPanels,
-    problem: Quadratic,
-    options: Options,
-    workspace: Workspace,
-    start: np.ndarray | None,
-) -> Solution:
     spent = 0
     if problem.n > 2 * SEED[0] and not options.stopped():
-        start, spent = _seeded(panels, problem, options, workspace)
+        start, spent = _seeded(kernel, problem, options, workspace)
+        problem = replace(problem, start=start)
         if options.max_iter >= 0:
             options = replace(options, max_iter=max(0, options.max_iter - spent))
-    found = _Decomposition(panels, problem.starting(start), options, workspace).run()
+    found = resume(kernel, problem, options, workspace)
     return replace(found, n_iter=found.n_iter + spent)
 
 
+def resume(
+    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace | None = None
+) -> Solution:
+    """Solve from the start of the problem: best if that is near, as the solution of another C."""
+    return _Decomposition(kernel, problem, options, workspace or Workspace(options.memory)).run()
+
+
 def _seeded(
-    panels: RowPanels, problem: Quadratic, options: Options, workspace: Workspace
+    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace
 ) -> tuple[np.ndarray, int]:
     """A feasible point made of the solution of a sample, and the steps it took."""
     size = int(np.clip(problem.n // 5, *SEED))
     # A fixed seed: the same data gives the same model, bit for bit.
     sample = np.sort(np.random.default_rng(0).choice(problem.n, size, replace=False))
     loose = replace(options, tol=max(options.tol, 1e-2), report=lambda gap: None)
-    small = problem.take(sample)
-    part = _solve(panels.take(sample), small, loose, workspace, small.start)
+    part = solve(kernel.among(sample), problem.take(sample), loose, workspace)
     a = np.zeros(problem.linear.shape)
     bounded = np.isfinite(problem.upper - problem.lower).all()
     if problem.start is None or not bounded:
         a[:, sample] = part.a
         return a, part.n_iter
-    # Sums are fixed: pour them where the function of the sample says that they belong.
+    # Sums are fixed: they go where the function of the sample says that they belong.
     net = part.a.sum(axis=0)
     support = np.flatnonzero(net)
-    f = panels.combine(net[support], sample[support], options.threads) + problem.linear
+    f = kernel.combine(net[support], sample[support]) + problem.linear
     for members in problem.members():
         total = problem.start[members].sum()
         order = np.argsort(f[members] if total >= 0 else -f[members], kind="stable")
         filled = np.empty(len(order))
-        filled[order] = pour(problem.lower[members][order], problem.upper[members][order], total)
+        filled[order] = fill_up(problem.lower[members][order], problem.upper[members][order], total)
         a[members] = filled
     return a, part.n_iter
 
 
 class _Decomposition:
     def __init__(
-        self, panels: RowPanels, problem: Quadratic, options: Options, workspace: Workspace
+        self, kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace
     ) -> None:
-        self.panels, self.problem, self.options = panels, problem, options
-        n, item = problem.n, panels.dtype.itemsize
+        self.problem, self.options = problem, options
+        n, item = problem.n, kernel.dtype.itemsize
         # A quarter of the room for K[W, W], one for its copy when it grows, half for rows of W.
         self.most = min(n, max(2, int((workspace.budget / (4 * item)) ** 0.5)))
         rows = min(n * n, workspace.budget // (2 * item))
-        self.cache = RowCache(panels, workspace.get("rows", rows, panels.dtype), options.threads)
-        self.block = Block(panels, workspace, self.most)
+        self.kernel = kernel.with_room(workspace.get("rows", rows, kernel.dtype))
+        self.block = Block(self.kernel, workspace, self.most)
         self.groups = problem.members()
         self.a = np.zeros(problem.linear.shape) if problem.start is None else problem.start.copy()
         self.inside = np.zeros(n, dtype=bool)
@@ -146,7 +130,7 @@ class _Decomposition:
             self._enter(first[: self.most])
         self.image = np.zeros(n)
         if len(support):
-            self.image += self.cache.combine(net[support], support)
+            self.image += self.kernel.combine(net[support], support)
 
     def run(self) -> Solution:
         options = self.options
@@ -165,7 +149,7 @@ class _Decomposition:
                 break  # neither a row nor a step: the gap is at the rounding of K
         net = self.a.sum(axis=0)
         objective = 0.5 * float(net @ self.image) + float((self.a * self.problem.linear).sum())
-        thresholds, computed = np.array(self.centers), self.cache.computed
+        thresholds, computed = np.array(self.centers), self.kernel.computed
         return Solution(self.a, self.image, objective, thresholds, gap, self.n_iter, done, computed)
 
     def _spent(self) -> bool:
@@ -227,8 +211,8 @@ class _Decomposition:
     def _enter(self, rows: np.ndarray) -> None:
         if len(rows):
             self.inside[rows] = True
-            self.cache.load(rows, self.inside)
-            self.block.append(rows, self.cache)
+            self.kernel.load(rows, self.inside)
+            self.block.append(rows)
 
     def _improve(self, tol: float) -> int:
         """SMO on K[W, W], then F over all rows; gives the number of steps."""
@@ -246,14 +230,14 @@ class _Decomposition:
                 break
             self.slow = total >= limit
         if self.slow:
-            K, _, f, mine, lower, upper, up, low = state
-            newton(K, f, mine, lower, upper, up, low, NEWTON * total * len(rows))
+            K, _, f, a, lower, upper, up, low = state
+            newton(K, f, a, lower, upper, up, low, NEWTON * total * len(rows))
         after = state[3]
         self.a[:, rows] = after
         change = (after - before).sum(axis=0)
         moved = np.flatnonzero(change)
         if len(moved):
-            self.image += self.cache.combine(change[moved], rows[moved])
+            self.image += self.kernel.combine(change[moved], rows[moved])
         return total
 
 

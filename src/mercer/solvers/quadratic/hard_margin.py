@@ -1,8 +1,13 @@
-"""The hard margin: w* = 2(p − q)/‖p − q‖², p and q the nearest points of the classes' hulls.
+"""C = ∞: no slack is allowed, or a proof is given that there must be some.
 
-With C = ∞ the dual of the soft margin is unbounded on classes that overlap. Looking for the nearest
-points instead always ends: either they are apart, and give the widest margin, or they coincide,
-and their convex weights prove that no surface separates the classes.
+The dual of the soft margin is unbounded on classes that overlap. The hard margin is found from the
+nearest points p and q of the classes' convex hulls instead, w* = 2(p − q)/‖p − q‖², which always
+ends: either they are apart, and give the widest margin, or they coincide, and their convex weights
+prove that no surface separates the classes.
+
+The hard tube of regression, |y − f(x)| ≤ ε everywhere, is the soft one with a C that no coefficient
+reaches. It is looked for in growing C. Where there is no such f, the coefficients a soon combine
+the examples to nothing, Σ aᵢφ(xᵢ) ≈ 0 with Σ aᵢ = 0 and Σ aᵢyᵢ > ε Σ |aᵢ|, which proves it.
 """
 
 from __future__ import annotations
@@ -11,12 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.gram.panels import RowPanels
+from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.quadratic.decomposition import Options, resume, solve
-from mercer.solvers.quadratic.problem import nearest_points
-from mercer.solvers.quadratic.row_cache import Workspace
-from mercer.solvers.quadratic.tasks import Solution
+from mercer.solvers.quadratic.problem import Quadratic, Solution, carried
+from mercer.solvers.quadratic.working_block import Workspace
 
+#: The first C of a hard tube, relative to the largest deviation over k(x, x), and its growth.
+FIRST, GROWTH = 10.0, 10.0
 #: Nearest points closer than this, relative to the largest ‖φ(x)‖², have met.
 TOUCHING = 1e-12
 
@@ -40,28 +46,66 @@ class NotSeparableError(ValueError):
 
 
 def hard_margin(
-    panels: RowPanels, signs: np.ndarray, options: Options, workspace: Workspace
+    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace
 ) -> Solution:
-    """The nearest points to a gap of `tol` after scaling to margin 1; not scaled here."""
-    problem = nearest_points(signs)
-    scale = float(np.abs(panels.diagonal).max())
-    tol = 0.1 * scale
-    found = None
+    """`nearest_points` to a gap of `tol` after scaling to margin 1; not scaled here."""
+    scale = float(np.abs(kernel.diagonal).max())
+    loose = replace(options, tol=0.1 * scale)
+    found = solve(kernel, problem, loose, workspace)
     while True:
-        loose = replace(options, tol=tol)
-        if found is None:
-            found = solve(panels, problem, loose, workspace)
-        else:
-            again = resume(panels, problem, found.a, loose, workspace)
-            found = replace(again, n_iter=again.n_iter + found.n_iter)
         net = found.a.sum(axis=0)
         square = float(net @ found.image)
         if square <= TOUCHING * scale:
             rows = np.flatnonzero(net)
-            order = np.argsort(-np.abs(net[rows]), kind="stable")
+            rows = rows[np.argsort(-np.abs(net[rows]), kind="stable")]
             distance = float(np.sqrt(max(square, 0.0)))
-            raise NotSeparableError(panels.columns[rows[order]], net[rows[order]], distance)
+            raise NotSeparableError(kernel.examples[rows], net[rows], distance)
         enough = options.tol * square / 2
         if found.gap <= enough or not found.converged or options.stopped():
             return replace(found, converged=found.gap <= enough)
-        tol = min(tol / 4, 0.9 * enough)
+        loose = replace(loose, tol=min(loose.tol / 4, 0.9 * enough))
+        again = resume(kernel, replace(problem, start=found.a), loose, workspace)
+        found = replace(again, n_iter=again.n_iter + found.n_iter)
+
+
+class NoTubeError(ValueError):
+    """No function of this kernel comes within ε of every target. `rows` and `weights` w prove it:
+    Σᵢ wᵢ φ(xᵢ) ≈ 0 and Σᵢ wᵢ = 0, but Σᵢ wᵢyᵢ > ε Σᵢ |wᵢ|."""
+
+    def __init__(self, rows: np.ndarray, weights: np.ndarray) -> None:
+        self.rows, self.weights = rows, weights
+        super().__init__(
+            "C=inf needs a function of this kernel within epsilon of every target, and there is "
+            f"none: {len(rows)} examples contradict each other (such as rows {rows[:4].tolist()}). "
+            "Use a finite C, a larger epsilon, or a richer kernel."
+        )
+
+
+def hard_tube(
+    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace
+) -> Solution:
+    """`epsilon_svr` without bounds, from soft ones whose C grows until nothing reaches it."""
+    scale = max(float(np.abs(kernel.diagonal).max()), 1e-300)
+    C = FIRST * max(float(np.ptp(problem.linear)), options.tol) / scale
+    soft, found, steps = problem, None, 0
+    while True:
+        bounded = replace(
+            problem, lower=np.maximum(problem.lower, -C), upper=np.minimum(problem.upper, C)
+        )
+        if found is None:
+            found = solve(kernel, bounded, options, workspace)
+        else:
+            start = carried(found.a, soft, bounded)
+            found = resume(kernel, bounded.starting(start), options, workspace)
+        soft, steps = bounded, steps + found.n_iter
+        found = replace(found, n_iter=steps)
+        if np.abs(found.a).max() < C or not found.converged or options.stopped():
+            return found
+        net = found.a.sum(axis=0)
+        size = float(np.abs(net).sum())
+        beyond = -float((found.a * problem.linear).sum())
+        if beyond > 0 and float(net @ found.image) <= TOUCHING * scale * size**2:
+            rows = np.flatnonzero(net)
+            rows = rows[np.argsort(-np.abs(net[rows]), kind="stable")]
+            raise NoTubeError(kernel.examples[rows], net[rows] / size)
+        C *= GROWTH

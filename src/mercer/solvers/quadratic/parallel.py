@@ -7,34 +7,45 @@ than rows over all of them, even though some are computed in several pairs.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mercer._config import get_config, show_bytes
 from mercer._progress import progress
-from mercer._threads import single_threaded_blas
-from mercer.gram.host import HostGram
-from mercer.gram.panels import HEIGHT, WIDTH, RowPanels
-from mercer.solvers.quadratic.attended import Share, attended
-from mercer.solvers.quadratic.decomposition import Options
-from mercer.solvers.quadratic.row_cache import Workspace
-from mercer.solvers.quadratic.tasks import Solution, Task
+from mercer._threads import interruptible
+from mercer.gram.base import Gram
+from mercer.gram.rows_of_k import HEIGHT, WIDTH
+from mercer.solvers.quadratic.decomposition import Options, resume, solve
+from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
+from mercer.solvers.quadratic.problem import Solution, Task
+from mercer.solvers.quadratic.working_block import Workspace
 
-#: Working sets smaller than this make no sense; nor do fewer rows kept.
+METHODS: dict[str, Callable[..., Solution]] = {
+    "solve": solve,
+    "resume": resume,
+    "hard margin": hard_margin,
+    "hard tube": hard_tube,
+}
+#: Rows of the smallest working set that makes sense, and the fewest rows of K to be kept.
 LEAST = 256
-#: Operations a pair from which rows of K are worth all the memory there is, …
-DEAR = 500
-#: … and the bytes they get otherwise.
-MODEST = 256_000_000
+#: Floating-point operations per entry of K from which its rows are worth all the memory there is:
+#: below, a page touched for the first time costs more than computing what goes there.
+EXPENSIVE = 500
+#: Bytes of rows that a cheaper kernel keeps: what the last-level cache and fast reuse can gain.
+CHEAP_BYTES = 256_000_000
 #: Rows from which one problem is worth several threads.
 ALONE = 2000
 
 
 def solve_all(
-    gram: HostGram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
+    gram: Gram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
 ) -> tuple[list[Solution], bool]:
-    """The solutions, in the order of the tasks, and whether Ctrl-C cut them short."""
+    """The solutions, in the order of the tasks, and whether Ctrl-C cut them short.
+
+    `tol` is LIBSVM's; `max_iter` counts steps of SMO for each problem (−1: no limit).
+    """
     settings = get_config()
     most = max(len(task.rows) for task in tasks)
     threads, memory = _share(gram, most, min(len(tasks), settings.n_threads))
@@ -47,31 +58,26 @@ def solve_all(
 
     with progress(what, float(len(tasks))) as bar:
 
-        def work() -> None:
+        def work(thread: int) -> None:
             workspace = Workspace(memory)
-            try:
-                while True:
-                    with lock:
-                        index = next(queue, None)
-                    if index is None:
-                        return
-                    note = Share(bar.advance, tol)
-                    options = Options(tol, max_iter, each, memory, stop.is_set, note)
-                    task = tasks[index]
-                    panels = RowPanels(gram, task.rows)
-                    solutions[index] = task.run(panels, options, workspace)
-                    note.finish()
-            except BaseException:
-                stop.set()
-                raise
+            while True:
+                with lock:
+                    index = next(queue, None)
+                if index is None:
+                    return
+                task, note = tasks[index], GapProgress(bar.advance, tol)
+                options = Options(tol, max_iter, memory, stop.is_set, note)
+                rows = gram.rows_of_k(task.rows, threads=each)
+                method = METHODS[task.method]
+                solutions[index] = method(rows, task.problem, options, workspace)
+                note.finish()
 
-        with single_threaded_blas():
-            return solutions, attended(work, threads, stop)
+        return solutions, interruptible(work, threads, stop)
 
 
-def _share(gram: HostGram, most: int, threads: int) -> tuple[int, int]:
+def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     """Threads, and the bytes of each for rows of K and K[W, W], inside the memory limit."""
-    limit = get_config().memory_bytes
+    limit = gram.limit_bytes
     item = gram.dtype.itemsize
     wide = gram.bytes_per_row
     everything = most == gram.shape[0]
@@ -79,15 +85,38 @@ def _share(gram: HostGram, most: int, threads: int) -> tuple[int, int]:
     fixed = most * (0 if everything else wide) + 400 * most + 2 * HEIGHT * WIDTH * item
     fixed += HEIGHT * wide
     least = LEAST * (most + LEAST) * item
-    # A page touched for the first time costs more than computing what goes there, if k is cheap.
     work = gram.cost
-    cheap = work.flops + 10 * work.pair_operations < DEAR * gram.shape[0] ** 2
+    cheap = work.flops + 10 * work.pair_operations < EXPENSIVE * gram.shape[0] ** 2
     for count in range(threads, 0, -1):
         memory = int(0.9 * limit / count - fixed)
         if memory >= least:
-            return count, max(least, min(memory, MODEST)) if cheap else memory
+            return count, max(least, min(memory, CHEAP_BYTES)) if cheap else memory
     need = (fixed + least) / 0.9
     raise MemoryError(
         f"a support vector machine on {most} examples needs {show_bytes(need)} for its working "
         f"set, but the memory limit is {show_bytes(limit)}. Raise it: mercer.set_config(memory=…)."
     )
+
+
+class GapProgress:
+    """One problem's share of a progress bar: how far the logarithm of its gap has come."""
+
+    def __init__(self, advance: Callable[[float], None], tol: float) -> None:
+        self._advance, self._tol = advance, tol
+        self._first: float | None = None
+        self._done = 0.0
+
+    def __call__(self, gap: float) -> None:
+        if not gap > self._tol or not math.isfinite(gap):
+            return
+        self._first = gap if self._first is None else max(gap, self._first)
+        whole = math.log(2 * self._first / self._tol)
+        self._move(min(0.99, math.log(2 * self._first / gap) / whole))
+
+    def finish(self) -> None:
+        self._move(1.0)
+
+    def _move(self, done: float) -> None:
+        if done > self._done:
+            self._advance(done - self._done)
+            self._done = done

@@ -3,7 +3,8 @@
     min ½ aᵀKa + cᵀa    with    lower ≤ a ≤ upper    and    Σ a fixed within every group
 
 `a` has the sign of its example built in (a = yα), so nothing else does. Each formulation below
-is LIBSVM's, and says which c, bounds and sums make it.
+is LIBSVM's, and says which c, bounds and sums make it. A learner asks for a `Task` and gets a
+`Solution`, from the solver of the place where its data is.
 """
 
 from __future__ import annotations
@@ -51,14 +52,44 @@ class Quadratic:
             return part
         share = len(rows) / self.n if np.isfinite(self.upper - self.lower).all() else 1.0
         start = np.zeros(part.linear.shape)
-        for whole, mine in zip(self.members(), part.members(), strict=False):
+        for whole, part_of_it in zip(self.members(), part.members(), strict=False):
             total = share * self.start[whole].sum()
-            start[mine] = pour(part.lower[mine], part.upper[mine], total)
+            start[part_of_it] = fill_up(part.lower[part_of_it], part.upper[part_of_it], total)
         return part.starting(start)
 
 
-def pour(lower: np.ndarray, upper: np.ndarray, total: float) -> np.ndarray:
-    """`total` poured into the first places up to their bounds; one bound of each place is 0."""
+@dataclass(frozen=True)
+class Task:
+    """One problem over some rows of the Gram, and the method that solves it.
+
+    "solve" from scratch; "resume" from a start that is near the solution; "hard margin" takes
+    `nearest_points`, and "hard tube" an `epsilon_svr` without bounds.
+    """
+
+    rows: np.ndarray
+    problem: Quadratic
+    method: str = "solve"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The a of every variable, F = K Σa for every row, and how it ended.
+
+    `thresholds`: for every group the value −f takes on its free variables (b of the machine).
+    """
+
+    a: np.ndarray
+    image: np.ndarray
+    objective: float
+    thresholds: np.ndarray
+    gap: float
+    n_iter: int
+    converged: bool
+    rows_computed: int
+
+
+def fill_up(lower: np.ndarray, upper: np.ndarray, total: float) -> np.ndarray:
+    """Variables that sum to `total`, the first ones at their bounds; one bound of each is 0."""
     room = np.abs(upper if total >= 0 else lower)
     full = np.concatenate([[0.0], np.cumsum(room)])
     with np.errstate(invalid="ignore"):
@@ -112,7 +143,7 @@ def nu_svc(signs: np.ndarray, weights: np.ndarray, nu: float) -> Quadratic:
     start = np.zeros(len(signs))
     for sign in (1, -1):
         rows = signs == sign
-        start[rows] = pour(lower[rows], upper[rows], sign * share)
+        start[rows] = fill_up(lower[rows], upper[rows], sign * share)
     groups = np.where(signs > 0, 0, 1).astype(np.int8)
     zero = np.zeros((1, len(signs)))
     return Quadratic(zero, lower[None], upper[None], start[None], groups[None])
@@ -121,7 +152,7 @@ def nu_svc(signs: np.ndarray, weights: np.ndarray, nu: float) -> Quadratic:
 def nu_svr(y: np.ndarray, bounds: np.ndarray, nu: float) -> Quadratic:
     """ε becomes a variable: each side carries Σ|a| = ν ΣC/2,  c = −y."""
     zero = np.zeros(len(y))
-    start = pour(zero, bounds, nu * float(bounds.sum()) / 2)
+    start = fill_up(zero, bounds, nu * float(bounds.sum()) / 2)
     groups = np.repeat(np.array([[0], [1]], dtype=np.int8), len(y), axis=1)
     lower, upper = np.stack([zero, -bounds]), np.stack([bounds, zero])
     return Quadratic(np.stack([-y, -y]), lower, upper, np.stack([start, -start]), groups)
@@ -130,7 +161,7 @@ def nu_svr(y: np.ndarray, bounds: np.ndarray, nu: float) -> Quadratic:
 def one_class(weights: np.ndarray, nu: float) -> Quadratic:
     """The smallest half-space of φ that holds all but a share ν:  c = 0,  0 ≤ a ≤ w,  Σ a = νΣw."""
     zero = np.zeros(len(weights))
-    start = pour(zero, weights, nu * float(weights.sum()))
+    start = fill_up(zero, weights, nu * float(weights.sum()))
     return Quadratic(zero[None], zero[None], weights[None].astype(np.float64), start[None])
 
 

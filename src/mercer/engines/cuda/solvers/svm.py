@@ -21,6 +21,7 @@ import torch
 
 from mercer._config import show_bytes
 from mercer._progress import progress
+from mercer._threads import interruptible
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.solvers.block_newton import newton
 from mercer.engines.cuda.solvers.kernel_rows import KernelRows, kernel_rows
@@ -35,9 +36,8 @@ from mercer.engines.cuda.solvers.svm_batch import (
 )
 from mercer.engines.cuda.solvers.working_block import smo
 from mercer.engines.cuda.triton_launch import current
-from mercer.solvers.quadratic.attended import Share, attended
-from mercer.solvers.quadratic.problem import Quadratic
-from mercer.solvers.quadratic.tasks import Solution
+from mercer.solvers.quadratic.parallel import GapProgress
+from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 
 #: Variables of a working set: at most, and at least where memory is short.
 LARGEST, SMALLEST = 2048, 64
@@ -56,32 +56,31 @@ PATIENCE, GAIN = 30, 1e-11
 
 def solve_all(
     gram: CudaGram,
-    problems: Sequence[Quadratic],
-    rows: Sequence[np.ndarray],
+    tasks: Sequence[Task],
     tol: float,
     max_iter: int,
     what: str,
 ) -> tuple[list[Solution], bool]:
-    """The solutions, in the order of the problems, and whether Ctrl-C cut them short.
+    """The solutions, in the order of the tasks, and whether Ctrl-C cut them short.
 
-    Problem i is over the rows `rows[i]` of the square `gram`; `tol` is LIBSVM's, and `max_iter`
-    counts steps of SMO (−1: no limit).
+    `tol` is LIBSVM's; `max_iter` counts steps of SMO for each problem (−1: no limit).
     """
+    problems, rows = [task.problem for task in tasks], [task.rows for task in tasks]
     solutions: list[Any] = [None] * len(problems)
     stop = threading.Event()
     with progress(what, float(len(problems))) as bar:
 
-        def work() -> None:
+        def work(thread: int) -> None:
             with current(gram.device):
                 limit = gram.limit_bytes
                 source = kernel_rows(gram, limit)
                 room = limit - source.held
                 for part, size in _batches(problems, gram, room):
                     run = _Run(gram, source, part, problems, rows, size, room)
-                    shares = {i: Share(bar.advance, tol) for i in part}
+                    shares = {i: GapProgress(bar.advance, tol) for i in part}
                     run.solve(solutions, tol, max_iter, shares, stop.is_set)
 
-        return solutions, attended(work, 1, stop)
+        return solutions, interruptible(work, 1, stop)
 
 
 def _batches(
@@ -137,7 +136,7 @@ class _Run:
         solutions: list[Any],
         tol: float,
         max_iter: int,
-        shares: dict[int, Share],
+        shares: dict[int, GapProgress],
         stopped: Callable[[], bool],
     ) -> None:
         turn = 0

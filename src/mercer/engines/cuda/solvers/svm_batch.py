@@ -14,8 +14,7 @@ import torch
 
 from mercer.engines.cuda.solvers.kernel_rows import KernelRows
 from mercer.engines.cuda.solvers.working_block import Block
-from mercer.solvers.quadratic.problem import Quadratic
-from mercer.solvers.quadratic.tasks import Solution
+from mercer.solvers.quadratic.problem import Quadratic, Solution
 
 #: At rest is what is pushed against its bound by this share of the gap.
 REST = 0.1

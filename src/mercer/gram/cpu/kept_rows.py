@@ -1,4 +1,4 @@
-"""Loops over kept rows of K: sums in float64 and gathers, without copies."""
+"""Loops over rows of K that are kept in a table: sums in float64 and gathers, without copies."""
 
 from __future__ import annotations
 
