@@ -206,7 +206,9 @@ def test_impossible_options(options, error, match, sample):
 def test_impossible_regression_and_one_class(sample):
     X = sample[0]
     with pytest.raises(ValueError, match="C must be positive"):
-        KernelSVR(C=np.inf).fit(X, X[:, 0])
+        KernelSVR(C=-np.inf).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="use epsilon"):
+        KernelSVR(C=np.inf, nu=0.5).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="epsilon"):
         KernelSVR(epsilon=-0.1).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="nu"):

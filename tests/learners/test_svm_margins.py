@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Linear, Polynomial
-from mercer.learners import KernelSVC
-from mercer.solvers.quadratic.hard_margin import NotSeparableError
+from mercer.learners import KernelSVC, KernelSVR
+from mercer.solvers.quadratic.hard_margin import NotSeparableError, NoTubeError
 
 
 def hard(X, y, kernel=None):
@@ -149,3 +149,33 @@ def test_the_same_row_in_two_classes_is_named():
     assert set(caught.value.rows) >= {3, 17}
     model = KernelSVC(Gaussian(1.0), C=1e3).fit(X, y)  # a finite C takes it
     assert model.slack_[[3, 17]].sum() == pytest.approx(2.0, abs=1e-2)
+
+
+def test_a_hard_tube_holds_every_target():
+    """C=inf: f is within ε everywhere, as with any C that no coefficient reaches."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=60)
+    hard = KernelSVR(Gaussian(0.7), C=np.inf, epsilon=0.15, tol=1e-5).fit(X, y)
+    assert np.abs(hard.predict(X) - y).max() <= 0.15 + 1e-4
+    assert hard.slack_.max() < 1e-4
+    large = np.abs(hard.dual_coef_).max() * 1.5
+    soft = KernelSVR(Gaussian(0.7), C=large, epsilon=0.15, tol=1e-5).fit(X, y)
+    np.testing.assert_allclose(hard.predict(X), soft.predict(X), atol=1e-3)
+    refit = KernelSVR(Gaussian(0.7), C=np.inf, epsilon=0.15, tol=1e-5, warm_start=True).fit(X, y)
+    np.testing.assert_array_equal(refit.fit(X, y).predict(X), hard.predict(X))
+
+
+def test_no_hard_tube_is_proved():
+    """Two examples at one place with targets 0 and 1: no f is within 0.1 of both."""
+    X, y = np.array([[0.0], [0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 1.0, 2.0])
+    with pytest.raises(NoTubeError, match="contradict") as caught:
+        KernelSVR(Gaussian(), C=np.inf, epsilon=0.1).fit(X, y)
+    weights = np.zeros(4)
+    weights[caught.value.rows] = caught.value.weights
+    assert weights.sum() == pytest.approx(0.0, abs=1e-9)
+    K = Gaussian()(X)
+    assert weights @ K @ weights < 1e-9
+    assert weights @ y > 0.1 * np.abs(weights).sum()
+    with pytest.raises(NoTubeError):
+        KernelSVR("linear()", C=np.inf, epsilon=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])

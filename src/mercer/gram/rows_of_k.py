@@ -65,7 +65,9 @@ class RowsOfK:
         self.computed = 0
         self.scratch = Scratch(0)
         sources = gram.program.sources
-        alone = len(sources) == 1 and sources[0].kind != "opaque"
+        #: Whether a black box is called, which may not bear several threads at once.
+        self.opaque = any(source.kind == "opaque" for source in sources)
+        alone = len(sources) == 1 and not self.opaque
         self._height = HEIGHT if alone else min(HEIGHT, max(16, ELEMENTS // max(1, self._z.n)))
 
     @classmethod

@@ -107,9 +107,8 @@ class DualPerceptron:
         # The columns of K are the updates of the journal from `_forgotten` on.
         self._columns: RowsOfK = gram.rows_of_k(growing=True)
         self._forgotten = 0
-        self._opaque = any(s.kind == "opaque" for s in gram.program.sources)
         # A black box may not bear to be called from several threads at once.
-        self._threads = 1 if self._opaque else get_config().n_threads
+        self._threads = 1 if self._columns.opaque else get_config().n_threads
         self._scratch = [Scratch(thread) for thread in range(self._threads)]
         self._flops = gram.cost.flops / (n * n)
         self._blocks: list[_Block] = []
@@ -155,7 +154,7 @@ class DualPerceptron:
         self._blocks = [_Block(rows, len(self.journal)) for rows in parts]
 
     def _bytes_per_row(self) -> float:
-        if self._opaque:
+        if self._columns.opaque:
             return 8.0 * self.gram.shape[1]  # a precomputed row, at worst
         return 8.0 + 8.0 * self.gram.bytes_per_row / self.gram.dtype.itemsize
 
