@@ -106,6 +106,11 @@ def _read(graph: Any) -> _Parts:
         if nodes is not None and size != nodes:
             raise ValueError(f"there are {nodes} labels for {size} nodes")
         return edges, size, labels
+    return *_from_edges(edges, nodes), labels
+
+
+def _from_edges(edges: Any, nodes: int | None) -> tuple[np.ndarray, int]:
+    """Pairs of nodes and the number of nodes: that of the labels, or what the edges name."""
     edges = _pairs(edges)
     least, most = (int(edges.min()), int(edges.max())) if len(edges) else (0, -1)
     nodes = most + 1 if nodes is None else nodes
@@ -114,7 +119,7 @@ def _read(graph: Any) -> _Parts:
             f"an edge names node {least if least < 0 else most}, "
             f"but the labels are those of nodes 0 … {nodes - 1}"
         )
-    return edges, nodes, labels
+    return edges, nodes
 
 
 def _labels(labels: Any) -> Any:
