@@ -77,24 +77,27 @@ def _table(board: Any, data: Any, worst: np.ndarray) -> Markup:
     framed = hasattr(data.X, "iloc")
     columns = list(data.X.columns) if framed else list(range(data.X.shape[1]))
     chosen = columns[:VALUES]
-    header = ["row", "truth", "predicted", *(str(c) if framed else f"x{c}" for c in chosen)]
     more = len(columns) - len(chosen)
-    if more > 0:
-        header.append("…")
-    known = framed and data.schema is not None and data.schema.types
-    types = dict(zip(data.schema.columns, data.schema.types, strict=True)) if known else {}
+    types = _types(data) if framed else {}
     lines: list[list[Any]] = []
-    for place in worst:
-        row, truth, predicted = _answer(board, place)
+    for index in worst:
+        row, truth, predicted = _answer(board, index)
         values = data.X.iloc[int(row)] if framed else _dense(data.X, int(row))
         if framed:  # rows without a target are gone; the file still has them
             row = str(data.X.index[int(row)])
         cells = [_value(values[c], types.get(c, "")) for c in chosen]
-        lines.append([row, truth, predicted, *cells, *([f"{more} more"] if more > 0 else [])])
-    numbers = frozenset(
-        {0, *(3 + i for i, c in enumerate(chosen) if not framed or data.X[c].dtype.kind in "iuf")}
-    )
-    return table([text(h) for h in header], lines, numbers)
+        lines.append([row, truth, predicted, *cells, *([f"{more} more"] if more else [])])
+    names = [str(c) if framed else f"x{c}" for c in chosen]
+    header = ["row", "truth", "predicted", *names, *(["…"] if more else [])]
+    numbers = [i for i, c in enumerate(chosen) if not framed or data.X[c].dtype.kind in "iuf"]
+    return table([text(h) for h in header], lines, frozenset({0, *(3 + i for i in numbers)}))
+
+
+def _types(data: Any) -> dict[Any, str]:
+    """The types of the columns of a frame, where they are known."""
+    if data.schema is None or not data.schema.types:
+        return {}
+    return dict(zip(data.schema.columns, data.schema.types, strict=True))
 
 
 def _value(value: Any, kind: str) -> str:
