@@ -1,39 +1,60 @@
 """What several tests share."""
 
+import json
 import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).resolve().parent
 
-@pytest.fixture
-def run_on_device(tmp_path):
-    """Run a script with the device engine: on a GPU, or under Triton's interpreter without one.
 
-    The interpreter must be chosen before Triton is imported, so the script has its own process. It
-    must print "checked" when it is done.
-    """
+@pytest.fixture(scope="session")
+def device_server(tmp_path_factory, pytestconfig):
+    """A process with Triton's interpreter (which must be chosen before Triton is imported), or with
+    Triton itself where there is a GPU. It serves all device tests of this session."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     pytest.importorskip("triton", reason="Triton is not installed")
+    environment = os.environ | {
+        "MERCER_CACHE": str(tmp_path_factory.mktemp("cache")),
+        "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path),
+    }
+    environment.pop("TRITON_INTERPRET", None)
+    if not torch.cuda.is_available():
+        environment["TRITON_INTERPRET"] = "1"
+    if pytestconfig.getoption("cov_source", None):
+        environment["COVERAGE_PROCESS_START"] = str(HERE.parent / "pyproject.toml")
+    with subprocess.Popen(
+        [sys.executable, str(HERE / "device_server.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=HERE.parent,
+    ) as server:
+        yield server
+        server.stdin.close()
+
+
+@pytest.fixture
+def run_on_device(device_server, tmp_path):
+    """Run a script with the device engine, in its own process; it ends with print("checked")."""
 
     def run(script):
-        environment = os.environ | {
-            "MERCER_CACHE": str(tmp_path),
-            "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path),
+        output = tmp_path / "output of the script"
+        task = {
+            "script": textwrap.dedent(script),
+            "folder": str(tmp_path),
+            "output": str(output),
         }
-        environment.pop("TRITON_INTERPRET", None)
-        if not torch.cuda.is_available():
-            environment["TRITON_INTERPRET"] = "1"
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(script)],
-            capture_output=True,
-            text=True,
-            env=environment,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        assert "checked" in done.stdout
+        device_server.stdin.write(json.dumps(task) + "\n")
+        device_server.stdin.flush()
+        code = device_server.stdout.readline().strip()
+        printed = output.read_text(encoding="utf-8")
+        assert code == "0", printed[-3000:]
+        assert "checked" in printed
 
     return run

@@ -187,6 +187,5 @@ same(a.predict(q), b.predict(Q[:9].astype(float)), 1e-2)
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_the_same_models_on_a_device(name, run_on_device, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_same_models_on_a_device(name, run_on_device):
     run_on_device(BEGIN + CASES[name] + '\nprint("checked")\n')
