@@ -12,6 +12,14 @@ import pytest
 HERE = Path(__file__).resolve().parent
 
 
+def pytest_runtest_setup(item):
+    """Skip what this system cannot run, by marker (pyproject.toml)."""
+    if os.name != "posix" and item.get_closest_marker("posix"):
+        pytest.skip("needs a POSIX system")
+    if not os.path.exists("/proc/self/statm") and item.get_closest_marker("linux"):
+        pytest.skip("needs /proc")
+
+
 @pytest.fixture(scope="session")
 def device_server(tmp_path_factory, pytestconfig):
     """A process with Triton's interpreter (which must be chosen before Triton is imported), or with

@@ -115,6 +115,7 @@ def test_it_runs_as_a_module_and_says_no_with_its_exit_code() -> None:
     assert "\x1b" not in run.stdout
 
 
+@pytest.mark.posix
 def test_who_reads_may_go_away(tmp_path: Path, model: Path) -> None:
     """`mercer predict … | head -1` ends in quiet, however much there is left to write."""
     rows = tmp_path / "rows.csv"
@@ -129,6 +130,7 @@ def test_who_reads_may_go_away(tmp_path: Path, model: Path) -> None:
     assert run.returncode == 141
 
 
+@pytest.mark.posix
 def test_ctrl_c_ends_with_130(model: Path) -> None:
     process = subprocess.Popen(
         [*PYTHON, "predict", str(model)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -38,23 +38,27 @@ def fuzz(kind, count, seed):
     return report
 
 
+@pytest.mark.linux
 def test_some_hundred_broken_tables():
     report = fuzz("csv,rows", 300, 3)
     assert report["outcomes"]["accepted"] > 100
 
 
+@pytest.mark.linux
 def test_some_hundred_broken_files_of_other_formats():
     kinds = "libsvm,idx,fasta,mbox,npz" + (",parquet" if find_spec("pyarrow") else "")
     report = fuzz(kinds, 200, 3)
     assert report["outcomes"]["accepted"] > 200
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 def test_ten_thousand_broken_tables():
     fuzz("csv", 10_000, 4)
     fuzz("rows", 2_000, 4)
 
 
+@pytest.mark.linux
 @pytest.mark.slow
 def test_files_that_unpack_to_more_than_there_is():
     assert fuzz("bomb", 5, 0)["outcomes"] == {"DataError": 5}

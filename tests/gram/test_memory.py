@@ -149,7 +149,7 @@ SCRIPT = """
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.linux
 def test_products_stay_within_the_limit() -> None:
     """Resident memory of a process of its own, looked at every 2 ms while K V is computed."""
     run = subprocess.run(

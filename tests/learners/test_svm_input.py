@@ -295,6 +295,7 @@ def press(pressed):
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("_ctrl_c_interrupts")
 def test_ctrl_c_keeps_the_model_so_far():
     """The signal comes in the middle of the fit, from the kernel itself."""
@@ -316,6 +317,7 @@ def test_ctrl_c_keeps_the_model_so_far():
     assert model.fit_status_ == 1
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("_ctrl_c_interrupts")
 def test_ctrl_c_with_many_pairs():
     X, y = load_digits(return_X_y=True)

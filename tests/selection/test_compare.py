@@ -1,6 +1,7 @@
 """The scoreboard: honest scores, the same folds for all, a winner that reads raw rows."""
 
 import json
+import os
 import warnings
 from dataclasses import replace
 
@@ -120,7 +121,7 @@ def test_as_frame_dict_text_and_picture(moons):
 def test_the_board_uses_the_room_there_is(moons):
     from rich.console import Console
 
-    wide = Console(width=140, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    wide = Console(width=140, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
     wide.print(moons)
     assert any(len(line.rstrip()) > 80 for line in wide.export_text().splitlines())
 

@@ -15,6 +15,7 @@ import mercer
 from mercer.store import StoreError, files, write_atomically
 
 SOURCES = str(Path(__file__).parents[2] / "src")
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def run(code, *arguments):
@@ -30,7 +31,7 @@ def run(code, *arguments):
     return found.stdout
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.posix
 def test_a_process_killed_while_saving_leaves_a_whole_file(tmp_path):
     script = Path(__file__).with_name("kill_while_saving.py")
     report = json.loads(run([str(script)], tmp_path, 40))
@@ -39,6 +40,7 @@ def test_a_process_killed_while_saving_leaves_a_whole_file(tmp_path):
     assert report["hidden"]
 
 
+@pytest.mark.posix
 def test_a_disk_without_room_leaves_the_old_file_and_no_litter(tmp_path):
     """The system's own limit on files stands for the disk: writing fails half-way."""
     code = """
@@ -102,7 +104,8 @@ def test_folders_that_cannot_be_written_to(number, kind, words, tmp_path, monkey
         mercer.save({}, tmp_path / "m")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.posix
+@pytest.mark.skipif(IS_ROOT, reason="root may write anywhere")
 def test_a_read_only_folder(tmp_path):
     tmp_path.chmod(0o555)
     try:
@@ -176,13 +179,15 @@ def test_saves_at_the_same_time(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
 
 
+@pytest.mark.posix
 def test_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(StoreError, match="as a whole"):
         mercer.load(tmp_path / "pipe")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
+@pytest.mark.posix
+@pytest.mark.skipif(IS_ROOT, reason="root may read anything")
 def test_a_file_without_permission(tmp_path):
     mercer.save({}, tmp_path / "m")
     (tmp_path / "m").chmod(0)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+#: The limits of the fuzzing process are those of Linux.
+pytestmark = pytest.mark.linux
 SCRIPT = Path(__file__).with_name("fuzz_models.py")
 SOURCES = str(Path(__file__).parents[2] / "src")
 

@@ -291,6 +291,7 @@ def test_newton_steps_give_up_where_they_cannot_help(K, a):
     assert block.a[0].tolist() == a
 
 
+@pytest.mark.posix
 def test_ctrl_c_leaves_what_was_found(noisy, small_sets, monkeypatch):
     X, _, signs = noisy
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
