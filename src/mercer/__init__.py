@@ -15,7 +15,7 @@ from mercer._lazy import by_name
 if TYPE_CHECKING:
     from mercer.kernels.names import *  # noqa: F403
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 #: Names and the modules that have them; the names of kernels are in their catalog.
 _WHERE = {
