@@ -4,7 +4,7 @@
 VENV     ?= .venv
 EXTRAS   ?= dev
 WORKERS  ?= 2
-COVERAGE ?= 95
+COVERAGE ?= 97
 PYTEST_ARGS ?=
 
 BIN  := $(VENV)/bin
@@ -13,16 +13,27 @@ TRY  := $(VENV)/.installed-cli-plot
 GPU  := $(VENV)/.installed-dev-gpu
 TORCH := $(VENV)/.looked-for-torch
 PEER := $(VENV)/.installed-dev-bench
+PACK := $(VENV)/.installed-release
+LOWEST := .venv-lowest/.installed
 CODE := src tests bench examples tools conftest.py
+# What needs a device to run in full; its coverage is reported apart.
+DEVICE := */mercer/engines/cuda/*,*/mercer/learners/_device.py
+# The fast heart of the tests: the foundation, the formula, the rules of the tree.
+QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test_machine.py \
+	tests/test_tiles.py tests/test_snippets.py tests/formula tests/kernels/test_algebra.py \
+	tests/kernels/test_grammar.py tests/kernels/test_params.py tests/gram/test_operator.py
 
-.PHONY: help demo test test-slow test-gpu bench lint format clean
+.PHONY: help demo quick test test-slow test-gpu test-lowest test-pythons wheel bench lint format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       from the bundled digits to a scoreboard, a report and a model (1-2 minutes)"
+	@echo "make quick      ruff and the fast heart of the tests, in less than a minute"
 	@echo "make test       lint, types, the fast tests with coverage, README and examples"
 	@echo "make test-slow  the slow tests too (real data from MERCER_DATA, where present)"
 	@echo "make test-gpu   the tests that need a CUDA device"
+	@echo "make test-lowest   with the lowest version of every dependency;  make test-pythons  with every"
+	@echo "                   Python on PATH;  make wheel  builds, checks, installs and tries the package"
 	@echo "make bench      every speed and memory claim, side by side with its peer"
 	@echo "make lint       ruff and mypy;  make format  rewrites;  make clean  removes what make made"
 
@@ -42,8 +53,16 @@ $(PEER): pyproject.toml tools/venv.sh
 	tools/venv.sh $(VENV) dev,bench
 	touch $@
 
+$(PACK): pyproject.toml tools/venv.sh
+	tools/venv.sh $(VENV) release
+	touch $@
+
 $(TORCH): $(DEV) tools/torch.sh
 	tools/torch.sh $(VENV)
+	touch $@
+
+$(LOWEST): pyproject.toml tools/lowest.sh tools/lowest.py
+	tools/lowest.sh .venv-lowest dev
 	touch $@
 
 # The demo needs less than the tests do, so a fresh clone has less to wait for.
@@ -62,10 +81,19 @@ format: $(DEV)
 	$(BIN)/python tools/snippets.py --write README.md CONTRIBUTING.md
 	$(BIN)/python tools/catalog.py --write
 
+quick: $(DEV)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/python -m pytest -q $(QUICK) $(PYTEST_ARGS)
+
 # The README, CONTRIBUTING and the examples are run by tests, so they are part of this.
 # Compiled functions are invisible to the tracer and excluded by decorator (see pyproject.toml).
 test: $(TORCH) lint
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term --cov-fail-under=$(COVERAGE) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report= $(PYTEST_ARGS)
+	@echo "Code that needs a device:"
+	@$(BIN)/python -m coverage report --include="$(DEVICE)" || true
+	@echo "All other code:"
+	@$(BIN)/python -m coverage report --omit="$(DEVICE)" --fail-under=$(COVERAGE)
 
 test-slow: $(DEV)
 	$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)
@@ -73,9 +101,18 @@ test-slow: $(DEV)
 test-gpu: $(GPU)
 	$(BIN)/python -m pytest -m gpu $(PYTEST_ARGS)
 
+test-lowest: $(LOWEST)
+	.venv-lowest/bin/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+test-pythons:
+	tools/pythons.sh -n $(WORKERS) $(PYTEST_ARGS)
+
+wheel: $(PACK)
+	tools/wheel.sh $(VENV)
+
 bench: $(PEER)
 	$(BIN)/python bench/run.py $(BENCH)
 
 clean:
-	rm -rf $(VENV) build dist demo htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-3.* build dist demo htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests bench examples tools -name __pycache__ -type d -prune -exec rm -rf {} +
