@@ -1,4 +1,4 @@
-"""The lowest version of every dependency that pyproject.toml allows: `python tools/lowest.py EXTRAS`.
+"""The lowest versions that pyproject.toml allows: `python tools/lowest.py EXTRAS`.
 
 Prints one `name==version` per line, for `pip install --requirement`.
 """
