@@ -59,3 +59,13 @@ def joined(parts: Sequence[Any]) -> Any:
     if all(isinstance(p, np.ndarray) for p in parts):
         return np.concatenate(parts)
     return [example for part in parts for example in part]
+
+
+def widened(X: Any) -> Any:
+    """The same examples, with float32 numbers as float64."""
+    if is_tensor(X):
+        return X.double()
+    if hasattr(X, "iloc"):
+        single = [c for c in X.columns if X[c].dtype == np.float32]
+        return X.astype(dict.fromkeys(single, np.float64))
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X

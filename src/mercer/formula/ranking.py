@@ -1,8 +1,9 @@
-"""By which statistic neighbors in feature space are ranked, and how far away it says they are.
+"""How a kernel ranks neighbors, and what the statistic it ranks by says of k and of distances.
 
 ‖φ(x) − φ(z)‖² = k(x, x) − 2k(x, z) + k(z, z), so z is nearer where 2k(x, z) − k(z, z) is larger.
-Where k(z, z) is one number that is k itself, and where k is a monotone function of a distance it is
-that distance, which tells far points apart that k rounds to 0 alike.
+Where k(z, z) is one number that is k itself, and where k is a monotone function of a distance (a
+Gaussian, a Matérn, a compact kernel) it is that distance: e^(−800) and e^(−900) are both 0 in a
+computer, 800 and 900 are not, and √(2 − 2k) has lost half its digits long before.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ import numpy as np
 
 from mercer.formula.evaluate import evaluate
 from mercer.formula.nodes import Formula, sqdist, statistics
-from mercer.formula.profile import ordering
+from mercer.formula.profile import DISTANCES, log2_of, ordering
+from mercer.formula.simplify import simplify
+
+#: Neighbors found beyond those asked for where a matrix product, which cancels, finds them: exact
+#: distances then put all of them in order. A choice; more of them make second searches rarer.
+SPARE = 8
 
 
 @dataclass(frozen=True)
@@ -33,21 +39,84 @@ class Ranking:
     @property
     def kernel_is_linear(self) -> bool:
         """Whether k is x·z (times a number, plus a number): then d² is ‖x − z‖² itself."""
-        return linear_part(self.kernel)[0] is not None and self.by_distance
-
-    @property
-    def by_profile(self) -> bool:
-        """Whether distances in feature space follow from the statistic alone."""
-        return only(self.kernel, self.statistic) or self.kernel_is_linear
+        return linear_part(self.kernel)[0] is not None and self.statistic.op == "sqdist"
 
     @property
     def by_distance(self) -> bool:
-        """Whether points are ranked by ‖x − z‖² (of rows that may be mapped first)."""
-        return self.statistic.op == "sqdist"
+        """Whether the nearest are those of least ‖x − z‖² (of rows that may be mapped first).
+
+        k = ‖x − z‖² itself ranks the other way round.
+        """
+        return self.statistic.op == "sqdist" and self.scale < 0
+
+    @property
+    def kernel_by_statistic(self) -> bool:
+        """Whether k is a function of the statistic alone."""
+        return depends_only_on(self.kernel, self.statistic)
+
+    @property
+    def distance_by_statistic(self) -> bool:
+        """Whether ‖φ(x) − φ(z)‖ is a function of the statistic, which is a distance, alone."""
+        known = self.kernel_by_statistic or self.kernel_is_linear
+        return self.offset is None and self.statistic.op in DISTANCES and known
+
+    @property
+    def log2(self) -> Formula | None:
+        """log₂ k, where it is known and a function of the statistic alone."""
+        log2 = log2_of(self.kernel)
+        return log2 if log2 is not None and depends_only_on(log2, self.statistic) else None
+
+    def evaluate(self, formula: Formula, statistic: np.ndarray) -> np.ndarray:
+        """A function of the statistic, at some of its values."""
+        if formula is self.statistic:
+            return statistic
+        with np.errstate(divide="ignore"):
+            result = evaluate(formula, {self.statistic: statistic})
+        return np.asarray(np.broadcast_to(result, statistic.shape), dtype=float)
+
+    def similarity(self, statistic: np.ndarray) -> np.ndarray:
+        """k where it is a function of the statistic (for x·z, which is not, NaN)."""
+        if self.kernel_is_linear:
+            return np.full(statistic.shape, np.nan)
+        return self.evaluate(self.kernel, statistic)
+
+    def distance(self, statistic: np.ndarray) -> np.ndarray:
+        """‖φ(x) − φ(z)‖ where it is a function of the statistic."""
+        if self.kernel_is_linear:
+            return np.sqrt(linear_part(self.kernel)[1] * np.maximum(statistic, 0.0))
+        factor, exponent = _exponential(self.kernel)
+        if exponent is not None:
+            # 1 − e^(−u) as such, without its cancellation where u is small.
+            u = self.evaluate(exponent, statistic) * np.log(2.0)
+            return np.sqrt(np.maximum(-2.0 * factor * np.expm1(u), 0.0))
+        assert self.diagonal is not None
+        return np.sqrt(np.maximum(2.0 * (self.diagonal[0] - self.similarity(statistic)), 0.0))
+
+    def statistic_at(self, radius: float) -> float:
+        """The largest statistic whose feature-space distance is within the radius."""
+        low, high = 0.0, 1.0
+        while high < 1e300 and self.distance(np.array([high]))[0] <= radius:
+            high *= 4.0
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if self.distance(np.array([middle]))[0] <= radius:
+                low = middle
+            else:
+                high = middle
+        return low
 
 
-def rank_by(kernel: Formula, diagonal: np.ndarray | None) -> Ranking:
-    """How neighbors are ranked among points whose k(z, z) is `diagonal`; `kernel` is simple."""
+def ranking(kernel: Formula, diagonal: np.ndarray | None) -> Ranking:
+    """How neighbors are ranked among examples z, given k(z, z) of each where it is known.
+
+    >>> import numpy as np
+    >>> from mercer import Gaussian, Polynomial
+    >>> ranking(Gaussian().formula(), np.ones(2)).statistic
+    sqdist
+    >>> ranking(Polynomial(2).formula(), np.array([0.0, 1.0])).offset
+    array([-0., -1.])
+    """
+    kernel = simplify(kernel)
     linear, slope = linear_part(kernel)
     if linear is not None and slope > 0:
         # ‖x − z‖² itself: 2x·z − ‖z‖² would cancel far from the origin.
@@ -69,25 +138,9 @@ def linear_part(kernel: Formula) -> tuple[Formula | None, float]:
     return (kernel, 1.0) if kernel.op == "dot" else (None, 0.0)
 
 
-def profile_distance(rank: Ranking, statistic: np.ndarray) -> np.ndarray:
-    """The feature-space distance where k is a function of the statistic."""
-    if rank.kernel_is_linear:
-        slope = linear_part(rank.kernel)[1]
-        return np.sqrt(slope * np.maximum(statistic, 0.0))
-    factor, exponent = _exponential(rank.kernel)
-    if exponent is not None:
-        u = evaluated(exponent, rank.statistic, statistic) * np.log(2.0)
-        return np.sqrt(np.maximum(-2.0 * factor * np.expm1(u), 0.0))
-    assert rank.diagonal is not None
-    gap = rank.diagonal[0] - profile_value(rank, statistic)
-    return np.sqrt(np.maximum(2.0 * gap, 0.0))
-
-
-def profile_value(rank: Ranking, statistic: np.ndarray) -> np.ndarray:
-    """k where it is a function of the statistic (for x·z, which is not, NaN)."""
-    if rank.kernel_is_linear:
-        return np.full(statistic.shape, np.nan)
-    return evaluated(rank.kernel, rank.statistic, statistic)
+def depends_only_on(formula: Formula, statistic: Formula) -> bool:
+    """Whether the statistic is all that the formula depends on."""
+    return formula is statistic or statistics(formula) == [statistic]
 
 
 def _exponential(kernel: Formula) -> tuple[float, Formula | None]:
@@ -95,31 +148,3 @@ def _exponential(kernel: Formula) -> tuple[float, Formula | None]:
     if kernel.op == "mul" and len(kernel.args) == 2 and kernel.args[0].op == "const":
         return float(kernel.args[0].value), _exponential(kernel.args[1])[1]
     return 1.0, kernel.args[0] if kernel.op == "exp2" else None
-
-
-def only(formula: Formula, statistic: Formula) -> bool:
-    """Whether the statistic is all that the formula depends on."""
-    return formula is statistic or statistics(formula) == [statistic]
-
-
-def evaluated(formula: Formula, statistic: Formula, values: np.ndarray) -> np.ndarray:
-    """A formula of one statistic, at these values of it."""
-    if formula is statistic:
-        return values
-    with np.errstate(divide="ignore"):
-        result = evaluate(formula, {statistic: values})
-    return np.asarray(np.broadcast_to(result, values.shape), dtype=float)
-
-
-def statistic_at(rank: Ranking, radius: float) -> float:
-    """The largest statistic whose feature-space distance is within the radius."""
-    low, high = 0.0, 1.0
-    while high < 1e300 and profile_distance(rank, np.array([high]))[0] <= radius:
-        high *= 4.0
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if profile_distance(rank, np.array([middle]))[0] <= radius:
-            low = middle
-        else:
-            high = middle
-    return low

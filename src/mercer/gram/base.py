@@ -133,6 +133,10 @@ class Gram(ABC):
     def __matmul__(self, V: Any) -> Any:
         """K V for a vector or a matrix V, tile by tile."""
 
+    def times(self, V: Any, repeats: int = 1) -> Any:
+        """K V, of which `repeats` will be asked for: that decides whether compiling pays."""
+        return self @ V
+
     @abstractmethod
     def dense(self, out: Any = None) -> Any:
         """The whole matrix, in `out` if given."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import host, is_tensor, like
-from mercer._examples import count
+from mercer._examples import count, widened
 from mercer.formula import at_diagonal, simplify
 from mercer.formula.nodes import ROOT
 from mercer.gram.dispatch import keeper_of, make_gram, solver_gram
@@ -34,7 +34,7 @@ def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
     """√(k(x,x) − 2k(x,z) + k(z,z)); in float64, because it cancels where x and z are close."""
     k = kernel.lower(ROOT)
     square = at_diagonal(k, "x") + at_diagonal(k, "z") - 2.0 * k
-    gram = make_gram(square.plus().sqrt(), _widened(X), None if Z is None else _widened(Z))
+    gram = make_gram(square.plus().sqrt(), widened(X), None if Z is None else widened(Z))
     values: Any = gram.dense()
     if is_tensor(values):
         return (values.fill_diagonal_(0.0) if Z is None else values).to(X.dtype)  # type: ignore[no-any-return]
@@ -49,12 +49,6 @@ def _is_single(X: Any) -> bool:
     return getattr(X, "dtype", None) == np.float32
 
 
-def _widened(X: Any) -> Any:
-    if is_tensor(X):
-        return X.double()
-    return X.astype(np.float64) if _is_single(X) else X
-
-
 def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
     """‖φ(x) − φ̄‖ = √(k(x,x) − (2/N) Σᵢ k(x, xᵢ) + (1/N²) Σᵢⱼ k(xᵢ, xⱼ)), φ̄ the mean of the sample.
 
@@ -67,7 +61,7 @@ def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
     ones = np.full(n, 1.0 / n)
     # In float64, as in `distance`: the three terms cancel where x is close to the mean.
     single = _is_single(X) and _is_single(sample)
-    X, sample = _widened(X), _widened(sample)
+    X, sample = widened(X), widened(sample)
     own = host(diagonal(kernel, X))
     cross = solver_gram(kernel, X, sample) @ ones
     spread = float(ones @ (solver_gram(kernel, sample) @ ones))

@@ -143,6 +143,9 @@ class HostGram(Gram):
         return out
 
     def __matmul__(self, V: Any) -> np.ndarray:
+        return self.times(V)
+
+    def times(self, V: Any, repeats: int = 1) -> np.ndarray:
         V = np.asarray(V)
         check_factor(self.shape, V.shape)
         if V.dtype.kind not in "biuf":
@@ -151,7 +154,8 @@ class HostGram(Gram):
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
         sums = get_config().n_threads if self.square and self.symmetric else 0
-        plan = self._plan(fixed=columns.nbytes + (1 + sums) * result.nbytes)
+        fixed = columns.nbytes + (1 + sums) * result.nbytes
+        plan = self._repeated(self._plan(fixed=fixed), repeats)
         engine = self._engine(plan)
         if plan.compiled and self.program.fused and columns.shape[1] <= FUSED_COLUMNS:
             self._fused_product(plan, engine, columns, result)
@@ -256,10 +260,7 @@ class HostGram(Gram):
         what: str = "kernel",
     ) -> None:
         plan = self._plan(dense=out is not None, fixed=0 if out is None else out.nbytes)
-        if not plan.compiled and repeats * plan.cost.pair_operations >= COMPILE_WORK:
-            from mercer.gram.cpu.compiled import can_compile
-
-            plan = replace(plan, compiled=can_compile(self.program))
+        plan = self._repeated(plan, repeats)
         if tiling is None:
             tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
         self._run(self._engine(plan), tiling, body, out, exact_diagonal, what)
@@ -330,6 +331,14 @@ class HostGram(Gram):
             dense,
             self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
         )
+
+    def _repeated(self, plan: Plan, repeats: int) -> Plan:
+        """The plan for as many sweeps: a loop that does not pay once may pay then."""
+        if plan.compiled or repeats * plan.cost.pair_operations < COMPILE_WORK:
+            return plan
+        from mercer.gram.cpu.compiled import can_compile
+
+        return replace(plan, compiled=can_compile(self.program))
 
     def _engine(self, plan: Plan) -> NumpyEngine:
         compiled = None

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._arrays import host
 from mercer.formula.inputs import numeric
 from mercer.kernels import as_kernel
-from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor
+from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor, divide
 from mercer.solvers.local.least_squares import Basis
 from mercer.solvers.local.polynomial import Fits, local_fits, polynomial_basis
-from mercer.solvers.local.weights import Weights, divide
+from mercer.solvers.local.weights import Weights
 
 
 class LocalLinearRegressor(SmoothingRegressor):

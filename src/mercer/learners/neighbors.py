@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like
 from mercer._examples import count
-from mercer.formula import simplify
 from mercer.formula.nodes import ROOT
+from mercer.formula.ranking import Ranking, ranking
 from mercer.learners._base import KernelLearner, classes_of, encode, take, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
 from mercer.solvers.neighbors.radius import Within, within
-from mercer.solvers.neighbors.search import Ranking, nearest, ranking
+from mercer.solvers.neighbors.search import nearest
 
 
 class KernelNeighbors(KernelLearner):
@@ -67,7 +67,7 @@ class KernelNeighbors(KernelLearner):
 
     @property
     def _rank(self) -> Ranking:
-        return ranking(simplify(self.kernel_.lower(ROOT)), self.X_fit_, self.diagonal_)
+        return ranking(self.kernel_.lower(ROOT), self.diagonal_)
 
     # --- who is near -----------------------------------------------------------------------
 

@@ -9,13 +9,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from mercer._arrays import host, like
+from mercer._arrays import host, is_sparse, is_tensor, like
 from mercer._examples import count
+from mercer.formula import simplify
+from mercer.formula.inputs import numeric
+from mercer.formula.nodes import ROOT
 from mercer.learners._base import KernelLearner, classes_of, encode, take, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.solvers.local.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
 from mercer.solvers.local.means import weighted_means
-from mercer.solvers.local.weights import Weights, divide
+from mercer.solvers.local.weights import Weights
 
 #: Leave-one-out makes its sums about this often.
 EVALUATIONS = 25
@@ -40,6 +43,26 @@ class Sample:
     y: np.ndarray
     weight: np.ndarray | None
     group: np.ndarray | None
+
+
+def divide(X: Any, bandwidth: Any) -> Any:
+    """x / h for every row, h a number or one per column; columns that are no numbers stay."""
+    h = np.asarray(bandwidth, dtype=float)
+    if (h == 1).all():
+        return X
+    if is_tensor(X):
+        import torch
+
+        return X / torch.as_tensor(h, device=X.device).to(X.dtype)
+    if hasattr(X, "iloc"):
+        each = np.broadcast_to(h, X.shape[1])
+        columns = [X.iloc[:, j] for j in range(X.shape[1])]
+        parts = [c / h if c.dtype.kind in "biuf" else c for c, h in zip(columns, each, strict=True)]
+        return type(X)(dict(zip(X.columns, parts, strict=True)), index=X.index)
+    rows = numeric(X)
+    if is_sparse(rows):
+        return rows.multiply((1.0 / h).astype(rows.dtype)).tocsr()
+    return rows / h.astype(rows.dtype)
 
 
 class Smoother(KernelLearner):
@@ -162,9 +185,6 @@ class Smoother(KernelLearner):
 
     @property
     def _formula(self) -> Any:
-        from mercer.formula import simplify
-        from mercer.formula.nodes import ROOT
-
         return simplify(self.kernel_.lower(ROOT))
 
     def _evaluate(self, X: Any, spread: bool = False) -> Estimate:

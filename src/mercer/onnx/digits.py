@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._examples import take
+from mercer._examples import take, widened
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.host import HostGram
 from mercer.onnx.pairs import dense, product_error
@@ -30,7 +30,7 @@ def working_dtype(formula: Formula, points: Any, coef: np.ndarray, intercept: An
     coef = coef.reshape(len(coef), -1).astype(np.float64)
     some = np.unique(np.linspace(0, len(coef) - 1, SAMPLE).astype(int))
     K = np.asarray(
-        HostGram(formula, _double(take(points, some)), _double(points)).dense(), dtype=float
+        HostGram(formula, widened(take(points, some)), widened(points)).dense(), dtype=float
     )
     values = np.abs(K @ coef + intercept).max(initial=0.0)
     if not values > 0:
@@ -49,7 +49,3 @@ def working_dtype(formula: Formula, points: Any, coef: np.ndarray, intercept: An
             error = product_error(formula, node, spread, "float32")
             noise += error * largest_k * float(np.sqrt(np.square(coef).sum(axis=0)).max())
     return "float32" if noise <= ALLOWED * values else "float64"
-
-
-def _double(X: Any) -> Any:
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from mercer._examples import take
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT, Formula
-from mercer.formula.profile import DISTANCES, log2_of, never_negative
-from mercer.formula.ranking import Ranking, only, statistic_at
+from mercer.formula.profile import log2_of, never_negative
+from mercer.formula.ranking import SPARE, Ranking, ranking
+from mercer.gram.host import HostGram
+from mercer.learners.smoothers import divide
 from mercer.onnx.columnwise import squared_differences
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.operations import evaluate
 from mercer.onnx.outputs import Outputs, highest
 from mercer.onnx.pairs import Pairs
 from mercer.onnx.table import Table
-from mercer.solvers.local.means import unit_weights
-from mercer.solvers.local.weights import divide
-from mercer.solvers.neighbors.search import SPARE, ranking
 
 NAN = float("nan")
 
@@ -62,7 +62,8 @@ def _smoothed(model: Any, table: Table) -> Wire:
     points = divide(model.X_fit_, model.bandwidth_)
     formula = simplify(model.kernel_.lower(ROOT))
     pairs = Pairs(scaled, points, formula, "float64")
-    v = unit_weights(model.sample_weight_, len(model.y_fit_))
+    given = model.sample_weight_
+    v = np.ones(len(model.y_fit_)) if given is None else given / given.max()
     log2 = log2_of(formula)
     if log2 is not None:
         weights = _relative(g, pairs.value(log2))
@@ -80,8 +81,9 @@ def _smoothed(model: Any, table: Table) -> Wire:
     none = g.add("Equal", total, 0.0)
     mean = g.add("Add", g.add("Div", sums, g.add("Where", none, 1.0, total)), centre[None])
     counted = np.flatnonzero(v > 0)
-    rank = ranking(formula, _take(points, counted))
-    nearest = _nearest(Pairs(scaled, _take(points, counted), formula, "float64"), rank, 1)
+    candidates = take(points, counted)
+    rank = ranking(formula, HostGram(formula, candidates).diagonal().astype(np.float64))
+    nearest = _nearest(Pairs(scaled, candidates, formula, "float64"), rank, 1)
     alone = g.add("Gather", targets[counted], g.add("Squeeze", nearest.places, np.array([1])))
     return _without_last(g, g.add("Where", none, alone, mean))
 
@@ -94,10 +96,6 @@ def _divided(table: Table, h: np.ndarray) -> Table:
     return table.each(
         lambda c: c.wire if c.text else table.graph.add("Div", c.wire, float(h[places[c.wire]]))
     )
-
-
-def _take(points: Any, index: np.ndarray) -> Any:
-    return points.iloc[index] if hasattr(points, "iloc") else points[index]
 
 
 def _relative(g: Graph, logs: Wire) -> Wire:
@@ -128,7 +126,7 @@ def _nearest(pairs: Pairs, rank: Ranking, k: int) -> Nearest:
     """The k best by scale · statistic + offset; squared distances are measured again."""
     g, n = pairs.graph, len(rank.diagonal) if rank.diagonal is not None else len(pairs.points)
     values = _ranked(pairs, rank)
-    if not (rank.by_distance and rank.scale < 0):
+    if not rank.by_distance:
         best, places = g.add("TopK", values, np.array([k]), axis=1, outputs=2)
         return Nearest(places, best)
     # A matrix product finds a few more than asked for; exact differences put them in order, and
@@ -180,14 +178,14 @@ def _of_neighbours(model: Any, table: Table) -> Wire:
 def _weights(pairs: Pairs, rank: Ranking, found: Nearest) -> Wire:
     """k of the neighbours, relative to the largest where log k is known."""
     g = pairs.graph
-    log2 = log2_of(rank.kernel)
-    if log2 is not None and only(log2, rank.statistic):
+    log2 = rank.log2
+    if log2 is not None:
         statistic = g.add("Div", found.values, float(rank.scale))
         return _relative(g, _function_of(pairs, log2, rank.statistic, statistic))
     if rank.offset is not None:
         shift = g.add("Gather", rank.offset, found.places)
         values = g.add("Div", g.add("Sub", found.values, shift), float(rank.scale))
-    elif only(rank.kernel, rank.statistic):
+    elif rank.kernel_by_statistic:
         statistic = g.add("Div", found.values, float(rank.scale))
         values = _function_of(pairs, rank.kernel, rank.statistic, statistic)
     else:
@@ -210,8 +208,8 @@ def _function_of(pairs: Pairs, formula: Formula, statistic: Formula, wire: Wire)
 def _within(model: Any, pairs: Pairs, rank: Ranking) -> Wire:
     """All examples within the radius vote; where there are none, the nearest one does."""
     g, radius = pairs.graph, float(model.radius)
-    if rank.offset is None and rank.statistic.op in DISTANCES and rank.by_profile:
-        inside = g.add("LessOrEqual", _measured(pairs, rank), statistic_at(rank, radius))
+    if rank.distance_by_statistic:
+        inside = g.add("LessOrEqual", _measured(pairs, rank), rank.statistic_at(radius))
     else:
         assert rank.diagonal is not None
         gap = g.add("Sub", g.add("Mul", pairs.kernel(), 2.0), rank.diagonal[None])

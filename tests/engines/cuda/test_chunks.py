@@ -8,9 +8,13 @@ from mercer.kernels import *
 from mercer.engines.cuda import streamed
 from mercer.solvers.neighbors import search as on_host
 from mercer.engines.cuda.solvers.neighbors import nearest
-from mercer.engines.cuda.solvers.weights import weighted_product
-from mercer.solvers.neighbors.search import ranking
+from mercer.solvers.neighbors.search import ranking_among as ranking
+from mercer.gram.dispatch import engine_named
+from mercer.solvers.local import weights
 from mercer.solvers.local.weights import Weights
+
+# Under Triton's interpreter host rows would be taken by the host.
+weights.engine_for = lambda *rows: engine_named("cuda")
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 rng = np.random.default_rng(0)
@@ -47,7 +51,7 @@ def checked_blocks(x, z, largest):
 """
 
 CASES = {
-    "neighbours": """
+    "neighbors": """
 for kernel in (Gaussian(0.3), Linear(), Polynomial(2, 1.0), Laplacian(0.5, norm=1)):
     for x, z, memory, largest in each_way():
         host, points = X[: len(x)], Z[: len(z)]
@@ -65,7 +69,7 @@ for kernel in (Gaussian(0.3), Linear(), Polynomial(2, 1.0), Laplacian(0.5, norm=
                 if rank.by_distance:
                     assert (got.index == want.index).all(), kernel
 """,
-    "neighbours that a product cannot tell apart": """
+    "neighbors that a product cannot tell apart": """
 # Two clusters so far apart that products of single precision blur each; differences do not.
 z = (rng.normal(size=(400, 3)) + 3000.0 * (np.arange(400) % 2)[:, None]).astype(np.float32)
 rank, places = ranking(Gaussian().formula(), z), np.arange(60)
@@ -89,18 +93,17 @@ for kernel in (Gaussian(0.7), Epanechnikov(2.0), Gaussian(0.5) + 0.1 * Linear() 
         host, points, v = X[: len(x)], Z[: len(z)], V[: len(z)]
         K = kernel(host, points)
         assert K.min() >= 0
-        for certain in (True, False):
-            for mine in (None, own[: len(x)] % len(z)):
-                left = K.copy()
-                if mine is not None:
-                    left[np.arange(len(x)), mine] = 0.0
-                with mercer.config(device=DEVICE, memory=memory):
-                    got = weighted_product(kernel.formula(), x, z, v, mine, certain)
-                checked_blocks(x, z, largest)
-                assert got.dtype == np.float64 and np.allclose(got, left @ v, atol=1e-12)
+        for mine in (None, own[: len(x)] % len(z)):
+            left = K.copy()
+            if mine is not None:
+                left[np.arange(len(x)), mine] = 0.0
+            with mercer.config(device=DEVICE, memory=memory):
+                got = Weights(kernel.formula(), x, z, mine).product(v)
+            checked_blocks(x, z, largest)
+            assert got.dtype == np.float64 and np.allclose(got, left @ v, atol=1e-12)
 with mercer.config(device=DEVICE, memory=SMALL):
     try:
-        weighted_product(Linear().formula(), X, Z, V, None, False)
+        Weights(Linear().formula(), X, Z).product(V)
         raise AssertionError("negative weights")
     except ValueError as error:
         assert "negative" in str(error)
@@ -112,7 +115,7 @@ want = on_host.nearest(rank, x, z, 5)
 for points in (z, there(z)):
     with mercer.config(device=DEVICE, memory=SMALL // 2):
         got = nearest(rank, x, points, 5, None)
-        sums = weighted_product(Gaussian(0.7).formula(), x, points, V, None, True)
+        sums = Weights(Gaussian(0.7).formula(), x, points).product(V)
         assert len(made) > 2
     assert (got.index == want.index).all()
     assert np.allclose(got.value, want.value, rtol=1e-6)
@@ -122,7 +125,7 @@ for points in (z, there(z)):
 rank = ranking(Gaussian().formula(), Z)
 for bad, name in [((np.r_[X, [[0, np.nan, 0]]], Z), "X"), ((X, np.r_[Z, [[0, np.inf, 0]]]), "Z")]:
     for call in (lambda: nearest(rank, *bad, 3, None),
-                 lambda: weighted_product(rank.kernel, *bad, np.ones((91, 1)), None, True)):
+                 lambda: Weights(rank.kernel, *bad).product(np.ones((91, 1)))):
         for memory in ("1GB", SMALL):
             with mercer.config(device=DEVICE, memory=memory):
                 try:
@@ -139,7 +142,7 @@ rank = ranking(Gaussian().formula(), Z)
 for how in ("chunks", "whole"):
     streamed.CudaGram.__init__ = full
     for call in (lambda: nearest(rank, X, Z, 3, None),
-                 lambda: weighted_product(rank.kernel, X, Z, np.ones((90, 1)), None, True)):
+                 lambda: Weights(rank.kernel, X, Z).product(np.ones((90, 1)))):
         with mercer.config(device=DEVICE, memory=SMALL if how == "chunks" else "1GB"):
             try:
                 call()

@@ -19,10 +19,12 @@ from mercer.kernels import (
     Uniform,
     Wendland,
 )
+from mercer.learners import NadarayaWatsonRegressor
+from mercer.learners.smoothers import divide
 from mercer.solvers.local import line as chebyshev
 from mercer.solvers.local import near_tiles as compact
 from mercer.solvers.local.means import gather, weighted_means
-from mercer.solvers.local.weights import Weights, divide
+from mercer.solvers.local.weights import Weights
 
 
 def plain(kernel: Kernel, X: np.ndarray, Z: np.ndarray, t: np.ndarray) -> np.ndarray:
@@ -263,9 +265,9 @@ def test_divide_by_a_number_or_by_column() -> None:
 @pytest.mark.parametrize("h", [0.0, -1.0, np.nan, np.inf, [1.0, 0.0], []])
 def test_impossible_bandwidths(h: object) -> None:
     with pytest.raises(ValueError, match="positive"):
-        divide(np.ones((2, 2)), h)
+        NadarayaWatsonRegressor(bandwidth=h).fit(np.ones((2, 2)), [0.0, 1.0])
 
 
 def test_one_bandwidth_too_many() -> None:
     with pytest.raises(ValueError, match="one bandwidth per column"):
-        divide(np.ones((2, 2)), [1.0, 2.0, 3.0])
+        NadarayaWatsonRegressor(bandwidth=[1.0, 2.0, 3.0]).fit(np.ones((2, 2)), [0.0, 1.0])

@@ -1,4 +1,4 @@
-"""Nearest neighbours and radius search against sorted exact distances."""
+"""Nearest neighbors and radius search against sorted exact distances."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.formula import simplify
 from mercer.formula.nodes import ROOT
+from mercer.formula.ranking import Ranking
 from mercer.kernels import (
     ChiSquared,
     Cosine,
@@ -23,17 +23,17 @@ from mercer.kernels import (
     SquaredDistance,
 )
 from mercer.solvers.centroids import means, medoids, shrunk, squared_norms_of
-from mercer.solvers.neighbors import search as neighbours
+from mercer.solvers.neighbors import search as search_module
 from mercer.solvers.neighbors.distances import distances, weights_of
 from mercer.solvers.neighbors.radius import within
-from mercer.solvers.neighbors.search import Neighbours, Ranking, nearest, ranking
+from mercer.solvers.neighbors.search import Neighbors, nearest, ranking_among
 
 
 def rank_of(kernel: Kernel, Z: np.ndarray) -> Ranking:
-    return ranking(simplify(kernel.lower(ROOT)), Z)
+    return ranking_among(kernel.lower(ROOT), Z)
 
 
-def search(kernel: Kernel, X: np.ndarray, Z: np.ndarray, k: int, **more: object) -> Neighbours:
+def search(kernel: Kernel, X: np.ndarray, Z: np.ndarray, k: int, **more: object) -> Neighbors:
     return nearest(rank_of(kernel, Z), X, Z, k, **more)  # type: ignore[arg-type]
 
 
@@ -62,7 +62,7 @@ KERNELS: list[Kernel] = [
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_neighbours_and_distances(kernel: Kernel, rng: np.random.Generator) -> None:
+def test_neighbors_and_distances(kernel: Kernel, rng: np.random.Generator) -> None:
     X, Z = rng.random((9, 3)), rng.random((60, 3))
     exact = kernel.distance(X, Z)
     rank = rank_of(kernel, Z)
@@ -90,7 +90,7 @@ def test_radius(kernel: Kernel, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("kernel", [k for k in KERNELS if repr(k) not in ("Linear()",)], ids=repr)
-def test_weights_of_neighbours(kernel: Kernel, rng: np.random.Generator) -> None:
+def test_weights_of_neighbors(kernel: Kernel, rng: np.random.Generator) -> None:
     X, Z = rng.random((70, 3)), rng.random((90, 3))
     rank = rank_of(kernel, Z)
     found = nearest(rank, X, Z, 5)
@@ -101,7 +101,7 @@ def test_weights_of_neighbours(kernel: Kernel, rng: np.random.Generator) -> None
     )
 
 
-def test_neighbours_are_told_apart_where_k_is_zero() -> None:
+def test_neighbors_are_told_apart_where_k_is_zero() -> None:
     """√(2 − 2k) is √2 for all of these."""
     Z = np.array([[0.0], [100.0], [300.0], [1000.0]])
     X = np.array([[290.0]])
@@ -128,7 +128,7 @@ def test_linear_kernel_far_from_the_origin(rng: np.random.Generator) -> None:
 
 
 def test_products_are_measured_again(rng: np.random.Generator) -> None:
-    """Two distant clusters in single precision: the product alone mixes up neighbours."""
+    """Two distant clusters in single precision: the product alone mixes up neighbors."""
     Z = 1e-3 * rng.normal(size=(400, 50)).astype(np.float32)
     Z[200:] += 30
     X = Z[::7] + np.float32(1e-5)
@@ -150,7 +150,7 @@ def test_the_tree_and_the_search_agree(
     X, Z = rng.random((50, 3)), rng.random((400, 3))
     plain = search(Gaussian(), X, Z, 4)
     alone = search(Gaussian(), Z, Z, 4, own=np.arange(400))
-    monkeypatch.setattr(neighbours, "TREE_PAIRS", 0)
+    monkeypatch.setattr(search_module, "TREE_PAIRS", 0)
     for before, found in (
         (plain, search(Gaussian(), X, Z, 4)),
         (alone, search(Gaussian(), Z, Z, 4, own=np.arange(400))),
@@ -218,6 +218,6 @@ def test_a_dissimilarity_ranks_dense_and_sparse_rows_alike() -> None:
     """−2k + k(x, x) + k(z, z) of k = ‖x − z‖² is least for the farthest."""
     Z = np.array([[0.0], [1.0], [5.0]])
     x = np.array([[0.2]])
-    rank = ranking(SquaredDistance().formula(), Z)
+    rank = ranking_among(SquaredDistance().formula(), Z)
     assert nearest(rank, x, Z, 1).index == 2
     assert nearest(rank, sp.csr_matrix(x), sp.csr_matrix(Z), 1).index == 2

@@ -3,7 +3,7 @@
 CUDA tensors in give CUDA tensors out; NumPy arrays come here under ``config(device="cuda")``, and
 are streamed over the device where they do not fit. The package registers itself as the engine
 "cuda"; PyTorch is imported when data arrives. `solvers/` holds what only a GPU has: SMO and the
-perceptron's walk as single launches, a Cholesky factor in place, neighbors and weighted sums.
+perceptron's walk as single launches, a Cholesky factor in place, neighbors.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make(kernel: Any, X: Any, Z: Any = None) -> Gram:
     from mercer.engines.cuda.streamed import StreamedGram, too_large
 
     with room_for(X, Z):
-        return (StreamedGram if too_large(X, Z) else CudaGram)(kernel, X, Z)
+        return (StreamedGram if too_large(X, Z) or too_large(Z, X) else CudaGram)(kernel, X, Z)
 
 
 def keeps(kernel: Any, X: Any) -> bool:
@@ -84,7 +84,6 @@ register(
             "perceptron": f"{_SOLVERS}.perceptron:DevicePerceptron",
             "svm": f"{_SOLVERS}.svm:solve_all",
             "neighbors": f"{_SOLVERS}.neighbors:nearest",
-            "weights": f"{_SOLVERS}.weights:weighted_product",
         },
     )
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
 from mercer._progress import progress
 from mercer._tiles import Scratch, Tiling, cut
-from mercer.engines.cuda.memory import device_limit
+from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.ops import apply_steps, evaluate_torch
 from mercer.engines.cuda.rows import DeviceSide, row_vector, squared_norms, to_device
 from mercer.engines.cuda.triton_launch import NARROW_COLUMNS, describe, launch, usable
@@ -143,6 +144,7 @@ class CudaGram(Gram):
             return launch(self, "dense", x, z, None, diagonal)
         return self._torch_block(x, z, diagonal)
 
+    @clear_errors
     def __matmul__(self, V: Any) -> Any:
         given = V
         V = torch.as_tensor(np.asarray(V) if not isinstance(V, torch.Tensor) else V)
@@ -186,6 +188,11 @@ class CudaGram(Gram):
         out[...] = values if isinstance(out, torch.Tensor) else host(values)
         return out
 
+    def blocks(self) -> Iterator[tuple[slice, slice, CudaGram]]:
+        """Itself, as one part of K; one of streamed rows has more."""
+        yield slice(0, self.shape[0]), slice(0, self.shape[1]), self
+
+    @clear_errors
     def sweep(
         self,
         body: Body,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import torch
@@ -37,3 +38,14 @@ def room_for(X: Any, Z: Any = None) -> Iterator[None]:
             "which makes smaller parts; rows given as NumPy arrays under config(device='cuda') "
             "are streamed where they do not fit, tensors and sparse matrices are not."
         ) from error
+
+
+def clear_errors(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a Gram whose memory errors say what to do, as those of `room_for` do."""
+
+    @wraps(method)
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        with room_for(self.points(), self.others()):
+            return method(self, *args, **options)
+
+    return run

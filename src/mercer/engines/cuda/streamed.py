@@ -1,5 +1,5 @@
 """K whose rows stay on the host: they pass over the device in chunks, the next one on its way
-while the last one is worked on."""
+while the last one is worked on. So do the points where they are too many."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling
 from mercer.engines.cuda.gram import CudaGram
-from mercer.engines.cuda.memory import device_limit
+from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.rows import to_device
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
@@ -86,29 +86,42 @@ def _let_go(place: int) -> None:
 
 
 class StreamedGram(Gram):
-    """`Gram` of host rows X and points Z that are on the device; without Z, of X and itself."""
+    """`Gram` of host rows X and points Z; without Z, of X and itself.
+
+    Points are on the device, or are streamed as the rows are where they do not fit. Rows that are
+    on the device already are one chunk.
+    """
 
     engine = "cuda"
     resident = False
     symmetric = True  # type: ignore[assignment]
 
     def __init__(
-        self, kernel: Kernel | Formula, X: np.ndarray, Z: Any = None, *, device: Any = None,
-        checked: bool = False,
+        self, kernel: Kernel | Formula, X: Any, Z: Any = None, *, device: Any = None,
+        checked: bool = False, name: str = "X",
     ) -> None:  # fmt: skip
         self.kernel, self.formula = kernel, simplified(kernel)
-        self.device = _device_for(Z) if device is None else device
-        X = numeric(X)
-        if not checked:
-            check_finite(X, "X")
-        single = X.dtype == np.float32
+        given = next((side for side in (Z, X) if isinstance(side, torch.Tensor)), None)
+        self.device = _device_for(given) if device is None else device
+        if isinstance(X, torch.Tensor):
+            X = to_device(X, name)
+        else:
+            X = numeric(X)
+            if not checked:
+                check_finite(X, name)
+        single = X.dtype in (np.float32, torch.float32)
         self._rows = X
         self.torch_dtype = torch.float32 if single else torch.float64
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.square = Z is None
-        self._pinned = self.device.type == "cuda" and _pinned(X)
-        self._points = None if Z is None else self._there(host(Z))
-        self.shape = (len(X), len(X) if self._points is None else len(self._points))
+        self._pinned = self.device.type == "cuda" and isinstance(X, np.ndarray) and _pinned(X)
+        self._points: torch.Tensor | None = None
+        self._columns: StreamedGram | None = None
+        if too_large(Z, X):
+            self._columns = StreamedGram(kernel, Z, device=self.device, checked=checked, name="Z")
+        elif Z is not None:
+            self._points = self._there(host(Z))
+        self.shape = (len(X), len(X) if Z is None else len(Z))
 
     def _there(self, rows: np.ndarray) -> torch.Tensor:
         return torch.as_tensor(rows).to(device=self.device, dtype=self.torch_dtype)
@@ -124,6 +137,9 @@ class StreamedGram(Gram):
 
     def chunks(self, step: int | None = None) -> Iterator[tuple[slice, torch.Tensor]]:
         """All rows, chunk by chunk, as tensors."""
+        if isinstance(self._rows, torch.Tensor):
+            yield slice(0, len(self._rows)), self._rows
+            return
         size = self.chunk if step is None else min(step, self.chunk)
         cuts = [slice(s, min(s + size, len(self._rows))) for s in range(0, len(self._rows), size)]
         stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
@@ -151,12 +167,13 @@ class StreamedGram(Gram):
     def parts(self, step: int | None = None) -> Iterator[tuple[slice, CudaGram]]:
         """K between each chunk and the points, or all columns where those are the rows."""
         if self._points is None:
-            raise ValueError("K(X, X) of streamed rows has no parts; take columns of it first")
+            raise ValueError("K of streamed columns has no parts; take some columns first")
         for rows, chunk in self.chunks(step):
             yield rows, CudaGram(self.kernel, chunk, self._points)
 
     # --- numbers -------------------------------------------------------------------------------
 
+    @clear_errors
     def __matmul__(self, V: Any) -> Any:
         V = np.asarray(host(V), dtype=self.dtype)
         check_factor(self.shape, V.shape)
@@ -167,7 +184,7 @@ class StreamedGram(Gram):
                 result[rows] = host(part @ there)
             return result
         result[...] = 0.0
-        for rows, columns, part in self._blocks():
+        for rows, columns, part in self.blocks():
             result[rows] += host(part @ self._there(V[columns]))
         return result
 
@@ -182,10 +199,10 @@ class StreamedGram(Gram):
     def take(self, rows: Any = None, columns: Any = None) -> Gram:
         x = self._rows if rows is None else self._rows[indices_of(rows, self.shape[0], "row")]
         if columns is None:
-            z: Any = self._points if rows is None or not self.square else self._rows
+            z: Any = self.others() if rows is None or not self.square else self._rows
         else:
             chosen = indices_of(columns, self.shape[1], "column")
-            z = self._rows[chosen] if self._points is None else host(self._points)[chosen]
+            z = host(self._rows if self.square else self.others())[chosen]
         return StreamedGram(self.kernel, x, z, device=self.device, checked=True)
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
@@ -194,8 +211,11 @@ class StreamedGram(Gram):
     def dense(self, out: np.ndarray | None = None) -> np.ndarray:
         if out is None:
             out = np.empty(self.shape, dtype=self.dtype)
-        if self._points is None:
+        if self.square:
             out[...] = CudaGram(self.kernel, self._there(self._rows)).facing_host().dense()
+        elif self._points is None:
+            for rows, columns, part in self.blocks():
+                out[rows, columns] = host(part.dense())
         else:
             for rows, part in self.parts(max(1, (1 << 28) // self.shape[1])):
                 out[rows] = host(part.dense())
@@ -215,13 +235,14 @@ class StreamedGram(Gram):
         self, rows: slice, columns: slice, out: Any = None, scratch: Scratch | None = None
     ) -> np.ndarray:
         x = self._there(self._rows[rows])
-        z = self._there(self._rows[columns]) if self._points is None else self._points[columns]
+        z = self._there((self._rows if self.square else self.others())[columns])
         values: np.ndarray = host(CudaGram(self.kernel, x, z).tensor())
         if out is None:
             return values
         out[...] = values
         return out  # type: ignore[no-any-return]
 
+    @clear_errors
     def sweep(
         self,
         body: Body,
@@ -234,7 +255,7 @@ class StreamedGram(Gram):
         what: str = "kernel",
     ) -> None:
         """Chunk by chunk of the rows; tiles are tensors on the device."""
-        for rows, columns, part in self._blocks():
+        for rows, columns, part in self.blocks():
 
             def shifted(r: slice, c: slice, tile: Any, scratch: Scratch) -> None:
                 here = slice(rows.start + r.start, rows.start + r.stop)  # noqa: B023
@@ -245,18 +266,16 @@ class StreamedGram(Gram):
 
             part.sweep(shifted, exact_diagonal=exact_diagonal, what=what)
 
-    def _blocks(self) -> Iterator[tuple[slice, slice, CudaGram]]:
+    def blocks(self) -> Iterator[tuple[slice, slice, CudaGram]]:
+        """K in parts that fit: chunks of rows, and for each of them all columns in order."""
         if self._points is not None:
             for rows, part in self.parts():
                 yield rows, slice(0, self.shape[1]), part
             return
         for rows, chunk in self.chunks():
-            for columns, other in self.chunks():
-                yield (
-                    rows,
-                    columns,
-                    CudaGram(self.kernel, chunk, None if rows == columns else other),
-                )
+            for columns, other in (self._columns or self).chunks():
+                z = None if self.square and rows == columns else other.to(chunk.dtype)
+                yield rows, columns, CudaGram(self.kernel, chunk, z)
 
     # --- where it lives, and views -----------------------------------------------------------
 
@@ -285,51 +304,25 @@ class StreamedGram(Gram):
     def sample(self) -> CudaGram:
         """The first chunk of rows."""
         _, chunk = next(iter(self.chunks()))
-        return CudaGram(self.kernel, chunk, self._points)
+        return CudaGram(self.kernel, chunk, self._points)  # among themselves where Z is streamed
 
     @property
     def bytes_per_row(self) -> int:
         return int(self._rows.shape[1] * self.dtype.itemsize)
 
-    def points(self, index: Any = None) -> np.ndarray:
+    def points(self, index: Any = None) -> Any:
         return self._rows if index is None else self._rows[np.asarray(index)]
 
-    def others(self) -> torch.Tensor | None:
-        return self._points
+    def others(self) -> Any:
+        return self._points if self._columns is None else self._columns.points()
 
     def of(self, kernel: Kernel | Formula) -> StreamedGram:
-        return StreamedGram(kernel, self._rows, self._points, device=self.device, checked=True)
+        return StreamedGram(kernel, self._rows, self.others(), device=self.device, checked=True)
 
     @property
     def T(self) -> Gram:
         if self.square:
             return self
-        return CudaGram(self.kernel, self._points, self._there(self._rows)).facing_host()
-
-
-def blocks(kernel: Kernel | Formula, X: Any, Z: Any) -> Iterator[tuple[slice, slice, CudaGram]]:
-    """K(X, Z) in as few blocks as the device has room for: one where rows and points both fit,
-    else chunks of rows, and for each of them all columns in order."""
-    if not too_large(Z, X):
-        if too_large(X, Z):
-            for rows, part in StreamedGram(kernel, X, Z).parts():
-                yield rows, slice(0, part.shape[1]), part
-        else:
-            gram = CudaGram(kernel, X, Z)
-            yield slice(0, gram.shape[0]), slice(0, gram.shape[1]), gram
-        return
-    device = _device_for(X)
-    points = StreamedGram(kernel, Z, device=device, checked=True)
-    for rows, chunk in _passing(kernel, X, device):
-        for columns, other in points.chunks():
-            yield rows, columns, CudaGram(kernel, chunk, other.to(chunk.dtype))
-
-
-def _passing(
-    kernel: Kernel | Formula, X: Any, device: torch.device
-) -> Iterator[tuple[slice, torch.Tensor]]:
-    """Rows on the device, in chunks where they are too many to be there at once."""
-    if too_large(X):
-        return StreamedGram(kernel, X, device=device).chunks()
-    there = to_device(X, "X")
-    return iter([(slice(0, len(there)), there)])
+        return CudaGram(
+            self.kernel, self._there(self.others()), self._there(self._rows)
+        ).facing_host()

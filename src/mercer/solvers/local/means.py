@@ -18,7 +18,7 @@ from mercer._examples import take
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.solvers.local.line import Panels, gaussian_of
 from mercer.solvers.local.weights import Weights
-from mercer.solvers.neighbors.search import nearest, ranking
+from mercer.solvers.neighbors.search import nearest, ranking_among
 
 #: Sums for each query of some weights, one row a query; the first is the sum of weights.
 Reduce = Callable[[Weights], np.ndarray]
@@ -193,5 +193,5 @@ def closest(weights: Weights, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
         place = np.full(len(v), -1)
         place[counted] = np.arange(len(counted))
         own = place[weights.own[rows]] if len(counted) > 1 else None
-    found = nearest(ranking(weights.formula, Z), take(weights.X, rows), Z, 1, own)
+    found = nearest(ranking_among(weights.formula, Z), take(weights.X, rows), Z, 1, own)
     return counted[found.index[:, 0]]

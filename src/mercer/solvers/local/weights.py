@@ -1,9 +1,9 @@
 """Weights of a local method: w(x, z) = k(x/h, z/h), seen tile by tile.
 
-This is where the bandwidth h enters: rows are divided by it before k sees them (`divide`), so that
-it means the same for every kernel. Three things keep the weights usable where K itself is not:
+Rows come divided by the bandwidth h, so that it means the same for every kernel. Three things keep
+the weights usable where K itself is not:
 
-* a tile that lies wholly out of k's reach is skipped (`solvers.compact`);
+* a tile that lies wholly out of k's reach is skipped (`mercer.solvers.local.near_tiles`);
 * a row whose weights would underflow is computed relative to its largest weight, from log₂ k
   (`careful`), so that the weights of a Gaussian never all vanish;
 * the weight of an example on itself can be dropped (`own`), for leave-one-out.
@@ -18,50 +18,25 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host, is_sparse, is_tensor
+from mercer._arrays import host, is_tensor
 from mercer._config import get_config
-from mercer._examples import count, take
+from mercer._examples import count, take, widened
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula
-from mercer.formula.inputs import numeric
 from mercer.formula.profile import log2_of, never_negative
 from mercer.gram.base import Gram
-from mercer.gram.dispatch import engine_for
-from mercer.gram.host import HostGram
+from mercer.gram.dispatch import HOST, engine_for
 from mercer.solvers.local.near_tiles import Near, near_tiles
 
 #: A smoother sums with these: body(rows, columns, w) for every tile w of weights.
-Body = Callable[[slice, slice, np.ndarray], None]
-
-
-def divide(X: Any, bandwidth: Any) -> Any:
-    """x / h for every row, h a number or one per column; columns that are no numbers stay."""
-    h = np.asarray(bandwidth, dtype=float)
-    if h.ndim > 1 or not h.size or not np.isfinite(h).all() or not (h > 0).all():
-        raise ValueError(f"the bandwidth must be positive and finite, got {bandwidth!r}")
-    if (h == 1).all():
-        return X
-    if h.ndim and hasattr(X, "shape") and X.shape[1] != h.size:
-        raise ValueError(
-            f"one bandwidth per column was given ({h.size} of them), but the data has "
-            f"{X.shape[1]} columns"
-        )
-    if is_tensor(X):
-        import torch
-
-        return X / torch.as_tensor(h, device=X.device).to(X.dtype)
-    if hasattr(X, "iloc"):
-        each = np.broadcast_to(h, X.shape[1])
-        numbers = [kind.kind in "biuf" for kind in X.dtypes]
-        parts = {
-            name: X.iloc[:, j] / each[j] if numbers[j] else X.iloc[:, j]
-            for j, name in enumerate(X.columns)
-        }
-        return type(X)(parts, index=X.index)
-    rows = numeric(X)
-    if is_sparse(rows):
-        return rows.multiply((1.0 / h).astype(rows.dtype)).tocsr()
-    return rows / h.astype(rows.dtype)
+Body = Callable[[slice, slice, Any], None]
+#: Sums of weights above this keep all their digits, by precision: that many powers of ten above
+#: the smallest normal number (1e-38, 1e-308), terms may be lost without being seen.
+SMALLEST = {"float32": 1e-26, "float64": 1e-280}
+#: Tiles of log₂ w: rows × columns, 8 MB a thread, so that they stay in cache.
+LOG_TILE = (64, 1 << 14)
+#: Pairs below which log₂ w is computed on one thread: starting another takes longer.
+LOG_THREAD_PAIRS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +70,10 @@ class Weights:
 
     @cached_property
     def gram(self) -> Gram:
+        """The weights on the host, rows and columns in the order of `near`."""
         if self.near is None:
-            return on_host(self.formula, self.X, self.Z)
-        return on_host(self.formula, self.X[self.near.rows], self.Z[self.near.columns])
+            return HOST.make(self.formula, self.X, self.Z)
+        return HOST.make(self.formula, self.X[self.near.rows], self.Z[self.near.columns])
 
     @cached_property
     def _certain(self) -> bool:
@@ -106,10 +82,8 @@ class Weights:
     @property
     def smallest(self) -> float:
         """Row sums above this carry all their digits; below, weights may have underflowed."""
-        single = all(
-            str(getattr(side, "dtype", "")).endswith("float32") for side in (self.X, self.Z)
-        )
-        return 1e-26 if single else 1e-280
+        kinds = [str(getattr(side, "dtype", "")).rpartition(".")[2] for side in (self.X, self.Z)]
+        return SMALLEST["float32" if kinds == ["float32", "float32"] else "float64"]
 
     def at(self, rows: np.ndarray) -> Weights:
         """The same for some of the queries."""
@@ -122,25 +96,25 @@ class Weights:
         if log2 is None:
             return None
         part = self.at(rows)
-        return Relative(log2, _double(part.X), _double(part.Z), part.own)
+        return Relative(log2, widened(host(part.X)), widened(host(part.Z)), part.own)
 
     def product(self, V: np.ndarray) -> np.ndarray:
-        """W V."""
-        there = engine_for(self.formula, self.X, self.Z).solver("weights")
-        if there is not None:
-            return there(self.formula, self.X, self.Z, V, self.own, self._certain)  # type: ignore[no-any-return]
-        fused = self.repeats == 1 or self.gram.describe()[0].compiled
-        if fused and self.own is None and self.near is None and self._certain:
-            return np.asarray(self.gram @ V, dtype=np.float64)
+        """W V, where the data is."""
+        engine = engine_for(self.formula, self.X, self.Z)
+        if engine is HOST:
+            gram, near = self.gram, self.near
+        else:
+            gram, near = engine.make(self.formula, self.X, self.Z).facing_host(), None
+        if self.own is None and near is None and self._certain:
+            return np.asarray(gram.times(V, self.repeats), dtype=np.float64)
         out = np.zeros((self.shape[0], V.shape[1]))
-        V = V if self.near is None else V[self.near.columns]
-        V = np.ascontiguousarray(V, dtype=self.gram.dtype)
+        right = gram.asarray((V if near is None else V[near.columns]).astype(gram.dtype))
 
-        def body(rows: slice, columns: slice, w: np.ndarray) -> None:
-            out[rows] += w @ V[columns]
+        def body(rows: slice, columns: slice, w: Any) -> None:
+            out[rows] += host(w @ right[columns])
 
-        self.sweep(body)
-        return self.in_order(out)
+        self._walk(gram, near, body)
+        return self.in_order(out) if near is not None else out
 
     def in_order(self, sums: np.ndarray) -> np.ndarray:
         """Rows as the sweep saw them, back in the order of the queries."""
@@ -151,29 +125,29 @@ class Weights:
         return result
 
     def sweep(self, body: Body) -> None:
-        """`body` for every tile of weights that is within reach."""
-        own = self._sorted_own()
+        """`body` for every tile of weights that is within reach, on the host."""
+        self._walk(self.gram, self.near, body)
 
-        def one(rows: slice, columns: slice, w: np.ndarray, scratch: Scratch) -> None:
+    def _walk(self, gram: Gram, near: Near | None, body: Body) -> None:
+        own = self.own
+        if own is not None and near is not None:
+            index = np.empty(self.shape[1], dtype=np.intp)
+            index[near.columns] = np.arange(self.shape[1])
+            own = index[own[near.rows]]
+
+        def one(rows: slice, columns: slice, w: Any, scratch: Scratch) -> None:
             if not self._certain:
-                _check_sign(w)
+                _check_sign(gram.xp, w)
             if own is not None:
-                _set(w, own[rows] - columns.start, 0.0)
+                _set(gram, w, own[rows] - columns.start, 0.0)
             body(rows, columns, w)
 
-        tiling = None if self.near is None else self.near.tiling
-        self.gram.sweep(one, tiling=tiling, repeats=self.repeats, what="weights")
-
-    def _sorted_own(self) -> np.ndarray | None:
-        if self.own is None or self.near is None:
-            return self.own
-        place = np.empty(self.shape[1], dtype=np.intp)
-        place[self.near.columns] = np.arange(self.shape[1])
-        return place[self.own[self.near.rows]]
+        tiling = None if near is None else near.tiling
+        gram.sweep(one, tiling=tiling, repeats=self.repeats, what="weights")
 
 
 class Relative(Weights):
-    """2^(log₂ w − the row's largest log₂ w): `formula` is log₂ k."""
+    """2^(log₂ w − the row's largest log₂ w): `formula` is log₂ k. Always on the host."""
 
     near = None  # type: ignore[assignment]
 
@@ -199,19 +173,16 @@ class Relative(Weights):
         self._sweep_logs(one)
 
     def _sweep_logs(self, body: Body) -> None:
-        own = self.own
-        height = max(1, min(64, self.shape[0]))
-        width = max(1, min(self.shape[1], 1 << 14))
-
         def one(rows: slice, columns: slice, logs: np.ndarray, scratch: Scratch) -> None:
-            if own is not None:
-                _set(logs, own[rows] - columns.start, -np.inf)
+            if self.own is not None:
+                _set(self.gram, logs, self.own[rows] - columns.start, -np.inf)
             body(rows, columns, logs)
 
-        threads = get_config().n_threads if self.shape[0] * self.shape[1] > 100_000 else 1
-        tiling = Tiling(self.shape, (height, width), threads)
+        n, m = self.shape
+        threads = get_config().n_threads if n * m > LOG_THREAD_PAIRS else 1
+        tile = (max(1, min(LOG_TILE[0], n)), max(1, min(LOG_TILE[1], m)))
         with np.errstate(divide="ignore"):
-            self.gram.sweep(one, tiling=tiling, repeats=0, what="weights")
+            self.gram.sweep(one, tiling=Tiling(self.shape, tile, threads), what="weights")
 
     def product(self, V: np.ndarray) -> np.ndarray:
         out = np.zeros((self.shape[0], V.shape[1]))
@@ -223,37 +194,22 @@ class Relative(Weights):
         return out
 
 
-def on_host(formula: Formula, X: Any, Z: Any) -> HostGram:
-    """The Gram whose tiles are walked here, whichever device is configured for products."""
-    return HostGram(formula, host(X), host(Z))
-
-
-def _set(tile: np.ndarray, column: np.ndarray, value: float) -> None:
+def _set(gram: Gram, tile: Any, column: np.ndarray, value: float) -> None:
     """tile[i, column[i]] = value, for the columns that the tile holds."""
     here = np.flatnonzero((column >= 0) & (column < tile.shape[1]))
-    tile[here, column[here]] = value
+    tile[gram.asarray(here), gram.asarray(column[here])] = value
 
 
-def _check_sign(w: np.ndarray) -> None:
+def _check_sign(xp: Any, w: Any) -> None:
     """Rounding may leave −1e-17 where a weight is 0; a true negative weight is an error."""
-    low = w.min(initial=0.0)
+    low = float(xp.min(w))
     if low >= 0:
         return
-    refuse_negative(float(low), float(w.max(initial=0.0)))
-    np.maximum(w, 0, out=w)
-
-
-def refuse_negative(low: float, high: float) -> None:
-    """An error where the smallest of some weights is negative by more than rounding."""
-    if low < -1e-6 * max(1e-300, high):
+    if low < -1e-6 * max(1e-300, float(xp.max(w))):
         raise ValueError(
             f"the kernel takes negative values here (as low as {low:.3g}), so it cannot weight "
             "examples: a mean with negative weights can leave the range of what it averages, and "
             "its weights can sum to zero. Use a kernel with k(x, z) ≥ 0, such as gaussian(), "
             "laplacian() or epanechnikov()."
         )
-
-
-def _double(X: Any) -> Any:
-    X = host(X)
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+    w[w < 0] = 0

@@ -1,7 +1,7 @@
-"""k and ‖φ(x) − φ(z)‖ of listed pairs: the neighbours that a search has found.
+"""k and ‖φ(x) − φ(z)‖ of listed pairs: the neighbors that a search has found.
 
-Where k is a function of the statistic the search ranked by, that value is all that is needed, and
-1 − e^(−u) is taken as such, without its cancellation. Any other kernel is asked for small blocks.
+Where k is a function of the statistic the search ranked by, that value is all that is needed. Any
+other kernel is asked for small blocks.
 """
 
 from __future__ import annotations
@@ -11,24 +11,25 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import count, take
+from mercer._tiles import cut
 from mercer.formula.nodes import statistics
-from mercer.formula.profile import DISTANCES, log2_of
-from mercer.formula.ranking import Ranking, evaluated, only, profile_distance
-from mercer.solvers.local.weights import on_host
-from mercer.solvers.neighbors.search import Neighbours
+from mercer.formula.ranking import Ranking
+from mercer.gram.dispatch import HOST
+from mercer.solvers.neighbors.search import Neighbors
 
-#: Queries whose neighbours share a block.
+#: Queries that share a block of K: rows. A choice: their neighbors overlap, a larger block has
+#: more columns that few of its rows need.
 PANEL = 64
 
 
-def weights_of(rank: Ranking, X: Any, Z: Any, found: Neighbours) -> np.ndarray:
-    """k(x, z) of every query and its neighbours, relative to the largest where log k is known."""
-    log2 = log2_of(rank.kernel)
-    if log2 is not None and only(log2, rank.statistic):
-        logs = evaluated(log2, rank.statistic, found.value / rank.scale)
+def weights_of(rank: Ranking, X: Any, Z: Any, found: Neighbors) -> np.ndarray:
+    """k(x, z) of every query and its neighbors, relative to the largest where log k is known."""
+    log2 = rank.log2
+    if log2 is not None:
+        logs = rank.evaluate(log2, found.value / rank.scale)
         return np.asarray(np.exp2(logs - logs.max(axis=1, keepdims=True)))
     values = check_votes(_similarities(rank, X, Z, found))
-    # Neighbours with no weight at all vote alike.
+    # Neighbors with no weight at all vote alike.
     return np.where(values.sum(axis=1, keepdims=True) > 0, values, 1.0)
 
 
@@ -42,11 +43,10 @@ def check_votes(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def distances(rank: Ranking, X: Any, Z: Any, found: Neighbours) -> np.ndarray:
-    """‖φ(x) − φ(z)‖ of every query and its neighbours."""
-    known = rank.statistic.op in DISTANCES and only(rank.kernel, rank.statistic)
-    if rank.offset is None and (known or rank.kernel_is_linear):
-        return profile_distance(rank, found.value / rank.scale)
+def distances(rank: Ranking, X: Any, Z: Any, found: Neighbors) -> np.ndarray:
+    """‖φ(x) − φ(z)‖ of every query and its neighbors."""
+    if rank.distance_by_statistic:
+        return rank.distance(found.value / rank.scale)
     own = own_similarity(rank, X)
     assert rank.diagonal is not None
     values = _similarities(rank, X, Z, found)
@@ -58,24 +58,24 @@ def own_similarity(rank: Ranking, X: Any) -> np.ndarray:
     for all training examples, and is taken to be the same for the new ones."""
     leaves = [n.value[0] for n in statistics(rank.kernel) if n.op == "opaque"]
     if not any(leaf.takes_matrix for leaf in leaves):
-        return on_host(rank.kernel, X, None).diagonal().astype(np.float64)
+        own: np.ndarray = HOST.make(rank.kernel, X, None).diagonal().astype(np.float64)
+        return own
     if rank.diagonal is None or np.ptp(rank.diagonal) > 0:
         raise ValueError(
             "distances need k(x, x), which a precomputed matrix of new rows does not hold; "
-            "return_distance=False gives the neighbours"
+            "return_distance=False gives the neighbors"
         )
     return np.full(count(X), rank.diagonal[0])
 
 
-def _similarities(rank: Ranking, X: Any, Z: Any, found: Neighbours) -> np.ndarray:
+def _similarities(rank: Ranking, X: Any, Z: Any, found: Neighbors) -> np.ndarray:
     if rank.offset is not None:
         return (found.value - rank.offset[found.index]) / rank.scale
-    if only(rank.kernel, rank.statistic):
-        return evaluated(rank.kernel, rank.statistic, found.value / rank.scale)
+    if rank.kernel_by_statistic:
+        return rank.evaluate(rank.kernel, found.value / rank.scale)
     values = np.empty(found.index.shape)
-    for start in range(0, len(values), PANEL):
-        rows = slice(start, start + PANEL)
-        places, inverse = np.unique(found.index[rows], return_inverse=True)
-        part = on_host(rank.kernel, take(X, rows), take(Z, places)).dense()
+    for rows in cut(0, len(values), PANEL):
+        index, inverse = np.unique(found.index[rows], return_inverse=True)
+        part = HOST.make(rank.kernel, take(X, rows), take(Z, index)).dense()
         values[rows] = np.take_along_axis(part, inverse.reshape(found.index[rows].shape), axis=1)
     return values

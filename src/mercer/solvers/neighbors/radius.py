@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._examples import widened
 from mercer._tiles import Scratch
-from mercer.formula.profile import DISTANCES
-from mercer.formula.ranking import Ranking, profile_distance, profile_value, statistic_at
+from mercer.formula.ranking import Ranking
 from mercer.gram.base import Gram
-from mercer.solvers.local.weights import on_host
+from mercer.gram.dispatch import HOST
 from mercer.solvers.neighbors.distances import own_similarity
 
 
@@ -30,22 +30,22 @@ def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None 
 
     >>> import numpy as np
     >>> from mercer import Linear
-    >>> from mercer.solvers.neighbors.search import ranking
+    >>> from mercer.solvers.neighbors.search import ranking_among
     >>> Z = np.array([[0.0], [1.0], [3.0]])
-    >>> within(ranking(Linear().formula(), Z), np.array([[1.2]]), Z, 1.5).index
+    >>> within(ranking_among(Linear().formula(), Z), np.array([[1.2]]), Z, 1.5).index
     array([1, 0])
     """
-    if rank.offset is None and rank.statistic.op in DISTANCES and rank.by_profile:
+    if rank.distance_by_statistic:
         # In float64, and for ‖x − z‖² from differences where x and z are close.
         formula = rank.statistic.sqrt() if rank.by_distance else rank.statistic
-        limit = statistic_at(rank, radius)
-        gram = on_host(formula, _double(X), _double(Z))
+        limit = rank.statistic_at(radius)
+        gram = HOST.make(formula, widened(X), widened(Z))
         least = np.full(gram.shape[0], -np.sqrt(limit) if rank.by_distance else -limit)
         rows, index, value = _collect(gram, -1.0, None, least, own)
         statistic = value**2 if rank.by_distance else -value
-        distance, similarity = profile_distance(rank, statistic), profile_value(rank, statistic)
+        distance, similarity = rank.distance(statistic), rank.similarity(statistic)
     else:
-        gram, k_xx = on_host(rank.kernel, X, Z), own_similarity(rank, X)
+        gram, k_xx = HOST.make(rank.kernel, X, Z), own_similarity(rank, X)
         assert rank.diagonal is not None
         rows, index, value = _collect(gram, 2.0, -rank.diagonal, k_xx - radius**2, own)
         distance = np.sqrt(np.maximum(k_xx[rows] - value, 0.0))
@@ -74,10 +74,6 @@ def _collect(
         found[rows.start, columns.start] = (i + rows.start, j + columns.start, value)
 
     gram.sweep(body, what="neighbors")
-    parts = [found[key] for key in sorted(found)]
-    rows, columns, values = (np.concatenate(p) for p in zip(*parts, strict=True))
+    parts = zip(*(found[at] for at in sorted(found)), strict=True)
+    rows, columns, values = map(np.concatenate, parts)
     return rows, columns, values
-
-
-def _double(X: Any) -> Any:
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X

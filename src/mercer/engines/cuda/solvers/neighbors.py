@@ -8,12 +8,12 @@ import numpy as np
 import torch
 
 from mercer._arrays import host
+from mercer.engines.cuda import make
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.ops import apply_steps
-from mercer.engines.cuda.streamed import blocks
-from mercer.formula.ranking import Ranking
-from mercer.solvers.neighbors.search import SPARE, Neighbours
+from mercer.formula.ranking import SPARE, Ranking
+from mercer.solvers.neighbors.search import Neighbors
 
 #: Elements of K, and of differences, that are at hand at a time.
 BLOCK = 1 << 28
@@ -21,42 +21,42 @@ BLOCK = 1 << 28
 BYTES = 64
 
 
-def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> Neighbours:
-    """The k nearest of Z for each of X, as `solvers.neighbours.nearest` finds them.
+def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> Neighbors:
+    """The k nearest of Z for each of X, as `mercer.solvers.neighbors.search` finds them.
 
     Host rows that are too large for the device pass over it in chunks, and so do the points.
     """
-    parts: list[Neighbours] = []
+    parts: list[Neighbors] = []
     with room_for(X, Z):
-        for rows, columns, gram in blocks(rank.statistic, X, Z):
+        for rows, columns, gram in make(rank.statistic, X, Z).blocks():  # type: ignore[attr-defined]
             mine = None if own is None else own[rows]
             found = _nearest_here(rank, gram, columns, k, mine)
             if columns.start == 0:
                 parts.append(found)
             else:
                 parts[-1] = _better(parts[-1], found, k)
-    return Neighbours(
+    return Neighbors(
         np.concatenate([p.index for p in parts]), np.concatenate([p.value for p in parts])
     )
 
 
-def _better(first: Neighbours, second: Neighbours, k: int) -> Neighbours:
+def _better(first: Neighbors, second: Neighbors, k: int) -> Neighbors:
     """The k best of two lists; of equal ones those of the first."""
     index = np.concatenate([first.index, second.index], axis=1)
     value = np.concatenate([first.value, second.value], axis=1)
     order = np.argsort(-value, axis=1, kind="stable")[:, :k]
-    return Neighbours(np.take_along_axis(index, order, 1), np.take_along_axis(value, order, 1))
+    return Neighbors(np.take_along_axis(index, order, 1), np.take_along_axis(value, order, 1))
 
 
 def _nearest_here(
     rank: Ranking, gram: CudaGram, columns: slice, k: int, own: np.ndarray | None
-) -> Neighbours:
+) -> Neighbors:
     """The k nearest (all, where there are fewer) among the points of one block."""
     n, m = gram.shape
     # Another block may hold a row's own point: then none of these is left out.
     mine = None if own is None else torch.as_tensor(_within(own, columns), device=gram.device)
     room = int(min(BLOCK, gram.limit_bytes // BYTES))
-    if rank.by_distance and rank.scale < 0:
+    if rank.by_distance:
         rows = rank.statistic.value
         x, z = (apply_steps(side.raw, rows) for side in (gram._x, gram._z))
         search: Any = _Distances(x, z, room)
@@ -74,7 +74,7 @@ def _nearest_here(
         order = ranks.argsort(dim=1, descending=True, stable=True)[:, :k]
         index.append(host(places.gather(1, order)) + columns.start)
         value.append(host(ranks.gather(1, order).double()))
-    return Neighbours(np.concatenate(index), np.concatenate(value))
+    return Neighbors(np.concatenate(index), np.concatenate(value))
 
 
 def _within(own: np.ndarray, columns: slice) -> np.ndarray:

@@ -10,12 +10,12 @@ import numpy as np
 
 @numba.njit(nogil=True, cache=True, fastmath={"nnan", "contract", "nsz"})
 def keep_largest(  # pragma: no cover - compiled
-    tile: Any, start: Any, scale: Any, offset: Any, own: Any, values: Any, places: Any
+    tile: Any, start: Any, scale: Any, offset: Any, own: Any, values: Any, index: Any
 ) -> None:
-    """Merge scale · tile[i, t] + offset[t] into the sorted lists values[i], places[i].
+    """Merge scale · tile[i, t] + offset[t] into the sorted lists values[i], index[i].
 
     `start`: the column the tile begins at. `own[i]`: a column that does not count for row i.
-    A chunk is only looked at entry by entry where its maximum, which vectorises, is large enough.
+    A chunk is only looked at entry by entry where its maximum, which vectorizes, is large enough.
     """
     k = values.shape[1]
     for i in range(tile.shape[0]):
@@ -38,19 +38,19 @@ def keep_largest(  # pragma: no cover - compiled
                 at = k - 1
                 while at > 0 and values[i, at - 1] < value:
                     values[i, at] = values[i, at - 1]
-                    places[i, at] = places[i, at - 1]
+                    index[i, at] = index[i, at - 1]
                     at -= 1
                 values[i, at] = value
-                places[i, at] = column
+                index[i, at] = column
                 worst = values[i, k - 1]
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
-def squared_distances(x: Any, z: Any, places: Any, out: Any) -> None:  # pragma: no cover - compiled
+def squared_distances(x: Any, z: Any, index: Any, out: Any) -> None:  # pragma: no cover - compiled
     """‖xᵢ − z_p‖² for the p listed for each i, in float64 from the differences."""
-    for i in range(places.shape[0]):
-        for j in range(places.shape[1]):
-            row, other = x[i], z[places[i, j]]
+    for i in range(index.shape[0]):
+        for j in range(index.shape[1]):
+            row, other = x[i], z[index[i, j]]
             total = 0.0
             for d in range(x.shape[1]):
                 gap = np.float64(row[d]) - np.float64(other[d])
