@@ -12,8 +12,8 @@ from mercer._arrays import host
 from mercer.formula.inputs import numeric
 from mercer.kernels import as_kernel
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor, divide
-from mercer.solvers.local.least_squares import Basis
-from mercer.solvers.local.polynomial import Fits, local_fits, polynomial_basis
+from mercer.solvers.local.least_squares import Fits, local_fits
+from mercer.solvers.local.polynomial import Basis, Features, Polynomial
 from mercer.solvers.local.weights import Weights
 
 
@@ -92,9 +92,9 @@ class LocalLinearRegressor(SmoothingRegressor):
 
     def _fits(self, weights: Weights, queries: Any, sample: Sample, spread: bool = False) -> Fits:
         if self.feature_map_ is None:
-            basis = polynomial_basis(weights.Z, self.degree)
+            basis: Basis = Polynomial(weights.Z, self.degree)
         else:
-            basis = Basis(at_x=self._features(queries), at_z=self._features(sample.X))
+            basis = Features(self._features(queries), self._features(sample.X))
         return local_fits(weights, sample.y, basis, sample.weight, spread=spread)
 
     def _features(self, X: Any) -> np.ndarray:

@@ -21,8 +21,7 @@ from mercer.kernels import (
 )
 from mercer.learners import NadarayaWatsonRegressor
 from mercer.learners.smoothers import divide
-from mercer.solvers.local import line as chebyshev
-from mercer.solvers.local import near_tiles as compact
+from mercer.solvers.local import line, near_tiles
 from mercer.solvers.local.means import gather, weighted_means
 from mercer.solvers.local.weights import Weights
 
@@ -154,7 +153,7 @@ def test_rounding_below_zero_is_not_negative() -> None:
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip tiles however small the problem is."""
-    monkeypatch.setattr(compact, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(near_tiles, "FEWEST_PAIRS", 0)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
@@ -205,9 +204,9 @@ def test_duplicated_points_are_one_box(rng: np.random.Generator, eager: None) ->
 
 def test_nothing_is_skipped_where_everything_is_near(rng: np.random.Generator) -> None:
     X = rng.random((3000, 2))
-    assert compact.near_tiles(Epanechnikov(5.0).formula(), X, X) is None
-    assert compact.near_tiles(Epanechnikov(0.01).formula(), X, X) is not None
-    assert compact.near_tiles(Epanechnikov(0.01).formula(), rng.random((3000, 9)), X) is None
+    assert near_tiles.near_tiles(Epanechnikov(5.0).formula(), X, X) is None
+    assert near_tiles.near_tiles(Epanechnikov(0.01).formula(), X, X) is not None
+    assert near_tiles.near_tiles(Epanechnikov(0.01).formula(), rng.random((3000, 9)), X) is None
 
 
 # --- on the line -------------------------------------------------------------------------------
@@ -218,7 +217,7 @@ def test_interpolation_is_as_good_as_the_sum(h: float, rng: np.random.Generator)
     Z = rng.normal(size=(300, 1)) / h
     X = np.linspace(-6, 6, 8000)[:, None] / h
     t = rng.normal(size=(300, 1))
-    assert chebyshev.Panels.over(X[:, 0], 1.0) is not None or h == 0.02
+    assert line.Stretches.over(X[:, 0], 1.0) is not None or h == 0.02
     found = weighted_means(weights(Gaussian(), X, Z), t)
     logs = -0.5 * (X - Z.T) ** 2
     w = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -227,7 +226,7 @@ def test_interpolation_is_as_good_as_the_sum(h: float, rng: np.random.Generator)
 
 def test_interpolation_reports_what_it_cannot_do() -> None:
     x = np.linspace(0, 40, 5000)
-    panels = chebyshev.Panels.over(x, 1.0)
+    panels = line.Stretches.over(x, 1.0)
     assert panels is not None
     values = np.exp(-0.5 * panels.nodes[:, None] ** 2)
     result, doubtful = panels.interpolate(values)
@@ -238,12 +237,12 @@ def test_interpolation_reports_what_it_cannot_do() -> None:
 
 
 def test_few_queries_are_not_interpolated() -> None:
-    assert chebyshev.Panels.over(np.linspace(0, 1000, 50), 1.0) is None
+    assert line.Stretches.over(np.linspace(0, 1000, 50), 1.0) is None
 
 
 @pytest.mark.parametrize("kernel", [Laplacian(), Gaussian() + 1.0, Epanechnikov()], ids=repr)
 def test_only_a_gaussian_is_interpolated(kernel: Kernel) -> None:
-    assert chebyshev.gaussian_of(kernel.formula()) is None
+    assert line.gaussian_of(kernel.formula()) is None
 
 
 # --- the bandwidth -----------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import pytest
 
 import mercer
 from mercer.kernels import Epanechnikov, Gaussian, Kernel, Laplacian
-from mercer.solvers.local import near_tiles as compact
-from mercer.solvers.local.least_squares import Basis
-from mercer.solvers.local.polynomial import Fits, local_fits, polynomial_basis
+from mercer.solvers.local import near_tiles
+from mercer.solvers.local.least_squares import Fits, local_fits
+from mercer.solvers.local.polynomial import Features, Polynomial
 from mercer.solvers.local.weights import Weights
 
 
@@ -36,7 +36,7 @@ def fit(
     kernel: Kernel, X: np.ndarray, Z: np.ndarray, t: np.ndarray, degree: int, **more: object
 ) -> Fits:
     W = Weights(kernel.formula(), X, Z)
-    return local_fits(W, t, polynomial_basis(Z, degree), **more)  # type: ignore[arg-type]
+    return local_fits(W, t, Polynomial(Z, degree), **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -87,12 +87,12 @@ def test_interpolation_on_the_line(degree: int, rng: np.random.Generator) -> Non
 
 
 def test_tiles_out_of_reach(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compact, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(near_tiles, "FEWEST_PAIRS", 0)
     Z, X = 30 * rng.random((2000, 2)), 30 * rng.random((300, 2))
     t = np.sin(Z[:, :1])
     W = Weights(Epanechnikov(3.0).formula(), X, Z)
     assert W.near is not None
-    found = local_fits(W, t, polynomial_basis(Z, 1))
+    found = local_fits(W, t, Polynomial(Z, 1))
     np.testing.assert_allclose(
         found.coefficients[:40], by_hand(Epanechnikov(3.0), X[:40], Z, t, 1), atol=1e-8
     )
@@ -160,7 +160,7 @@ def test_far_queries_take_the_nearest_value_and_no_slope() -> None:
 def test_leave_one_out(columns: int, rng: np.random.Generator) -> None:
     Z, t = rng.random((90, columns)), rng.normal(size=(90, 1))
     W = Weights(Gaussian(0.15).formula(), Z, Z, np.arange(90))
-    found = local_fits(W, t, polynomial_basis(Z, 1))
+    found = local_fits(W, t, Polynomial(Z, 1))
     for i in range(0, 90, 9):
         rest = np.delete(np.arange(90), i)
         alone = fit(Gaussian(0.15), Z[[i]], Z[rest], t[rest], 1)
@@ -191,7 +191,7 @@ def test_given_features(rng: np.random.Generator) -> None:
         return np.column_stack([np.ones(len(x)), x, np.cos(3 * x)])
 
     W = Weights(Gaussian(0.3).formula(), X, Z)
-    found = local_fits(W, t, Basis(at_x=phi(X), at_z=phi(Z)), spread=True)
+    found = local_fits(W, t, Features(at_x=phi(X), at_z=phi(Z)), spread=True)
     for i, x in enumerate(X):
         w = Gaussian(0.3)(x[None], Z)[0]
         root = np.sqrt(w)[:, None]
@@ -204,7 +204,7 @@ def test_singular_features_take_the_shortest_coefficients() -> None:
     Z = np.linspace(0, 1, 20)[:, None]
     twice = np.hstack([Z, Z])
     W = Weights(Gaussian().formula(), Z[:1], Z)
-    found = local_fits(W, 4 * Z, Basis(at_x=twice[:1], at_z=twice))
+    found = local_fits(W, 4 * Z, Features(at_x=twice[:1], at_z=twice))
     np.testing.assert_allclose(found.coefficients[0, :, 0], [2.0, 2.0], atol=1e-9)
 
 
@@ -219,7 +219,7 @@ def test_little_memory_means_blocks_of_queries(rng: np.random.Generator) -> None
     def phi(x: np.ndarray) -> np.ndarray:
         return np.hstack([np.ones((len(x), 1)), x, x**2])
 
-    basis = Basis(at_x=phi(X), at_z=phi(Z))
+    basis = Features(at_x=phi(X), at_z=phi(Z))
     W = Weights(Gaussian(0.4).formula(), X, Z)
     with mercer.config(memory="1MB"):
         parts = local_fits(W, t, basis)
@@ -233,7 +233,7 @@ def test_nearly_equal_features_are_solved_by_singular_values() -> None:
         return np.hstack([np.ones_like(x), x, x + 1e-5 * x**2])
 
     W = Weights(Gaussian().formula(), Z[::9], Z)
-    found = local_fits(W, Z**2, Basis(at_x=phi(Z[::9]), at_z=phi(Z)), spread=True)
+    found = local_fits(W, Z**2, Features(at_x=phi(Z[::9]), at_z=phi(Z)), spread=True)
     np.testing.assert_allclose(found.value, Z[::9] ** 2, atol=1e-8)  # κ² = 1e10 would lose it
     assert found.variance is not None
     assert (found.variance < 1e-15).all()
@@ -249,12 +249,12 @@ def test_singular_rows_among_tiles_out_of_reach(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Points off a line by so little that the slope across it is nothing, or just determined."""
-    monkeypatch.setattr(compact, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(near_tiles, "FEWEST_PAIRS", 0)
     a = 40 * rng.random((1500, 1))
     Z = np.hstack([a, a + off * rng.random((1500, 1))])
     W = Weights(kernel.formula(), Z[:200], Z)
     assert W.near is not None
-    found = local_fits(W, 3 * a, polynomial_basis(Z, 1))
+    found = local_fits(W, 3 * a, Polynomial(Z, 1))
     np.testing.assert_allclose(found.value, 3 * a[:200], atol=1e-6)
     np.testing.assert_allclose(found.coefficients[:, 1:, 0], [slopes] * 200, atol=1e-4)
 
@@ -262,7 +262,7 @@ def test_singular_rows_among_tiles_out_of_reach(
 def test_leave_one_out_with_spread(rng: np.random.Generator) -> None:
     Z, t = 30 * rng.random((2000, 1)), rng.normal(size=(2000, 1))
     W = Weights(Gaussian().formula(), Z, Z, np.arange(2000))
-    found = local_fits(W, t, polynomial_basis(Z, 1), spread=True)
+    found = local_fits(W, t, Polynomial(Z, 1), spread=True)
     assert found.variance is not None
     for i in (0, 777, 1999):
         rest = np.delete(np.arange(2000), i)
@@ -276,4 +276,4 @@ def test_sparse_rows_have_no_slopes() -> None:
 
     Z = sp.csr_array(np.eye(3))
     with pytest.raises(TypeError, match="dense rows"):
-        local_fits(Weights(Gaussian().formula(), Z, Z), np.ones((3, 1)), polynomial_basis(Z, 1))
+        local_fits(Weights(Gaussian().formula(), Z, Z), np.ones((3, 1)), Polynomial(Z, 1))

@@ -1,186 +1,173 @@
-"""Weighted least squares for many queries at once, from sums over tiles of weights.
+"""Locally weighted least squares: at each x, β minimizes Σₙ w(x, xₙ) (tₙ − βᵀφₓ(xₙ))².
 
-The normal equations come from those sums. They square the condition number: a row where that could
-cost more than a few digits is solved again from its weighted design, by singular values.
+φₓ(z) is a `Basis`: monomials of z − x, or given features of z. No ridge: where the weighted design
+is singular the answer is the one of least norm. For monomials the constant is not counted, so that
+with one example in reach the fit is its value, not something nearer zero, and slopes are measured
+in units of the local spread, so that the units of the data do not matter.
+
+The normal equations of all queries come from sums over tiles of weights. They square the condition
+number: a query where that could cost more than a few digits is solved again from its weighted
+design, by singular values.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from mercer._config import get_config
-from mercer.formula.inputs import numeric
-from mercer.solvers.local.loops import Monomials
-from mercer.solvers.local.means import peak_of
+from mercer._tiles import cut
+from mercer.solvers.local.means import (
+    closest,
+    concentration_of,
+    gather,
+    peak_of,
+    squared,
+    unit_weights,
+)
+from mercer.solvers.local.polynomial import Basis
 from mercer.solvers.local.weights import Weights
 
-#: Eigenvalues of the normal matrix below NONE of the largest are zero; those between NONE and SURE
-#: are in doubt, and the row is solved by singular values.
+#: Eigenvalues of the normal matrix, relative to the largest: below NONE (about 50 units of float64
+#: rounding) they are zero, above SURE the normal equations keep half of all digits, and between
+#: the two the query is solved by singular values.
 NONE, SURE = 1e-14, 1e-7
-#: A spread below this, of rows divided by h, is none: nearly all weight lies on one place.
+#: A spread below this, of rows divided by h, is none: nearly all weight lies on one point. Its
+#: square is still far above the smallest number of float64.
 TINY = 1e-100
+#: Queries whose weights are kept at once where singular values are needed: rows of N numbers.
+BLOCK = 64
 
 
 @dataclass(frozen=True)
-class Basis:
-    """What is fitted: monomials of z − x, or features of z (`at_z`, and `at_x` for the queries)."""
+class Fits:
+    """For each query the fit, the coefficients β (query × coefficient × output), the local
+    variance of the residuals, the variance of the fit per unit of noise, and which had no data."""
 
-    monomials: Monomials | None = None
-    at_x: np.ndarray | None = None
-    at_z: np.ndarray | None = None
+    value: np.ndarray
+    coefficients: np.ndarray
+    variance: np.ndarray | None
+    leverage: np.ndarray | None
+    far: np.ndarray
 
-    @property
-    def size(self) -> int:
-        if self.monomials is not None:
-            return self.monomials.size
-        assert self.at_z is not None
-        return int(self.at_z.shape[1])
 
-    def at(self, rows: np.ndarray) -> Basis:
-        """The same for some of the queries."""
-        return Basis(self.monomials, None if self.at_x is None else self.at_x[rows], self.at_z)
+def local_fits(
+    weights: Weights,
+    targets: np.ndarray,
+    basis: Basis,
+    sample_weight: np.ndarray | None = None,
+    *,
+    spread: bool = False,
+) -> Fits:
+    """Weighted least squares at every query; with `spread`, what confidence bands need.
+
+    >>> import numpy as np
+    >>> from mercer import Gaussian
+    >>> from mercer.solvers.local.polynomial import Polynomial
+    >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
+    >>> W = Weights(Gaussian().formula(), np.array([[3.0]]), X)
+    >>> fit = local_fits(W, 5.0 + 2.0 * X, Polynomial(X, 1))
+    >>> fit.value.round(9), fit.coefficients[0, 1].round(9)
+    (array([[11.]]), array([2.]))
+    """
+    n, block = weights.shape[0], _affordable(basis, targets.shape[1])
+    if n > block:
+        parts = [np.arange(part.start, part.stop) for part in cut(0, n, block)]
+        fits = [
+            local_fits(weights.at(rows), targets, basis.at(rows), sample_weight, spread=spread)
+            for rows in parts
+        ]
+        return Fits(*(_joined([getattr(f, field.name) for f in fits]) for field in fields(Fits)))
+    v = unit_weights(sample_weight, len(targets))
+    # Centered where there is a constant to take it up, so that variances do not cancel.
+    shift = v @ targets / v.sum() if basis.has_constant else np.zeros(targets.shape[1])
+    problem = WeightedLeastSquares(basis, targets - shift, v, squares=spread)
+    sums, far = gather(weights, problem.sums, problem.own_terms(weights))
+    beta, variance = problem.solve(sums, weights)
+    value = basis.value(beta)
+    leverage = problem.leverage(weights, sums) if spread else None
+    alone = np.flatnonzero(far)
+    if len(alone):
+        value[alone] = (targets - shift)[closest(weights, alone, v)]
+        beta[alone] = 0.0
+        if basis.has_constant:
+            beta[alone, 0] = value[alone]
+        if variance is not None and leverage is not None:
+            variance[alone], leverage[alone] = 0.0, 1.0
+    if basis.has_constant:
+        beta[:, 0] += shift
+    return Fits(value + shift, beta, variance, leverage, far)
+
+
+def _affordable(basis: Basis, outputs: int) -> int:
+    """How many queries at once a quarter of the memory limit allows."""
+    each = 8 * (2 * basis.moments + 6 * basis.size**2 + 3 * outputs * basis.size)
+    return max(256, int(0.25 * get_config().memory_bytes / each))
+
+
+def _joined(parts: list[Any]) -> Any:
+    return None if parts[0] is None else np.concatenate(parts)
 
 
 class WeightedLeastSquares:
-    """One design and its targets: sums over tiles in, coefficients out."""
+    """A basis, targets t and sample weights v: sums over tiles in, coefficients out."""
 
     def __init__(
-        self,
-        basis: Basis,
-        t: np.ndarray,
-        v: np.ndarray,
-        z: np.ndarray | None,
-        squares: bool = False,
+        self, basis: Basis, t: np.ndarray, v: np.ndarray, *, squares: bool = False
     ) -> None:
-        self.basis, self.t, self.v, self.z = basis, t, v, z
-        self.outputs = t.shape[1]
-        # Sums of w t² come last: with them the residuals need no second pass.
-        self.squares = squares
-        self.size = basis.size
-        if basis.monomials is None:
-            a, b = np.triu_indices(self.size)
-            self.upper = (a, b)
-
-    # --- sums ------------------------------------------------------------------------------
+        self.basis, self.t, self.v = basis, t, v
+        # Sums of w t²: with them the residuals need no second pass.
+        self.squares, self.outputs = squares, t.shape[1]
+        self.width = basis.moments + self.outputs * basis.size
 
     def sums(self, weights: Weights) -> np.ndarray:
-        if self.basis.monomials is None:
-            return self._feature_sums(weights)
-        from mercer.solvers.local.loops import add_moments
-
-        m = self.basis.monomials
-        assert self.z is not None
-        x = np.ascontiguousarray(numeric(weights.X), dtype=np.float64)
-        z, v, t = self.z, self.v, self.t
-        if weights.near is not None:
-            order = weights.near.columns
-            x, z, v, t = x[weights.near.rows], z[:, order], v[order], t[order]
-        values = np.ascontiguousarray(t.T)
-        width = m.total + self.outputs * m.size
-        out = np.zeros((len(x), width + self.squares * self.outputs))
-        unweighted = bool((v == 1).all())
-
-        def body(rows: slice, columns: slice, w: np.ndarray) -> None:
-            if not unweighted:
-                w *= v[columns].astype(w.dtype)
-            part = out[rows]
-            add_moments(
-                w,
-                x[rows],
-                z[:, columns],
-                values[:, columns],
-                m.parent,
-                m.column,
-                m.size,
-                part,
-            )
-            if self.squares:
-                part[:, width:] += w @ (t[columns] ** 2)
-
-        weights.sweep(body)
-        return weights.in_order(out)
-
-    def _feature_sums(self, weights: Weights) -> np.ndarray:
-        """Weights times 1, φφᵀ, φ t and t²: in several products where they are many columns."""
-        phi, v = self.basis.at_z, self.v[:, None]
-        assert phi is not None
-        a, b = self.upper
-        most = max(16, int(0.25 * get_config().memory_bytes / (8 * len(phi))))
-        parts = [weights.product(v)]
-        for start in range(0, len(a), most):
-            part = slice(start, start + most)
-            parts.append(weights.product(v * phi[:, a[part]] * phi[:, b[part]]))
-        parts += [weights.product(v * phi * self.t[:, o, None]) for o in range(self.outputs)]
-        if self.squares:
-            parts.append(weights.product(v * self.t**2))
-        return np.hstack(parts)
+        return self.basis.sums(weights, self.t, self.v, self.squares)
 
     def own_terms(self, weights: Weights) -> np.ndarray | None:
         """What a query's own example adds: it stands at z − x = 0, so only to the constant."""
-        m, peak = self.basis.monomials, peak_of(weights.formula)
-        if weights.own is None or m is None or peak is None:
+        peak = peak_of(weights.formula)
+        if weights.own is None or not self.basis.has_constant or peak is None:
             return None
-        place = weights.own
-        v, t = peak * self.v[place], self.t[place]
-        width = m.total + self.outputs * m.size
-        terms = np.zeros((len(place), width + self.squares * self.outputs))
+        v, t = peak * self.v[weights.own], self.t[weights.own]
+        terms = np.zeros((len(v), self.width + self.squares * self.outputs))
         terms[:, 0] = v
-        for o in range(self.outputs):
-            terms[:, m.total + o * m.size] = v * t[:, o]
-        if self.squares:
-            terms[:, width:] = v[:, None] * t**2
+        terms[:, self.basis.moments : self.width : self.basis.size] = v[:, None] * t
+        terms[:, self.width :] = v[:, None] * t**2 if self.squares else 0.0
         return terms
-
-    # --- normal equations --------------------------------------------------------------------
 
     def normal(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The matrix Σ w φφᵀ and the right side Σ w φ t of every query, per unit of weight."""
-        m, size = self.basis.monomials, self.size
         scale = np.where(sums[:, 0] > 0, sums[:, 0], 1.0)[:, None, None]
-        if m is not None:
-            matrix = sums[:, m.pair]
-            right = sums[:, m.total : m.total + self.outputs * size]
-        else:
-            matrix = np.empty((len(sums), size, size))
-            a, b = self.upper
-            matrix[:, a, b] = matrix[:, b, a] = sums[:, 1 : 1 + len(a)]
-            right = sums[:, 1 + len(a) : 1 + len(a) + self.outputs * size]
-        right = right.reshape(len(sums), self.outputs, size).transpose(0, 2, 1)
-        return matrix / scale, right / scale
+        right = sums[:, self.basis.moments : self.width]
+        right = right.reshape(len(sums), self.outputs, self.basis.size).transpose(0, 2, 1)
+        return self.basis.matrix(sums) / scale, right / scale
 
     def inverse(self, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The pseudo-inverse of each matrix, and which of them are in doubt."""
-        free = self.basis.monomials is not None
-        if free and self.size == 1:
-            return np.where(matrix > 0, 1.0 / np.where(matrix > 0, matrix, 1.0), 0.0), np.zeros(
-                len(matrix), dtype=bool
-            )
+        if not self.basis.has_constant:
+            return _pseudo_inverse(matrix, np.ones(matrix.shape[:2]))
         # The constant is projected out first: then least norm speaks of slopes only.
-        inner = matrix
-        if free:
-            mean = matrix[:, 0, 1:]
-            inner = matrix[:, 1:, 1:] - mean[:, :, None] * mean[:, None, :]
-        scale = np.ones(inner.shape[:2])
-        if free:
-            scale = np.sqrt(np.einsum("ijj->ij", matrix)[:, 1:])
-            scale = np.where(scale > TINY, scale, 1.0)
-        values, vectors = np.linalg.eigh(inner / (scale[:, :, None] * scale[:, None, :]))
-        share = values / np.maximum(1.0, values[:, -1:])
-        doubt = ((share > NONE) & (share < SURE)).any(axis=1)
-        kept = share > NONE
-        root = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)[:, None, :]
-        half = vectors * root / scale[:, :, None]
-        small = half @ half.transpose(0, 2, 1)
-        if not free:
-            return small, doubt
+        mean = matrix[:, 0, 1:]
+        inner = matrix[:, 1:, 1:] - mean[:, :, None] * mean[:, None, :]
+        scale = np.sqrt(np.einsum("ijj->ij", matrix)[:, 1:])
+        small, doubt = _pseudo_inverse(inner, np.where(scale > TINY, scale, 1.0))
         result = np.empty_like(matrix)
         slope = np.einsum("ijk,ik->ij", small, mean)
         result[:, 1:, 1:] = small
         result[:, 0, 1:] = result[:, 1:, 0] = -slope
         result[:, 0, 0] = 1.0 + np.einsum("ij,ij->i", slope, mean)
         return result, doubt
+
+    def leverage(self, weights: Weights, sums: np.ndarray) -> np.ndarray:
+        """aᵀ S⁻¹ (Σ w² φφᵀ) S⁻¹ a: the variance of the fit at x for noise of variance 1."""
+        design = WeightedLeastSquares(self.basis, np.zeros((len(self.t), 0)), self.v**2)
+        inner, _ = design.normal(gather(squared(weights), design.sums)[0])
+        row = self.basis.value(self.inverse(self.normal(sums)[0])[0])
+        # Both are per unit of their own weight: Σw² / (Σw)² puts them together.
+        ratio = concentration_of(weights, self.v)
+        return np.maximum(ratio * np.einsum("ij,ijk,ik->i", row, inner, row), 0.0)
 
     def solve(self, sums: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray | None]:
         """β for every query, and the local variance Σ w (t − βᵀφ)² / Σ w."""
@@ -189,7 +176,7 @@ class WeightedLeastSquares:
         beta = inverse @ right
         variance = None
         if self.squares:
-            total = sums[:, -self.outputs :] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
+            total = sums[:, self.width :] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
             variance = np.maximum(total - np.einsum("iko,iko->io", beta, right), 0.0)
         rows = np.flatnonzero(doubt & (sums[:, 0] > 0))
         if len(rows):
@@ -200,9 +187,9 @@ class WeightedLeastSquares:
         self, weights: Weights, rows: np.ndarray, beta: np.ndarray, variance: np.ndarray | None
     ) -> None:
         """Least squares from the weighted design itself, query by query."""
-        part = weights.careful(rows) or weights.at(rows)
-        for start in range(0, len(rows), 64):
-            block = part.at(np.arange(start, min(start + 64, len(rows))))
+        part, basis = weights.careful(rows) or weights.at(rows), self.basis.at(rows)
+        for some in cut(0, len(rows), BLOCK):
+            block = part.at(np.arange(some.start, some.stop))
             w = np.empty(block.shape)
 
             def body(r: slice, c: slice, tile: np.ndarray, w: np.ndarray = w) -> None:
@@ -212,41 +199,35 @@ class WeightedLeastSquares:
             w = block.in_order(w)
             if block.near is not None:
                 w[:, block.near.columns] = w.copy()
-            x = None if self.z is None else np.asarray(numeric(block.X), dtype=np.float64)
-            for i, row in enumerate(rows[start : start + 64]):
-                self._one(w[i] * self.v, None if x is None else x[i], row, beta, variance)
+            queries = basis.at(np.arange(some.start, some.stop)).queries(block.X)
+            for weight, query, row in zip(w, queries, rows[some], strict=True):
+                beta[row], rest = self._one(weight * self.v, query)
+                if variance is not None:
+                    variance[row] = rest
 
-    def _one(
-        self,
-        w: np.ndarray,
-        x: np.ndarray | None,
-        row: int,
-        beta: np.ndarray,
-        variance: np.ndarray | None,
-    ) -> None:
+    def _one(self, w: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """β and the local variance of one query, from weights w."""
         seen = np.flatnonzero(w > 0)
-        w, t = w[seen] / w[seen].sum(), self.t[seen]
+        w, t, phi = w[seen] / w[seen].sum(), self.t[seen], self.basis.design(query, seen)
         root = np.sqrt(w)[:, None]
-        if self.basis.monomials is None:
-            assert self.basis.at_z is not None
-            phi = self.basis.at_z[seen]
-            beta[row] = np.linalg.lstsq(root * phi, root * t, rcond=1e-13)[0]
+        if not self.basis.has_constant:
+            beta = np.linalg.lstsq(root * phi, root * t, rcond=1e-13)[0]
         else:
-            assert self.z is not None
-            assert x is not None
-            phi = self.basis.monomials.of(self.z[:, seen].T - x)
-            mean, centre = w @ phi[:, 1:], w @ t
+            mean, center = w @ phi[:, 1:], w @ t
             scale = np.sqrt(w @ phi[:, 1:] ** 2)
             scale = np.where(scale > TINY, scale, 1.0)
             design = root * (phi[:, 1:] - mean) / scale
-            slopes = np.linalg.lstsq(design, root * (t - centre), rcond=np.sqrt(NONE))[0]
-            slopes = beta[row, 1:] = slopes / scale[:, None]
-            beta[row, 0] = centre - mean @ slopes
-        if variance is not None:
-            variance[row] = w @ (t - phi @ beta[row]) ** 2
+            slopes = np.linalg.lstsq(design, root * (t - center), rcond=np.sqrt(NONE))[0]
+            slopes /= scale[:, None]
+            beta = np.vstack([center - mean @ slopes, slopes])
+        return beta, w @ (t - phi @ beta) ** 2
 
-    def value(self, beta: np.ndarray) -> np.ndarray:
-        if self.basis.monomials is not None:
-            return beta[:, 0].copy()
-        assert self.basis.at_x is not None
-        return np.einsum("ik,iko->io", self.basis.at_x, beta)
+
+def _pseudo_inverse(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each symmetric matrix, rows and columns divided by `scale` first; which are in doubt."""
+    values, vectors = np.linalg.eigh(matrix / (scale[:, :, None] * scale[:, None, :]))
+    share = values / np.maximum(1.0, values[:, -1:])
+    kept = share > NONE
+    root = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)[:, None, :]
+    half = vectors * root / scale[:, :, None]
+    return half @ half.transpose(0, 2, 1), (kept & (share < SURE)).any(axis=1)

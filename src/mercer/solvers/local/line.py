@@ -21,13 +21,15 @@ from mercer.formula import Formula, simplify
 from mercer.formula.nodes import Input
 from mercer.formula.simplify import LOG2E
 
-#: Points a stretch, and its length in units of σ.
+#: Chebyshev points per stretch, and the length of a stretch in units of σ. For a Gaussian anywhere
+#: the error is 4e-12 of the largest value with 16 points and rounding with 20; moments need more.
 POINTS, LENGTH = 24, 2.0
-#: Interpolated sums below this share of the largest on their stretch are made again.
+#: Sums below this share of the largest on their stretch, which rounds them, are made again: those
+#: above keep at least 12 digits.
 DOUBTFUL = 1e-2
-#: The last terms of a series must be this small beside its value.
+#: The last terms of a series, relative to its value: below this, what was cut off does not show.
 TRUNCATION = 1e-12
-#: Fewer queries a point than this, and interpolation saves nothing.
+#: Queries per Chebyshev point from which on interpolation saves work.
 WORTH = 2.0
 
 
@@ -52,15 +54,16 @@ def gaussian_of(formula: Formula) -> Line | None:
 
 
 @dataclass(frozen=True)
-class Panels:
-    """The stretches that hold queries: which one each query is on, and where on it (−1 to 1)."""
+class Stretches:
+    """The stretches that hold queries: their Chebyshev points one after the other, which stretch
+    each query is on, and its position there (−1 to 1)."""
 
     nodes: np.ndarray
     stretch: np.ndarray
-    place: np.ndarray
+    position: np.ndarray
 
     @classmethod
-    def over(cls, x: np.ndarray, sigma: float) -> Panels | None:
+    def over(cls, x: np.ndarray, sigma: float) -> Stretches | None:
         """For queries x, or None where there are too few of them to save anything."""
         length = LENGTH * sigma
         start = float(x.min())
@@ -71,9 +74,9 @@ class Panels:
         used, stretch = np.unique(number, return_inverse=True)
         if len(x) < WORTH * POINTS * len(used):
             return None
-        centre = start + (used + 0.5) * length
-        nodes = centre[:, None] + 0.5 * length * _chebyshev()[None, :]
-        return cls(nodes.ravel(), stretch, (x - centre[stretch]) / (0.5 * length))
+        center = start + (used + 0.5) * length
+        nodes = center[:, None] + 0.5 * length * _chebyshev()[None, :]
+        return cls(nodes.ravel(), stretch, (x - center[stretch]) / (0.5 * length))
 
     def interpolate(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values at the nodes (nodes × sums) to the queries; and which queries are doubtful.
@@ -84,8 +87,8 @@ class Panels:
 
         at = values.reshape(-1, POINTS, values.shape[1])
         series = np.einsum("kp,spv->svk", _coefficients(), at)
-        result = np.empty((len(self.place), values.shape[1]))
-        clenshaw(np.ascontiguousarray(series), self.stretch, self.place, result)
+        result = np.empty((len(self.position), values.shape[1]))
+        clenshaw(np.ascontiguousarray(series), self.stretch, self.position, result)
         # Rounding is relative to the largest value, truncation of the order of the last terms.
         error = np.maximum(
             DOUBTFUL * at[:, :, 0].max(axis=1), np.abs(series[:, 0, -3:]).max(axis=1) / TRUNCATION

@@ -6,64 +6,10 @@ the origin. Each monomial is an earlier one times a coordinate, and the weight i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numba
 import numpy as np
-
-
-@dataclass(frozen=True)
-class Monomials:
-    """All monomials of the columns up to twice a degree; the first `size` go up to the degree.
-
-    `parent[a]` and `column[a]`: monomial a is monomial parent[a] times that column.
-    `pair[a, b]`: where the product of two of the first `size` monomials stands in the list.
-    """
-
-    degree: int
-    size: int
-    parent: np.ndarray
-    column: np.ndarray
-    pair: np.ndarray
-
-    @property
-    def total(self) -> int:
-        return len(self.parent)
-
-    def of(self, differences: np.ndarray) -> np.ndarray:
-        """The first `size` monomials of rows of differences."""
-        values = np.ones((len(differences), self.size))
-        for a in range(1, self.size):
-            values[:, a] = values[:, self.parent[a]] * differences[:, self.column[a]]
-        return values
-
-
-@lru_cache(maxsize=64)
-def monomials(columns: int, degree: int) -> Monomials:
-    """In order of degree, so that the constant comes first and the columns follow.
-
-    >>> monomials(2, 1).pair
-    array([[0, 1, 2],
-           [1, 3, 4],
-           [2, 4, 5]])
-    """
-    listed = [
-        powers
-        for total in range(2 * degree + 1)
-        for powers in combinations_with_replacement(range(columns), total)
-    ]
-    place = {powers: i for i, powers in enumerate(listed)}
-    size = sum(len(powers) <= degree for powers in listed)
-    parent = np.array([place[powers[:-1]] if powers else 0 for powers in listed], dtype=np.int64)
-    column = np.array([powers[-1] if powers else 0 for powers in listed], dtype=np.int64)
-    pair = np.array(
-        [[place[tuple(sorted(a + b))] for b in listed[:size]] for a in listed[:size]],
-        dtype=np.int64,
-    )
-    return Monomials(degree, size, parent, column, pair)
 
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
@@ -72,7 +18,8 @@ def add_moments(  # pragma: no cover - compiled
 ) -> None:
     """Add the sums of a tile to `out`: all moments, then for each target those up to `size`.
 
-    `z` and `t` hold one coordinate, one target a row (their columns are those of the tile).
+    `z` and `t` hold one coordinate, one target per row (their columns are those of the tile).
+    `parent` and `column` are those of a `MonomialTable`.
     """
     total = parent.shape[0]
     width = 128
@@ -114,12 +61,12 @@ def add_moments(  # pragma: no cover - compiled
 
 @numba.njit(nogil=True, cache=True)
 def clenshaw(
-    series: Any, stretch: Any, place: Any, out: Any
+    series: Any, stretch: Any, position: Any, out: Any
 ) -> None:  # pragma: no cover - compiled
-    """Σₖ series[stretch, v, k] Tₖ(place) for every query and every v, by Clenshaw's recurrence."""
+    """Σₖ series[stretch, v, k] Tₖ(position) for every query and v, by Clenshaw's recurrence."""
     last = series.shape[2] - 1
-    for i in range(place.shape[0]):
-        twice = 2.0 * place[i]
+    for i in range(position.shape[0]):
+        twice = 2.0 * position[i]
         for v in range(series.shape[1]):
             row = series[stretch[i], v]
             first = second = 0.0

@@ -16,17 +16,19 @@ import numpy as np
 
 from mercer._examples import take
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
-from mercer.solvers.local.line import Panels, gaussian_of
+from mercer.solvers.local.line import Stretches, gaussian_of
 from mercer.solvers.local.weights import Weights
 from mercer.solvers.neighbors.search import nearest, ranking_among
 
-#: Sums for each query of some weights, one row a query; the first is the sum of weights.
+#: Sums for each query of some weights, one row per query; the first is the sum of weights.
 Reduce = Callable[[Weights], np.ndarray]
-#: Of an interpolated sum at least this much must be left when a query's own weight is taken off.
+#: The share of an interpolated sum that must be left when a query's own weight is taken off: three
+#: of its fourteen digits may cancel.
 LEFT = 1e-3
-#: How often a Gaussian on the line is expected to be summed.
+#: How often a Gaussian on the line is expected to be summed: a guess, made large because one
+#: compiled loop serves all of them.
 LINE_REPEATS = 50
-#: What was skipped must be this much smaller than what was summed.
+#: The most that skipped tiles may add to a sum, relative to it.
 DIGITS = 1e-12
 
 
@@ -77,14 +79,14 @@ def _on_the_line(
         return None
     if weights.X.shape[1] != 1 or (weights.own is not None and own_terms is None):
         return None
-    panels = Panels.over(weights.X[:, 0].astype(np.float64), line.sigma)
-    if panels is None:
+    stretches = Stretches.over(weights.X[:, 0].astype(np.float64), line.sigma)
+    if stretches is None:
         return None
     Z = np.asarray(weights.Z, dtype=np.float64)
     # One text serves every Gaussian, so its loop is compiled once for all: well worth it.
     repeats = max(weights.repeats, LINE_REPEATS)
-    nodes = Weights(weights.formula, panels.nodes[:, None], Z, repeats=repeats)
-    sums, doubtful = panels.interpolate(reduce(nodes))
+    nodes = Weights(weights.formula, stretches.nodes[:, None], Z, repeats=repeats)
+    sums, doubtful = stretches.interpolate(reduce(nodes))
     doubtful |= ~(sums[:, 0] > _least(nodes))
     if own_terms is not None and weights.own is not None:
         before = sums[:, 0].copy()
@@ -118,10 +120,10 @@ def weighted_means(
     >>> weighted_means(W, np.array([[2.0], [4.0]])).mean
     array([[3.]])
     """
-    # Centred, so that a variance does not cancel against the square of a large mean.
+    # Centered, so that a variance does not cancel against the square of a large mean.
     v = unit_weights(sample_weight, len(targets))
-    centre = v @ targets / v.sum()
-    t = targets - centre
+    center = v @ targets / v.sum()
+    t = targets - center
     columns = [v[:, None], v[:, None] * t]
     if spread:
         columns.append(v[:, None] * t * t)
@@ -139,7 +141,7 @@ def weighted_means(
         mean[alone] = t[closest(weights, alone, v)]
         if variance is not None and concentration is not None:
             variance[alone], concentration[alone] = 0.0, 1.0
-    return Means(mean + centre, variance, concentration, far)
+    return Means(mean + center, variance, concentration, far)
 
 
 def unit_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
@@ -190,8 +192,8 @@ def closest(weights: Weights, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
     Z = take(weights.Z, counted)
     own = None
     if weights.own is not None:
-        place = np.full(len(v), -1)
-        place[counted] = np.arange(len(counted))
-        own = place[weights.own[rows]] if len(counted) > 1 else None
+        index = np.full(len(v), -1)
+        index[counted] = np.arange(len(counted))
+        own = index[weights.own[rows]] if len(counted) > 1 else None
     found = nearest(ranking_among(weights.formula, Z), take(weights.X, rows), Z, 1, own)
     return counted[found.index[:, 0]]

@@ -1,15 +1,16 @@
-"""Locally weighted least squares: at each x, β minimises Σₙ w(x, xₙ) (tₙ − βᵀφₓ(xₙ))².
+"""What is fitted at each query: a polynomial of z − x, or given features φ(z).
 
-φₓ(z) is either all monomials of z − x up to a degree (then β₀ is the fit at x, and the next D
-coefficients its gradient), or any given features φ(z) (then the fit is βᵀφ(x)). No ridge: where
-the weighted design is singular the answer is the one of least norm. For monomials the constant is
-not counted, so that with one example in reach the fit is its value, not something nearer zero, and
-slopes are measured in units of the local spread, so that the units of the data do not matter.
+A basis makes the sums that the normal equations of all queries are read from, one row per query:
+
+    | sums without targets, Σ w first | Σ w φ t, for each output | Σ w t², if asked for |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -17,115 +18,171 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer.formula.inputs import numeric
-from mercer.solvers.local.least_squares import Basis, WeightedLeastSquares
-from mercer.solvers.local.loops import monomials
-from mercer.solvers.local.means import (
-    closest,
-    concentration_of,
-    gather,
-    squared,
-    unit_weights,
-)
 from mercer.solvers.local.weights import Weights
 
 
+class Basis(ABC):
+    """`size` coefficients per output; `moments`: how many sums there are without targets."""
+
+    size: int
+    moments: int
+    #: Whether the first coefficient is that of a constant, which is then not penalized.
+    has_constant: bool
+
+    @abstractmethod
+    def at(self, rows: np.ndarray) -> Basis:
+        """The same for some of the queries."""
+
+    @abstractmethod
+    def sums(self, weights: Weights, t: np.ndarray, v: np.ndarray, squares: bool) -> np.ndarray:
+        """The sums over all examples, each of weight w v, for every query."""
+
+    @abstractmethod
+    def matrix(self, sums: np.ndarray) -> np.ndarray:
+        """Σ w φφᵀ of every query."""
+
+    @abstractmethod
+    def queries(self, X: Any) -> np.ndarray:
+        """What `design` needs to know of each query."""
+
+    @abstractmethod
+    def design(self, query: np.ndarray, examples: np.ndarray) -> np.ndarray:
+        """φ of some examples, one row each, for one query."""
+
+    @abstractmethod
+    def value(self, coefficients: np.ndarray) -> np.ndarray:
+        """βᵀφ at the queries themselves."""
+
+
 @dataclass(frozen=True)
-class Fits:
-    """For each query the fit, the coefficients β (query × coefficient × output), the local
-    variance of the residuals, the variance of the fit per unit of noise, and who had no data."""
+class MonomialTable:
+    """All monomials of the columns up to twice a degree; the first `size` go up to the degree.
 
-    value: np.ndarray
-    coefficients: np.ndarray
-    variance: np.ndarray | None
-    leverage: np.ndarray | None
-    far: np.ndarray
-
-
-def polynomial_basis(X: Any, degree: int) -> Basis:
-    return Basis(monomials(numeric(X).shape[1], degree))
-
-
-def local_fits(
-    weights: Weights,
-    targets: np.ndarray,
-    basis: Basis,
-    sample_weight: np.ndarray | None = None,
-    *,
-    spread: bool = False,
-) -> Fits:
-    """Weighted least squares at every query.
-
-    >>> import numpy as np
-    >>> from mercer import Gaussian
-    >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
-    >>> W = Weights(Gaussian().formula(), np.array([[3.0]]), X)
-    >>> fit = local_fits(W, 5.0 + 2.0 * X, polynomial_basis(X, 1))
-    >>> fit.value.round(9), fit.coefficients[0, 1].round(9)
-    (array([[11.]]), array([2.]))
+    `parent[a]` and `column[a]`: monomial a is monomial parent[a] times that column.
+    `pair[a, b]`: the index of the product of two of the first `size` monomials.
     """
-    n, block = weights.shape[0], _affordable(basis, targets.shape[1])
-    if n > block:
-        parts = [np.arange(start, min(start + block, n)) for start in range(0, n, block)]
-        fits = [
-            local_fits(weights.at(rows), targets, basis.at(rows), sample_weight, spread=spread)
-            for rows in parts
-        ]
-        return Fits(*(_joined([getattr(f, field.name) for f in fits]) for field in fields(Fits)))
-    v = unit_weights(sample_weight, len(targets))
-    shift = v @ targets / v.sum() if basis.monomials is not None else np.zeros(targets.shape[1])
-    problem = WeightedLeastSquares(
-        basis, targets - shift, v, _coordinates(weights.Z, basis), squares=spread
-    )
-    sums, far = gather(weights, problem.sums, problem.own_terms(weights))
-    beta, rss = problem.solve(sums, weights)
-    value = problem.value(beta)
-    leverage = None
-    if spread:
-        leverage = _leverage(problem, weights, sums)
-    alone = np.flatnonzero(far)
-    if len(alone):
-        value[alone] = (targets - shift)[closest(weights, alone, v)]
-        beta[alone] = 0.0
-        if basis.monomials is not None:
-            beta[alone, 0] = value[alone]
-        if rss is not None and leverage is not None:
-            rss[alone], leverage[alone] = 0.0, 1.0
-    if basis.monomials is not None:
-        beta[:, 0] += shift
-    return Fits(value + shift, beta, rss, leverage, far)
+
+    size: int
+    parent: np.ndarray
+    column: np.ndarray
+    pair: np.ndarray
 
 
-def _affordable(basis: Basis, outputs: int) -> int:
-    """How many queries at once a quarter of the memory limit allows."""
-    moments = basis.size**2 if basis.monomials is None else basis.monomials.total
-    each = 8 * (2 * moments + 6 * basis.size**2 + 3 * outputs * basis.size)
-    return max(256, int(0.25 * get_config().memory_bytes / each))
+@lru_cache(maxsize=64)
+def monomial_table(columns: int, degree: int) -> MonomialTable:
+    """In order of degree, so that the constant comes first and the columns follow.
+
+    >>> monomial_table(2, 1).pair
+    array([[0, 1, 2],
+           [1, 3, 4],
+           [2, 4, 5]])
+    """
+    listed = [
+        powers
+        for total in range(2 * degree + 1)
+        for powers in combinations_with_replacement(range(columns), total)
+    ]
+    index = {powers: i for i, powers in enumerate(listed)}
+    first = [powers for powers in listed if len(powers) <= degree]
+    parent = np.array([index[powers[:-1]] if powers else 0 for powers in listed], dtype=np.int64)
+    column = np.array([powers[-1] if powers else 0 for powers in listed], dtype=np.int64)
+    pair = np.array([[index[tuple(sorted(a + b))] for b in first] for a in first], dtype=np.int64)
+    return MonomialTable(len(first), parent, column, pair)
 
 
-def _joined(parts: list[Any]) -> Any:
-    return None if parts[0] is None else np.concatenate(parts)
+class Polynomial(Basis):
+    """All monomials of z − x up to a degree: β₀ is the fit at x, the next D are its gradient."""
+
+    has_constant = True
+
+    def __init__(self, Z: Any, degree: int) -> None:
+        rows = numeric(Z)
+        if is_sparse(rows):
+            raise TypeError("local polynomials need dense rows: their differences are not sparse")
+        self.z = np.ascontiguousarray(rows.T, dtype=np.float64)
+        self.table = monomial_table(len(self.z), degree)
+        self.size, self.moments = self.table.size, len(self.table.parent)
+
+    def at(self, rows: np.ndarray) -> Polynomial:
+        return self
+
+    def sums(self, weights: Weights, t: np.ndarray, v: np.ndarray, squares: bool) -> np.ndarray:
+        from mercer.solvers.local.loops import add_moments
+
+        table, x, z = self.table, np.ascontiguousarray(self.queries(weights.X)), self.z
+        if weights.near is not None:
+            order = weights.near.columns
+            x, z, v, t = x[weights.near.rows], z[:, order], v[order], t[order]
+        values = np.ascontiguousarray(t.T)
+        width = self.moments + len(values) * self.size
+        out = np.zeros((len(x), width + squares * len(values)))
+        weighted = bool((v != 1).any())
+
+        def body(rows: slice, columns: slice, w: np.ndarray) -> None:
+            if weighted:
+                w *= v[columns].astype(w.dtype)
+            here, targets, part = z[:, columns], values[:, columns], out[rows]
+            add_moments(w, x[rows], here, targets, table.parent, table.column, self.size, part)
+            if squares:
+                part[:, width:] += w @ (t[columns] ** 2)
+
+        weights.sweep(body)
+        return weights.in_order(out)
+
+    def matrix(self, sums: np.ndarray) -> np.ndarray:
+        return sums[:, self.table.pair]
+
+    def queries(self, X: Any) -> np.ndarray:
+        return np.asarray(numeric(X), dtype=np.float64)
+
+    def design(self, query: np.ndarray, examples: np.ndarray) -> np.ndarray:
+        differences = self.z[:, examples].T - query
+        values = np.ones((len(differences), self.size))
+        for a in range(1, self.size):
+            factor = differences[:, self.table.column[a]]
+            values[:, a] = values[:, self.table.parent[a]] * factor
+        return values
+
+    def value(self, coefficients: np.ndarray) -> np.ndarray:
+        return coefficients[:, 0].copy()
 
 
-def _coordinates(Z: Any, basis: Basis) -> np.ndarray | None:
-    if basis.monomials is None:
-        return None
-    rows = numeric(Z)
-    if is_sparse(rows):
-        raise TypeError("local polynomials need dense rows: their differences are not sparse")
-    return np.ascontiguousarray(rows.T, dtype=np.float64)
+class Features(Basis):
+    """Given features: φ(x) of the queries and φ(z) of the examples, a row each."""
 
+    has_constant = False
 
-def _leverage(problem: WeightedLeastSquares, weights: Weights, sums: np.ndarray) -> np.ndarray:
-    """aᵀ S⁻¹ (Σ w² φφᵀ) S⁻¹ a: the variance of the fit at x for noise of variance 1."""
-    nothing = np.zeros((len(problem.t), 0))
-    design = WeightedLeastSquares(problem.basis, nothing, problem.v**2, problem.z)
-    inverse, _ = problem.inverse(problem.normal(sums)[0])
-    meat, _ = design.normal(gather(squared(weights), design.sums)[0])
-    if problem.basis.monomials is not None:
-        row = inverse[:, 0]
-    else:
-        assert problem.basis.at_x is not None
-        row = np.einsum("ik,ikl->il", problem.basis.at_x, inverse)
-    # Both are per unit of their own weight: Σw² / (Σw)² puts them together.
-    ratio = concentration_of(weights, problem.v)
-    return np.maximum(ratio * np.einsum("ij,ijk,ik->i", row, meat, row), 0.0)
+    def __init__(self, at_x: np.ndarray, at_z: np.ndarray) -> None:
+        self.at_x, self.at_z, self.size = at_x, at_z, at_z.shape[1]
+        self.upper = np.triu_indices(self.size)
+        self.moments = 1 + len(self.upper[0])
+
+    def at(self, rows: np.ndarray) -> Features:
+        return Features(self.at_x[rows], self.at_z)
+
+    def sums(self, weights: Weights, t: np.ndarray, v: np.ndarray, squares: bool) -> np.ndarray:
+        """In several products where they are many columns."""
+        phi, (a, b), v = self.at_z, self.upper, v[:, None]
+        most = max(16, int(0.25 * get_config().memory_bytes / (8 * len(phi))))
+        parts = [weights.product(v)]
+        for start in range(0, len(a), most):
+            part = slice(start, start + most)
+            parts.append(weights.product(v * phi[:, a[part]] * phi[:, b[part]]))
+        parts += [weights.product(v * phi * output[:, None]) for output in t.T]
+        if squares:
+            parts.append(weights.product(v * t**2))
+        return np.hstack(parts)
+
+    def matrix(self, sums: np.ndarray) -> np.ndarray:
+        matrix, (a, b) = np.empty((len(sums), self.size, self.size)), self.upper
+        matrix[:, a, b] = matrix[:, b, a] = sums[:, 1 : self.moments]
+        return matrix
+
+    def queries(self, X: Any) -> np.ndarray:
+        return self.at_x
+
+    def design(self, query: np.ndarray, examples: np.ndarray) -> np.ndarray:
+        return self.at_z[examples]
+
+    def value(self, coefficients: np.ndarray) -> np.ndarray:
+        return np.asarray(np.einsum("ik,iko->io", self.at_x, coefficients))

@@ -24,7 +24,8 @@ from mercer.gram.dispatch import HOST, engine_for
 from mercer.gram.rows.prepared import squared_norms
 from mercer.gram.rows.validate import matrix
 
-#: Columns up to which a tree is asked, and pairs from which on: TREE_NOTE
+#: Columns up to which, and pairs from which on, a tree is asked. Five neighbors of 10,000 points
+#: among themselves on two cores: 0.2 s against 1.6 s by tiles with 3 columns, even with 8.
 TREE_COLUMNS, TREE_PAIRS = 8, 1_000_000
 
 
