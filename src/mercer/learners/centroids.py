@@ -1,4 +1,8 @@
-"""Means in feature space: the nearest class mean, or the nearest example that stands for one."""
+"""Means in feature space: the nearest class mean, or the nearest example that stands for one.
+
+μ_c = Σᵢ A_ic φ(xᵢ), and ‖φ(x) − μ_c‖² = k(x, x) − 2 Σᵢ A_ic k(x, xᵢ) + (AᵀKA)_cc. Since k(x, x) is
+the same for all classes, the nearest mean has the largest Σᵢ A_ic k(x, xᵢ) − ½ (AᵀKA)_cc.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from mercer._arrays import host, like
 from mercer._examples import count
+from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
+from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner, classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, labels_at, places_of
-from mercer.solvers.centroids import means, medoids, shrunk, squared_norms_of
+
+#: Members of a class whose distances are computed at a time: rows of K. A choice, for memory.
+PANEL = 512
 
 
 class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
@@ -27,16 +35,16 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     ----------
     kernel : Kernel, expression, callable or "precomputed"
     shrinkage : float from 0 to 1
-        Moves every mean that far towards the mean of all examples.
+        Moves every mean that far toward the mean of all examples.
     prototype : "mean" or "medoid"
         Whether a class stands for itself by its mean, or by its member with the least sum of
-        feature-space distances to the others (`medoids_` holds their positions).
+        feature-space distances to the others (`medoids_` holds their indices).
 
     Attributes
     ----------
     classes_ : the labels
-    expansion_ : f_c(x) = Σᵢ A_ic k(xᵢ, x) − ½‖μ_c‖², one output a class; the largest wins
-    medoids_ : positions in the training set, for prototype="medoid"
+    expansion_ : f_c(x) = Σᵢ A_ic k(xᵢ, x) − ½‖μ_c‖², one output per class; the largest wins
+    medoids_ : indices in the training set, for prototype="medoid"
 
     >>> import numpy as np
     >>> from mercer import KernelCentroidClassifier
@@ -89,7 +97,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         return self
 
     def distances(self, X: Any) -> Any:
-        """‖φ(x) − μ_c‖ for every row, one column a class."""
+        """‖φ(x) − μ_c‖ for every row, one column per class."""
         check_is_fitted(self, "expansion_")
         X = self._examples(X, reset=False)
         if self.kernel_.takes_matrix:
@@ -99,7 +107,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         return like(np.sqrt(np.maximum(squares, 0.0)), X)
 
     def decision_function(self, X: Any) -> Any:
-        """f_c(x), one column a class; for two classes f₂ − f₁."""
+        """f_c(x), one column per class; for two classes f₂ − f₁."""
         check_is_fitted(self, "expansion_")
         scores = self.expansion_(self._examples(X, reset=False))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
@@ -107,3 +115,42 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     def predict(self, X: Any) -> Any:
         """The class whose mean is nearest; of equal ones the first."""
         return labels_at(places_of(self.decision_function(X)), self.classes_)
+
+
+def means(labels: np.ndarray, n_classes: int, weight: np.ndarray) -> np.ndarray:
+    """The coefficients A of the weighted mean of every class.
+
+    >>> means(np.array([0, 0, 1]), 2, np.array([1.0, 3.0, 1.0]))
+    array([[0.25, 0.  ],
+           [0.75, 0.  ],
+           [0.  , 1.  ]])
+    """
+    A = np.zeros((len(labels), n_classes))
+    A[np.arange(len(labels)), labels] = weight
+    return np.asarray(A / A.sum(axis=0))
+
+
+def shrunk(A: np.ndarray, weight: np.ndarray, shrinkage: float) -> np.ndarray:
+    """Each mean moved by `shrinkage` (0 to 1) toward the mean of all examples."""
+    return np.asarray((1.0 - shrinkage) * A + shrinkage * (weight / weight.sum())[:, None])
+
+
+def squared_norms_of(gram: Gram, A: np.ndarray) -> np.ndarray:
+    """‖μ_c‖² = (AᵀKA)_cc, one number per class."""
+    return np.einsum("ic,ic->c", A, np.asarray(gram @ A, dtype=np.float64))
+
+
+def medoids(gram: Gram, labels: np.ndarray, n_classes: int, weight: np.ndarray) -> np.ndarray:
+    """For each class the member with the least sum of distances to the others, by index."""
+    own = gram.diagonal().astype(np.float64)
+    found = []
+    for c in range(n_classes):
+        members = np.flatnonzero((labels == c) & (weight > 0))
+        total = np.empty(len(members))
+        for part in cut(0, len(members), PANEL):
+            some = members[part]
+            k = gram.block(some, members).astype(np.float64)
+            square = own[some, None] - 2.0 * k + own[None, members]
+            total[part] = np.sqrt(np.maximum(square, 0.0)) @ weight[members]
+        found.append(int(members[total.argmin()]))
+    return np.asarray(found)

@@ -22,7 +22,7 @@ from mercer.kernels import (
     Similarity,
     SquaredDistance,
 )
-from mercer.solvers.centroids import means, medoids, shrunk, squared_norms_of
+from mercer.learners.centroids import means, medoids, shrunk, squared_norms_of
 from mercer.solvers.neighbors import search as search_module
 from mercer.solvers.neighbors.distances import distances, weights_of
 from mercer.solvers.neighbors.radius import within

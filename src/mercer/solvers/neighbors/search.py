@@ -21,6 +21,7 @@ from mercer.formula.nodes import ROOT, sqdist
 from mercer.formula.ranking import SPARE, Ranking, ranking
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import HOST, engine_for
+from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import squared_norms
 from mercer.gram.rows.validate import matrix
 
@@ -73,7 +74,7 @@ def _by_distance(x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None) -
     """By −‖x − z‖², each distance from its difference in float64."""
     if x.shape[1] <= TREE_COLUMNS and len(x) * len(z) >= TREE_PAIRS:
         return _by_tree(x, z, k, own)
-    gram = HOST.make(sqdist(ROOT), x, z)
+    gram = HostGram(sqdist(ROOT), x, z)
     if all(s.kind == "direct" for s in gram.program.sources):
         return _measured(x, z, _search(gram, -1.0, None, k, own).index, k)
     others = len(z) - (own is not None)
