@@ -91,7 +91,8 @@ def test_sparse_rows_with_unsorted_and_repeated_entries():
 
 
 def test_sparse_rows_reach_where_dense_ones_cannot():
-    X = sparse.random_array((20, 784), density=0.01, format="csr", rng=0)
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.random((20, 784)) * (rng.random((20, 784)) < 0.01))
     phi = PolynomialMap(4, 1.0)
     F = phi.fit_transform(X)
     assert F.shape[1] == phi.n_output_features_ == 15_943_435_565
