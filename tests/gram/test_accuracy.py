@@ -215,6 +215,6 @@ def test_numbers_that_were_not_moved_bear_any_kernel() -> None:
     for kernel, moved in ((Uniform(3.0), False), (Gaussian(2.0), True)):
         formula = simplify(kernel.lower(ROOT))
         node = next(n for n in formula.walk() if n.op == "sqdist")
-        assert accuracy.bears(formula, node, norms, 0.0, dtype)
-        assert accuracy.bears(formula, node, norms, 1e-8, dtype) is moved
-        assert not accuracy.bears(formula, node, norms, 1e-3, dtype)
+        assert accuracy.tolerates_rounding(formula, node, norms, 0.0, dtype)
+        assert accuracy.tolerates_rounding(formula, node, norms, 1e-8, dtype) is moved
+        assert not accuracy.tolerates_rounding(formula, node, norms, 1e-3, dtype)

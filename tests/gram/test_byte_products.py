@@ -195,7 +195,7 @@ def test_empty_columns_take_no_part_and_no_copy_is_made(kernel, always):
     X[:, 5:40], Z[:, 5:38] = 0.0, 0.0  # two of them are used on one side
     G = kernel.gram(X, Z)
     (rows,), (matrix,) = G._x.grids.values(), G._x.matrices.values()
-    assert list(rows.places) == [*range(5), *range(38, 80)]
+    assert list(rows.used) == [*range(5), *range(38, 80)]
     assert rows.codes.shape == (100, 48)
     assert matrix is X
     assert G.dense() == pytest.approx(_plain(kernel, X, Z), abs=1e-12)
@@ -210,7 +210,7 @@ def test_a_center_leaves_empty_columns_out(always):
     G = (near * along).gram(X)
     ((key, rows),) = G._x.grids.items()
     assert G.program.methods[key].center
-    assert len(rows.center) == len(rows.places) == 45
+    assert len(rows.center) == len(rows.used) == 45
     wide = X.astype(float)
     expected = _plain(near, wide, wide) * _plain(along, wide, wide)
     assert G.dense() == pytest.approx(expected, abs=3e-6 * expected.max())

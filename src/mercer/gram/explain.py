@@ -80,7 +80,7 @@ def _sources(gram: Gram, program: Program) -> tuple[str, ...]:
     for source in program.sources:
         method = program.methods.get(source.rows) if source.kind != "opaque" else None
         if method is not None and method.how == "direct" and source.kind == "product":
-            method = None  # x·z beside a distance that is taken from differences
+            method = None  # the product x·z; only the distance is computed from differences
         note = f"  ({'centred ' if method.center else ''}{method.reason})" if method else ""
         kind = _KINDS[source.kind]
         if source.kind in ("product", "repaired") and source.rows in grids:

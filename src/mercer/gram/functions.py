@@ -1,4 +1,4 @@
-"""What a kernel asks of its Gram in one call: diagonal, distances, gradients."""
+"""Diagonals, distances and gradients of a kernel, each from a Gram made for the purpose."""
 
 from __future__ import annotations
 

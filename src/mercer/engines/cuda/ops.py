@@ -16,7 +16,7 @@ from mercer.formula.ops import form_of, integer_power, product, total
 
 
 def _like(u: Any, *others: Any) -> torch.Tensor:
-    """Numbers become tensors beside the tensor they meet."""
+    """Plain numbers become tensors of the dtype and device of the other arguments."""
     if isinstance(u, torch.Tensor):
         return u
     model = next((o for o in others if isinstance(o, torch.Tensor)), None)
@@ -64,7 +64,7 @@ def evaluate_torch(formula: Formula, known: dict[Formula, Any]) -> Any:
 
 
 def apply_steps(rows: torch.Tensor, inputs: Input) -> torch.Tensor:
-    """The input map on the device; a step without a device form runs on the host, once a row."""
+    """The input map on the device; a step without a device form runs on the host, once per row."""
     for step in inputs.steps:
         rows = _apply(step, rows)
     return rows

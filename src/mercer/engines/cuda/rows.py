@@ -50,7 +50,7 @@ class DeviceSide:
 
 
 def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Tensor:
-    """A validated 2-D floating tensor: where it is, beside another one, or where settings say."""
+    """A validated 2-D floating tensor: where it is, on the device of `beside`, or as configured."""
     if not isinstance(X, torch.Tensor):
         rows = numeric(X)
         rows = rows.toarray() if is_sparse(rows) else rows

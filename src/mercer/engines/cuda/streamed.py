@@ -32,9 +32,10 @@ from mercer.kernels.core import Kernel
 
 #: The share of the device's memory that rows may take at rest; beyond it they are streamed.
 RESIDENT = 0.25
-#: Beside its numbers a row has copies in half precision, and the copy that is on its way.
+#: Copies of a row on the device: itself, two parts in half precision, and a second chunk that is
+#: being transferred, with its own parts.
 COPIES = 5
-#: Rows of a chunk at most: more of them gain nothing.
+#: Rows per chunk at most; larger chunks are not faster.
 CHUNK = 1 << 20
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer.gram.byte_products.vnni import Shape, add_products, tile_shape
 
-#: Without the instruction nothing calls `multiply`; the loops still need some shape.
+#: On a processor without the instruction `multiply` is never called, but Numba still needs a shape
+#: to define it.
 SHAPE = tile_shape() or Shape(16, 6, 4)
 ROWS, COLUMNS = SHAPE.rows, SHAPE.columns
 #: Turns four bytes into signed ones: 128 less each.
@@ -48,7 +49,7 @@ def multiply(  # pragma: no cover - compiled
 
 @lru_cache(maxsize=1)
 def works() -> bool:
-    """Whether there are the instruction and a compiler that knows it: a small product is tried."""
+    """Whether this processor and compiler can do it: a small product is tried and checked."""
     if tile_shape() is None:
         return False
     a, b = (
@@ -61,22 +62,22 @@ def works() -> bool:
     out = np.empty((len(a), len(b)))
     try:
         multiply(a, b.view(np.uint32), left, right, 1.0, out, packed, sums)
-    except Exception:  # whatever a compiler may say: there is BLAS
+    except Exception:  # any failure to compile: BLAS is used instead
         return False
     return bool((out == a.astype(float) @ b.T.astype(float)).all())
 
 
 @numba.njit(nogil=True, cache=True)
 def encode(  # pragma: no cover - compiled
-    rows: Any, places: Any, step: Any, low: Any, tolerance: Any, out: Any
+    rows: Any, used: Any, step: Any, low: Any, tolerance: Any, out: Any
 ) -> Any:
-    """out ← rows[:, places] / step − low; the largest |x − step k| / |x|, ∞ beyond tolerance."""
+    """out ← rows[:, used] / step − low; the largest |x − step k| / |x|, ∞ beyond tolerance."""
     worst = 0.0
     tiny = 1e-300
     for i in range(rows.shape[0]):
         source, target = rows[i], out[i]
-        for d in range(len(places)):
-            x = np.float64(source[places[d]])
+        for d in range(len(used)):
+            x = np.float64(source[used[d]])
             k = np.rint(x / step)
             off = abs(x - k * step) / max(abs(x), tiny)
             target[d] = np.uint8(np.int32(k) - low)

@@ -29,7 +29,7 @@ OFF_SWITCH = "MERCER_BYTE_PRODUCTS"
 WORTH = 5e9
 #: The widest rows whose sums are certain to fit 32 bits.
 COLUMNS = 1 << 16
-#: The least number of rows and columns of a tile worth the packing of bytes.
+#: Rows and columns of a tile below which packing the bytes costs more than it saves.
 LEAST = 16
 #: The largest share of the memory limit that the copies may take.
 ROOM = 0.125
@@ -41,28 +41,28 @@ PANEL = 2048
 class GridRows:
     """A set of rows as bytes, padded to words of four, without columns that are empty.
 
-    `places`: the columns that are not; `center`: what products take off every row, in steps;
+    `used`: the indices of the others; `center`: what products take off every row, in steps;
     `error`: the largest |x − s·k| / |x|, the rounding of the numbers as they were given; `left` and
     `right`: whole numbers of each row that a product of bytes lacks, by the side where it stands.
     """
 
     grid: Grid
     codes: np.ndarray
-    places: np.ndarray
+    used: np.ndarray
     center: np.ndarray
     error: float
     left: np.ndarray
     right: np.ndarray
 
     @classmethod
-    def of(cls, grid: Grid, codes: np.ndarray, places: np.ndarray, error: float) -> GridRows:
+    def of(cls, grid: Grid, codes: np.ndarray, used: np.ndarray, error: float) -> GridRows:
         sums = codes.sum(axis=1, dtype=np.float64)
-        left = (128 + grid.low) * sums + float(len(places) * grid.low**2)
-        return cls(grid, codes, places, np.zeros(len(places)), error, left, grid.low * sums)
+        left = (128 + grid.low) * sums + float(len(used) * grid.low**2)
+        return cls(grid, codes, used, np.zeros(len(used)), error, left, grid.low * sums)
 
     def centred(self, center: np.ndarray) -> GridRows:
         """The same with c taken off every row; c in steps of the grid, 0 in empty columns."""
-        center = center[self.places]
+        center = center[self.used]
         parts = [
             self.codes[rows, : len(center)] @ center for rows in cut(0, len(self.codes), PANEL)
         ]
@@ -104,13 +104,13 @@ class GridRows:
         multiply(self.codes[rows], words, left, right, scale, whole_rows(out), packed, sums)
 
 
-def rows_on(grid: Grid, rows: np.ndarray, places: np.ndarray) -> GridRows | None:
+def rows_on(grid: Grid, rows: np.ndarray, used: np.ndarray) -> GridRows | None:
     """These columns as bytes; None where one number is not on the grid."""
     from mercer.gram.byte_products.product import encode
 
-    codes = np.zeros((len(rows), -(-len(places) // 4) * 4), dtype=np.uint8)
-    error = float(encode(rows, places, grid.step, grid.low, rounding(rows.dtype), codes))
-    return GridRows.of(grid, codes, places, error) if np.isfinite(error) else None
+    codes = np.zeros((len(rows), -(-len(used) // 4) * 4), dtype=np.uint8)
+    error = float(encode(rows, used, grid.step, grid.low, rounding(rows.dtype), codes))
+    return GridRows.of(grid, codes, used, error) if np.isfinite(error) else None
 
 
 def about(center: np.ndarray, x: GridRows, z: GridRows) -> tuple[GridRows, GridRows]:
@@ -120,14 +120,14 @@ def about(center: np.ndarray, x: GridRows, z: GridRows) -> tuple[GridRows, GridR
 
 
 def worth(shape: tuple[int, ...]) -> bool:
-    """Whether a tile is large enough for the packing of its bytes."""
+    """Whether a tile is large enough that packing its bytes pays."""
     return min(shape) >= LEAST
 
 
 def on_grid(
     formula: Formula, left: dict[Input, Any], right: dict[Input, Any]
 ) -> dict[Input, tuple[GridRows, GridRows]]:
-    """Both sides' rows of each input that products are made of, where they are on one grid."""
+    """For each input of a product: the rows of both sides as bytes, if all lie on one grid."""
     found = {}
     for key in {node.value for node in statistics(formula) if node.op in ("dot", "sqdist")}:
         x, z = left[key], right[key]
@@ -136,11 +136,11 @@ def on_grid(
         grid = find_grid(x) if x is z else find_grid(x, z)
         if grid is None:
             continue
-        places = used_columns(x) if x is z else used_columns(x, z)
-        if not len(places):
+        used = used_columns(x) if x is z else used_columns(x, z)
+        if not len(used):
             continue
-        first = rows_on(grid, x, places)
-        second = first if first is None or x is z else rows_on(grid, z, places)
+        first = rows_on(grid, x, used)
+        second = first if first is None or x is z else rows_on(grid, z, used)
         if first is not None and second is not None:
             found[key] = (first, second)
     return found

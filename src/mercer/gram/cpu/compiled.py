@@ -33,7 +33,7 @@ class Compiled:
         )
 
     def multiply(self, x: Side, z: Side, rows: slice, V: np.ndarray, out: np.ndarray) -> None:
-        """out += k(x[rows], z) Vᵀ without a tile in memory; `V` holds one vector a row."""
+        """out += k(x[rows], z) Vᵀ without a tile in memory; `V` holds one vector per row."""
         self.module.multiply(self.numbers, *self._operands(x, z, rows, slice(0, z.n)), V, out)
 
     def _operands(self, x: Side, z: Side, rows: slice, columns: slice) -> list[Any]:

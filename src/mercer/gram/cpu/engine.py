@@ -38,7 +38,7 @@ class NumpyEngine:
         room: np.ndarray | None = out
         for i, source in enumerate(self.program.sources):
             if self.compiled is None or source.kind != "direct":
-                # The first matrix is made in place of the result; others get their own room.
+                # The first matrix is made in the array of the result, others in scratch memory.
                 tiles[i] = (
                     scratch.get(("tile", i), out.shape, self.x.dtype) if room is None else out
                 )
@@ -57,7 +57,7 @@ class NumpyEngine:
                 self._opaque(source.node, rows, columns, tiles[i])
             elif source.kind == "direct" and self.compiled is None:
                 x, z = self.x.dense(source.rows, rows), self.z.dense(source.rows, columns)
-                with np.errstate(over="ignore"):  # infinitely far is an answer
+                with np.errstate(over="ignore"):  # an infinite distance is a valid result
                     direct(source.node, x, z, tiles[i])
         if self.compiled is not None:
             self.compiled.fill(self.x, self.z, rows, columns, tiles, out)

@@ -76,13 +76,13 @@ def _round_up(value: float) -> float:
     return 2.0 ** math.ceil(math.log2(value)) if 0 < value < math.inf else 1.0
 
 
-def bears(
+def tolerates_rounding(
     formula: Formula, node: Formula, norms: tuple[float, float | None], error: float, dtype: Any
 ) -> bool:
-    """Whether numbers may be moved by this share of themselves: s changes by 4 error √(s max‖x‖²).
+    """Whether k keeps its digits if every number of the data changes by this relative error.
 
-    Rounding numbers to a grid does that. Beside distances that are taken about the origin it is
-    nothing; it may be something where a center was needed.
+    Rounding the data to a grid does that: it changes a squared distance s by up to
+    4 error √(s max‖x‖²). Where the distances needed a center, that can be more than k tolerates.
     """
     raw, centred = norms
     if error == 0:
@@ -114,7 +114,7 @@ def sensitivity(formula: Formula, node: Formula, largest: float, root: bool = Fa
         elif other.op in ("l1", "linf"):
             known[other] = np.sqrt(s)
         else:
-            # Numbers in no relation to each other: nothing may cancel here that does not always.
+            # Arbitrary numbers: a difference of two of them must not happen to be zero.
             known[other] = np.full_like(s, 0.3 + 0.7 * math.modf(0.618 * (i + 1))[0])
     with np.errstate(all="ignore"):
         value = np.abs(np.broadcast_to(evaluate(formula, known), s.shape))
@@ -126,7 +126,7 @@ def sensitivity(formula: Formula, node: Formula, largest: float, root: bool = Fa
 
 
 def _jumps_with(formula: Formula, node: Formula) -> bool:
-    """A step at some distance: rounding there changes k by its whole height."""
+    """Whether k jumps at some distance: rounding of that distance then changes k by the jump."""
     return any(
         n.op in ("step", "sign", "eq") and any(inner is node for inner in n.walk())
         for n in formula.walk(bodies=False)

@@ -15,7 +15,7 @@ from mercer.gram.plan.program import Program, Source
 PRODUCT_ROWS = 1024
 #: Tile of a loop over pairs whose result goes through memory: it should stay in cache.
 LOOP_TILE = (256, 2048)
-#: The most scratch memory a thread takes, however large the limit.
+#: Bytes of scratch memory per thread at most, however large the limit.
 SCRATCH = 48_000_000
 #: Columns of V up to which a product K V runs inside the compiled loop.
 FUSED_COLUMNS = 16

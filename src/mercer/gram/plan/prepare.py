@@ -60,7 +60,7 @@ def _matrices(formula: Formula, X: Any, Z: Any) -> tuple[dict[Input, Any], dict[
 
 
 def dtype_for(sides: list[tuple[Any, dict[Input, Any]]]) -> np.dtype:
-    """That of the numbers k reads, or of the data itself where it reads none."""
+    """The dtype of the numbers that k reads; of the data itself if k reads no numbers."""
     read: list[Any] = [
         dtype_of(raw, key, values) for raw, side in sides for key, values in side.items()
     ]
@@ -120,7 +120,8 @@ def _methods(
         centers[key] = center if methods[key].center else None
         if grid is not None and center is not None and methods[key].center:
             sides = grids.pop(key)
-            if accuracy.bears(formula, node, norms, max(s.error for s in sides), dtype):
+            error = max(side.error for side in sides)
+            if accuracy.tolerates_rounding(formula, node, norms, error, dtype):
                 grids[key] = about(grid.snap(center), *sides)
     return methods, centers
 

@@ -43,7 +43,7 @@ IN_LOOPS = frozenset({"const", "tile", "rowx", "rowz", "coord", "pow"})
 
 @dataclass(frozen=True)
 class Source:
-    """One value a pair. `kind`: "product", "repaired" (‖x−z‖²), "direct" or "opaque"."""
+    """One value per pair. `kind`: "product", "repaired" (‖x−z‖²), "direct" or "opaque"."""
 
     kind: str
     node: Formula

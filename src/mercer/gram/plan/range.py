@@ -48,7 +48,8 @@ def _parts(formula: Formula) -> tuple[tuple[Formula, Formula], ...]:
         if of_pair or pairs & {id(a) for a in node.args}:
             pairs.add(id(node))
             diagonal = simplify(at_diagonal(node))
-            # A number is looked at once; the diagonal of a black box may be dear, or not there.
+            # A constant is checked here, once. The diagonal of a black box may be expensive to
+            # compute, or unknown: it is not looked at.
             harmless = diagonal.op == "const" and abs(diagonal.value) < SAFE
             if not harmless and all(s.op != "opaque_diag" for s in statistics(diagonal)):
                 parts.append((node, diagonal))
@@ -65,6 +66,6 @@ def _largest(parts: tuple[tuple[Formula, Formula], ...], side: Side, name: str) 
                     known[node] = statistic(node, side, side.raw, name)
             if diagonal not in known:
                 known[diagonal] = np.asarray(evaluate(diagonal, known))
-            # NaN has its own error where the value is used; a part of it overflowed before.
+            # NaN is reported where the value is used; the part that overflowed is found here.
             largest.append(float(np.nan_to_num(np.abs(known[diagonal]).max(), posinf=np.inf)))
     return largest

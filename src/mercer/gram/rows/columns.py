@@ -17,9 +17,9 @@ from mercer._config import get_config
 from mercer.formula import Formula
 from mercer.formula.nodes import Input, statistics
 
-#: Rows looked at first: most columns show there that they are not empty.
+#: Rows that are read first: most columns have a number other than 0 among them.
 FIRST = 256
-#: Fewer columns than this are not worth the look.
+#: Narrower data is not searched for empty columns: dropping some would save too little.
 WIDE = 64
 #: The least share of columns worth a copy, and the largest share of the memory limit it may take.
 SAVED, ROOM = 0.04, 0.125
@@ -41,10 +41,10 @@ def without_empty_columns(
             continue
         if sum(m.nbytes for m in sides) > ROOM * get_config().memory_bytes:
             continue
-        places = used_columns(*sides)
-        if 0 < len(places) <= (1 - SAVED) * left[key].shape[1]:
-            x[key] = left[key].take(places, axis=1)
-            z[key] = x[key] if right is left else right[key].take(places, axis=1)
+        used = used_columns(*sides)
+        if 0 < len(used) <= (1 - SAVED) * left[key].shape[1]:
+            x[key] = left[key].take(used, axis=1)
+            z[key] = x[key] if right is left else right[key].take(used, axis=1)
     return x, x if right is left else z
 
 
@@ -54,7 +54,11 @@ def used_columns(*sides: np.ndarray) -> np.ndarray:
 
 
 def _used(matrix: np.ndarray) -> np.ndarray:
-    """Which columns hold anything but zeros; all, where too few are left to be worth a look."""
+    """Which columns hold anything but zeros.
+
+    The first rows decide for most columns. If few columns are still all zero after them, the rest
+    of the rows is not read and these columns count as used.
+    """
     used = (matrix[:FIRST] != 0).any(axis=0)
     rest = np.flatnonzero(~used)
     few = len(rest) < SAVED * len(used)

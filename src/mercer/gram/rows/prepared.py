@@ -52,7 +52,7 @@ class Side:
         )
 
     def panel(self, rows: Input, index: slice) -> np.ndarray:
-        """Dense rows as the matrix product wants them: centred where the plan says so."""
+        """Dense rows for the matrix product, with the center taken off if the plan says so."""
         block = self.dense(rows, index)
         center = self.centers.get(rows)
         return block if center is None else block - center
@@ -151,7 +151,7 @@ def _grown(array: np.ndarray, n: int) -> np.ndarray:
 
 
 def _with_rows(rows: GridRows, start: int, more: GridRows) -> GridRows:
-    """The same with `more` from row `start` on, in room that grows."""
+    """The same rows with `more` from row `start` on; the arrays grow as needed."""
     stop = start + len(more.codes)
     codes, left, right = (_grown(array, stop) for array in (rows.codes, rows.left, rows.right))
     codes[start:stop], left[start:stop], right[start:stop] = more.codes, more.left, more.right

@@ -74,7 +74,7 @@ def row_weights(function: Any, values: Any, name: str) -> np.ndarray:
 
 
 def dtype_of(raw: Any, rows: Input, values: Any) -> np.dtype:
-    """The dtype k takes from these rows: that of the data, also where a step widened them."""
+    """The dtype of K for these rows: that of the data, even if an input map widened it."""
     if values.dtype == np.float32 or not rows.steps or not rows.steps[-1].widens:
         return values.dtype  # type: ignore[no-any-return]
     for step in rows.steps[:-1]:
