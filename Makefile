@@ -28,7 +28,7 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test
 
 help:
 	@echo "make demo       from the bundled digits to a scoreboard, a report and a model (1-2 minutes)"
-	@echo "make quick      ruff and the fast heart of the tests, in less than a minute"
+	@echo "make quick      ruff, mypy and the fast heart of the tests, in less than a minute"
 	@echo "make test       lint, types, the fast tests with coverage, README and examples"
 	@echo "make test-slow  the slow tests too (real data from MERCER_DATA, where present)"
 	@echo "make test-gpu   the tests that need a CUDA device"
@@ -84,16 +84,16 @@ format: $(DEV)
 quick: $(DEV)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
 	$(BIN)/python -m pytest -q $(QUICK) $(PYTEST_ARGS)
 
 # The README, CONTRIBUTING and the examples are run by tests, so they are part of this.
 # Compiled functions are invisible to the tracer and excluded by decorator (see pyproject.toml).
 test: $(TORCH) lint
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report= $(PYTEST_ARGS)
-	@echo "Code that needs a device:"
-	@$(BIN)/python -m coverage report --include="$(DEVICE)" || true
-	@echo "All other code:"
 	@$(BIN)/python -m coverage report --omit="$(DEVICE)" --fail-under=$(COVERAGE)
+	@echo "Code that needs a device, as far as it runs without one:" \
+		"$$($(BIN)/python -m coverage report --include="$(DEVICE)" --format=total) %"
 
 test-slow: $(DEV)
 	$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)

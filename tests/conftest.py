@@ -34,7 +34,7 @@ def device_server(tmp_path_factory, pytestconfig):
     if not torch.cuda.is_available():
         environment["TRITON_INTERPRET"] = "1"
     if pytestconfig.getoption("cov_source", None):
-        environment["COVERAGE_PROCESS_START"] = str(HERE.parent / "pyproject.toml")
+        environment["MEASURE_COVERAGE"] = str(HERE.parent / "pyproject.toml")
     with subprocess.Popen(
         [sys.executable, str(HERE / "device_server.py")],
         stdin=subprocess.PIPE,

@@ -13,11 +13,13 @@ import traceback
 
 def start_coverage():
     """Measure this process and its forks, where the tests are measured (see conftest.py)."""
-    if "COVERAGE_PROCESS_START" not in os.environ:
+    if "MEASURE_COVERAGE" not in os.environ:
         return None
     import coverage
 
-    return coverage.process_startup()
+    measured = coverage.Coverage(config_file=os.environ["MEASURE_COVERAGE"])
+    measured.start()
+    return measured
 
 
 def run(task, measured):
