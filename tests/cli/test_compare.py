@@ -64,7 +64,7 @@ def test_without_data_it_takes_the_digits(mercer, monkeypatch) -> None:
         (["--budget", "soon"], "a budget looks like"),
         (["--learner", "forest"], "there is no learner 'forest'"),
         (["--metric", "goodness"], "goodness"),
-        (["--target", "lable"], "did you mean 'label'"),
+        (["--target", "lable"], "Did you mean 'label'"),
         (["--report", "no/such/folder/r.html"], "there is no folder"),
         (["--model", "."], "is a folder"),
     ],

@@ -90,7 +90,7 @@ def test_data_lists_and_makes_sets(mercer, tmp_path: Path) -> None:
     assert [int(r["y"]) for r in rows] == y.tolist()
     mercer("data", "digits", "--out", tmp_path / "d.csv")
     assert data.load(tmp_path / "d.csv", "digit").X.shape[0] == 1797
-    assert "did you mean 'moons'" in mercer("data", "mons").stderr
+    assert "Did you mean 'moons'" in mercer("data", "mons").stderr
     assert "cannot be chosen" in mercer("data", "digits", "--rows", "9").stderr
     assert "there are: digits" in mercer("data", "zzzz").stderr
 

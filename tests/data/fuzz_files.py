@@ -302,7 +302,7 @@ def import_readers():
 
     when = ["2024-01-01"] * 3 + [None]
     frame = pd.DataFrame({"n": [1.0, 2, 3, None], "d": when, "w": list("abca"), "t": [0, 1, 0, 1]})
-    data.from_frame(frame, "t", "a table")
+    data.Dataset.of(frame, "t")
 
 
 def main(kinds, count, seed):

@@ -37,14 +37,14 @@ def test_npz_in_its_forms(tmp_path):
     ("arrays", "target", "message"),
     [
         ({"Z": np.eye(2)}, None, "needs an array X"),
-        ({"X": np.eye(2), "label": np.arange(2)}, "lable", "did you mean 'label'"),
-        ({"X": np.eye(2), "y": np.arange(2)}, "zzzz", "the file has X, y"),
+        ({"X": np.eye(2), "label": np.arange(2)}, "lable", "Did you mean 'label'"),
+        ({"X": np.eye(2), "y": np.arange(2)}, "zzzz", "There are: X, y"),
         ({"X": np.arange(3)}, None, "rows of numbers"),
         ({"X": np.array([["a"]])}, None, "rows of numbers"),
         ({"X": np.zeros((2, 2, 2, 2, 2))}, None, "rows of numbers or images"),
         ({"X": np.zeros((0, 2))}, None, "no rows"),
-        ({"X": np.eye(2), "y": np.arange(3)}, None, "as many targets"),
-        ({"X": np.eye(2), "y": np.array([1.0, np.nan])}, None, "missing or infinite"),
+        ({"X": np.eye(2), "y": np.arange(3)}, None, "2 rows but 3 targets"),
+        ({"X": np.eye(2), "y": np.array([1.0, np.nan])}, None, "1 targets are missing"),
         ({"X": np.eye(2), "y": np.array([3, 3])}, None, "single value"),
     ],
 )

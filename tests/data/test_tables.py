@@ -7,7 +7,7 @@ import pytest
 
 import mercer
 from mercer import data
-from mercer.data import DataError, Schema, from_frame
+from mercer.data import DataError, Dataset, Schema
 from mercer.data.schema import convert
 from mercer.data.tables import find_separator
 
@@ -71,7 +71,7 @@ def test_other_types_of_dates_and_numbers():
     frame = pd.DataFrame(
         {"wait": days, "n": pd.array([1, None], dtype="Int64"), "y": pd.array([1, 2], "Int64")}
     )
-    found = from_frame(frame, "y", "frame")
+    found = Dataset.of(frame, "y")
     assert found.schema.types == ("date", "number")
     assert found.y.dtype == np.int64
 
@@ -103,7 +103,7 @@ def test_text_beside_numbers_is_left_out_and_can_be_asked_for(tmp_path):
     assert "columns=['text']" in " ".join(found.notes)
     assert load(tmp_path, text, "y", columns=["text"]).kind == "strings"
     assert load(tmp_path, text, "y", columns="n").kind == "table"
-    with pytest.raises(DataError, match="did you mean 'text'"):
+    with pytest.raises(DataError, match="Did you mean 'text'"):
         load(tmp_path, text, "y", columns=["txet"])
 
 
@@ -137,7 +137,7 @@ def test_a_hundred_thousand_columns(tmp_path):
     rows = np.random.default_rng(0).integers(0, 9, (20, 100_000)).astype(str)
     found = load(tmp_path, names + "\n" + "\n".join(map(",".join, rows)), "c7")
     assert found.X.shape == (20, 99_999)
-    with pytest.raises(DataError, match="did you mean"):
+    with pytest.raises(DataError, match="Did you mean"):
         data.load(tmp_path / "t.csv", "c_99")
 
 
@@ -175,10 +175,10 @@ def test_odd_tables_are_named(tmp_path, text, target, message):
 
 def test_frames_with_doubled_names_and_without_rows():
     with pytest.raises(DataError, match="same name"):
-        from_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]), None, "frame")
+        Dataset.of(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(DataError, match="no rows"):
-        from_frame(pd.DataFrame({"a": []}), None, "frame")
-    assert from_frame(pd.DataFrame({"a": [None, None], "b": [1, 2]}), None, "f").names == ("b",)
+        Dataset.of(pd.DataFrame({"a": []}))
+    assert Dataset.of(pd.DataFrame({"a": [None, None], "b": [1, 2]})).names == ("b",)
 
 
 def test_files_beyond_the_memory_limit_are_refused(tmp_path):
@@ -212,7 +212,7 @@ def test_parquet(tmp_path, monkeypatch):
 
 
 def test_suggestions_ignore_case_and_blanks(tmp_path):
-    with pytest.raises(DataError, match="did you mean 'Label'"):
+    with pytest.raises(DataError, match="Did you mean 'Label'"):
         load(tmp_path, "a, Label\n1,2\n", "LABEL")
 
 

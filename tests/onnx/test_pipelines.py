@@ -216,14 +216,14 @@ def test_codes_of_missing_numbers_and_text(frame, in_onnx):
 
 @BOTH
 def test_what_compare_puts_in_front(dtype, frame, in_onnx):
+    from mercer.data import Dataset
     from mercer.selection.preprocess import preprocessing
-    from mercer.selection.problem import as_problem
 
     frame.loc[::6, "rooms"] = np.nan
     frame.loc[::8, "town"] = None
     frame["day"] = pd.date_range("2024-01-01", periods=len(frame)).strftime("%Y-%m-%d")
     y = (frame.height > 170).astype(int).to_numpy()
-    steps = preprocessing(as_problem(frame, y)).steps
+    steps = preprocessing(Dataset.of(frame, y)).steps
     model = Pipeline([*steps, ("model", KernelSVC("gaussian(1.5)", C=3.0))]).fit(frame, y)
     new = frame.iloc[:25]
     feed = fed(new.drop(columns="day"), [c for c in frame if c != "day"], dtype)

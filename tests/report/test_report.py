@@ -105,7 +105,7 @@ def table():
     )
     frame["price &amp;"] = 3 * frame["size <b>"] + (frame["town"] == EVIL) + rng.normal(size=n) / 3
     frame.loc[3, "size <b>"] = np.nan
-    found = data.from_frame(frame, "price &amp;", f"table {EVIL}.csv")
+    found = data.Dataset.of(frame, target="price &amp;", source=f"table {EVIL}.csv")
     return few(found, learners=["ridge"]), found
 
 

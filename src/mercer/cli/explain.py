@@ -11,6 +11,9 @@ import numpy as np
 
 from mercer.cli.output import json_option, print_json, steps_of
 
+#: What the rules say about a kernel.
+CLAIMS = {True: "yes, by rule", False: "no", None: "no rule says so: try mercer prove"}
+
 
 @click.command("explain", context_settings={"ignore_unknown_options": True})
 @click.argument("what")
@@ -43,11 +46,10 @@ def of_kernel(expression: str, rows: int, columns: int) -> dict[str, Any]:
     kernel = mercer.parse(expression)
     # The rules alone: looking for counterexamples is what `mercer prove` is for.
     claim = kernel.claim(None if kernel.is_opaque else columns)
-    words = {True: "yes, by rule", False: "no", None: "no rule says so: try mercer prove"}
     known = {
         "expression": repr(kernel),
         "mathematics": kernel.latex(),
-        "a kernel?": words[claim.holds],
+        "a kernel?": CLAIMS[claim.holds],
     }
     with suppress(TypeError, ValueError, NotImplementedError):
         known["dimensions of φ"] = str(kernel.n_dims(columns))
@@ -62,42 +64,40 @@ def of_kernel(expression: str, rows: int, columns: int) -> dict[str, Any]:
 def of_model(model: Any) -> dict[str, Any]:
     """The steps of a pipeline, its learner and kernel, and the rows it takes."""
     import mercer
-    from mercer.data.rows import schema_of
 
-    steps = steps_of(model)
-    last = steps[-1]
+    *before, last = steps_of(model)
     known: dict[str, Any] = {"learner": type(last).__name__}
-    if len(steps) > 1:
-        known["preprocessing"] = [type(step).__name__ for step in steps[:-1]]
+    if before:
+        known["preprocessing"] = [type(step).__name__ for step in before]
     kernel = getattr(last, "kernel_", getattr(last, "kernel", None))
-    if isinstance(last, mercer.KernelExpansion):
-        kernel = last.kernel
     if isinstance(kernel, mercer.Kernel):
         known |= {"kernel": repr(kernel), "mathematics": kernel.latex()}
-        known["a kernel?"] = {True: "yes, by rule", False: "no", None: "no rule says so"}[
-            kernel.claim().holds
-        ]
-    expansion = getattr(
-        last, "expansion_", last if isinstance(last, mercer.KernelExpansion) else None
-    )
-    if expansion is not None and hasattr(expansion, "__len__"):
+        known["a kernel?"] = CLAIMS[kernel.claim().holds]
+    own = last if isinstance(last, mercer.KernelExpansion) else None
+    expansion: Any = getattr(last, "expansion_", own)
+    if hasattr(expansion, "__len__"):
         known["points kept"] = len(expansion)
     if hasattr(last, "get_params"):
-        known["settings"] = {k: str(v) for k, v in last.get_params(deep=False).items()
-                             if k != "kernel"}  # fmt: skip
+        settings = last.get_params(deep=False)
+        known["settings"] = {k: str(v) for k, v in settings.items() if k != "kernel"}
     if getattr(model, "classes_", None) is not None:
         known["classes"] = [str(c) for c in model.classes_]
+    return known | _rows_of(model)
+
+
+def _rows_of(model: Any) -> dict[str, Any]:
+    """The rows that a model takes, and what it predicts."""
+    from mercer.data.rows import schema_of
+
     schema = schema_of(model)
-    known["takes"] = schema.kind
+    known: dict[str, Any] = {"takes": schema.kind}
     if schema.columns:
         types = schema.types or ("",) * len(schema.columns)
-        known["columns"] = [f"{c} ({t})" if t else c
-                            for c, t in zip(schema.columns, types, strict=True)]  # fmt: skip
+        pairs = zip(schema.columns, types, strict=True)
+        known["columns"] = [f"{name} ({kind})" if kind else name for name, kind in pairs]
     elif getattr(model, "n_features_in_", None) is not None:
         known["columns"] = int(model.n_features_in_)
-    if schema.target:
-        known["predicts"] = schema.target
-    return known
+    return known | ({"predicts": schema.target} if schema.target else {})
 
 
 def as_text(known: dict[str, Any]) -> str:

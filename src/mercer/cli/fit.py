@@ -93,9 +93,8 @@ def build(found: Any, learner: str, kernel: Any, settings: dict[str, Any]) -> tu
     from sklearn.pipeline import Pipeline
 
     from mercer.selection.preprocess import preprocessing
-    from mercer.selection.problem import as_problem
 
-    made = preprocessing(as_problem(found))
+    made = preprocessing(found)
     estimator = learners.make(learner, found.task, kernel, settings)
     return Pipeline([*made.steps, ("learner", estimator)]), made.notes
 

@@ -92,7 +92,7 @@ def resources(memory: str | None, threads: int | None) -> Any:
 
 def data_options(function: F) -> F:
     """--target, --format and --columns, for commands that read a data file."""
-    from mercer.data.loaders import READERS
+    from mercer.data.formats import FORMATS
 
     for option in (
         click.option("--columns", metavar="A,B,…", help="Use these columns of a table only."),
@@ -100,7 +100,7 @@ def data_options(function: F) -> F:
             "--format",
             "file_format",
             metavar="NAME",
-            help=f"What the file is, if its name does not say: {', '.join(READERS)}.",
+            help=f"What the file is, if its name does not say: {', '.join(FORMATS)}.",
         ),
         click.option("--target", metavar="NAME", help="The column (array, header) to predict."),
     ):

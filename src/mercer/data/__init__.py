@@ -1,12 +1,18 @@
-"""Data: small sets that are made, files that are read, and one set that is always there."""
+"""Data: the one way in for files, tables, arrays and lists, and sets that are made.
+
+In the order in which data flow: `formats` picks a reader (`tables`, `arrays`, `texts`), `making`
+looks at examples and takes targets out (`Dataset.of`), `columns` finds types, `targets` the task;
+`dataset` and `schema` hold the result. `rows` and `row_files` read new rows for a model by its
+schema. `toys` and `catalog` are data sets by name.
+"""
 
 from __future__ import annotations
 
 from mercer.data.catalog import catalog, digits, named
-from mercer.data.dataset import Dataset, guess_task
-from mercer.data.loaders import load
+from mercer.data.dataset import Dataset, Note
+from mercer.data.formats import load, register_format
 from mercer.data.schema import DataError, Schema
-from mercer.data.tables import from_frame
+from mercer.data.targets import guess_task
 from mercer.data.toys import (
     TOYS,
     checkerboard,
@@ -23,18 +29,19 @@ __all__ = [
     "TOYS",
     "DataError",
     "Dataset",
+    "Note",
     "Schema",
     "catalog",
     "checkerboard",
     "circles",
     "digits",
-    "from_frame",
     "guess_task",
     "linear_noise",
     "load",
     "moons",
     "named",
     "pure_noise",
+    "register_format",
     "sine_linear_noise",
     "spirals",
     "xor",

@@ -11,67 +11,59 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config, show_bytes
-from mercer.data.dataset import Dataset, guess_task
-from mercer.data.schema import DataError, Schema, suggest
+from mercer._suggest import suggest
+from mercer.data.dataset import Dataset, Note
+from mercer.data.making import make
+from mercer.data.schema import DataError
 from mercer.data.tables import check_size
+from mercer.data.targets import whole_numbers
 
 
 def read_npz(path: Path, target: str | None, columns: Any = None) -> Dataset:
     """Arrays X and y (or X_train and y_train) without pickled objects."""
     _check_npz(path)
     with np.load(path, allow_pickle=False) as arrays:
-        names = list(arrays)
-        key = next((k for k in ("X", "X_train", "x", "data") if k in names), None)
-        if key is None:
-            raise DataError(f"an .npz file needs an array X; it has {', '.join(names[:20])}")
-        X = arrays[key]
-        label = target or {"X_train": "y_train", "data": "target"}.get(key, "y")
-        if target is not None and target not in names:
-            hint = suggest(target, names) or f"; the file has {', '.join(names[:20])}"
-            raise DataError(f"there is no array {target!r}{hint}")
-        y = arrays[label] if label in names else None
+        key, label = _keys(list(arrays), target)
+        X, y = arrays[key], arrays.get(label)
     if X.ndim < 2 or X.dtype.kind not in "biuf":
         raise DataError(f"{key} must hold rows of numbers; it has shape {X.shape}, type {X.dtype}")
     if X.ndim > 4 or (X.ndim == 4 and X.shape[3] > 4):
         raise DataError(f"{key} has shape {X.shape}: rows of numbers or images are expected")
     if not len(X):
         raise DataError(f"{path.name} holds no rows")
-    shape = (int(X.shape[1]), int(np.prod(X.shape[2:]))) if X.ndim > 2 else None
-    X = X.reshape(len(X), -1)
-    if X.dtype.kind == "b":
-        X = X.astype(np.uint8)
-    kind = "images" if shape else "vectors"
-    return labelled(X, y, kind, label, path.name, shape)
+    X = X.astype(np.uint8) if X.dtype.kind == "b" else X
+    if X.ndim == 2:
+        return made(X, y, label, path, "vectors")
+    return made(X.reshape(len(X), -1), y, label, path, "images", image_shape(X))
 
 
-def labelled(
+def _keys(names: list[str], target: str | None) -> tuple[str, str]:
+    """The names of the arrays of examples and of targets."""
+    key = next((k for k in ("X", "X_train", "x", "data") if k in names), None)
+    if key is None:
+        raise DataError(f"an .npz file needs an array X; it has {', '.join(names[:20])}")
+    if target is not None and target not in names:
+        raise DataError(f"there is no array {target!r}.{suggest(target, names, 0.4)}")
+    return key, target or {"X_train": "y_train", "data": "target"}.get(key, "y")
+
+
+def image_shape(X: np.ndarray) -> tuple[int, int]:
+    """Height and width; the colors of a pixel stand beside each other."""
+    return int(X.shape[1]), int(np.prod(X.shape[2:]))
+
+
+def made(
     X: Any,
     y: np.ndarray | None,
+    target: str,
+    path: Path,
     kind: str,
-    target: str | None,
-    source: str,
     shape: tuple[int, int] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Dataset:
-    """Rows and their targets, checked against each other."""
-    sparse = hasattr(X, "tocsr")
-    schema = Schema(kind, target=target if y is not None else None, shape=shape, sparse=sparse)
-    if y is None:
-        return Dataset(X, None, kind, None, None, source, notes, shape, (), schema)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if y.shape == (n, 1):
-        y = y[:, 0]
-    if y.shape != (n,):
-        raise DataError(f"{source}: {n} rows need as many targets, got shape {y.shape}")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise DataError(f"{source}: the target holds missing or infinite values")
-    if y.dtype.kind == "f" and (y == np.round(y)).all() and np.abs(y).max() < 2**53:
-        y = y.astype(np.int64)
-    if len(np.unique(y)) < 2:
-        raise DataError(f"{source}: the target takes a single value: nothing can be learnt")
-    task, why = guess_task(y)
-    said = (*notes, f"{task}: {why}")
-    return Dataset(X, y, kind, task, target, source, said, shape, (), schema)
+    """Rows and targets of a file as a data set; labels that were kept as floats become whole."""
+    y = y if y is None else whole_numbers(y)
+    return make(X, y, target, kind=kind, source=path.name, shape=shape, notes=notes)
 
 
 def _check_npz(path: Path) -> None:
@@ -100,7 +92,7 @@ def read_libsvm(path: Path, target: str | None, columns: Any = None) -> Dataset:
     X, y = load_svmlight_file(str(path))
     if not X.shape[0]:
         raise DataError(f"{path.name} holds no rows")
-    return labelled(X, y, "vectors", "label", path.name)
+    return made(X, y, "label", path, "vectors")
 
 
 def read_idx(path: Path, target: str | None, columns: Any = None) -> Dataset:
@@ -114,9 +106,9 @@ def read_idx(path: Path, target: str | None, columns: Any = None) -> Dataset:
     y = idx_array(labels) if labels != path and labels.exists() else None
     if y is not None and len(y) != len(X):
         raise DataError(f"{len(X)} images but {len(y)} labels in {labels.name}")
-    notes = () if y is not None else ("no file of labels beside the images",)
-    shape = (int(X.shape[1]), int(np.prod(X.shape[2:]))) if X.ndim > 2 else (1, int(X.shape[1]))
-    return labelled(X.reshape(len(X), -1), y, "images", "label", path.name, shape, notes)
+    notes = () if y is not None else (Note("file", "no file of labels beside the images"),)
+    shape = image_shape(X) if X.ndim > 2 else (1, int(X.shape[1]))
+    return made(X.reshape(len(X), -1), y, "label", path, "images", shape, notes)
 
 
 _IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}

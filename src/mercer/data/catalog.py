@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
+from dataclasses import replace
 from typing import Any
 
-from mercer.data.dataset import Dataset, guess_task
-from mercer.data.schema import DataError, Schema
+from mercer._suggest import suggest
+from mercer.data.dataset import Dataset
+from mercer.data.making import make
+from mercer.data.schema import DataError
 from mercer.data.toys import TOYS
 
 
@@ -16,10 +18,12 @@ def digits() -> Dataset:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    schema = Schema("images", target="digit", shape=(8, 8))
-    return Dataset(
-        X / 16.0, y, "images", "classification", "digit", "digits", (), (8, 8), (), schema
-    )
+    return _quiet(X / 16.0, y, "digit", "digits", kind="images", shape=(8, 8))
+
+
+def _quiet(X: Any, y: Any, target: str, source: str, **options: Any) -> Dataset:
+    """A data set about which there is nothing to say."""
+    return replace(make(X, y, target, source=source, **options), notes=())
 
 
 def catalog() -> dict[str, str]:
@@ -41,9 +45,5 @@ def named(name: str, **options: Any) -> Dataset:
             raise DataError(f"digits are as they are; {', '.join(options)} cannot be chosen")
         return digits()
     if name not in TOYS:
-        near = difflib.get_close_matches(name, ["digits", *TOYS], 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are: digits, {', '.join(TOYS)}"
-        raise DataError(f"there is no data set {name!r}; {hint}")
-    X, y = TOYS[name](**options)
-    schema = Schema("vectors", target="y")
-    return Dataset(X, y, "vectors", guess_task(y)[0], "y", name, (), None, (), schema)
+        raise DataError(f"there is no data set {name!r}.{suggest(name, ['digits', *TOYS])}")
+    return _quiet(*TOYS[name](**options), "y", name)

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mercer._examples import count, take
 from mercer.data.schema import Schema
+from mercer.data.targets import guess_task
+
+
+class Note(str):
+    """A sentence for the user, and what it is about.
+
+    `kind` is "task", "target", "missing" (values), "columns" (what they hold, which are left out)
+    or "file". A note is a string, so it prints and joins like one.
+
+    >>> Note("target", "2 rows without a target were left out").kind
+    'target'
+    """
+
+    kind: str
+
+    def __new__(cls, kind: str, text: str) -> Note:
+        made = super().__new__(cls, text)
+        made.kind = kind
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return self.kind, str(self)
 
 
 @dataclass(frozen=True)
@@ -15,7 +40,8 @@ class Dataset:
     """`X` is a DataFrame (tables), an array (numbers, images) or a list (texts, messages, …).
 
     `kind` says which: "table", "vectors", "images", "strings" or "mail". `task` is
-    "classification", "regression" or None without a target. `notes` are sentences for the user.
+    "classification", "regression" or None without a target; the targets of a regression are
+    float64. `notes` are sentences for the user. `Dataset.of` makes one of anything.
     """
 
     X: Any
@@ -26,11 +52,71 @@ class Dataset:
     source: str = ""
     notes: tuple[str, ...] = ()
     shape: tuple[int, int] | None = None  # height and width of images
-    names: tuple[str, ...] = field(default=())  # of columns, or of sequences
+    names: tuple[str, ...] = ()  # of columns, or of sequences
     schema: Schema | None = None  # how to read new rows
+    given: tuple[str, ...] = ()  # all columns of a table that came from Python, in their order
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any = None,
+        target: str | None = None,
+        *,
+        task: str | None = None,
+        columns: str | Sequence[str] | None = None,
+        source: str = "",
+    ) -> Dataset:
+        """Examples and targets in any of their forms: the one way in for data.
+
+        Column types, the task, gaps and rows without a target are found here and nowhere else;
+        the `schema` says what was found, and new rows are brought into the same form by it.
+
+        Parameters
+        ----------
+        X : path, DataFrame (pandas, Polars), Arrow table, array, CSR matrix, or list
+            Lists hold rows of numbers, strings, or messages (bytes or `email.message.Message`). A
+            `Dataset` is taken as it is, but for `y` and `task`.
+        y : array, or the name of a column
+        target : name of the column (array, header) to predict
+        task : "classification", "regression" or None
+            None reads it off the targets.
+        columns : names of the columns to use, of a table
+        source : what to call the data in messages
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"age": [30, 41], "town": ["Ulm", None], "label": ["u", "v"]})
+        >>> found = Dataset.of(frame, target="label")
+        >>> found.kind, found.task, found.schema.types
+        ('table', 'classification', ('number', 'category'))
+        """
+        from mercer.data.making import make
+
+        if isinstance(X, (str, Path)):
+            from mercer.data.formats import load
+
+            X = load(X, target, columns=columns)
+        return make(X, y, target, task=task, columns=columns, source=source)
 
     def __len__(self) -> int:
-        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
+        return count(self.X)
+
+    def take(self, rows: np.ndarray) -> Any:
+        """Some of the examples, by index."""
+        return take(self.X, rows)
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """The labels of a classification, sorted."""
+        return None if self.y is None or self.task == "regression" else np.unique(self.y)
+
+    @property
+    def reason(self) -> str:
+        """How the task is known."""
+        guessed, why = guess_task(self.y)
+        return why if guessed == self.task else "as asked for"
 
     def __str__(self) -> str:
         width = f" × {self.X.shape[1]}" if hasattr(self.X, "shape") else ""
@@ -41,17 +127,4 @@ class Dataset:
         return "\n".join([*lines, *self.notes])
 
 
-#: A numeric target with at most this many distinct whole values is read as classes.
-MAX_CLASSES = 20
-
-
-def guess_task(y: Any) -> tuple[str, str]:
-    """("classification" | "regression", why)."""
-    y = np.asarray(y)
-    if y.dtype.kind in "OUSb":
-        return "classification", "the target is not a number"
-    distinct = np.unique(y[np.isfinite(y)] if y.dtype.kind == "f" else y)
-    whole = bool(np.all(distinct == np.round(distinct)))
-    if whole and len(distinct) <= min(MAX_CLASSES, max(2, len(y) // 3)):
-        return "classification", f"the target takes {len(distinct)} whole values"
-    return "regression", f"the target takes {len(distinct)} different values"
+__all__ = ["Dataset", "Note"]

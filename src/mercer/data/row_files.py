@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mercer.data.loaders import guess_format, load
+from mercer.data.formats import guess_format, load
 from mercer.data.rows import BLOCK, Block, open_rows, read_rows
 from mercer.data.schema import DataError, Schema
 

@@ -17,11 +17,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from mercer._suggest import suggest
 from mercer.data.schema import DataError, Schema
-from mercer.data.tables import Header, suggest
+from mercer.data.tables import Header
 
 #: Rows in a block.
 BLOCK = 10_000
+#: Types of columns that are read as they are written.
+WORDS = ("category", "text")
 #: The longest line that is read.
 MAX_LINE = 64 * 2**20
 
@@ -120,39 +123,42 @@ def _table(
     if not peeked.start:
         return
     head = Header(peeked.start, "the input", "\t" if format == "tsv" else None)
-    by_name = bool(schema.columns)
-    if by_name and not head.named:
+    for name in keep:
+        if name not in head.names:
+            raise DataError(f"there is no column {name!r} to keep.{suggest(name, head.names, 0.4)}")
+    rows = _named(head, schema) if schema.columns else _numbered(head, schema, keep, width)
+    text = dict.fromkeys(keep, str)
+    text |= {c: str for c, t in zip(rows.columns, rows.types, strict=False) if t in WORDS}
+    # All columns are parsed: a row with a field too many would else be shifted without a word.
+    options = head.options() | {"dtype": text, "chunksize": block, "names": head.names}
+    stream = io.BufferedReader(peeked, 1 << 20)
+    seen = 0
+    with _readable_errors(peeked), pd.read_csv(stream, **options) as chunks:
+        for frame in chunks:
+            kept = tuple(frame[name].fillna("").astype(str).tolist() for name in keep)
+            X = rows.table(frame, seen + 1)
+            seen += len(frame)
+            yield Block(X if schema.columns else X.to_numpy(dtype=np.float64), kept)
+
+
+def _named(head: Header, schema: Schema) -> Schema:
+    """The model's columns, all of which the first line names."""
+    if not head.named:
         raise DataError(
             f"the first line must name the columns ({', '.join(schema.columns[:5])}, …); "
             "it holds numbers only"
         )
-    if by_name:
-        schema.missing_from(head.names)
-    for name in keep:
-        if name not in head.names:
-            raise DataError(f"there is no column {name!r} to keep{suggest(name, head.names)}")
-    chosen = list(schema.columns) if by_name else [n for n in head.names if n not in set(keep)]
-    if not by_name:
-        chosen = [n for n in chosen if n != schema.target] or chosen
-        if width is not None and len(chosen) != width:
-            raise DataError(f"the model takes rows of {width} numbers, got {len(chosen)} columns")
-    words = {c: str for c, t in zip(schema.columns, schema.types, strict=False)
-             if t in ("category", "text")}  # fmt: skip
-    options = head.options() | {"dtype": words | dict.fromkeys(keep, str), "chunksize": block}
-    # All columns are parsed: a row with a field too many would else be shifted without a word.
-    options |= {"names": head.names}
-    text = io.BufferedReader(peeked, 1 << 20)
-    seen = 0
-    with _readable_errors(peeked), pd.read_csv(text, **options) as chunks:
-        for frame in chunks:
-            kept = tuple(frame[name].fillna("").astype(str).tolist() for name in keep)
-            if by_name:
-                X = schema.table(frame, seen + 1)
-            else:
-                rows = Schema("table", tuple(chosen), ("number",) * len(chosen))
-                X = rows.table(frame, seen + 1).to_numpy(dtype=np.float64)
-            seen += len(frame)
-            yield Block(X, kept)
+    schema.missing_from(head.names)
+    return schema
+
+
+def _numbered(head: Header, schema: Schema, keep: tuple[str, ...], width: int | None) -> Schema:
+    """Columns of numbers: all but those to keep and, if it is there, the target."""
+    others = [n for n in head.names if n not in set(keep)]
+    chosen = [n for n in others if n != schema.target] or others
+    if width is not None and len(chosen) != width:
+        raise DataError(f"the model takes rows of {width} numbers, got {len(chosen)} columns")
+    return Schema("table", tuple(chosen), ("number",) * len(chosen))
 
 
 class _readable_errors:

@@ -6,11 +6,12 @@ turns raw rows (text from a CSV file, columns in any order) into what the model 
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from mercer._suggest import nearest
 
 #: What a column can be. Dates become seconds since 1970, truths 0 and 1.
 TYPES = ("number", "truth", "date", "category", "text")
@@ -42,7 +43,8 @@ class Schema:
         """Raises if a column is not among `names`; the message has the nearest one."""
         absent = [c for c in self.columns if c not in set(names)]
         if absent:
-            shown = "; ".join(f"{c!r}{suggest(c, names)}" for c in absent[:5])
+            near = [(c, nearest(c, names, 0.4)) for c in absent[:5]]
+            shown = "; ".join(f"{c!r} (did you mean {n!r}?)" if n else repr(c) for c, n in near)
             more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
             raise DataError(f"the rows lack columns of the model: {shown}{more}")
 
@@ -57,14 +59,6 @@ class Schema:
             for name, kind in zip(self.columns, types, strict=True)
         }
         return pd.DataFrame(parts, index=frame.index)
-
-
-def suggest(name: str, among: Any, cutoff: float = 0.4) -> str:
-    """ " (did you mean 'x'?)" with the nearest of the names, or nothing."""
-    names = [str(n) for n in among]
-    same = [n for n in names if n.strip().lower() == name.strip().lower()]
-    near = same or difflib.get_close_matches(name, names[:20_000], 1, cutoff=cutoff)
-    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def convert(series: Any, kind: str, first_row: int = 1) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config, show_bytes
-from mercer.data.arrays import labelled
 from mercer.data.dataset import Dataset
+from mercer.data.making import make
 from mercer.data.schema import DataError
 from mercer.data.tables import check_size, open_bytes
 
@@ -40,11 +40,8 @@ def read_fasta(path: Path, target: str | None, columns: Any = None) -> Dataset:
     y = None
     if target is not None:
         y = np.asarray([n.replace("|", " ").split()[-1] if n.split() else "" for n in names])
-    found = labelled(["".join(p) for p in parts], y, "strings", target, path.name)
-    return Dataset(
-        found.X, found.y, "strings", found.task, found.target, path.name, found.notes, None,
-        tuple(names), found.schema,
-    )  # fmt: skip
+    rows = ["".join(p) for p in parts]
+    return make(rows, y, target, kind="strings", source=path.name, names=tuple(names))
 
 
 def read_mbox(path: Path, target: str | None, columns: Any = None) -> Dataset:
@@ -69,7 +66,7 @@ def read_maildir(path: Path, target: str | None, columns: Any = None) -> Dataset
         y += [folder.name] * len(part.X)
     if not X:
         raise DataError(f"{str(path)!r} is a folder, but no Maildir and holds none")
-    return labelled(X, np.asarray(y), "mail", "folder", path.name)
+    return make(X, y, "folder", kind="mail", source=path.name)
 
 
 def _messages(box: Any, path: Path, target: str | None) -> Dataset:
@@ -83,4 +80,4 @@ def _messages(box: Any, path: Path, target: str | None) -> Dataset:
         y = np.asarray([str(email.message_from_bytes(m).get(target, "")) for m in X])
         if not any(y):
             raise DataError(f"no message of {path.name} has the header {target!r}")
-    return labelled(X, y, "mail", target, path.name)
+    return make(X, y, target, kind="mail", source=path.name)

@@ -1,31 +1,51 @@
 """Tables as they come out of files, made ready for scikit-learn's transformers.
 
 A table at prediction is seldom the table of the training: its columns stand in another order, a
-category is new, a number is missing or reads as text. `TableColumns` remembers what the columns
-were and brings any later table into that form; `TextColumn` and `CommonScale` are the even simpler
-first steps for one column of text and for pixels.
+category is new, a number is missing or reads as text. `TableColumns` applies the types that were
+found in the training and brings any later table into that form; `TextColumn` and `CommonScale` are
+the even simpler first steps for one column of text and for pixels.
 """
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._suggest import suggest
+from mercer.data.columns import as_floats, find_types
+from mercer.data.making import as_frame as data_frame
+from mercer.data.making import is_frame
+
 #: What stands for a missing category; it is a category of its own.
 MISSING = "(missing)"
+#: How columns of a type are dealt with; those of other types are left out.
+_GROUPS = {
+    "number": "number",
+    "truth": "number",
+    "date": "date",
+    "category": "category",
+    "text": "category",
+}
 
 
 class TableColumns(TransformerMixin, BaseEstimator):
     """A DataFrame with exactly the columns of `fit`, numbers as float64, all else as text.
 
     Dates become seconds since 1970, missing numbers NaN, missing categories ``"(missing)"``;
-    columns that were constant (or empty) in `fit` are left out, and so are those it does not know.
+    columns that are constant (or empty) are left out, and so are those that `fit` did not see.
+
+    Parameters
+    ----------
+    types : dict of column to type, or None
+        What the columns hold, as the schema of a `mercer.data.Dataset` has it ("number", "truth",
+        "date", "category", "text"); columns of any other type are left out. None lets `fit` find
+        out by the same rules.
 
     Attributes
     ----------
@@ -43,35 +63,28 @@ class TableColumns(TransformerMixin, BaseEstimator):
     {'age': [41.0], 'town': ['Bonn']}
     """
 
+    types: Mapping[str, str] | None = None  # for files of models that have no such parameter
+
+    def __init__(self, types: Mapping[str, str] | None = None) -> None:
+        self.types = types
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn which columns there are and what they hold."""
-        frame = as_frame(X)
-        names = [str(c) for c in frame.columns]
-        doubled = [c for c, times in Counter(names).items() if times > 1]
-        if doubled:
-            raise ValueError(f"columns with the same name: {', '.join(map(repr, doubled[:5]))}")
-        self.numbers_: list[str] = []
-        self.categories_: list[str] = []
-        self.dates_: list[str] = []
-        self.dropped_: list[str] = []
-        plain = np.array([kind.kind in "biuf" for kind in frame.dtypes], dtype=bool)
-        varied = np.zeros(len(names), dtype=bool)
-        varied[plain] = _varied(frame.iloc[:, np.flatnonzero(plain)])
-        for place, name in enumerate(names):
-            if plain[place]:
-                (self.numbers_ if varied[place] else self.dropped_).append(name)
-                continue
-            column = frame.iloc[:, place]
-            if column.nunique(dropna=False) <= 1:
-                self.dropped_.append(name)
-            elif is_date(column):
-                self.dates_.append(name)
-            else:
-                self.categories_.append(name)
-        if not (self.numbers_ or self.categories_ or self.dates_):
-            raise ValueError("every column is constant: nothing can be learnt")
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = len(names)
+        types = self.types
+        if types is None:
+            frame = as_frame(X).rename(columns=str)
+            doubled = [c for c, times in Counter(frame.columns).items() if times > 1]
+            if doubled:
+                raise ValueError(f"columns with the same name: {', '.join(map(repr, doubled[:5]))}")
+            types = find_types(frame)
+        groups: dict[str, list[str]] = {"number": [], "date": [], "category": [], "": []}
+        for name, kind in types.items():
+            groups[_GROUPS.get(kind, "")].append(name)
+        self.numbers_, self.dates_, self.categories_, self.dropped_ = groups.values()
+        if len(self.dropped_) == len(types):
+            raise ValueError("every column is constant: nothing can be learned")
+        self.feature_names_in_ = np.array(list(types), dtype=object)
+        self.n_features_in_ = len(types)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -85,17 +98,16 @@ class TableColumns(TransformerMixin, BaseEstimator):
         wanted = [*self.numbers_, *self.dates_, *self.categories_]
         missing = [c for c in wanted if c not in known]
         if missing:
-            near = difflib.get_close_matches(missing[0], list(frame.columns), 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            shown = ", ".join(map(repr, missing[:5]))
             raise ValueError(
-                f"the table has no column {', '.join(map(repr, missing[:5]))}, which the model "
-                f"was fitted with.{hint}"
+                f"the table has no column {shown}, which the model was fitted with."
+                f"{suggest(missing[0], frame.columns)}"
             )
         parts = []
         if self.numbers_:
             block = frame[self.numbers_]
             if all(kind.kind in "biuf" for kind in block.dtypes):
-                values = _floats(block)
+                values = as_floats(block)
                 values[~np.isfinite(values)] = np.nan
             else:
                 values = np.column_stack([_numbers(block[c]) for c in self.numbers_])
@@ -134,11 +146,11 @@ class TextColumn(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> list[Any]:
         check_is_fitted(self)
-        if hasattr(X, "iloc") and X.ndim == 2:
+        if is_frame(X) and getattr(X, "ndim", 2) == 2:
+            X = as_frame(X)
             names = [str(c) for c in X.columns]
             if self.column_ is not None and self.column_ not in names:
-                near = difflib.get_close_matches(self.column_, names, 1)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
+                hint = suggest(self.column_, names)
                 raise ValueError(f"the table has no column {self.column_!r}.{hint}")
             X = X.iloc[:, names.index(self.column_) if self.column_ is not None else 0]
         if hasattr(X, "iloc"):
@@ -176,11 +188,11 @@ class CommonScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def as_frame(X: Any, names: list[str] | None = None) -> Any:
-    """A DataFrame as it is; rows of an array under the names of the columns, if they fit."""
+    """A table as a DataFrame; rows of an array under the names of the columns, if they fit."""
     import pandas as pd
 
-    if hasattr(X, "iloc"):
-        return X if X.ndim == 2 else X.to_frame()
+    if is_frame(X):
+        return data_frame(X)
     frame = pd.DataFrame(X)
     if names is not None:
         if frame.shape[1] != len(names):
@@ -189,49 +201,24 @@ def as_frame(X: Any, names: list[str] | None = None) -> Any:
     return frame.infer_objects()
 
 
-def is_date(column: Any) -> bool:
-    """Whether a column holds points in time, as such or as text like 2024-05-31."""
-    if column.dtype.kind == "M" or hasattr(column.dtype, "tz"):
-        return True
-    if column.dtype.kind in "biufc":
-        return False
-    import pandas as pd
-
-    sample = column.dropna().astype(str).head(50)
-    if not len(sample) or not sample.str.match(r"^\d{4}-\d{1,2}-\d{1,2}").all():
-        return False
-    return bool(pd.to_datetime(sample, errors="coerce").notna().all())
-
-
-def _floats(block: Any) -> np.ndarray:
-    """A copy of columns of numbers as float64."""
-    return np.array(block.to_numpy(dtype=np.float64, na_value=np.nan))
-
-
-def _varied(block: Any) -> np.ndarray:
-    """Which of these columns of numbers take more than one value; a gap counts as one."""
-    values = _floats(block)
-    gaps = np.isnan(values)
-    low = np.where(gaps, np.inf, values).min(axis=0)
-    high = np.where(gaps, -np.inf, values).max(axis=0)
-    return np.asarray((low < high) | (gaps.any(axis=0) & ~gaps.all(axis=0)))
-
-
 def _numbers(column: Any) -> np.ndarray:
-    """As float64; text that reads as a date becomes seconds, other text is missing."""
+    """As float64: times as seconds, truths as 0 and 1; text that is none of these is missing."""
     import pandas as pd
 
     if column.dtype.kind == "M" or hasattr(column.dtype, "tz"):
         values = _since_1970(column)
+    elif column.dtype.kind == "m":
+        values = np.asarray(column.dt.total_seconds())
     elif column.dtype.kind in "biuf":
-        values = np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        values = as_floats(column)
     else:
         column = column.astype(object)
-        values = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
+        values = np.array(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
         text = np.array([isinstance(v, str) for v in column], dtype=bool) & np.isnan(values)
         if text.any():
-            values = values.copy()
-            values[text] = _since_1970(column[text])
+            words = column[text]
+            truths = words.str.strip().str.lower().map({"true": 1.0, "false": 0.0})
+            values[text] = np.where(truths.isna(), _since_1970(words), truths)
     return np.where(np.isfinite(values), values, np.nan)
 
 

@@ -1,4 +1,9 @@
-"""Choosing: which kernel with which learner, at which scale, for data at hand."""
+"""Choosing: which kernel with which learner, at which scale, for data at hand.
+
+In the order in which `comparison` uses them: `preprocess` makes rows ready, `folds` holds some out,
+`racing` runs candidates against each other by means of `trainers` and `metrics`, `board` shows what
+came out. `kernel_search` grows kernels from building blocks; `parameters` learns theirs by descent.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import TYPE_CHECKING
 from mercer._lazy import by_name
 
 if TYPE_CHECKING:
-    from mercer.selection.alignment import alignment
+    from mercer.selection.kernel_search.alignment import alignment
     from mercer.selection.board.scoreboard import OutOfFold, Row, Scoreboard
     from mercer.selection.comparison import compare
     from mercer.selection.kernel_search.search import SearchResult, search_kernel
@@ -22,7 +27,7 @@ _WHERE = {
     "SearchNode": "kernel_search.tree",
     "SearchResult": "kernel_search.search",
     "SearchTree": "kernel_search.tree",
-    "alignment": "alignment",
+    "alignment": "kernel_search.alignment",
     "compare": "comparison",
     "learn_parameters": "parameters",
     "search_kernel": "kernel_search.search",

@@ -10,19 +10,24 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from mercer._config import get_config
 from mercer._examples import count
 from mercer._progress import progress as progress_bar
-from mercer.data.dataset import Dataset
-from mercer.kernels import as_kernel
+from mercer.data.dataset import Dataset, Note
+from mercer.kernels import Kernel, as_kernel
+from mercer.proof import prove
 from mercer.selection.board.scoreboard import Scoreboard
 from mercer.selection.folds import draw_order, splits_of
+from mercer.selection.kernel_search.search import search_kernel
+from mercer.selection.kernel_search.tree import SearchTree
 from mercer.selection.metrics import metric_of
 from mercer.selection.preprocess import Preprocessing, preprocessing
-from mercer.selection.problem import Problem, as_problem, seconds_of
 from mercer.selection.racing.candidates import kernels_for
-from mercer.selection.racing.race import Clock, Data, Entry, Race
+from mercer.selection.racing.clock import Clock, seconds_of
+from mercer.selection.racing.race import Data, Entry, Race
 from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
 from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with_baseline
 from mercer.selection.trainers.grid import trainers_for
@@ -31,6 +36,8 @@ from mercer.selection.trainers.grid import trainers_for
 MOST_ROWS = 6_000
 #: The part of a time budget that a kernel search may take.
 SEARCH_SHARE = 0.25
+#: Candidates that failed which are named.
+MOST_FAILED = 5
 #: N×N matrices that are alive at once during a fold (K, its blocks, a factor), with room.
 COPIES = 4.0
 
@@ -54,9 +61,10 @@ def compare(
 
     Parameters
     ----------
-    X : Dataset, DataFrame, array, CSR matrix, or list of strings or messages
-        Raw rows: missing values, categories, dates and scales are dealt with, and said.
-    y : array, or the name of a column of the DataFrame X
+    X : anything that `mercer.data.Dataset.of` takes
+        A table, an array, a CSR matrix, a list of strings or messages, a file. Raw rows: missing
+        values, categories, dates and scales are dealt with, and said.
+    y : array, or the name of a column of the table X
         Not needed for a `mercer.data.Dataset`.
     task : "classification", "regression" or None
         None reads it off the targets.
@@ -91,108 +99,158 @@ def compare(
     >>> board.task, board.best_row.mean > 0.9, board.baseline.mean < 0.6
     ('classification', True, True)
     """
-    clock = Clock(seconds_of(budget))
-    seed = int(random_state)
-    problem = as_problem(X, y, task)
-    name, measure = metric_of(problem.task, metric)
-    trainers = trainers_for(problem.task, learners)
-    made = preprocessing(problem)
-    notes = [*problem.notes, *made.notes]
+    made = Comparison(
+        Dataset.of(X, y, task=task), learners=learners, metric=metric, budget=budget,
+        seed=int(random_state),
+    )  # fmt: skip
+    made.prepare(cv, repeats)
+    candidates = made.candidates(kernels)
+    with _Progress(progress, made.clock, planned(len(candidates), made.trainers)) as say:
+        if search and made.steps.kind != "strings":
+            candidates = [made.grown_kernel(say), *candidates]
+        race = made.race(candidates, repeats, say)
+        standing = made.finish(race, say)
+    return made.board(race, standing)
 
-    order = draw_order(problem.y, problem.task == "classification", seed)
-    most = min(MOST_ROWS, _rows_that_fit())
-    drawn = np.sort(order[:most])
-    begin = time.perf_counter()
-    rows = _prepared(made, problem.take(drawn))
-    overhead = (time.perf_counter() - begin) * problem.n / len(drawn)
-    coded = problem.y[drawn]
-    if problem.classes is not None:
-        coded = np.searchsorted(problem.classes, coded)
-    extra = 0 if clock.budget is None else EXTRA_REPEATS
-    splits, folds, said = splits_of(
-        cv, rows, coded, problem.classes is not None, repeats, seed, extra
-    )
-    notes += said
-    data = Data(
-        rows,
-        coded,
-        0 if problem.classes is None else len(problem.classes),
-        measure,
-        splits,
-        draw_order(coded, problem.classes is not None, seed + 1),
-        seed,
-    )
-    named = kernels_for(rows, made.kind) if kernels is None else [as_kernel(k) for k in kernels]
-    tree = None
-    with _Progress(progress, clock, planned(len(named), trainers)) as say:
-        if search and made.kind != "strings":
-            from mercer.selection.kernel_search.search import search_kernel
 
-            say("kernel search")
-            share = None if clock.budget is None else SEARCH_SHARE * clock.budget
-            found = search_kernel(rows, coded, task=problem.task, random_state=seed, seconds=share)
-            tree = found.tree
-            notes.append(
-                f"the kernel {found.kernel!r} was grown on targets of all folds: its score is "
-                "flattered more than those of the others"
-            )
-            named = [found.kernel, *named]
-        race = Race(data, clock, problem.n, overhead, say)
-        # The search may find, and a caller may name, what is there already: it races once.
+class Comparison:
+    """One comparison, step by step: prepare, race, finish, board. `notes` are for the user."""
+
+    def __init__(
+        self,
+        found: Dataset,
+        *,
+        learners: Iterable[str] | None,
+        metric: str | None,
+        budget: Any,
+        seed: int,
+    ) -> None:
+        self.clock = Clock(seconds_of(budget))
+        self.found, self.seed = found, seed
+        self.steps = preprocessing(found)
+        assert found.y is not None
+        assert found.task is not None
+        self.y, self.task, self.classes = found.y, found.task, found.classes
+        self.metric, self.measure = metric_of(self.task, metric)
+        self.trainers = trainers_for(self.task, learners)
+        # The task is told apart, and so is what becomes of missing values.
+        about = {n: n.kind if isinstance(n, Note) else "" for n in found.notes}
+        self.notes = [n for n, kind in about.items() if kind not in ("task", "missing")]
+        self.notes += self.steps.notes
+        self.search: SearchTree | None = None
+
+    @property
+    def classified(self) -> bool:
+        return self.classes is not None
+
+    def prepare(self, cv: Any, repeats: int) -> None:
+        """Draw the rows that the choice is made on, make them ready, and cut them into folds."""
+        order = draw_order(self.y, self.classified, self.seed)
+        self.drawn = np.sort(order[: min(MOST_ROWS, _rows_that_fit())])
+        begin = time.perf_counter()
+        rows = _prepared(self.steps, self.found.take(self.drawn))
+        self.overhead = (time.perf_counter() - begin) * len(self.y) / len(self.drawn)
+        y = self.y[self.drawn]
+        y = y if self.classes is None else np.searchsorted(self.classes, y)
+        extra = 0 if self.clock.budget is None else EXTRA_REPEATS
+        splits, self.folds, notes = splits_of(
+            cv, rows, y, self.classified, repeats, self.seed, extra
+        )
+        self.notes += notes
+        count = 0 if self.classes is None else len(self.classes)
+        order = draw_order(y, self.classified, self.seed + 1)
+        self.data = Data(rows, y, count, self.measure, splits, order, self.seed)
+
+    def candidates(self, kernels: Iterable[Any] | None) -> list[Kernel]:
+        """The kernels that were named, or those that suit the data."""
+        if kernels is None:
+            return kernels_for(self.data.X, self.steps.kind)
+        return [as_kernel(k) for k in kernels]
+
+    def grown_kernel(self, say: Callable[[str], None]) -> Kernel:
+        """The kernel that a search over building blocks finds."""
+        say("kernel search")
+        share = None if self.clock.budget is None else SEARCH_SHARE * self.clock.budget
+        grown = search_kernel(
+            self.data.X, self.data.y, task=self.task, random_state=self.seed, seconds=share
+        )
+        self.search = grown.tree
+        self.notes.append(
+            f"the kernel {grown.kernel!r} was grown on targets of all folds: its score is "
+            "flattered more than those of the others"
+        )
+        return grown.kernel
+
+    def race(self, kernels: list[Kernel], repeats: int, say: Callable[[str], None]) -> Race:
+        """Run the candidates; Ctrl-C ends the race and keeps what was found."""
+        race = Race(self.data, self.clock, len(self.y), self.overhead, say)
         try:
-            run_stages(race, list(dict.fromkeys(named)), trainers, repeats)
+            # The search may find, and a caller may name, what is there already: it races once.
+            run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats)
         except KeyboardInterrupt:
             if not race.best():
                 raise
-            notes.append("interrupted: the best of what had been tried until then was fitted")
+            self.notes.append("interrupted: the best of what had been tried until then was fitted")
+        return race
+
+    def finish(self, race: Race, say: Callable[[str], None]) -> list[Entry]:
+        """Fit the winner on all rows; the candidates, best first, without those too slow for it."""
         standing = race.best()
         if not standing:
             why = next((e.failed for e in race.entries if e.failed), "no candidate")
             raise ValueError(f"nothing could be fitted: {why}")
-        winner = _affordable(race, standing)
-        standing = race.best()
-        say(f"last fit: {winner.trainer.learner}")
-        best, params = _fit(problem, made, winner, race)
-    from mercer.proof import prove
+        self.winner = _affordable(race, standing)
+        say(f"last fit: {self.winner.trainer.learner}")
+        trainer, unit = self.winner.trainer, self.winner.unit
+        model = trainer.final(self.winner.kernel, self.winner.outcomes, unit, self.y)
+        steps = [(name, clone(step)) for name, step in self.steps.steps]
+        self.best = Pipeline([*steps, ("model", model)])
+        with race.threads(len(self.y)), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.best.fit(self.found.X, self.y)
+        self.best.schema_ = self.found.schema  # a saved model knows how to read new rows
+        return race.best()
 
-    if race.last < problem.n:
-        notes.append(
-            f"candidates are compared on {race.last} of {problem.n} rows, the winner is fitted "
-            "on all"
+    def board(self, race: Race, standing: list[Entry]) -> Scoreboard:
+        """The scoreboard of a race that is over."""
+        listed = [row_of(entry, race) for entry in standing]
+        # It may not have seen everything where time was short, but it is what is left standing.
+        top = replace(listed[0], params=_params(self.best[-1]), stopped=False)
+        base = baseline(self.data)
+        self._note_outcome(race, top.mean > base.mean)
+        return Scoreboard(
+            rows=with_baseline([top, *listed[1:]], base),
+            best=self.best,
+            best_row=top,
+            proof=prove(self.winner.kernel, n_features=_width(self.data.X)),
+            task=self.task,
+            task_reason=self.found.reason,
+            metric=self.metric,
+            classes=self.classes,
+            oof=out_of_fold(self.winner, self.found, self.drawn, len(self.data.splits[0])),
+            search=self.search,
+            notes=tuple(self.notes),
+            folds=self.folds,
+            seconds=self.clock.spent(),
+            budget=self.clock.budget,
+            n_rows=len(self.y),
+            kind=self.found.kind,
         )
-    listed = [row_of(entry, race) for entry in standing]
-    # It may not have seen everything where time was short, but it is what is left standing.
-    top = replace(listed[0], params=params, stopped=False)
-    notes += [
-        f"{e.kernel!r} with {e.trainer.learner} was left out: {e.failed}"
-        for e in race.entries
-        if e.failed
-    ][:5]
-    base = baseline(data)
-    if top.mean <= base.mean:
-        notes.append(
-            "the best is no better than the baseline: nothing was learnt from the examples"
-        )
-    if isinstance(X, Dataset) and X.schema is not None:
-        best.schema_ = X.schema  # so that a saved model knows how to read new rows
-    return Scoreboard(
-        rows=with_baseline([top, *listed[1:]], base),
-        best=best,
-        best_row=top,
-        proof=prove(winner.kernel, n_features=_width(rows)),
-        task=problem.task,
-        task_reason=problem.reason,
-        metric=name,
-        classes=problem.classes,
-        oof=out_of_fold(winner, problem, drawn, len(splits[0])),
-        search=tree,
-        notes=tuple(notes),
-        folds=folds,
-        seconds=clock.spent(),
-        budget=clock.budget,
-        n_rows=problem.n,
-        kind=problem.kind,
-    )
+
+    def _note_outcome(self, race: Race, learned: bool) -> None:
+        if race.last < len(self.y):
+            self.notes.append(
+                f"candidates are compared on {race.last} of {len(self.y)} rows, the winner is "
+                "fitted on all"
+            )
+        failed = [e for e in race.entries if e.failed][:MOST_FAILED]
+        self.notes += [
+            f"{e.kernel!r} with {e.trainer.learner} was left out: {e.failed}" for e in failed
+        ]
+        if not learned:
+            self.notes.append(
+                "the best is no better than the baseline: nothing was learned from the examples"
+            )
 
 
 # --- the parts -----------------------------------------------------------------------------------
@@ -204,8 +262,6 @@ def _rows_that_fit() -> int:
 
 
 def _prepared(made: Preprocessing, X: Any) -> Any:
-    from sklearn.pipeline import Pipeline
-
     if not made.steps:
         return X
     rows = Pipeline(list(made.steps)).fit_transform(X)
@@ -229,21 +285,6 @@ def _affordable(race: Race, standing: list[Entry]) -> Entry:
             return entry
         entry.slow = True
     return fastest
-
-
-def _fit(
-    problem: Problem, made: Preprocessing, winner: Entry, race: Race
-) -> tuple[Any, dict[str, Any]]:
-    from sklearn.base import clone
-    from sklearn.pipeline import Pipeline
-
-    model = winner.trainer.final(winner.kernel, winner.outcomes, winner.unit, problem.y)
-    steps = [(name, clone(step)) for name, step in made.steps]
-    pipeline = Pipeline([*steps, ("model", model)])
-    with race.threads(problem.n), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pipeline.fit(problem.X, problem.y)
-    return pipeline, _params(model)
 
 
 def _params(model: Any) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def splits_of(
     seed: int,
     extra: int = 0,
 ) -> tuple[list[list[Split]], str, tuple[str, ...]]:
-    """One list of (train, test) a repeat, what to call them, and what had to be changed.
+    """One list of (train, test) per repeat, what to call them, and what had to be changed.
 
     `extra` repeats are made beyond those asked for, for time that is left over.
     """
@@ -51,18 +51,7 @@ def splits_of(
         raise ValueError(f"cv is a number of folds, at least 2, or a splitter; got {cv!r}")
     if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
         raise ValueError(f"repeats is a whole number ≥ 1, got {repeats!r}")
-    k, notes = int(min(cv, len(y))), []
-    if classification:
-        labels, sizes = np.unique(y, return_counts=True)
-        if sizes.max() < k:
-            k = max(2, int(sizes.max()))
-            notes.append(f"{k} folds, because no class has {cv} rows")
-        elif sizes.min() < k:
-            few = int((sizes < k).sum())
-            notes.append(
-                f"{few} of {len(labels)} classes have fewer rows than there are folds, and are "
-                "missing from some of them"
-            )
+    k, notes = _folds_for(y, int(cv)) if classification else (int(min(cv, len(y))), ())
     made = []
     for repeat in range(repeats + extra):
         folds = (StratifiedKFold if classification else KFold)(
@@ -72,12 +61,26 @@ def splits_of(
             warnings.simplefilter("ignore", UserWarning)  # said above, in our own words
             made.append(list(folds.split(np.zeros(len(y)), y)))
     name = f"{k}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
-    return made, name, tuple(notes)
+    return made, name, notes
+
+
+def _folds_for(y: np.ndarray, cv: int) -> tuple[int, tuple[str, ...]]:
+    """How many folds the classes allow, and what is to be said about that."""
+    k = min(cv, len(y))
+    sizes = np.unique(y, return_counts=True)[1]
+    if sizes.max() < k:
+        k = max(2, int(sizes.max()))
+        return k, (f"{k} folds, because no class has {cv} rows",)
+    few = int((sizes < k).sum())
+    if not few:
+        return k, ()
+    words = "classes have fewer rows than there are folds, and are missing from some of them"
+    return k, (f"{few} of {len(sizes)} {words}",)
 
 
 def within(split: Split, rows: np.ndarray, n: int) -> Split:
-    """A split cut down to some of the rows, as positions among those."""
-    place = np.full(n, -1)
-    place[rows] = np.arange(len(rows))
-    train, test = place[split[0]], place[split[1]]
+    """A split cut down to some of the rows, as indices among those."""
+    index = np.full(n, -1)
+    index[rows] = np.arange(len(rows))
+    train, test = index[split[0]], index[split[1]]
     return np.sort(train[train >= 0]), np.sort(test[test >= 0])

@@ -10,14 +10,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from mercer._arrays import is_sparse
-from mercer.selection.problem import Problem
+from mercer.data.columns import listed
+from mercer.data.dataset import Dataset
+from mercer.maps.email.features import EmailFeatures
+from mercer.maps.table import CommonScale, TableColumns, TextColumn
 
 #: Distinct values of a category that get a column of their own; the rest share one.
 MOST_CATEGORIES = 100
 #: One-hot columns beyond this many stay sparse.
 WIDE = 2_000
+#: Fewer rows than this cannot be held out, and more classes than this are no classes.
+LEAST_ROWS, MOST_CLASSES = 4, 100
 
 
 @dataclass(frozen=True)
@@ -26,76 +35,104 @@ class Preprocessing:
 
     steps: tuple[tuple[str, Any], ...]
     kind: str
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
-def preprocessing(problem: Problem) -> Preprocessing:
-    """By the kind of data."""
-    if problem.kind == "table":
-        return _table(problem.X, problem.n)
-    if problem.kind == "mail":
-        from mercer.maps import EmailFeatures
-
-        steps = (("features", EmailFeatures(min_df=2)),)
-        return Preprocessing(steps, "sparse", ("mail is read as words, hosts, dates, senders …",))
-    if problem.kind == "strings":
-        from mercer.maps.table import TextColumn
-
-        # So that a table with that column is read as well as a list of strings.
-        return Preprocessing((("text", TextColumn(problem.column)),), "strings", ())
-    return _numbers(problem.X, problem.kind)
+def preprocessing(found: Dataset) -> Preprocessing:
+    """The steps for a kind of data, which must have targets that can be learned."""
+    _check_targets(found)
+    return _BY_KIND[found.kind](found)
 
 
-def _numbers(X: Any, kind: str) -> Preprocessing:
-    from sklearn.compose import ColumnTransformer
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+def _check_targets(found: Dataset) -> None:
+    if found.y is None:
+        raise ValueError("targets are needed: give y, the name of a column, or a data set's")
+    n = len(found)
+    if n < LEAST_ROWS:
+        raise ValueError(f"{n} rows are too few to hold some out; at least {LEAST_ROWS} are needed")
+    if found.task == "regression":
+        return
+    classes, sizes = np.unique(found.y, return_counts=True)
+    hint = "is this a regression? (task='regression')"
+    if sizes.max() < 2:
+        raise ValueError(f"{len(classes)} classes of one row each: {hint}")
+    if len(classes) > max(MOST_CLASSES, n // 3):
+        raise ValueError(f"{len(classes)} classes in {n} rows are too many to learn; {hint}")
 
-    from mercer.maps.table import CommonScale
 
+def _mail(found: Dataset) -> Preprocessing:
+    steps = (("features", EmailFeatures(min_df=2)),)
+    return Preprocessing(steps, "sparse", ("mail is read as words, hosts, dates, senders …",))
+
+
+def _strings(found: Dataset) -> Preprocessing:
+    # A table that has the column is read as well as a list of strings.
+    column = found.schema.columns[0] if found.schema and found.schema.columns else None
+    return Preprocessing((("text", TextColumn(column)),), "strings")
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def _numbers(found: Dataset) -> Preprocessing:
+    X = found.X
     if is_sparse(X):
         if not np.isfinite(X.data).all():
             raise ValueError("sparse rows hold NaN or infinite values")
-        return Preprocessing(
-            (("scale", MaxAbsScaler()),), "sparse", ("sparse columns are divided by their maximum",)
-        )
+        words = "sparse columns are divided by their maximum"
+        return Preprocessing((("scale", MaxAbsScaler()),), "sparse", (words,))
     values = np.asarray(X, dtype=np.float64) if X.dtype.kind != "f" else X
+    fill, notes = _filled(values)
+    pixels = found.kind == "images" or (not fill and looks_like_pixels(values))
+    scale, note = _scale(values, pixels, may_split=not fill)
+    kind = "pixels" if pixels else "vectors"
+    return Preprocessing((*fill, ("scale", scale)), kind, (*notes, note))
+
+
+def _filled(values: np.ndarray) -> tuple[tuple[tuple[str, Any], ...], list[str]]:
+    """The step that fills gaps, where there are any, and what it does."""
     if np.isinf(values).any():
         raise ValueError("X holds infinite values; replace them or take the logarithm first")
-    steps: list[tuple[str, Any]] = []
-    notes = []
     gaps = np.isnan(values)
-    if gaps.any():
-        empty = int(gaps.all(axis=0).sum())
-        if empty == values.shape[1]:
-            raise ValueError("every value of X is missing: nothing can be learnt")
-        steps.append(("fill", _median(True)))
-        notes.append(
-            f"{int(gaps.sum())} missing values in {int(gaps.any(axis=0).sum())} columns are filled "
-            "in by the median and marked by a column"
-        )
-        if empty:
-            notes.append(f"{empty} columns hold nothing and count as 0")
-    if not gaps.any() and (values == values[0]).all():
-        raise ValueError("every column of X is constant: nothing can be learnt")
-    if kind == "images" or (not gaps.any() and looks_like_pixels(values)):
-        steps.append(("scale", CommonScale()))
-        notes.append("all columns are divided by one number, their common maximum")
-        return Preprocessing(tuple(steps), "pixels", tuple(notes))
-    bits = np.flatnonzero(((values == 0) | (values == 1)).all(axis=0))
-    rest = np.setdiff1d(np.arange(values.shape[1]), bits)
-    if not len(rest):
-        notes.append("columns of zeros and ones stay as they are")
-        return Preprocessing((*steps, ("scale", CommonScale())), "vectors", tuple(notes))
-    scale: Any = StandardScaler()
-    note = "columns are shifted and scaled to mean 0 and spread 1"
-    if len(bits) and not gaps.any():
-        # A rare bit scaled to spread 1 would outweigh everything else in its few rows.
-        parts = [("numbers", scale, rest.tolist()), ("bits", CommonScale(), bits.tolist())]
-        scale = ColumnTransformer(parts)
-        note += ", but for those of zeros and ones"
-    steps.append(("scale", scale))
-    notes.append(note)
-    return Preprocessing(tuple(steps), "vectors", tuple(notes))
+    if not gaps.any():
+        if (values == values[0]).all():
+            raise ValueError("every column of X is constant: nothing can be learned")
+        return (), []
+    empty = int(gaps.all(axis=0).sum())
+    if empty == values.shape[1]:
+        raise ValueError("every value of X is missing: nothing can be learned")
+    notes = [
+        f"{int(gaps.sum())} missing values in {int(gaps.any(axis=0).sum())} columns are filled "
+        "in by the median and marked by a column"
+    ]
+    if empty:
+        notes.append(f"{empty} columns hold nothing and count as 0")
+    return (("fill", _median(True)),), notes
+
+
+def _scale(values: np.ndarray, pixels: bool, may_split: bool) -> tuple[Any, str]:
+    """How columns of numbers are scaled, in code and in words."""
+    if pixels:
+        return CommonScale(), "all columns are divided by one number, their common maximum"
+    bits = _bits(values)
+    if bits.all():
+        return CommonScale(), "columns of zeros and ones stay as they are"
+    words = "columns are shifted and scaled to mean 0 and spread 1"
+    if not bits.any() or not may_split:
+        return StandardScaler(), words
+    # A rare bit scaled to spread 1 would outweigh everything else in its few rows.
+    rest = ("numbers", StandardScaler(), np.flatnonzero(~bits).tolist())
+    split = ColumnTransformer([rest, ("bits", CommonScale(), np.flatnonzero(bits).tolist())])
+    return split, f"{words}, but for those of zeros and ones"
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Which columns hold zeros and ones only."""
+    return np.asarray(((values == 0) | (values == 1)).all(axis=0))
+
+
+def _median(mark: bool) -> Any:
+    return SimpleImputer(strategy="median", add_indicator=mark, keep_empty_features=True)
 
 
 def looks_like_pixels(X: np.ndarray) -> bool:
@@ -113,84 +150,71 @@ def looks_like_pixels(X: np.ndarray) -> bool:
     return bool(whole > 0 and np.mean(tops > 0.8 * whole) > 0.5 and len(np.unique(X[:50])) > 2)
 
 
-def _table(frame: Any, n: int) -> Preprocessing:
-    from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+# --- tables --------------------------------------------------------------------------------------
 
-    from mercer.maps.table import CommonScale, TableColumns, TextColumn
 
-    columns = TableColumns().fit(frame)
+def _table(found: Dataset) -> Preprocessing:
+    columns = TableColumns(_types(found))
+    clean = columns.fit_transform(found.X)
+    numbers, words = [*columns.numbers_, *columns.dates_], columns.categories_
+    values = clean[numbers].to_numpy(dtype=np.float64)
+    missing = np.isnan(values).any(axis=0)
     notes = []
-    if columns.dropped_:
-        notes.append(f"constant columns are left out: {_some(columns.dropped_)}")
-    texts = [c for c in columns.categories_ if _is_text(frame[c], n)]
-    others = [c for c in columns.categories_ if c not in texts]
-    if texts and not (columns.numbers_ or columns.dates_ or others):
-        note = f"column {texts[0]!r} is read as text"
-        if len(texts) > 1:
-            note += f"; {_some(texts[1:])} are left out"
-        return Preprocessing((("text", TextColumn(texts[0])),), "strings", (*notes, note))
-    if texts:
-        notes.append(f"left out, because nearly every row differs: {_some(texts)}")
-    numbers = [*columns.numbers_, *columns.dates_]
-    if columns.dates_:
-        notes.append(f"dates are read as seconds: {_some(columns.dates_)}")
-    clean = columns.transform(frame)
-    # By place: `TableColumns` fixes the order, and names would be looked up one by one.
-    place = {c: i for i, c in enumerate(clean.columns)}
-    parts: list[tuple[str, Any, Any]] = []
-    values = clean[numbers].to_numpy(dtype=np.float64) if numbers else np.empty((n, 0))
-    missing = np.asarray(np.isnan(values).any(axis=0))
-    gaps = [c for c, gap in zip(numbers, missing, strict=True) if gap]
-    if gaps:
-        notes.append(f"missing numbers are filled in by the median and marked: {_some(gaps)}")
+    if missing.any():
+        gaps = [c for c, gap in zip(numbers, missing, strict=True) if gap]
+        notes.append(f"missing numbers are filled in by the median and marked: {listed(gaps)}")
+    pixels = not words and not missing.any() and looks_like_pixels(values)
+    parts = _number_parts(values, missing, pixels)
     width = len(numbers)
-    pixels = not others and not gaps and width > 0 and looks_like_pixels(values)
-    bit = np.asarray(((values == 0) | (values == 1)).all(axis=0) & (not pixels))
-    for name, chosen in (("numbers", ~bit), ("bits", bit)):
-        if not chosen.any():
-            continue
-        scale = CommonScale() if pixels or name == "bits" else StandardScaler()
-        # Also where nothing is missing now: a later table may have gaps.
-        steps = [("fill", _median(bool(missing[chosen].any()))), ("scale", scale)]
-        where = [place[c] for c, mine in zip(numbers, chosen, strict=True) if mine]
-        parts.append((name, Pipeline(steps), where))
-    if others:
-        encode = OneHotEncoder(
-            handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, dtype=np.float64
-        )
-        parts.append(("categories", encode, [place[c] for c in others]))
-        notes.append(f"categories become one column a value: {_some(others)}")
-        for c in others:
-            distinct = clean[c].nunique()
-            width += min(distinct, MOST_CATEGORIES)
-            if distinct > MOST_CATEGORIES:
-                notes.append(f"rare values of {c!r} share one column")
-    encoder = ColumnTransformer(parts, sparse_threshold=0.3 if width > WIDE else 0.0)
-    kind = "sparse" if width > WIDE and others else ("pixels" if pixels else "vectors")
-    first = (("columns", TableColumns()), ("encode", encoder))
-    return Preprocessing(first, kind, tuple(notes))
+    if words:
+        # By index: `TableColumns` fixes the order, and names would be looked up one by one.
+        parts.append(("categories", _one_hot(), list(range(width, width + len(words)))))
+        notes.append(f"categories become one column per value: {listed(words)}")
+        distinct = clean[words].nunique()
+        width += int(distinct.clip(upper=MOST_CATEGORIES).sum())
+        rare = distinct.index[distinct > MOST_CATEGORIES]
+        notes += [f"rare values of {c!r} share one column" for c in rare]
+    wide = width > WIDE
+    encoder = ColumnTransformer(parts, sparse_threshold=0.3 if wide else 0.0)
+    kind = "sparse" if wide and words else ("pixels" if pixels else "vectors")
+    return Preprocessing((("columns", columns), ("encode", encoder)), kind, tuple(notes))
 
 
-def _is_text(column: Any, n: int) -> bool:
-    """Long or nearly always different: no category."""
-    values = column.dropna().astype(str)
-    if not len(values):
-        return False
-    distinct = values.nunique()
-    return bool(
-        (distinct > 0.5 * len(values) and distinct > 30)
-        or (distinct > 10 and values.str.len().median() > 40)
+def _types(found: Dataset) -> dict[str, str]:
+    """What the columns of a table hold, as the first step will see them."""
+    assert found.schema is not None
+    known = dict(zip(found.schema.columns, found.schema.types, strict=True))
+    if found.given:
+        # Rows come as they are, perhaps as an array of all columns.
+        return {c: known.get(c, "left out") for c in found.given}
+    # Rows of a file come in the form of the schema, in which dates are numbers.
+    return {c: "number" if kind == "date" else kind for c, kind in known.items()}
+
+
+def _number_parts(values: np.ndarray, missing: np.ndarray, pixels: bool) -> list[Any]:
+    """Columns of numbers for a ColumnTransformer: those of zeros and ones apart from the others."""
+    bits = _bits(values) & (not pixels)
+    parts = []
+    for name, chosen in (("numbers", ~bits), ("bits", bits)):
+        if chosen.any():
+            scale = CommonScale() if pixels or name == "bits" else StandardScaler()
+            # Also where nothing is missing now: a later table may have gaps.
+            fill = _median(bool(missing[chosen].any()))
+            steps = Pipeline([("fill", fill), ("scale", scale)])
+            parts.append((name, steps, np.flatnonzero(chosen).tolist()))
+    return parts
+
+
+def _one_hot() -> Any:
+    return OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, dtype=np.float64
     )
 
 
-def _median(mark: bool) -> Any:
-    from sklearn.impute import SimpleImputer
-
-    return SimpleImputer(strategy="median", add_indicator=mark, keep_empty_features=True)
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(map(str, names[:6]))
-    return shown if len(names) <= 6 else f"{shown} and {len(names) - 6} more"
+_BY_KIND = {
+    "table": _table,
+    "mail": _mail,
+    "strings": _strings,
+    "vectors": _numbers,
+    "images": _numbers,
+}

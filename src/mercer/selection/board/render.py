@@ -87,37 +87,39 @@ def _short_value(value: Any) -> str:
 
 
 def table(result: Scoreboard, width: int) -> Table:
-    """The kernel's column takes what the numbers leave."""
-    from rich.table import Table
-
+    """The best rows, the baseline among them, and a few that were stopped early."""
     done = [row for row in result.rows if not row.stopped and row.kernel]
     behind = [row for row in result.rows if row.stopped]
     shown = sorted([*done[:MOST_DONE], result.baseline], key=result.rows.index)
     unit = " %" if as_percent(result.metric) else ""
     score = f"{_METRIC.get(result.metric, result.metric)}{unit}"
     heads = ("kernel", "learner", score, "fit", "predict", "support", "memory")
-    lines = [_cells(row, result.metric) for row in (*shown, *behind[:MOST_STOPPED])]
-    widths = [max(len(cells[i]) for cells in (heads, *lines)) for i in range(len(heads))]
-    room = max(16, width - sum(widths[1:]) - len(heads) + 1)
-    made = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
-    for i, head in enumerate(heads):
-        made.add_column(
-            head,
-            justify="left" if i < 2 else "right",
-            no_wrap=True,
-            overflow="ellipsis",
-            width=min(widths[0], room) if i == 0 else widths[i],
-        )
-    for row, cells in zip(shown, lines, strict=False):
-        style = "bold green" if row is result.best_row else ("dim" if not row.kernel else "")
-        made.add_row(*cells, style=style)
+    lines = {id(row): _cells(row, result.metric) for row in (*shown, *behind[:MOST_STOPPED])}
+    made = _empty_table(heads, [heads, *lines.values()], width)
+    for row in shown:
+        style = "bold green" if row is result.best_row else ("" if row.kernel else "dim")
+        made.add_row(*lines[id(row)], style=style)
     if len(done) > MOST_DONE:
         made.add_row(f"… and {len(done) - MOST_DONE} more", style="dim")
     if behind:
         made.add_row("")
-        for cells in lines[len(shown) :]:
-            made.add_row(*cells, style="dim")
+        for row in behind[:MOST_STOPPED]:
+            made.add_row(*lines[id(row)], style="dim")
         made.add_row(f"({len(behind)} stopped early)", style="dim")
+    return made
+
+
+def _empty_table(heads: tuple[str, ...], lines: list[tuple[str, ...]], width: int) -> Table:
+    """The kernel's column takes what the others leave."""
+    from rich.table import Table
+
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    room = max(16, width - sum(widths[1:]) - len(heads) + 1)
+    widths[0] = min(widths[0], room)
+    made = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    for i, head in enumerate(heads):
+        justify: Any = "left" if i < 2 else "right"
+        made.add_column(head, justify=justify, no_wrap=True, overflow="ellipsis", width=widths[i])
     return made
 
 

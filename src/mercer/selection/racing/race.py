@@ -23,6 +23,7 @@ from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
+from mercer.selection.racing.clock import Clock, threads_pay
 from mercer.selection.trainers.base import Fold, Outcome, Trainer
 from mercer.selection.trainers.ridge import EXACT_ROWS
 
@@ -96,39 +97,6 @@ class Entry:
         spread, support = float(np.std(self.scores)), sum(o.n_support for o in self.outcomes)
         known = (-self.size, -self.folds, -round(self.mean, 12), round(spread, 12), support)
         return (float(self.slow), *known)
-
-
-class Clock:
-    """Time since the start, and what is left of a budget."""
-
-    def __init__(self, budget: float | None) -> None:
-        self.begin, self.budget = time.perf_counter(), budget
-
-    def spent(self) -> float:
-        return time.perf_counter() - self.begin
-
-    def left(self) -> float:
-        return math.inf if self.budget is None else self.budget - self.spent()
-
-
-def threads_pay() -> bool:
-    """Whether a factorisation is faster now with all BLAS threads than with one."""
-    from scipy.linalg import lapack
-
-    A = np.eye(1_500, dtype=np.float32, order="F") + np.float32(1e-3)
-
-    def seconds() -> float:
-        times = []
-        for _ in range(2):
-            begin = time.perf_counter()
-            lapack.spotrf(A, lower=0)
-            times.append(time.perf_counter() - begin)
-        return max(times)
-
-    many = seconds()
-    with single_threaded_blas():
-        one = seconds()
-    return many < one
 
 
 class Race:

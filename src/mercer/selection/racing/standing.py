@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold, Row
-from mercer.selection.problem import Problem
 from mercer.selection.racing.race import Data, Entry, Race
 
 
@@ -90,14 +90,15 @@ def with_baseline(rows: list[Row], base: Row) -> list[Row]:
     return [*rows[:place], base, *rows[place:]]
 
 
-def out_of_fold(winner: Entry, problem: Problem, drawn: np.ndarray, first: int) -> OutOfFold:
+def out_of_fold(winner: Entry, found: Dataset, drawn: np.ndarray, first: int) -> OutOfFold:
     """Of the `first` folds, which hold every row once."""
+    assert found.y is not None
     total = min(winner.folds, first)
     rows = np.concatenate(winner.tests[:total])
     predicted = np.concatenate([o.predicted for o in winner.outcomes[:total]])
     sure = np.concatenate([o.certainty for o in winner.outcomes[:total]])
     order = np.argsort(rows, kind="stable")
     where = drawn[rows[order]]
-    if problem.classes is not None:
-        predicted = problem.classes[predicted.astype(int)]
-    return OutOfFold(where, problem.y[where], predicted[order], sure[order])
+    if found.classes is not None:
+        predicted = found.classes[predicted.astype(int)]
+    return OutOfFold(where, found.y[where], predicted[order], sure[order])

@@ -1,105 +1,38 @@
-"""What compare makes of examples and targets, and what it refuses."""
+"""What compare makes of data before it races: preprocessing, folds, metrics and budgets."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
-import mercer
 from mercer.data import Dataset
 from mercer.selection.folds import draw_order, splits_of, within
 from mercer.selection.metrics import METRICS, metric_of
 from mercer.selection.preprocess import preprocessing
-from mercer.selection.problem import as_problem, seconds_of
+from mercer.selection.racing.clock import seconds_of
 
 Y = np.array([0, 1] * 10)
 
 
 def prepared(X, y=Y):
-    from sklearn.pipeline import Pipeline
-
-    problem = as_problem(X, y)
-    made = preprocessing(problem)
-    return Pipeline(list(made.steps)).fit_transform(problem.X), made
-
-
-@pytest.mark.parametrize(
-    ("X", "kind"),
-    [
-        (np.ones((20, 2)), "vectors"),
-        (np.ones((20, 4, 4)), "images"),
-        (sparse.csc_matrix(np.eye(20)), "vectors"),
-        (["a"] * 20, "strings"),
-        (np.array(["a"] * 20), "strings"),
-        ([b"Subject: x\n\ny"] * 20, "mail"),
-        ([[1.0, 2.0]] * 20, "vectors"),
-        (pd.DataFrame({"a": range(20)}), "table"),
-        (np.array([["a", 1]] * 20, dtype=object), "table"),
-    ],
-)
-def test_the_kind_of_data_is_seen(X, kind):
-    assert as_problem(X, Y).kind == kind
-
-
-def test_task_and_reason():
-    X = np.arange(20.0)[:, None]
-    problem = as_problem(X, Y)
-    assert (problem.task, problem.reason) == ("classification", "the target takes 2 whole values")
-    assert as_problem(X, X[:, 0] + 0.5).task == "regression"
-    forced = as_problem(X, Y, "regression")
-    assert (forced.task, forced.reason, forced.y.dtype) == ("regression", "as asked for", float)
-    assert as_problem(X, np.array([1.0] * 10 + ["b"] * 10, dtype=object)).task == "classification"
-    assert as_problem(X, list(range(20))).task == "regression"
-
-
-def test_a_data_set_brings_its_own():
-    data = Dataset(np.eye(20), Y, "vectors", "classification", notes=("classification: so", "hm"))
-    problem = as_problem(data)
-    assert problem.notes == ("hm",)
-    assert as_problem(mercer.data.digits()).kind == "images"
-
-
-def test_a_column_is_taken_out_of_a_table():
-    table = pd.DataFrame({"a": range(20), "label": Y.astype(float)})
-    table.loc[3, "label"] = np.nan
-    problem = as_problem(table, "label")
-    assert list(problem.X.columns) == ["a"]
-    assert problem.n == 19
-    assert problem.notes == ("1 rows without a target were left out",)
-    with pytest.raises(ValueError, match="Did you mean 'label'"):
-        as_problem(table, "lable")
-    with pytest.raises(ValueError, match="no column beside"):
-        as_problem(table[["label"]], "label")
+    found = Dataset.of(X, y)
+    made = preprocessing(found)
+    return Pipeline(list(made.steps)).fit_transform(found.X), made
 
 
 @pytest.mark.parametrize(
     ("X", "y", "task", "message"),
     [
-        (np.ones((20, 2)), None, None, "compare needs targets"),
-        (np.ones((20, 2)), Y[:5], None, "20 rows but 5 targets"),
+        (np.ones((20, 2)), None, None, "targets are needed"),
         (np.ones((3, 2)), [0, 1, 0], None, "too few"),
-        (np.ones((20, 2)), np.zeros(20), None, "every row has the class"),
-        (np.ones((20, 2)), np.zeros(20), "regression", "is 0 in every row"),
-        (np.ones((20, 2)), ["a"] * 20, None, "every row has the class"),
         (np.ones((20, 2)), [f"c{i}" for i in range(20)], None, "one row each"),
         (np.ones((999, 2)), [i // 2 for i in range(999)], "classification", "too many to learn"),
-        (np.ones((20, 2)), ["a", "b"] * 10, "regression", "numbers as targets"),
-        (np.ones((20, 2)), [np.nan] + [1.0] * 19, None, "1 targets are missing"),
-        (np.ones((20, 2)), [None] + ["x"] * 19, None, "1 targets are missing"),
-        (np.ones((20, 2)), [np.inf] + [1.0] * 19, None, "must be finite"),
-        (np.ones((20, 2)), np.ones((20, 2)), None, "one target a row"),
-        (np.ones(20), Y, None, "rows and columns"),
-        ([[1], [1, 2]] * 10, Y, None, "different lengths"),
-        (np.ones((20, 2)), Y, "ranking", "task is"),
     ],
 )
-def test_what_cannot_be_learnt_is_said(X, y, task, message):
+def test_targets_that_cannot_be_learned(X, y, task, message):
     with pytest.raises(ValueError, match=message):
-        as_problem(X, y, task)
-
-
-def test_a_column_of_targets_is_flattened():
-    assert as_problem(np.ones((20, 1)), Y[:, None]).y.shape == (20,)
+        preprocessing(Dataset.of(X, y, task=task))
 
 
 @pytest.mark.parametrize("text", ["soon", "-5s", "1.2.3s", ".", 0, float("nan"), "inf", True])
@@ -177,20 +110,32 @@ def test_tables_are_encoded():
     rows, made = prepared(table)
     # number, gap and its mark, when, bit, and four values of word
     assert rows.shape == (20, 9)
-    said = " ".join(made.notes)
-    for words in ("left out: same", "seconds: when", "median and marked: gap", "a value: word"):
+    said = " ".join([*Dataset.of(table).notes, *made.notes])
+    for words in ("left out: same", "seconds: when", "median and marked: gap", "per value: word"):
         assert words in said
 
 
 def test_one_column_of_text_is_text():
+    y = np.array([0, 1] * 20)
     table = pd.DataFrame({"sms": [f"message number {i}" for i in range(40)]})
-    rows, made = prepared(table, np.array([0, 1] * 20))
+    rows, made = prepared(table, y)
     assert made.kind == "strings"
     assert rows[3] == "message number 3"
-    other = table.assign(id=[f"id{i}" for i in range(40)])
-    assert "left out" in prepared(other, np.array([0, 1] * 20))[1].notes[0]
-    mixed = table.assign(n=range(40))
-    assert "nearly every row differs: sms" in prepared(mixed, np.array([0, 1] * 20))[1].notes[0]
+    # Of several the longest is learned from, and the rows of a table are read as well as strings.
+    rows, made = prepared(table.assign(id=[f"id{i}" for i in range(40)])[["id", "sms"]], y)
+    assert rows[3] == "message number 3"
+    assert Pipeline(list(made.steps)).fit_transform(table)[3] == "message number 3"
+    found = Dataset.of(table.assign(n=range(40)), y)
+    assert found.names == ("n",)
+    assert "free text left out: sms" in " ".join(found.notes)
+
+
+def test_rows_of_a_table_may_come_as_arrays():
+    X = np.array([[i % 7, "ab"[i % 2], "same", f"{i % 5}"] for i in range(20)], dtype=object)
+    rows, made = prepared(X)
+    assert rows.shape == (20, 1 + 2 + 5)
+    new = Pipeline(list(made.steps)).fit(Dataset.of(X, Y).X).transform(X[:3])
+    np.testing.assert_array_equal(new, rows[:3])
 
 
 def test_many_categories_share_a_column():

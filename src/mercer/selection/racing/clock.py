@@ -1,0 +1,65 @@
+"""The time of a comparison: budgets, what is left of one, and whether threads are worth it."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mercer._threads import single_threaded_blas
+
+
+class Clock:
+    """Time since the start, and what is left of a budget."""
+
+    def __init__(self, budget: float | None) -> None:
+        self.begin, self.budget = time.perf_counter(), budget
+
+    def spent(self) -> float:
+        return time.perf_counter() - self.begin
+
+    def left(self) -> float:
+        return math.inf if self.budget is None else self.budget - self.spent()
+
+
+def threads_pay() -> bool:
+    """Whether a factorization is faster now with all BLAS threads than with one."""
+    A = np.eye(1_500, dtype=np.float32, order="F") + np.float32(1e-3)
+
+    def seconds() -> float:
+        times = []
+        for _ in range(2):
+            begin = time.perf_counter()
+            lapack.spotrf(A, lower=0)
+            times.append(time.perf_counter() - begin)
+        return max(times)
+
+    many = seconds()
+    with single_threaded_blas():
+        one = seconds()
+    return many < one
+
+
+def seconds_of(budget: Any) -> float | None:
+    """Seconds from a number or a text such as "60s", "5min", "1h".
+
+    >>> seconds_of("1.5min"), seconds_of(30), seconds_of(None)
+    (90.0, 30.0, None)
+    """
+    if budget is None:
+        return None
+    if isinstance(budget, (int, float)) and not isinstance(budget, bool):
+        value = float(budget)
+    else:
+        match = re.fullmatch(r"\s*([\d.]+)\s*(ms|s|sec|min|m|h)?\s*", str(budget))
+        if not match or match[1].count(".") > 1 or match[1] == ".":
+            raise ValueError(f"a budget looks like 60, '60s', '5min' or '1h', got {budget!r}")
+        unit = {"ms": 1e-3, "min": 60.0, "m": 60.0, "h": 3600.0}.get(match[2] or "s", 1.0)
+        value = float(match[1]) * unit
+    if not 0 < value < float("inf"):
+        raise ValueError(f"the budget must be a positive time, got {budget!r}")
+    return value
