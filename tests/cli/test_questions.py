@@ -92,7 +92,7 @@ def test_data_lists_and_makes_sets(mercer, tmp_path: Path) -> None:
     assert data.load(tmp_path / "d.csv", "digit").X.shape[0] == 1797
     assert "Did you mean 'moons'" in mercer("data", "mons").stderr
     assert "cannot be chosen" in mercer("data", "digits", "--rows", "9").stderr
-    assert "there are: digits" in mercer("data", "zzzz").stderr
+    assert "There are: digits" in mercer("data", "zzzz").stderr
 
 
 def test_data_describes_a_file(mercer, table: Path) -> None:

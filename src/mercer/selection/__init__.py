@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from mercer._lazy import by_name
 
 if TYPE_CHECKING:
-    from mercer.selection.kernel_search.alignment import alignment
     from mercer.selection.board.scoreboard import OutOfFold, Row, Scoreboard
     from mercer.selection.comparison import compare
+    from mercer.selection.kernel_search.alignment import alignment
     from mercer.selection.kernel_search.search import SearchResult, search_kernel
     from mercer.selection.kernel_search.tree import SearchNode, SearchTree
     from mercer.selection.parameters import Learnt, learn_parameters

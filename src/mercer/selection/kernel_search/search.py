@@ -23,8 +23,8 @@ from mercer._examples import take
 from mercer._threads import single_threaded_blas
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, On, Precomputed, Sum
-from mercer.selection.kernel_search.alignment import matrix_alignment, targets_of
 from mercer.selection.folds import draw_order
+from mercer.selection.kernel_search.alignment import matrix_alignment, targets_of
 from mercer.selection.kernel_search.blocks import blocks_for
 from mercer.selection.kernel_search.tree import SearchNode, SearchTree
 from mercer.selection.racing.candidates import rounded
