@@ -16,8 +16,8 @@ from perceptron_mnist import inputs
 
 from mercer.gram.host import HostGram
 from mercer.kernels import Polynomial
-from mercer.solvers.online.averaging import Follower
 from mercer.solvers.online.dual import DualPerceptron
+from mercer.solvers.online.memory import RunningScores
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Schedule, run
 
@@ -38,7 +38,7 @@ def learn(degree: int, X: np.ndarray, y: np.ndarray, T: np.ndarray, t: np.ndarra
     run(walker, Schedule(len(X), max(PASSES)))
     seconds = time.perf_counter() - start
     journal = walker.journal
-    followers = {mode: Follower(len(T), rule, mode) for mode in MODES}
+    followers = {mode: RunningScores(len(T), rule, mode) for mode in MODES}
     rows, done = [], 0
     for passes in PASSES:
         visits = round(passes * len(X))

@@ -37,6 +37,16 @@ def like(values: Any, X: Any) -> Any:
     return torch.as_tensor(values, device=X.device)
 
 
+def winners(scores: Any) -> Any:
+    """The index of each row's winning class: the first at a tie, or at a single score of zero.
+
+    One score an example, as a vector or a column, is that of the second of two classes.
+    """
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        return 1 * (scores.reshape(-1) > 0)
+    return scores.argmax(axis=1)
+
+
 def namespace(X: Any) -> Any:
     """The functions of the array API standard for arrays such as X."""
     if not is_tensor(X):

@@ -544,3 +544,15 @@ def test_features_that_do_not_fit_are_made_block_by_block():
         parts = Perceptron(wide, **options).fit(X, y)
     assert max(sizes) < 40
     np.testing.assert_array_equal(parts.coef_, whole.coef_)
+
+
+def test_merged_points_of_sparse_rows_are_those_of_dense_ones():
+    rng = np.random.default_rng(0)
+    X, y = np.where(rng.random((80, 6)) < 0.4, rng.normal(size=(80, 6)), 0.0), np.arange(80) % 2
+    options = {"budget": 5, "budget_policy": "merge", "epochs": 2, "random_state": 0}
+    dense = KernelPerceptron(Gaussian(), **options).fit(X, y)
+    sparse = KernelPerceptron(Gaussian(), **options).fit(sp.csr_array(X), y)
+    np.testing.assert_array_equal(sparse.mistakes_, dense.mistakes_)
+    np.testing.assert_allclose(
+        sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-10
+    )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from sklearn import svm
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
 
-from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
 
 KERNELS = {
@@ -242,3 +245,52 @@ def test_probabilities_by_calibration(cancer):
     sure = p[:, 1] > 0.9
     assert (names[1::2][sure] == "good").mean() > 0.9
     assert not hasattr(KernelSVC(), "predict_proba")
+
+
+def test_nu_with_an_indefinite_kernel_is_scaled_as_libsvm_does():
+    """The offset of the margin may be negative there; it is divided by all the same."""
+    X, y = load_iris(return_X_y=True)
+    model = KernelSVC(Sigmoid(0.02), nu=0.2).fit(X, y)
+    theirs = svm.NuSVC(kernel="sigmoid", gamma=0.02, coef0=0.0, nu=0.2).fit(X, y)
+    assert model.score(X, y) >= theirs.score(X, y) - 0.02 > 0.6
+
+
+@pytest.mark.parametrize("options", [{}, {"nu": 0.3}, {"class_weight": "balanced", "C": 7.0}])
+def test_many_small_classes_are_solved_together(options, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(12), 4)
+    X = rng.normal(size=(12, 3))[y] + 0.4 * rng.normal(size=(48, 3))
+    together = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
+    monkeypatch.setattr("mercer.solvers.quadratic.small.MANY", 1000)
+    apart = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
+    for name in ("intercept_", "dual_objective_", "margin_"):
+        np.testing.assert_allclose(
+            getattr(together, name), getattr(apart, name), rtol=1e-4, atol=1e-5
+        )
+    np.testing.assert_allclose(together.decision_function(X), apart.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(together.slack_, apart.slack_, atol=1e-4)
+
+
+def test_small_problems_that_take_many_steps_are_finished(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 6
+    whole = KernelSVC("linear()", C=50.0, tol=1e-5).fit(X, y)
+    monkeypatch.setattr("mercer.solvers.quadratic.small.MANY", 15)
+    monkeypatch.setattr("mercer.solvers.quadratic.small.STEPS", 20)
+    cut = KernelSVC("linear()", C=50.0, tol=1e-5).fit(X, y)
+    assert cut.fit_status_ == 0
+    np.testing.assert_allclose(cut.dual_objective_, whole.dual_objective_, rtol=1e-4)
+    with pytest.warns(ConvergenceWarning, match="max_iter=5"):
+        assert KernelSVC("linear()", max_iter=5).fit(X, y).n_iter_.max() <= 5
+
+
+def test_three_hundred_classes_take_a_second_or_so():
+    """44 850 pairs; the time is counted on the processor, and generous: it was 35 seconds."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(300), 3)
+    X = rng.normal(size=(300, 10))[y] + 0.3 * rng.normal(size=(900, 10))
+    KernelSVC(Gaussian(2.0)).fit(X[:60], y[:60])  # compiles
+    start = time.process_time()
+    model = KernelSVC(Gaussian(2.0)).fit(X, y)
+    assert time.process_time() - start < 6
+    assert len(model.dual_coef_) == 299

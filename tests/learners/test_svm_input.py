@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import signal
 import threading
+import time
 import tracemalloc
 import warnings
 
@@ -20,6 +21,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import mercer
 from mercer.kernels import Gaussian, Linear, Polynomial, Similarity
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
+from mercer.solvers.quadratic.small import SmallProblems
 
 LOCK = threading.Lock()
 
@@ -319,7 +321,8 @@ def test_ctrl_c_keeps_the_model_so_far():
 
 @pytest.mark.posix
 @pytest.mark.usefixtures("_ctrl_c_interrupts")
-def test_ctrl_c_with_many_pairs():
+def test_ctrl_c_with_many_pairs(monkeypatch):
+    monkeypatch.setattr("mercer.solvers.quadratic.small.MANY", 1000)
     X, y = load_digits(return_X_y=True)
     calls, pressed = [], []
 
@@ -332,6 +335,28 @@ def test_ctrl_c_with_many_pairs():
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = KernelSVC(Similarity(k, blocks=True)).fit(X[:300], y[:300])
     assert model.intercept_.shape == (45,)
+    assert model.predict(X[:10]).shape == (10,)
+
+
+@pytest.mark.usefixtures("_ctrl_c_interrupts")
+def test_ctrl_c_with_many_small_pairs(monkeypatch):
+    """What was solved before the signal is kept, the other pairs stay at zero."""
+    X, y = load_digits(return_X_y=True)
+    solve, pressed = SmallProblems.solve, []
+
+    def slow(self, chunk, stopped):
+        solve(self, chunk, stopped)
+        if chunk.start and not pressed:
+            press(pressed)
+            while not stopped():
+                time.sleep(0.01)
+
+    monkeypatch.setattr(SmallProblems, "solve", slow)
+    monkeypatch.setattr("mercer.solvers.quadratic.small.CHUNK", 5)
+    with mercer.config(threads=1), pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = KernelSVC(Gaussian(20.0)).fit(X[:300], y[:300])
+    assert (model.n_iter_[:10] > 0).all()
+    assert (model.n_iter_[10:] == 0).all()
     assert model.predict(X[:10]).shape == (10,)
 
 
@@ -360,3 +385,26 @@ def test_no_fit_below_the_least_memory():
     X = np.random.default_rng(0).normal(size=(3000, 2))
     with mercer.config(memory="3MB"), pytest.raises(MemoryError, match="working set"):
         KernelSVC().fit(X, X[:, 0] > 0)
+
+
+def test_all_weights_zero_say_so(sample):
+    X, y = sample
+    for learner, targets in ((KernelSVC(), y), (KernelSVR(), X[:, 0]), (KernelOneClass(), None)):
+        with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+            learner.fit(X, targets, np.zeros(len(X)))
+
+
+def test_probability_switched_on_after_fit_asks_for_another_fit(sample):
+    X, y = sample
+    model = KernelSVC().fit(X, y).set_params(probability=True)
+    with pytest.raises(NotFittedError, match="call fit again"):
+        model.predict_proba(X)
+    assert model.fit(X, y).predict_proba(X).shape == (len(X), 2)
+
+
+def test_a_function_may_give_a_sparse_block(sample):
+    X, y = sample
+    sparse = Similarity(lambda a, b: sp.csr_array(a @ b.T), blocks=True)
+    dense = Similarity(lambda a, b: a @ b.T, blocks=True)
+    found = KernelSVC(sparse).fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(found, KernelSVC(dense).fit(X, y).decision_function(X))

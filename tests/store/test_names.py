@@ -44,7 +44,7 @@ def test_no_path_of_ours_is_written(tmp_path):
     with zipfile.ZipFile(tmp_path / "m") as archive:
         text = archive.read("header.json").decode()
     assert not re.findall(r"mercer\.\w+|sklearn\.\w*\._\w+", text)
-    assert {"perceptron.Budget", "svm.Pair", "svm.Quadratic"} <= set(
+    assert {"perceptron.Budget", "svm.Pairs", "svm.Quadratic"} <= set(
         re.findall(r'"([\w.]+)"', text)
     )
 

@@ -104,7 +104,8 @@ class Similarity(OpaqueKernel):
         f = resolve(self.function)
         if self.blocks:
             shape = (self.count(state_x), self.count(state_z))
-            result = np.asarray(f(state_x, state_z), dtype=float)
+            result = f(state_x, state_z)
+            result = np.asarray(result.toarray() if is_sparse(result) else result, dtype=float)
             if result.shape != shape:
                 raise ValueError(
                     f"Similarity(blocks=True): the function gave shape {result.shape} for "
@@ -131,7 +132,7 @@ class Similarity(OpaqueKernel):
         if self.blocks:
             one = [slice(i, i + 1) for i in range(self.count(state))]
             parts = [self.select(state, s) for s in one]
-            return np.asarray([np.asarray(f(p, p)).ravel()[0] for p in parts], dtype=float)
+            return np.asarray([self.block(p, p)[0, 0] for p in parts], dtype=float)
         return np.asarray([f(x, x) for x in _examples(state)], dtype=float)
 
     def __repr__(self) -> str:

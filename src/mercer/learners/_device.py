@@ -33,22 +33,15 @@ def as_scores(values: Any) -> Any:
     return values if is_tensor(values) else np.asarray(values, dtype=np.float64)
 
 
-def places_of(scores: Any) -> Any:
-    """The position of the winning class: sign for one score an example, arg max for several."""
-    if scores.ndim == 1:
-        return (scores > 0).long() if is_tensor(scores) else (scores > 0).astype(int)
-    return scores.argmax(axis=1)
-
-
-def labels_at(places: Any, classes: np.ndarray) -> Any:
-    """The labels at these positions; on the device where they are numbers and the places are."""
-    if not is_tensor(places):
-        return np.asarray(classes[places])
+def labels_at(index: Any, classes: np.ndarray) -> Any:
+    """The labels at these indices; on the device where they are numbers and the indices are."""
+    if not is_tensor(index):
+        return np.asarray(classes[index])
     if classes.dtype.kind not in "biuf":
-        return classes[host(places)]
+        return classes[host(index)]
     import torch
 
-    return torch.as_tensor(classes, device=places.device)[places]
+    return torch.as_tensor(classes, device=index.device)[index]
 
 
 class ClassifierMixin(SklearnClassifier):
@@ -85,5 +78,4 @@ __all__ = [
     "host",
     "is_tensor",
     "labels_at",
-    "places_of",
 ]

@@ -12,14 +12,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from mercer._arrays import host, like
+from mercer._arrays import host, like, winners
 from mercer._examples import count
 from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner, classes_of, encode, targets
-from mercer.learners._device import ClassifierMixin, labels_at, places_of
+from mercer.learners._device import ClassifierMixin, labels_at
 
 #: Members of a class whose distances are computed at a time: rows of K. A choice, for memory.
 PANEL = 512
@@ -114,7 +114,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
 
     def predict(self, X: Any) -> Any:
         """The class whose mean is nearest; of equal ones the first."""
-        return labels_at(places_of(self.decision_function(X)), self.classes_)
+        return labels_at(winners(self.decision_function(X)), self.classes_)
 
 
 def means(labels: np.ndarray, n_classes: int, weight: np.ndarray) -> np.ndarray:

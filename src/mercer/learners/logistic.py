@@ -9,13 +9,13 @@ from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._arrays import host, is_tensor
+from mercer._arrays import host, is_tensor, winners
 from mercer._checks import count, one_of
 from mercer.expansion import KernelExpansion
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner
-from mercer.learners._device import ClassifierMixin, as_scores, labels_at, places_of
+from mercer.learners._device import ClassifierMixin, as_scores, labels_at
 from mercer.learners._options import (
     check_width,
     labelled,
@@ -227,7 +227,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
 
     def predict(self, X: Any) -> Any:
         """The most probable class (at a tie the first)."""
-        return labels_at(places_of(self.decision_function(X)), self.classes_)
+        return labels_at(winners(self.decision_function(X)), self.classes_)
 
 
 def _log_shares(scores: Any) -> Any:

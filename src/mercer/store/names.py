@@ -40,7 +40,8 @@ DECLARED = {
     "perceptron.Rule": "mercer.solvers.online.rule:Rule",
     "perceptron.Budget": "mercer.solvers.online.budget:Store",
     "perceptron.Tally": "mercer.solvers.online.run:Tally",
-    "svm.Pair": "mercer.learners.svms.classifier:Pair",
+    "svm.Pair": "mercer.learners.svms.pairs:Pair",
+    "svm.Pairs": "mercer.learners.svms.pairs:Pairs",
     "svm.Quadratic": "mercer.solvers.quadratic.problem:Quadratic",
     "templates.Warps": "mercer.solvers.images.warping:Warps",
     # What a ColumnTransformer lists its remaining columns in, for some of its options.

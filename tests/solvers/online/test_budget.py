@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Linear, Polynomial
-from mercer.solvers.online.budget import Store, merged
-from mercer.solvers.online.budget_perceptron import BudgetPerceptron
+from mercer.solvers.online.budget import BudgetPerceptron, Store, merged
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Schedule, run
@@ -28,7 +27,7 @@ def test_projection_on_the_whole_space_changes_nothing(kernel, dimensions, outpu
     plain = DualPerceptron(kernel.gram(X), labels, rule)
     run(plain, Schedule(len(X), 4))
     store = Store(dimensions, outputs, "project")
-    kept = BudgetPerceptron(kernel, X, labels, rule, store, random=None, block=7)
+    kept = BudgetPerceptron(kernel.gram(X), labels, rule, store, random=None, block=7)
     run(kept, Schedule(len(X), 4))
     assert len(plain.journal) > 20 > len(store) == dimensions
     np.testing.assert_array_equal(kept.journal.positions, plain.journal.positions)
@@ -55,7 +54,9 @@ def test_projection_is_the_nearest_function_in_the_span():
 def test_dependent_points_are_not_stored_twice():
     X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
     store = Store(3, 1, "project")
-    walker = BudgetPerceptron(Linear(), X, np.array([1, 0, 1]), Rule(1, False), store, random=None)
+    walker = BudgetPerceptron(
+        Linear().gram(X), np.array([1, 0, 1]), Rule(1, False), store, random=None
+    )
     walker.walk(slice(0, 3))
     assert store.names == [0, 2]  # 2x is in the span of x
     np.testing.assert_allclose(store.weights[:2, 0], [1 - 2, 1])
@@ -92,7 +93,7 @@ def test_merging_in_a_run_keeps_scores_and_points_together():
     for block in (1, 7, 60):
         store = Store(5, 1, "merge")
         walker = BudgetPerceptron(
-            kernel, X, labels, Rule(1, False), store, random=None, block=block
+            kernel.gram(X), labels, Rule(1, False), store, random=None, block=block
         )
         run(walker, Schedule(60, 2))
         made.append(walker.journal.positions.copy())

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
-from mercer.solvers.online.budget import Store
-from mercer.solvers.online.budget_perceptron import BudgetPerceptron
+from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.primal import PrimalPerceptron
 from mercer.solvers.online.rule import Rule
@@ -222,7 +221,7 @@ def test_a_budget_forgets_what_the_textbook_forgets(
         book, epochs, one, budget, policy
     )
     store = Store(budget, rule.outputs, policy)
-    walker = BudgetPerceptron(kernel, data, labels, rule, store, random=two, block=block)
+    walker = BudgetPerceptron(kernel.gram(data), labels, rule, store, random=two, block=block)
     run(walker, Schedule(len(X), epochs, two if shuffle else None))
     made = list(zip(walker.journal.positions, walker.journal.times, strict=True))
     assert made == book.mistakes

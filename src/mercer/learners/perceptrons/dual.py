@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from mercer._arrays import host, is_tensor, like
+from mercer._arrays import host, is_sparse, is_tensor, like
 from mercer._checks import count, one_of
 from mercer._examples import count as n_rows
 from mercer.expansion import KernelExpansion
+from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
 from mercer.kernels import Gaussian, as_kernel
 from mercer.learners._base import KernelLearner, take, targets
@@ -69,7 +70,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     budget_policy : {"oldest", "random", "project", "merge"}
         What to give up for it: the oldest point, a random one, what lies outside the span of the
         kept ones, or the difference between two points, which become one ("merge", for
-        `Gaussian` kernels on dense vectors only).
+        `Gaussian` kernels on vectors only).
     shuffle : bool, default True
         A new order in each epoch. `partial_fit` always takes the order given.
     random_state : int, RandomState or None
@@ -211,11 +212,20 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, **options: Any) -> Any:
         memory, options["patience"] = self._memory, self.n_iter_no_change
         if self._store is None:
-            return learn_dual(self.kernel_, X, labels, memory, schedule, **options)
+            gram, earlier = solver_gram(self.kernel_, X), None
+            if len(memory.names):
+                earlier = solver_gram(self.kernel_, X, memory.points)
+            return learn_dual(gram, labels, memory, schedule, earlier=earlier, **options)
         if options.pop("start") is not None:
             raise ValueError("alpha_init and budget do not go together: the given α has no order")
         outcome, journal, self._store = learn_on_budget(
-            self.kernel_, X, labels, memory, schedule, self._store, self._random, **options
+            HostGram(self.kernel_, X),
+            labels,
+            memory,
+            schedule,
+            self._store,
+            self._random,
+            **options,
         )
         return outcome, journal
 
@@ -230,11 +240,11 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
                 "up. With a budget there is averaging='last', or 'average' with 'project'."
             )
         if policy == "merge" and not (
-            isinstance(self.kernel_, Gaussian) and isinstance(X, np.ndarray)
+            isinstance(self.kernel_, Gaussian) and (isinstance(X, np.ndarray) or is_sparse(X))
         ):
             raise ValueError(
                 "budget_policy='merge' puts two points into one on the line between them: it needs "
-                f"a Gaussian kernel on dense vectors, not {self.kernel_!r} on "
+                f"a Gaussian kernel on vectors, not {self.kernel_!r} on "
                 f"{type(X).__name__}. 'oldest', 'random' and 'project' take any kernel."
             )
         return Store(budget, outputs, policy)

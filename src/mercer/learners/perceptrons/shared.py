@@ -14,14 +14,13 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._arrays import host
+from mercer._arrays import host, winners
 from mercer._checks import count, nonnegative, one_of
 from mercer.learners._base import classes_of, encode
-from mercer.learners._device import ClassifierMixin, labels_at, places_of
+from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Outcome, Schedule
-from mercer.solvers.online.validation import winners
 
 
 @dataclass(frozen=True)
@@ -182,7 +181,7 @@ class PerceptronBase(ClassifierMixin):
         """The class with the highest score; the first one at a tie, or at a score of zero."""
         check_is_fitted(self, "n_mistakes_")
         scores = self._scores(X)
-        return labels_at(places_of(scores[:, 0] if scores.shape[1] == 1 else scores), self.classes_)
+        return labels_at(winners(scores), self.classes_)
 
     # --- online learning --------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._arrays import host, like
+from mercer._arrays import host, like, winners
 from mercer._checks import count, one_of
 from mercer._examples import count as n_rows
 from mercer.expansion import KernelExpansion
@@ -21,7 +21,6 @@ from mercer.learners._device import (
     RegressorMixin,
     as_scores,
     labels_at,
-    places_of,
 )
 from mercer.learners._options import (
     check_width,
@@ -357,4 +356,4 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
 
     def predict(self, X: Any) -> Any:
         """The class of the highest score."""
-        return labels_at(places_of(self.decision_function(X)), self.classes_)
+        return labels_at(winners(self.decision_function(X)), self.classes_)

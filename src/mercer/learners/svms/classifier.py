@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._arrays import host, is_tensor, like
+from mercer._arrays import host, is_tensor, like, winners
 from mercer._checks import one_of
 from mercer.kernels import Gaussian
 from mercer.learners._base import classes_of, encode
-from mercer.learners._device import ClassifierMixin, labels_at, places_of
+from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.calibrated import calibrated
+from mercer.learners.svms.pairs import Pairs, as_pairs
 from mercer.learners.svms.shared import SupportVectorBase, positive, share, weights_of
 from mercer.learners.svms.votes import one_against_rest, pair_votes
-from mercer.solvers.quadratic.problem import (
-    Quadratic,
-    Solution,
-    Task,
-    c_svc,
-    carried,
-    nearest_points,
-    nu_svc,
-)
 
 
 class KernelSVC(ClassifierMixin, SupportVectorBase):
@@ -120,56 +112,49 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve one problem for each pair of classes."""
         C = positive("C", self.C, "it is the price of slack", infinite=True)
+        nu = None if self.nu is None else share(self.nu)
         self._check_shape()
-        old, known = getattr(self, "_solved", []), getattr(self, "classes_", None)
+        old, known = as_pairs(getattr(self, "_solved", None)), getattr(self, "classes_", None)
         X, y = self._start(X, y, labels=True)
         weights = weights_of(sample_weight, X)
         self.classes_ = classes_of(y[weights > 0], type(self).__name__)
-        places = np.full(len(y), -1)
-        places[weights > 0] = encode(y[weights > 0], self.classes_)
+        codes = np.full(len(y), -1)
+        codes[weights > 0] = encode(y[weights > 0], self.classes_)
         self.class_weight_ = compute_class_weight(
             self.class_weight, classes=self.classes_, y=y[weights > 0]
         )
-        weights = weights * np.where(places < 0, 0.0, self.class_weight_[places])
-        pairs = list(combinations(range(len(self.classes_)), 2))
-        problems = [Pair(i, j, places, weights, C, self.nu) for i, j in pairs]
-        if self.warm_start and known is not None and np.array_equal(known, self.classes_):
-            for pair, before in zip(problems, old, strict=True):
-                pair.follow(before)
+        weights = weights * np.where(codes < 0, 0.0, self.class_weight_[codes])
+        pairs = Pairs.of(codes, weights, C, nu)
+        again = self.warm_start and known is not None and np.array_equal(known, self.classes_)
         exact = host(X) if math.isinf(C) else X
         if math.isinf(C) and getattr(exact, "dtype", None) == np.float32:
             exact = exact.astype(np.float64)  # the nearest points of close hulls need the digits
             X = X if is_tensor(X) else exact
-        found = self._solve(exact, [pair.task() for pair in problems])
-        for pair, solution in zip(problems, found, strict=True):
-            pair.finish(solution)
-        self._gather(X, places, problems)
+        pairs.finish(self._solve(exact, pairs.tasks(old if again else None)))
+        self._gather(X, codes, pairs)
+        self.__dict__.pop("calibrated_", None)
         if self.probability:
             self.calibrated_ = calibrated(self, host(X), y, host(sample_weight))
         return self
 
-    def _gather(self, X: Any, places: np.ndarray, pairs: list[Pair]) -> None:
+    def _gather(self, X: Any, codes: np.ndarray, pairs: Pairs) -> None:
         """One expansion over the union of all support vectors, and LIBSVM's own layout of it."""
-        n, classes = len(places), len(self.classes_)
-        used = np.zeros(n, dtype=bool)
-        for pair in pairs:
-            used[pair.rows[pair.coef != 0]] = True
+        n, classes = len(codes), len(self.classes_)
+        used = pairs.coef != 0
+        rows, column, values = pairs.rows[used], pairs.pair[used], pairs.coef[used]
         # By class, as LIBSVM lists them.
-        support = np.flatnonzero(used)
-        support = support[np.argsort(places[support], kind="stable")]
-        kinds, where = places[support], np.full(n, -1)
+        support = np.unique(rows)
+        support = support[np.argsort(codes[support], kind="stable")]
+        where = np.full(n, -1)
         where[support] = np.arange(len(support))
+        at = where[rows]
         coef = np.zeros((len(support), len(pairs)))
-        for column, pair in enumerate(pairs):
-            mine = pair.coef != 0
-            coef[where[pair.rows[mine]], column] = pair.coef[mine]
-        intercept = np.array([pair.intercept for pair in pairs])
-        self.n_support_ = np.bincount(kinds, minlength=classes).astype(np.int32)
+        coef[at, column] = values
+        self.n_support_ = np.bincount(codes[support], minlength=classes).astype(np.int32)
         self.dual_coef_ = np.zeros((classes - 1, len(support)))
-        for column, pair in enumerate(pairs):
-            own, other = kinds == pair.i, kinds == pair.j
-            self.dual_coef_[pair.j - 1, own] = coef[own, column]
-            self.dual_coef_[pair.i, other] = coef[other, column]
+        first, second = pairs.first[column], pairs.second[column]
+        self.dual_coef_[np.where(codes[rows] == first, second - 1, first), at] = values
+        intercept = pairs.intercept
         if classes == 2:
             # scikit-learn counts the second class as the positive one where there are two.
             self.dual_coef_, self.intercept_ = -self.dual_coef_, -intercept
@@ -177,9 +162,8 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         else:
             self.intercept_ = intercept
             self._keep(X, support, coef, intercept)
-        self.n_iter_ = np.array([pair.n_iter for pair in pairs], dtype=np.int32)
-        self.margin_ = np.array([pair.margin for pair in pairs])
-        self.dual_objective_ = np.array([pair.objective for pair in pairs])
+        self.n_iter_, self.margin_ = pairs.n_iter, pairs.margin
+        self.dual_objective_ = pairs.objective
         self._solved, self._n = pairs, n
 
     def _check_shape(self) -> None:
@@ -189,21 +173,18 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     # --- what the pictures of the lectures show ---------------------------------------------
 
-    def _per_example(self, values: list[np.ndarray]) -> np.ndarray:
-        table = np.full((self._n, len(values)), np.nan)
-        for column, (pair, value) in enumerate(zip(self._solved, values, strict=True)):
-            table[pair.rows, column] = value
-        return table[:, 0] if len(values) == 1 else table
-
     @property
     def margins_(self) -> np.ndarray:
         check_is_fitted(self)
-        return self._per_example([pair.signed * pair.margin for pair in self._solved])
+        pairs = as_pairs(self._solved)
+        each = np.repeat(pairs.margin, np.diff(pairs.starts))
+        return pairs.per_example(pairs.signed * each, self._n)
 
     @property
     def slack_(self) -> np.ndarray:
         check_is_fitted(self)
-        return self._per_example([np.maximum(0.0, 1.0 - pair.signed) for pair in self._solved])
+        pairs = as_pairs(self._solved)
+        return pairs.per_example(np.maximum(0.0, 1.0 - pairs.signed), self._n)
 
     # --- predicting -------------------------------------------------------------------------
 
@@ -219,62 +200,17 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         self._check_shape()
         values = self._values(X)
         if values.ndim == 1:
-            return labels_at(places_of(values), self.classes_)
+            return labels_at(winners(values), self.classes_)
         votes = one_against_rest if self.break_ties else pair_votes
-        return labels_at(places_of(votes(values, len(self.classes_))), self.classes_)
+        return labels_at(winners(votes(values, len(self.classes_))), self.classes_)
 
     @available_if(lambda self: self.probability)
     def predict_proba(self, X: Any) -> Any:
         """P(class | x), with ``probability=True``."""
         check_is_fitted(self)
+        if not hasattr(self, "calibrated_"):
+            raise NotFittedError(
+                "probability=True was set after fit, and probabilities are fitted on held-out "
+                "folds: call fit again"
+            )
         return like(np.asarray(self.calibrated_.predict_proba(host(X))), X)
-
-
-class Pair:
-    """One class against another: the first is the positive one. A saved model holds its pairs."""
-
-    def __init__(
-        self, i: int, j: int, places: np.ndarray, weights: np.ndarray, C: float, nu: float | None
-    ) -> None:
-        self.i, self.j, self.C, self.nu = i, j, C, nu if nu is None else share(nu)
-        self.rows = np.flatnonzero(((places == i) | (places == j)) & (weights > 0))
-        self.signs = np.where(places[self.rows] == i, 1, -1)
-        self.weights = weights[self.rows]
-        self.start: np.ndarray | None = None
-
-    def follow(self, old: Pair) -> None:
-        """Start from the solution for another C."""
-        if self.nu is not None or old.nu is not None or not math.isfinite(old.C * self.C):
-            return
-        if np.array_equal(self.rows, old.rows) and np.array_equal(self.signs, old.signs):
-            self.start = carried(old.coef[None], old.problem(), self.problem())
-
-    def problem(self) -> Quadratic:
-        if self.nu is not None:
-            return nu_svc(self.signs, self.weights, self.nu)
-        return c_svc(self.signs, self.C * self.weights)
-
-    def task(self) -> Task:
-        if self.nu is None and math.isinf(self.C):
-            return Task(self.rows, nearest_points(self.signs), "hard margin")
-        if self.start is None:
-            return Task(self.rows, self.problem())
-        return Task(self.rows, self.problem().starting(self.start), "resume")
-
-    def finish(self, found: Solution) -> None:
-        """Keep α, b and yf of every example, in units where the margin is at ±1."""
-        first, last = found.thresholds[0], found.thresholds[-1]
-        unit, b = 1.0, first
-        if len(found.thresholds) == 2:
-            # F is ρ₊ and ρ₋ on the margins: they become +1 and −1.
-            unit = (last - first) / 2
-            unit = unit if unit > 0 else 1.0
-            b = (first + last) / 2 / unit
-        self.coef, self.intercept = found.a[0] / unit, float(b)
-        self.signed = self.signs * (found.image / unit + b)
-        square = float(self.coef @ found.image) / unit
-        self.margin = 1.0 / math.sqrt(square) if square > 0 else math.inf
-        self.objective, self.n_iter = found.objective / unit**2, found.n_iter
-        if self.nu is None and len(found.thresholds) == 2:
-            self.objective -= float(np.abs(self.coef).sum())  # the hard margin's own dual
-        self.start = None

@@ -100,7 +100,7 @@ def _solved(
     """By the solver of the place that X belongs to; without slack, by the host's."""
     from mercer.solvers.quadratic.parallel import solve_all
 
-    if any(task.method.startswith("hard") for task in tasks):
+    if not {task.method for task in tasks} <= {"solve", "resume"}:
         with config(device="cpu"):
             return solve_all(solver_gram(kernel, host(X)), tasks, tol, steps, what)
     gram = resident(solver_gram(kernel, X))
@@ -128,9 +128,10 @@ def weights_of(sample_weight: Any, X: Any) -> np.ndarray:
     n = count(X)
     if sample_weight is None:
         return np.ones(n)
-    weights = _check_sample_weight(host(sample_weight), np.empty((n, 1)), dtype=np.float64)
+    given = host(sample_weight)
+    if not isinstance(given, Real) and len(given) and not np.asarray(given).any():
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    weights = _check_sample_weight(given, np.empty((n, 1)), dtype=np.float64)
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative: it multiplies the bound C")
-    if not weights.any():
-        raise ValueError("Invalid input - all samples have zero or negative weights.")
     return weights

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,21 +17,25 @@ def pair_votes(values: Any, classes: int) -> Any:
     """
     ones = 2 * _like(values > 0, values) - 1
     # Half a vote for or against, from each of the pairs of a class.
-    return 0.5 * (ones @ _signs(values, classes) + (classes - 1))
+    return 0.5 * (_sums(ones, classes) + (classes - 1))
 
 
 def one_against_rest(values: Any, classes: int) -> Any:
     """Votes, and within equal votes the sum of scores, squeezed into (−1/3, 1/3)."""
-    sums = values @ _signs(values, classes)
+    sums = _sums(values, classes)
     return pair_votes(values, classes) + sums / (3 * (abs(sums) + 1))
 
 
-def _signs(values: Any, classes: int) -> Any:
-    """(pairs, classes): 1 for the first class of a pair, −1 for the second."""
-    table = np.zeros((values.shape[1], classes))
-    for pair, (i, j) in enumerate(combinations(range(classes), 2)):
-        table[pair, i], table[pair, j] = 1.0, -1.0
-    return _like(like(table, values), values)
+def _sums(values: Any, classes: int) -> Any:
+    """For each class the scores of the pairs that it is the first of, less those of the others."""
+    sums = _like(like(np.zeros((len(values), classes)), values), values)
+    start = 0
+    for i in range(classes - 1):
+        pairs = values[:, start : start + classes - 1 - i]  # (i, i + 1), (i, i + 2), …
+        sums[:, i] += pairs.sum(axis=1)
+        sums[:, i + 1 :] -= pairs
+        start += classes - 1 - i
+    return sums
 
 
 def _like(array: Any, values: Any) -> Any:

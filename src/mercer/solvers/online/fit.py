@@ -7,62 +7,56 @@ from typing import Any
 
 import numpy as np
 
-from mercer._examples import joined, take
+from mercer._examples import joined
 from mercer.gram.base import Gram
-from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
-from mercer.kernels import Kernel, Linear
-from mercer.solvers.online.budget import Store
-from mercer.solvers.online.budget_perceptron import BudgetPerceptron
+from mercer.kernels import Linear
+from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.primal import PrimalPerceptron
 from mercer.solvers.online.run import Journal, Outcome, Schedule, run
-from mercer.solvers.online.validation import Judge, accuracy
+from mercer.solvers.online.validation import Validation, accuracy
 from mercer.solvers.requirements import resident
 
 
 def learn_dual(
-    kernel: Kernel,
-    X: Any,
+    gram: Gram,
     labels: np.ndarray,
     memory: Memory,
     schedule: Schedule,
     *,
+    earlier: Gram | None = None,
     held: np.ndarray | None = None,
     patience: int = 5,
     start: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[Outcome, Journal]:
-    """The kernel perceptron on X; `held` are positions to be judged by, `start` (positions, α)."""
-    rule, gram = memory.rule, solver_gram(kernel, X)
+    """The kernel perceptron on the examples of a square Gram.
+
+    `earlier`: K between them and the points of the memory. `held`: which examples are held out to
+    score it by. `start`: examples and the α they begin with.
+    """
+    rule = memory.rule
     scores = np.zeros((len(labels), rule.outputs))
-    if len(memory.names):
-        scores += solver_gram(kernel, X, memory.points) @ memory.alpha
+    if earlier is not None:
+        scores += earlier @ memory.alpha
     if start is not None and len(start[0]):
         scores += gram.take(columns=start[0]) @ start[1]
     before = None if held is None else scores[held] + memory.bias
-    start_from = {"scores": scores, "bias": memory.bias, "tally": memory.tally}
-    walker = _walker(gram)(gram, labels, rule, **start_from)
-    judge = None
+    make = resident(gram).solver("perceptron", DualPerceptron)
+    walker = make(gram, labels, rule, scores=scores, bias=memory.bias, tally=memory.tally)
+    validation = None
     if held is not None and before is not None:
 
-        def block(positions: np.ndarray) -> np.ndarray:
-            return gram.take(held, positions).dense()
+        def block(index: np.ndarray) -> np.ndarray:
+            return np.asarray(gram.take(held, index).dense())
 
-        judge = Judge(walker, rule, memory.averaging, labels[held], block, before)
-    outcome = run(walker, schedule, judge, patience)
-    _back_to_best(outcome, judge, walker.journal, memory)
-
-    def points(positions: np.ndarray) -> Any:
-        return kernel.points(X, positions)
-
-    memory.absorb(walker.journal, labels, points, start)
+        validation = Validation(walker, rule, memory.averaging, labels[held], block, before)
+    outcome = run(walker, schedule, validation, patience)
+    _back_to_best(outcome, validation, walker.journal, memory)
+    kernel: Any = gram.kernel
+    memory.absorb(walker.journal, labels, lambda index: kernel.points(gram.points(), index), start)
     return outcome, walker.journal
-
-
-def _walker(gram: Gram) -> Any:
-    """The algorithm for the place where the examples are."""
-    return resident(gram).solver("perceptron", DualPerceptron)
 
 
 def learn_primal(
@@ -89,7 +83,7 @@ def learn_primal(
         tally=memory.tally,
         block=block,
     )
-    judge = None
+    validation = None
     if held is not None:
         phi = features(held)
         before = np.asarray(phi @ coef.T) + memory.bias
@@ -97,9 +91,9 @@ def learn_primal(
         def products(positions: np.ndarray) -> np.ndarray:
             return HostGram(Linear(), phi, features(positions)).dense()
 
-        judge = Judge(walker, rule, memory.averaging, labels[held], products, before)
-    outcome = run(walker, schedule, judge, patience)
-    if _back_to_best(outcome, judge, walker.journal, memory):
+        validation = Validation(walker, rule, memory.averaging, labels[held], products, before)
+    outcome = run(walker, schedule, validation, patience)
+    if _back_to_best(outcome, validation, walker.journal, memory):
         journal = walker.journal
         walker.coef, walker.late = np.array(coef), np.array(late)
         for at in range(0, len(journal), block):
@@ -113,8 +107,7 @@ def learn_primal(
 
 
 def learn_on_budget(
-    kernel: Kernel,
-    X: Any,
+    gram: Gram,
     labels: np.ndarray,
     memory: Memory,
     schedule: Schedule,
@@ -126,8 +119,7 @@ def learn_on_budget(
 ) -> tuple[Outcome, Journal, Store]:
     """The kernel perceptron with at most as many points as the store has room for."""
     walker = BudgetPerceptron(
-        kernel,
-        X,
+        gram,
         labels,
         memory.rule,
         store,
@@ -141,21 +133,21 @@ def learn_on_budget(
 
     def keep() -> None:
         n = len(walker.store)
-        memory.points = joined(walker.store.points) if n else take(X, slice(0, 0))
+        memory.points = joined(walker.store.points) if n else gram.points(slice(0, 0))
         memory.names = np.array(walker.store.names, dtype=np.int64)
         memory.alpha, memory.late = walker.store.weights[:n].copy(), walker.store.late[:n].copy()
         memory.bias, memory.bias_late = walker.bias.copy(), walker.bias_late.copy()
 
-    def judge() -> float:
+    def validation() -> float:
         keep()
         state = (walker.store.copy(), walker.bias.copy(), walker.bias_late.copy())
         marks.append((state, walker.tally.copy()))
         scores = np.tile(memory.intercept, (len(labels[held]), 1))
         if len(memory.names):
-            scores += HostGram(kernel, take(X, held), memory.points) @ memory.coef
+            scores += HostGram(gram.kernel, gram.points(held), memory.points) @ memory.coef
         return accuracy(scores, labels[held])
 
-    outcome = run(walker, schedule, None if held is None else judge, patience)
+    outcome = run(walker, schedule, None if held is None else validation, patience)
     if outcome.best is not None:
         state, memory.tally = marks[outcome.best]
         walker.store, walker.bias, walker.bias_late = state
@@ -164,11 +156,13 @@ def learn_on_budget(
     return outcome, walker.journal, walker.store
 
 
-def _back_to_best(outcome: Outcome, judge: Judge | None, journal: Journal, memory: Memory) -> bool:
+def _back_to_best(
+    outcome: Outcome, validation: Validation | None, journal: Journal, memory: Memory
+) -> bool:
     """Forget the updates after the best epoch; whether there were any."""
-    if judge is None or outcome.best is None:
+    if validation is None or outcome.best is None:
         return False
-    kept, memory.tally = judge.marks[outcome.best]
+    kept, memory.tally = validation.marks[outcome.best]
     if kept == len(journal):
         return False
     journal.cut(kept)

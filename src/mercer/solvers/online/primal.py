@@ -7,6 +7,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.extending import overload
 
 from mercer._arrays import is_sparse
 from mercer.solvers.online.rule import Rule, next_update
@@ -56,11 +57,11 @@ class PrimalPerceptron:
         found = np.empty(n, dtype=np.int64)
         units = np.zeros((n, rule.outputs))
         loss = np.zeros(1)
-        state = (self.coef, self.late, self.bias)
-        options: Any = (*rule.numbers, rule.rate, rule.bias, allowed, self.tally.visits)
-        walk: Any = _walk_sparse if is_sparse(phi) else _walk_dense
-        rows_of_phi = (phi.indptr, phi.indices, phi.data) if is_sparse(phi) else (phi,)
-        made, visited = walk(*rows_of_phi, self.labels[rows], *state, *options, found, units, loss)
+        values = (phi.indptr, phi.indices, phi.data) if is_sparse(phi) else (phi,)
+        made, visited = _walk(
+            values, self.labels[rows], self.coef, self.late, self.bias, rule.numbers, rule.rate,
+            rule.bias, allowed, self.tally.visits, found, units, loss,
+        )  # fmt: skip
         positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         for e in range(made):
             time = self.tally.visits + int(found[e]) + 1
@@ -98,62 +99,68 @@ def _cut(units: Any, ranked: bool, allowed: int) -> int:
     return made
 
 
-@numba.njit(nogil=True, cache=True)
-def _walk_dense(
-    phi: Any, labels: Any, coef: Any, late: Any, bias: Any, ranked: bool, positive: int,
-    first: bool, margin: float, rate: float, learns: bool, allowed: int, before: int,
-    found: Any, units: Any, loss: Any,
-) -> tuple[int, int]:  # fmt: skip
-    scores = np.empty((1, coef.shape[0]))
-    made = 0
-    for i in range(len(labels)):
-        x = phi[i]
-        _dots(coef, x, scores[0])
-        u = units[made]
-        label = labels[i : i + 1]
-        if next_update(scores, label, 0, 1, bias, ranked, positive, first, margin, u, loss) == 1:
-            continue
-        allowed -= _cut(u, ranked, allowed)
-        for c in range(len(u)):
-            if u[c] != 0.0:
-                step = rate * u[c]
-                for j in range(len(x)):
-                    coef[c, j] += step * x[j]
-                    late[c, j] += (before + i) * step * x[j]
-                if learns:
-                    bias[c] += step
-        found[made] = i
-        made += 1
-        if allowed <= 0:
-            return made, i + 1
-    return made, len(labels)
+# One loop for dense and sparse features: `rows` is (φ,), or (indptr, indices, data) of a CSR
+# matrix, and the compiler chooses by its length.
 
 
-@numba.njit(nogil=True, cache=True)
-def _walk_sparse(
-    indptr: Any, indices: Any, data: Any, labels: Any, coef: Any, late: Any, bias: Any,
-    ranked: bool, positive: int, first: bool, margin: float, rate: float, learns: bool,
-    allowed: int, before: int, found: Any, units: Any, loss: Any,
-) -> tuple[int, int]:  # fmt: skip
-    scores = np.empty((1, coef.shape[0]))
-    made = 0
-    for i in range(len(labels)):
+def _score(rows: Any, i: int, coef: Any, out: Any) -> None:
+    """out ← ⟨w, φ(xᵢ)⟩ for every output."""
+
+
+def _add(rows: Any, i: int, step: float, coef: Any) -> None:
+    """w ← w + step φ(xᵢ)."""
+
+
+@overload(_score)
+def _compile_score(rows: Any, i: Any, coef: Any, out: Any) -> Any:
+    def dense(rows: Any, i: Any, coef: Any, out: Any) -> None:
+        _dots(coef, rows[0][i], out)
+
+    def sparse(rows: Any, i: Any, coef: Any, out: Any) -> None:
+        indptr, indices, data = rows
         for c in range(coef.shape[0]):
             total = 0.0
             for at in range(indptr[i], indptr[i + 1]):
                 total += coef[c, indices[at]] * data[at]
-            scores[0, c] = total
+            out[c] = total
+
+    return dense if len(rows) == 1 else sparse
+
+
+@overload(_add)
+def _compile_add(rows: Any, i: Any, step: Any, coef: Any) -> Any:
+    def dense(rows: Any, i: Any, step: Any, coef: Any) -> None:
+        x = rows[0][i]
+        for j in range(len(x)):
+            coef[j] += step * x[j]
+
+    def sparse(rows: Any, i: Any, step: Any, coef: Any) -> None:
+        indptr, indices, data = rows
+        for at in range(indptr[i], indptr[i + 1]):
+            coef[indices[at]] += step * data[at]
+
+    return dense if len(rows) == 1 else sparse
+
+
+@numba.njit(nogil=True, cache=True)
+def _walk(
+    rows: Any, labels: Any, coef: Any, late: Any, bias: Any, numbers: Any, rate: float,
+    learns: bool, allowed: int, before: int, found: Any, units: Any, loss: Any,
+) -> tuple[int, int]:  # fmt: skip
+    scores = np.empty((1, coef.shape[0]))
+    made = 0
+    for i in range(len(labels)):
+        _score(rows, i, coef, scores[0])
         u = units[made]
         label = labels[i : i + 1]
-        if next_update(scores, label, 0, 1, bias, ranked, positive, first, margin, u, loss) == 1:
+        if next_update(scores, label, 0, 1, bias, *numbers, u, loss) == 1:  # type: ignore[call-arg]
             continue
-        allowed -= _cut(u, ranked, allowed)
+        allowed -= _cut(u, numbers[0], allowed)
         for c in range(len(u)):
             if u[c] != 0.0:
                 step = rate * u[c]
-                for at in range(indptr[i], indptr[i + 1]):
-                    coef[c, indices[at]] += step * data[at]
-                    late[c, indices[at]] += (before + i) * step * data[at]
+                _add(rows, i, step, coef[c])
+                _add(rows, i, (before + i) * step, late[c])
                 if learns:
                     bias[c] += step
         found[made] = i

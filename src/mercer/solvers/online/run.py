@@ -133,13 +133,13 @@ class Schedule:
 def run(
     walker: Walker,
     schedule: Schedule,
-    judge: Callable[[], float] | None = None,
+    validation: Callable[[], float] | None = None,
     patience: int = 5,
     what: str = "perceptron",
 ) -> Outcome:
-    """Epoch after epoch until one makes no mistake, the schedule ends, or `judge` has had enough.
+    """Epoch after epoch until one makes no mistake, the schedule ends, or the score stays behind.
 
-    `judge` scores the predictor after each epoch; `patience` epochs without a better score end
+    `validation` scores the predictor after each epoch; `patience` epochs without a better score end
     the run, and `Outcome.best` is the epoch (from 0) of the best one. Ctrl-C ends it cleanly.
     """
     outcome = Outcome()
@@ -151,7 +151,7 @@ def run(
                 break
             try:
                 walker.walk(order, schedule.max_updates)
-                score = judge() if judge is not None else None
+                score = validation() if validation is not None else None
             except KeyboardInterrupt:
                 outcome.interrupted, score = True, None
             done = walker.tally
@@ -168,7 +168,7 @@ def run(
             outcome.epochs += 1
             bar.advance(seen, f"epoch {outcome.epochs}, {made} mistakes")
             if seen < schedule.n:
-                outcome.unfinished = _as_positions(order)[:seen]
+                outcome.unfinished = _as_indices(order)[:seen]
             if outcome.interrupted or done.updates >= schedule.max_updates:
                 break
             if made == 0 and seen == schedule.n:
@@ -181,5 +181,5 @@ def run(
     return outcome
 
 
-def _as_positions(order: np.ndarray | slice) -> np.ndarray:
+def _as_indices(order: np.ndarray | slice) -> np.ndarray:
     return np.arange(order.stop) if isinstance(order, slice) else order

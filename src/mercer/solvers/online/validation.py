@@ -1,4 +1,4 @@
-"""Judging a learner on examples that were held out, epoch by epoch, at the cost of what is new."""
+"""The score of a learner on held-out examples, epoch by epoch, at the cost of what is new."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import winners
 from mercer._config import get_config
-from mercer.solvers.online.averaging import Follower
+from mercer.solvers.online.memory import RunningScores
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally
 
-#: Bytes of K at a time.
+#: Bytes of K between held-out examples and new points at a time.
 PIECE = 64_000_000
 
 
-class Judge:
+class Validation:
     """The share of held-out examples that the predictor gets right; `marks` lead back to an epoch.
 
     `block(positions)` is K between the held-out examples and some of those learnt from; `scores`
@@ -35,7 +36,7 @@ class Judge:
         self.labels, self.block, self.rule = labels, block, rule
         self.journal: Journal = walker.journal
         self.tally: Tally = walker.tally
-        self.follower = Follower(len(labels), rule, averaging, scores)
+        self.running = RunningScores(len(labels), rule, averaging, scores)
         self.marks: list[tuple[int, Tally]] = []
         self._done = 0
 
@@ -45,17 +46,10 @@ class Judge:
         while self._done < len(self.journal):
             new = slice(self._done, min(self._done + step, len(self.journal)))
             K = self.block(self.journal.positions[new])
-            self.follower.add(K, self.rule.rate * self.journal.units[new], self.journal.times[new])
+            self.running.add(K, self.rule.rate * self.journal.units[new], self.journal.times[new])
             self._done = new.stop
         self.marks.append((len(self.journal), self.tally.copy()))
-        return accuracy(self.follower.scores(self.tally.visits), self.labels)
-
-
-def winners(scores: np.ndarray) -> np.ndarray:
-    """The class of each row of scores: the first at a tie, or at a single score of zero."""
-    if scores.shape[1] == 1:
-        return (scores[:, 0] > 0).astype(np.intp)
-    return np.asarray(scores.argmax(axis=1))
+        return accuracy(self.running.scores(self.tally.visits), self.labels)
 
 
 def accuracy(scores: np.ndarray, labels: np.ndarray) -> float:

@@ -3,6 +3,7 @@
 - `problem`: the one quadratic problem, which every formulation (C, ν, ε, one class, hard margin)
   is a case of; the `Task` that a learner asks for and the `Solution` that it gets.
 - `parallel`: all problems of a machine, over threads and within the memory limit; begin here.
+- `small`: hundreds of small problems (many classes) by one compiled loop.
 - `decomposition`: one problem, over a working set W of rows that grows and shrinks.
 - `working_block`: K[W, W]; `smo`: two variables at a time on it, compiled; `free_newton`: all free
   variables at once, where SMO would zigzag.

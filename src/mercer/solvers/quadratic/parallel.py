@@ -20,6 +20,7 @@ from mercer.gram.rows_of_k import HEIGHT, WIDTH
 from mercer.solvers.quadratic.decomposition import Options, resume, solve
 from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
 from mercer.solvers.quadratic.problem import Solution, Task
+from mercer.solvers.quadratic.small import SmallProblems, are_small
 from mercer.solvers.quadratic.working_block import Workspace
 
 METHODS: dict[str, Callable[..., Solution]] = {
@@ -46,6 +47,8 @@ def solve_all(
 
     `tol` is LIBSVM's; `max_iter` counts steps of SMO for each problem (−1: no limit).
     """
+    if are_small(tasks, gram.shape[0], gram.dtype.itemsize, gram.limit_bytes):
+        return _solve_small(gram, tasks, tol, max_iter, what)
     settings = get_config()
     most = max(len(task.rows) for task in tasks)
     threads, memory = _share(gram, most, min(len(tasks), settings.n_threads))
@@ -73,6 +76,33 @@ def solve_all(
                 note.finish()
 
         return solutions, interruptible(work, threads, stop)
+
+
+def _solve_small(
+    gram: Gram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
+) -> tuple[list[Solution], bool]:
+    """Many small problems by one compiled loop; what turns out to be long is solved as usual."""
+    problems = SmallProblems(gram.dense(), tasks, tol, max_iter)
+    stop, chunks = threading.Event(), problems.chunks()
+    queue, lock = iter(chunks), threading.Lock()
+    with progress(what, float(len(chunks))) as bar:
+
+        def work(thread: int) -> None:
+            while True:
+                with lock:
+                    chunk = next(queue, None)
+                if chunk is None:
+                    return
+                problems.solve(chunk, stop.is_set)
+                bar.advance()
+
+        interrupted = interruptible(work, min(len(chunks), get_config().n_threads), stop)
+    solutions = problems.solutions()
+    for index in [] if interrupted else problems.unfinished():
+        (solutions[index],), interrupted = solve_all(gram, [tasks[index]], tol, max_iter, what)
+        if interrupted:
+            break
+    return solutions, interrupted
 
 
 def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:

@@ -26,7 +26,7 @@ PIECE = 1 << 26
 
 
 class DevicePerceptron:
-    """A `Walker`, like `solvers.perceptron.DualPerceptron`, over rows that live on a device."""
+    """A `Walker`, like `DualPerceptron` of `mercer.solvers.online`, over rows on a device."""
 
     def __init__(
         self,

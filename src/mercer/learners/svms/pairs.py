@@ -1,0 +1,176 @@
+"""All pairs of classes of a machine: their examples, problems and answers, in flat arrays.
+
+Pair p, of classes ``first[p]`` and ``second[p]`` (the first is the positive one), has the entries
+``starts[p] : starts[p + 1]`` of every flat array. 300 classes are 44 850 pairs: what can be done
+for all of them at once is not done pair by pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mercer.solvers.quadratic.problem import (
+    Quadratic,
+    Solution,
+    Task,
+    c_svc,
+    carried,
+    nearest_points,
+    nu_svc,
+)
+
+
+@dataclass
+class Pairs:
+    """`rows`, `signs` and `weights` of the examples; after `finish`, their `coef` and `signed` yf.
+
+    `intercept`, `margin` 1/‖w‖, `objective` and `n_iter` have one number a pair.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    starts: np.ndarray
+    rows: np.ndarray
+    signs: np.ndarray
+    weights: np.ndarray
+    C: float
+    nu: float | None
+    coef: np.ndarray = field(default_factory=lambda: np.empty(0))
+    signed: np.ndarray = field(default_factory=lambda: np.empty(0))
+    intercept: np.ndarray = field(default_factory=lambda: np.empty(0))
+    margin: np.ndarray = field(default_factory=lambda: np.empty(0))
+    objective: np.ndarray = field(default_factory=lambda: np.empty(0))
+    n_iter: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    @classmethod
+    def of(cls, codes: np.ndarray, weights: np.ndarray, C: float, nu: float | None) -> Pairs:
+        """Every two classes; `codes` numbers the class of each example (−1: of none)."""
+        classes = int(codes.max()) + 1
+        members = [np.flatnonzero((codes == c) & (weights > 0)) for c in range(classes)]
+        first, second = np.triu_indices(classes, 1)
+        rows = np.concatenate(
+            [members[c] for both in zip(first, second, strict=True) for c in both]
+        )
+        sizes = np.array([len(m) for m in members])
+        starts = np.concatenate([[0], np.cumsum(sizes[first] + sizes[second])])
+        pair = np.repeat(np.arange(len(first)), np.diff(starts))
+        rows = rows[np.lexsort((rows, pair))]
+        signs = np.where(codes[rows] == first[pair], 1, -1)
+        return cls(first, second, starts, rows, signs, weights[rows], C, nu)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def pair(self) -> np.ndarray:
+        """The pair of every entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def parts(self) -> list[slice]:
+        ends = self.starts.tolist()
+        return [slice(s, e) for s, e in pairwise(ends)]
+
+    # --- problems ----------------------------------------------------------------------------
+
+    def problems(self) -> list[Quadratic]:
+        parts, signs, weights = self.parts(), self.signs, self.weights
+        if self.nu is not None:
+            return [nu_svc(signs[part], weights[part], self.nu) for part in parts]
+        if math.isinf(self.C):
+            return [nearest_points(signs[part]) for part in parts]
+        q = c_svc(signs, self.C * weights)
+        return [Quadratic(q.linear[:, p], q.lower[:, p], q.upper[:, p]) for p in parts]
+
+    def tasks(self, old: Any = None) -> list[Task]:
+        """One problem a pair; with `old` pairs on the same examples, from their solution."""
+        rows, problems = [self.rows[part] for part in self.parts()], self.problems()
+        if self.nu is None and math.isinf(self.C):
+            return [Task(r, p, "hard margin") for r, p in zip(rows, problems, strict=True)]
+        if not self._follows(old):
+            return [Task(r, p) for r, p in zip(rows, problems, strict=True)]
+        together = zip(rows, problems, old.problems(), self.parts(), strict=True)
+        return [
+            Task(r, new.starting(carried(old.coef[None, part], before, new)), "resume")
+            for r, new, before, part in together
+        ]
+
+    def _follows(self, old: Any) -> bool:
+        """Whether `old` solved the same for another C."""
+        if old is None or self.nu is not None or old.nu is not None:
+            return False
+        same = np.array_equal(self.rows, old.rows) and np.array_equal(self.signs, old.signs)
+        return same and math.isfinite(old.C * self.C)
+
+    # --- answers -----------------------------------------------------------------------------
+
+    def finish(self, found: Sequence[Solution]) -> None:
+        """Keep α, b and yf of every example, in units where the margin is at ±1."""
+        a = np.concatenate([s.a[0] for s in found])
+        image = np.concatenate([s.image for s in found])
+        thresholds = np.array([s.thresholds for s in found])
+        first, last, sizes = thresholds[:, 0], thresholds[:, -1], np.diff(self.starts)
+        unit, b = np.ones(len(self)), first
+        if thresholds.shape[1] == 2:
+            # F is ρ₊ and ρ₋ on the margins: they become +1 and −1. As in LIBSVM, the unit may be
+            # negative, which it is only where the kernel is indefinite.
+            unit = (last - first) / 2
+            unit[unit == 0] = 1.0
+            b = (first + last) / 2 / unit
+        units = np.repeat(unit, sizes)
+        self.coef, self.intercept = a / units, b
+        self.signed = self.signs * (image / units + np.repeat(b, sizes))
+        square = np.add.reduceat(self.coef * image / units, self.starts[:-1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.margin = np.where(square > 0, 1.0 / np.sqrt(square), math.inf)
+        self.objective = np.array([s.objective for s in found]) / unit**2
+        if self.nu is None and thresholds.shape[1] == 2:
+            # The hard margin's own dual.
+            self.objective -= np.add.reduceat(np.abs(self.coef), self.starts[:-1])
+        self.n_iter = np.array([s.n_iter for s in found], dtype=np.int32)
+
+    def per_example(self, values: np.ndarray, n: int) -> np.ndarray:
+        """Values of the entries as (examples, pairs), NaN where an example is of neither class."""
+        table = np.full((n, len(self)), np.nan)
+        table[self.rows, self.pair] = values
+        return table[:, 0] if len(self) == 1 else table
+
+
+class Pair:
+    """One pair as files of the first format hold it."""
+
+    i: int
+    j: int
+    C: float
+    nu: float | None
+    rows: np.ndarray
+    signs: np.ndarray
+    weights: np.ndarray
+    coef: np.ndarray
+    signed: np.ndarray
+    intercept: float
+    margin: float
+    objective: float
+    n_iter: int
+
+
+def as_pairs(solved: Any) -> Any:
+    """The pairs of a fitted machine, from a list if it comes from a file of the first format."""
+    if not isinstance(solved, list):
+        return solved
+    flat = {
+        name: np.concatenate([getattr(pair, name) for pair in solved])
+        for name in ("rows", "signs", "weights", "coef", "signed")
+    }
+    each = {
+        name: np.array([getattr(pair, name) for pair in solved])
+        for name in ("intercept", "margin", "objective", "n_iter")
+    }
+    starts = np.concatenate([[0], np.cumsum([len(pair.rows) for pair in solved])])
+    first, second = (np.array([getattr(pair, k) for pair in solved]) for k in "ij")
+    return Pairs(first, second, starts, C=solved[0].C, nu=solved[0].nu, **flat, **each)
