@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 
 def is_tensor(X: Any) -> bool:
     """Whether X is a PyTorch tensor; PyTorch is not imported to find out."""
@@ -21,6 +23,15 @@ def on_gpu(X: Any) -> bool:
 
 def is_sparse(rows: Any) -> bool:
     return hasattr(rows, "tocsr")
+
+
+def refuse_masked(X: Any) -> None:
+    """An error for masked entries: NumPy would use the numbers under the mask."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            f"{int(np.ma.count_masked(X))} entries are masked, and no kernel knows what to put "
+            "there: fill them (X.filled(…)), drop those rows, or use an imputer"
+        )
 
 
 def host(X: Any) -> Any:

@@ -108,6 +108,8 @@ ONE = {"formula": "const", "parts": [[], 1.0]}
         ({"object": "mercer.kernels.images.tangent:_Squared", "state": {}}, "does not hold"),
         ({"object": 3, "state": {}}, "does not hold"),
         ({"class": "builtins:eval"}, "does not hold"),
+        ({"numpy function": "load"}, "no function of NumPy"),
+        ({"numpy function": "lib.npyio"}, "no function of NumPy"),
         ({}, "unknown entry"),
         (
             {

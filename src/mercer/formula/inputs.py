@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse
+from mercer._arrays import is_sparse, refuse_masked
 
 #: Scaled rows up to here keep enough digits in float32.
 NARROW = 8.0
@@ -319,7 +319,9 @@ def numeric(rows: Any) -> Any:
             raise _not_real(rows.dtype)
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
     if hasattr(rows, "to_numpy"):
-        rows = rows.to_numpy()
+        # One order of memory, whatever the frame was put together from: sums then round alike.
+        rows = np.ascontiguousarray(rows.to_numpy())
+    refuse_masked(rows)
     if isinstance(rows, (str, bytes)):
         raise TypeError(
             f"a kernel on vectors needs a 2-D array of numbers; got {type(rows).__name__}"

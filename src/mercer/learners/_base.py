@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from mercer._arrays import host, is_sparse, is_tensor
+from mercer._arrays import host, is_sparse, is_tensor, refuse_masked
 from mercer._examples import count, joined, take
 from mercer.gram.dispatch import keeper_of
 from mercer.kernels import Kernel, as_kernel
@@ -60,9 +60,12 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
         if keeper is not None:
             return checked_rows(self, keeper.check_rows(X, "X"), reset=reset)
         X = host(X)
+        refuse_masked(X)
         if not goes_as_it_is(self.kernel_, X):
+            # One order of memory: a model that was saved and loaded rounds as it did before.
+            numbers = (np.float64, np.float32)
             return validate_data(
-                self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
+                self, X, reset=reset, accept_sparse="csr", dtype=numbers, order="C"
             )
         if count(X) == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")

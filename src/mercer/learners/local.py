@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._arrays import host
+from mercer._arrays import host, refuse_masked
 from mercer.formula.inputs import numeric
 from mercer.kernels import as_kernel
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor, divide
@@ -82,7 +82,9 @@ class LocalLinearRegressor(SmoothingRegressor):
     def _examples(self, X: Any, *, reset: bool) -> Any:
         if hasattr(X, "iloc"):
             return super()._examples(X, reset=reset)
-        return validate_data(self, host(X), reset=reset, dtype=(np.float64, np.float32))
+        X = host(X)
+        refuse_masked(X)
+        return validate_data(self, X, reset=reset, dtype=(np.float64, np.float32), order="C")
 
     def _estimate(
         self, weights: Weights, queries: Any, sample: Sample, spread: bool = False

@@ -225,6 +225,12 @@ class _Reader:
         check_node(node["formula"], args, value)
         return Formula(node["formula"], args, value)
 
+    def _function(self, node: dict, depth: int) -> np.ufunc:
+        function = getattr(np, str(node["numpy function"]), None)
+        if not isinstance(function, np.ufunc):
+            raise self.refuse(f"{node['numpy function']!r:.60} is no function of NumPy")
+        return function
+
     def _random(self, node: dict, depth: int) -> Any:
         state = self.decode(node["random"], depth)
         name, key, place = state[:3]
@@ -304,5 +310,6 @@ _DECODERS: dict[str, Any] = {
     "class": _Reader._class,
     "formula": _Reader._formula,
     "random": _Reader._random,
+    "numpy function": _Reader._function,
     "object": _Reader._object,
 }

@@ -189,11 +189,16 @@ class Writer:
 
     def _object(self, value: Any, where: str, depth: int) -> dict[str, Any]:
         cls = type(value)
+        if hasattr(value, "best_estimator_"):
+            raise StoreError(
+                f"{where} is a {cls.__name__}, which holds every fold it tried: save the model it "
+                "found, its best_estimator_"
+            )
         if callable(value) and names.name_of(cls) is None:
             raise StoreError(
                 f"{where} is the Python function {getattr(value, '__name__', value)!r}: a file "
-                "holds no code. Register it with mercer.kernels.register(name, function) and use "
-                "the name in the kernel."
+                "holds no code. A function of NumPy (np.log1p, say) can be saved; one of your own "
+                "in a kernel is saved by its name, mercer.kernels.register(name, function)."
             )
         name = self._name_of(cls, where)
         state = _state(value)
@@ -217,6 +222,7 @@ _ENCODERS: dict[type, Callable[[Writer, Any, str, int], Any]] = {
     type: Writer._class,
     Formula: Writer._formula,
     np.random.RandomState: Writer._random,
+    np.ufunc: lambda w, v, at, d: {"numpy function": v.__name__},
 }
 
 

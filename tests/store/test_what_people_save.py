@@ -1,0 +1,68 @@
+"""What people put into a model file: functions of NumPy, searches, models of data frames."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import mercer
+from mercer.learners import KernelRidge, LocalLinearRegressor, NadarayaWatsonRegressor
+from mercer.store import StoreError
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(size=(40, 3))
+t = X.sum(axis=1)
+
+
+def test_a_function_of_numpy_is_saved_by_its_name(tmp_path):
+    model = make_pipeline(FunctionTransformer(np.log1p), KernelRidge("gaussian(1)")).fit(X, t)
+    mercer.save(model, tmp_path / "m.mercer")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "m.mercer").predict(X), model.predict(X))
+
+
+def test_a_function_of_ones_own_is_refused_with_what_to_do(tmp_path):
+    model = make_pipeline(FunctionTransformer(lambda A: A), KernelRidge("gaussian(1)")).fit(X, t)
+    with pytest.raises(StoreError, match=r"holds no code. A function of NumPy \(np.log1p"):
+        mercer.save(model, tmp_path / "m.mercer")
+
+
+def test_a_search_says_what_to_save(tmp_path):
+    search = GridSearchCV(KernelRidge("gaussian(1)"), {"alpha": [0.1, 1.0]}, cv=2).fit(X, t)
+    with pytest.raises(StoreError, match="save the model it found, its best_estimator_"):
+        mercer.save(search, tmp_path / "m.mercer")
+    mercer.save(search.best_estimator_, tmp_path / "m.mercer")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [NadarayaWatsonRegressor(bandwidth=0.3), LocalLinearRegressor(bandwidth=0.5)],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_model_of_a_frame_predicts_the_same_bits_after_a_round_trip(model, tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": X[:, 0]})
+    frame["b"], frame["c"] = X[:, 1], X[::-1, 2]  # columns that lie apart in memory
+    model.fit(frame, t)
+    expected = model.predict(frame)
+    mercer.save(model, tmp_path / "m.mercer")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "m.mercer").predict(frame), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(frame), expected)
+    np.testing.assert_array_equal(model.predict(frame[["a", "b", "c"]].copy()), expected)
+
+
+def test_masked_entries_are_refused():
+    masked = np.ma.masked_less(X, 0.1)
+    with pytest.raises(ValueError, match="entries are masked"):
+        KernelRidge("gaussian(1)").fit(masked, t)
+    with pytest.raises(ValueError, match="entries are masked"):
+        mercer.Gaussian()(masked)
+    mercer.Gaussian()(np.ma.masked_less(X, -1.0))
+
+
+def test_a_gram_is_an_array_when_asked_to_be_one():
+    G = mercer.Gaussian().gram(X)
+    np.testing.assert_array_equal(np.asarray(G), G.dense())
+    assert np.asarray(G, dtype=np.float32).dtype == np.float32
