@@ -1,25 +1,54 @@
-"""One look for all pictures: colours that survive printing in grey, and few lines."""
+"""One look for all pictures: colors and marks that survive gray printing, and few lines."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-#: Told apart by most people with a colour deficiency, and by their lightness.
+#: Okabe and Ito's colors, told apart by most people with a color deficiency and by lightness.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#F0E442")
+#: A second sign beside the color: one mark per class.
+MARKERS = "osD^vP*X"
+#: Boundaries, arrows and rings; things of lesser weight.
+INK, QUIET = "0.15", "0.6"
 
 
-def axes(ax: Any = None, size: tuple[float, float] = (5.0, 4.0)) -> Any:
-    """The given axes, or those of a new figure."""
+def axes(ax: Any = None, size: tuple[float, float] = (5.0, 4.0), projection: Any = None) -> Any:
+    """The given axes, or those of a new figure; `projection="3d"` for a picture in space."""
+    if ax is None:
+        return row_of_axes(None, 1, size, projection)[0]
+    if projection == "3d" and getattr(ax, "name", "") != "3d":
+        raise ValueError('this picture is drawn in space: its axes need projection="3d"')
+    return ax
+
+
+def row_of_axes(
+    ax: Any,
+    count: int,
+    size: tuple[float, float] = (3.5, 3.2),
+    *projections: Any,
+    columns: int | None = None,
+) -> tuple[Any, ...]:
+    """The given axes, or a new figure with `count` of them, each of this size, row by row."""
     if ax is not None:
-        return ax
+        given = tuple(np.ravel(ax))
+        if len(given) != count:
+            raise ValueError(f"this picture needs {count} axes, got {len(given)}")
+        return given
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError("pictures need matplotlib: pip install 'mercer[plot]'") from None
-    _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax
+    with plt.rc_context({"figure.max_open_warning": 0}):
+        columns = columns or count
+        rows = -(-count // columns)
+        whole = (columns * size[0], rows * size[1])
+        figure = plt.figure(figsize=whole, layout="constrained")
+    kinds = (*projections, *[None] * (count - len(projections)))
+    places = [figure.add_subplot(rows, columns, i + 1, projection=kinds[i]) for i in range(count)]
+    return tuple(places)
 
 
 def tidy(ax: Any, title: str = "", x: str = "", y: str = "") -> Any:
@@ -35,26 +64,109 @@ def tidy(ax: Any, title: str = "", x: str = "", y: str = "") -> Any:
     return ax
 
 
+def bare(ax: Any, title: str = "") -> Any:
+    """Axes without ticks and frame, for images and diagrams."""
+    ax.set(xticks=[], yticks=[], title=title)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def legend(ax: Any, **options: Any) -> None:
+    """A legend that covers little, where anything has a label."""
+    if ax.get_legend_handles_labels()[1]:
+        look = {"loc": "best", "fontsize": "small", "framealpha": 0.85, "edgecolor": "0.85"}
+        ax.legend(**{**look, **options})
+
+
 def color_of(index: int) -> str:
     return COLORS[index % len(COLORS)]
 
 
-def plane(X: Any, what: str) -> np.ndarray:
-    """Rows as points of the plane, or an error that says so."""
+def plane(X: Any, what: str, widths: Sequence[int] = (2,)) -> np.ndarray:
+    """Rows as points of the plane (or the line), or an error that says so."""
     points = np.asarray(X, dtype=float)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise ValueError(f"{what} draws in the plane: X must have 2 columns, got {points.shape}")
+    if points.ndim != 2 or points.shape[1] not in widths:
+        allowed = " or ".join(map(str, widths))
+        raise ValueError(
+            f"{what} draws in the plane: X must have {allowed} columns, got {points.shape}"
+        )
     return points
 
 
-def scatter(ax: Any, X: np.ndarray, y: Any, size: float = 18.0) -> None:
-    """Points by class, with a legend where the classes are few."""
+def legend_below(ax: Any, ncols: int = 3) -> None:
+    """A legend under the picture, where any place inside would cover something."""
+    legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=ncols, frameon=False)
+
+
+def note(ax: Any, text: str, at: Any, shift: tuple[float, float] = (5, 5), **look: Any) -> None:
+    """A word beside a point, with a white rim that keeps it readable over lines."""
+    from matplotlib.patheffects import withStroke
+
+    rim = [withStroke(linewidth=3, foreground="white")]
+    ax.annotate(
+        text, at, shift, textcoords="offset points", fontweight="bold", path_effects=rim, zorder=6,
+        **look,
+    )  # fmt: skip
+
+
+def short(value: float) -> str:
+    """Three digits, and whole numbers from 100 on."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def scatter(ax: Any, X: np.ndarray, y: Any, size: float = 0.0, labels: bool = True) -> None:
+    """Points by class, in two or three columns, with a legend where the classes are few."""
     classes = np.unique(y)
+    size = size or (70.0 if len(X) <= 12 else 26.0)
     for i, label in enumerate(classes):
         part = X[np.asarray(y) == label]
         ax.scatter(
-            part[:, 0], part[:, 1], s=size, c=color_of(i), edgecolors="white", linewidths=0.5,
-            label=str(label), zorder=3,
+            *part.T, s=size, c=color_of(i), marker=MARKERS[i % len(MARKERS)], edgecolors="white",
+            linewidths=0.6, label=str(label) if labels else None, zorder=3,
         )  # fmt: skip
-    if len(classes) <= 10:
-        ax.legend(loc="best", fontsize="small", framealpha=0.75, edgecolor="none")
+    if labels and len(classes) <= 10:
+        legend(ax)
+
+
+def rings(ax: Any, X: np.ndarray, label: str | None = None) -> None:
+    """Circles around points, as for support vectors."""
+    if len(X):
+        ax.scatter(
+            *X.T, s=95, facecolors="none", edgecolors=INK, linewidths=1.0, zorder=4, label=label,
+            gid="rings",
+        )  # fmt: skip
+
+
+def arrow(ax: Any, begin: Any, end: Any, color: str = INK, label: str = "") -> None:
+    """An arrow in data coordinates, its name at the tip."""
+    ax.annotate(
+        "", xy=end, xytext=begin, zorder=5,
+        arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0},
+    )  # fmt: skip
+    if label:
+        way = np.subtract(end, begin)
+        x, y = 10 * way / max(float(np.linalg.norm(way)), 1e-12)
+        note(ax, label, end, (x, y), color=color, ha="center", va="center")
+
+
+def frame(X: np.ndarray, pad: float = 0.08) -> tuple[np.ndarray, np.ndarray]:
+    """The lower and upper limits of a picture of these rows."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    room = pad * np.maximum(high - low, 1e-9)
+    return low - room, high + room
+
+
+def mesh(X: np.ndarray, points: int, pad: float = 0.08) -> tuple[np.ndarray, ...]:
+    """Two coordinate matrices around the rows, and the same points as rows."""
+    low, high = frame(X, pad)
+    a, b = np.meshgrid(*(np.linspace(low[i], high[i], points) for i in (0, 1)))
+    return a, b, np.column_stack([a.ravel(), b.ravel()]).astype(X.dtype)
+
+
+def require_fitted(model: Any) -> Any:
+    """The model, or scikit-learn's NotFittedError in a sentence."""
+    if hasattr(model, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
+    return model

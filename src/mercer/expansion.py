@@ -10,8 +10,10 @@ import numpy as np
 
 from mercer._arrays import host, like
 from mercer._examples import count
+from mercer._written import monomial, number, raised, summed, term, variables
+from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.gram.dispatch import make_gram
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,43 @@ class KernelExpansion:
         """w = Σᵢ αᵢ φ(xᵢ), where φ is finite."""
         phi = self.kernel.features(host(self.points))
         return phi.T @ self.coef
+
+    def formula(self, names: Any = None) -> str:
+        """f written out, where φ consists of monomials: (x₁ + x₂)², or 2 x₁x₂ + 1.
+
+        A polynomial kernel at a single point gives the power of a sum, anything else a sum of
+        monomials. Kernels without such a φ raise.
+
+        >>> import numpy as np
+        >>> from mercer import KernelExpansion, Polynomial
+        >>> f = KernelExpansion(Polynomial(2), np.array([[1.0, 1.0], [1.0, -1.0]]), [1.0, -1.0])
+        >>> f.formula()
+        '4 x₁x₂'
+        >>> KernelExpansion(Polynomial(2), np.array([[1.0, 1.0]]), np.array([1.0])).formula()
+        '(x₁ + x₂)²'
+        """
+        if self.coef.ndim != 1:
+            raise ValueError("a formula has one output; take one column of coef")
+        kernel = self.kernel
+        degree, offset = (
+            (int(kernel.degree), float(kernel.offset))
+            if isinstance(kernel, Polynomial)
+            else (1, 0.0)
+        )
+        if not isinstance(kernel, Linear | Polynomial) or offset < 0:
+            raise TypeError(f"{kernel!r} has no monomials for features: no formula to write")
+        points = np.atleast_2d(np.asarray(host(self.points), dtype=float))
+        names = variables(points.shape[1]) if names is None else list(names)
+        b = [number(self.intercept)] if self.intercept else []
+        if degree > 1 and len(points) == 1:
+            parts = [term(v, n) for v, n in zip(points[0], names, strict=True) if v]
+            inner = summed([*parts, *([number(offset)] if offset else [])])
+            return summed([term(float(self.coef[0]), f"({inner}){raised(degree)}"), *b])
+        monomials = Monomials(points.shape[1], power_coefficients(degree, offset))
+        w = self.primal() * monomials.weights
+        small = 1e-12 * float(np.abs(w).max(initial=0.0))
+        both = zip(w, monomials.powers(), strict=True)
+        return summed([*(term(c, monomial(p, names)) for c, p in both if abs(c) > small), *b])
 
     def contributions(self, x: Any) -> np.ndarray:
         """αᵢ k(xᵢ, x) for each point: what one prediction is made of (b comes on top)."""

@@ -62,3 +62,34 @@ def test_digits_are_images():
     assert digits.shape == (8, 8)
     assert digits.X.max() == 1.0
     assert "10 classes" in str(digits)
+
+
+def test_lines_that_a_threshold_parts_and_that_none_parts():
+    for make, parted in ((data.easy_line, True), (data.hard_line, False)):
+        x, y = make()
+        assert bool(theory.separability(Linear(), x, y, fit_intercept=True)) is parted
+        assert theory.separability(Linear(), np.hstack([x, x**2]), y, fit_intercept=True)
+
+
+def test_mail_and_strokes_can_be_learned():
+    from mercer import KernelSVC, Spectrum
+    from mercer.maps import EmailFeatures
+
+    messages, y = data.mail(80)
+    phi = EmailFeatures().fit(messages[:40])
+    model = KernelSVC("linear()").fit(phi.transform(messages[:40]), y[:40])
+    assert model.score(phi.transform(messages[40:]), y[40:]) > 0.9
+    X, names = data.strokes(60)
+    model = KernelSVC(Spectrum(1) + Spectrum(2)).fit(list(X[:40]), names[:40])
+    assert model.score(list(X[40:]), names[40:]) > 0.8
+    with pytest.raises(ValueError, match="there is no character"):
+        data.stroke_paths("x")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "shape"),
+    [("mail", "mail", None), ("strokes", "strings", None), ("glyphs", "images", (40, 40))],
+)
+def test_toys_of_objects_say_what_they_are(name, kind, shape):
+    made = data.named(name, n=12)
+    assert (made.kind, made.shape, len(made)) == (kind, shape, 12)

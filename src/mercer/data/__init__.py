@@ -11,12 +11,16 @@ from __future__ import annotations
 from mercer.data.catalog import catalog, digits, named
 from mercer.data.dataset import Dataset, Note
 from mercer.data.formats import load, register_format
+from mercer.data.object_toys import glyphs, mail, stroke_paths, strokes
 from mercer.data.schema import DataError, Schema
 from mercer.data.targets import guess_task
 from mercer.data.toys import (
     TOYS,
+    blobs,
     checkerboard,
     circles,
+    easy_line,
+    hard_line,
     linear_noise,
     moons,
     pure_noise,
@@ -31,18 +35,25 @@ __all__ = [
     "Dataset",
     "Note",
     "Schema",
+    "blobs",
     "catalog",
     "checkerboard",
     "circles",
     "digits",
+    "easy_line",
+    "glyphs",
     "guess_task",
+    "hard_line",
     "linear_noise",
     "load",
+    "mail",
     "moons",
     "named",
     "pure_noise",
     "register_format",
     "sine_linear_noise",
     "spirals",
+    "stroke_paths",
+    "strokes",
     "xor",
 ]

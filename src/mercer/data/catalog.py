@@ -10,7 +10,7 @@ from mercer._suggest import suggest
 from mercer.data.dataset import Dataset
 from mercer.data.making import make
 from mercer.data.schema import DataError
-from mercer.data.toys import TOYS
+from mercer.data.toys import KINDS, TOYS
 
 
 def digits() -> Dataset:
@@ -46,4 +46,7 @@ def named(name: str, **options: Any) -> Dataset:
         return digits()
     if name not in TOYS:
         raise DataError(f"there is no data set {name!r}.{suggest(name, ['digits', *TOYS])}")
-    return _quiet(*TOYS[name](**options), "y", name)
+    kind, shape = KINDS.get(name, ("vectors", None))
+    X, y = TOYS[name](**options)
+    rows = list(X) if kind in ("mail", "strings") else X
+    return _quiet(rows, y, "y", name, kind=kind, shape=shape)

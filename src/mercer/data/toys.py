@@ -1,6 +1,8 @@
 """Small data sets that are made, not loaded: the pictures of the lectures, and a few more.
 
-Each gives (X, y) and is the same for the same seed.
+Each gives (X, y) and is the same for the same seed. The lectures: "Kernels and Kernelized
+Perceptron" (A. Ritter, 000), "Lecture 09: Kernel Methods" (J. Abernethy, 001), "Perceptron and
+Kernels" (G. Gordon and A. Smola, 002) and "Kernel Methods" (D. Klein, 003).
 """
 
 from __future__ import annotations
@@ -11,18 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.object_toys import SIZE, check_size, glyphs, mail, strokes
+
 Pair = tuple[np.ndarray, np.ndarray]
 
 
 def _generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
-
-
-def _check(n: int, noise: float) -> None:
-    if int(n) != n or n < 2:
-        raise ValueError(f"n must be a whole number ≥ 2, got {n!r}")
-    if not noise >= 0:
-        raise ValueError(f"noise must be ≥ 0, got {noise!r}")
 
 
 def xor(n: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
@@ -34,7 +31,7 @@ def xor(n: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
     >>> data.xor()[1]
     array([ 1, -1,  1, -1])
     """
-    _check(n, noise)
+    check_size(n, noise)
     corners = np.array([[1.0, 1], [-1, 1], [-1, -1], [1, -1]])
     at = np.arange(n) % 4
     X = corners[at] + noise * _generator(random_state).normal(size=(n, 2))
@@ -44,9 +41,10 @@ def xor(n: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
 def spirals(n: int = 200, noise: float = 0.0, turns: float = 2.0, random_state: Any = 0) -> Pair:
     """Lecture 002's two interlocking spirals: φ = ωr, the second one half a turn behind.
 
-    In the lecture's coordinates, (x₁, x₂) = (r sin φ, r cos φ).
+    In the lecture's coordinates, (x₁, x₂) = (r sin φ, r cos φ). ω = 2π·turns, so
+    ``PolarMap(winding=2 * math.pi * turns)`` straightens the arms: 4π for the default.
     """
-    _check(n, noise)
+    check_size(n, noise)
     rng = _generator(random_state)
     y = np.where(np.arange(n) % 2, -1, 1)
     r = np.sqrt(rng.uniform(0.02, 1.0, n))
@@ -57,7 +55,7 @@ def spirals(n: int = 200, noise: float = 0.0, turns: float = 2.0, random_state: 
 
 def circles(n: int = 200, noise: float = 0.05, factor: float = 0.5, random_state: Any = 0) -> Pair:
     """A circle around another one: separable by x₁² + x₂² (lecture 001)."""
-    _check(n, noise)
+    check_size(n, noise)
     rng = _generator(random_state)
     y = np.where(np.arange(n) % 2, -1, 1)
     angle = rng.uniform(0, 2 * math.pi, n)
@@ -68,7 +66,7 @@ def circles(n: int = 200, noise: float = 0.05, factor: float = 0.5, random_state
 
 def moons(n: int = 200, noise: float = 0.1, random_state: Any = 0) -> Pair:
     """Two half circles that reach into each other."""
-    _check(n, noise)
+    check_size(n, noise)
     rng = _generator(random_state)
     y = np.where(np.arange(n) % 2, -1, 1)
     t = rng.uniform(0, math.pi, n)
@@ -79,7 +77,7 @@ def moons(n: int = 200, noise: float = 0.1, random_state: Any = 0) -> Pair:
 
 def checkerboard(n: int = 400, squares: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
     """Squares of alternating class."""
-    _check(n, noise)
+    check_size(n, noise)
     if int(squares) != squares or squares < 2:
         raise ValueError(f"squares must be a whole number ≥ 2, got {squares!r}")
     rng = _generator(random_state)
@@ -88,9 +86,50 @@ def checkerboard(n: int = 400, squares: int = 4, noise: float = 0.0, random_stat
     return X + noise * rng.normal(size=X.shape), y
 
 
+def blobs(
+    n: int = 60, noise: float = 0.35, classes: int = 2, distance: float = 2.0, random_state: Any = 0
+) -> Pair:
+    """Round clouds, one per class; `distance` between neighbors: 2 separates them, 0.8 does not.
+
+    Two classes are labeled −1 and 1, more 0, 1, 2, …
+
+    >>> from mercer import data, theory
+    >>> [bool(theory.separability("linear()", *data.blobs(distance=d), True)) for d in (2, 0.8)]
+    [True, False]
+    """
+    check_size(n, noise)
+    if int(classes) != classes or classes < 2:
+        raise ValueError(f"classes must be a whole number ≥ 2, got {classes!r}")
+    index = np.arange(n) % classes
+    angle = 2 * math.pi * np.arange(classes) / classes + math.pi / 6
+    ring = distance / (2 * math.sin(math.pi / classes))
+    centers = ring * np.column_stack([np.cos(angle), np.sin(angle)])
+    X = centers[index] + noise * _generator(random_state).normal(size=(n, 2))
+    return X, 1 - 2 * index if classes == 2 else index
+
+
+def easy_line(n: int = 14, noise: float = 0.0, random_state: Any = 0) -> Pair:
+    """Points of a line that one threshold parts: 1 above 0 and −1 below, noise moves them."""
+    return _line(n, noise, random_state, lambda x: x > 0)
+
+
+def hard_line(n: int = 14, noise: float = 0.0, random_state: Any = 0) -> Pair:
+    """Points of a line that no threshold parts: 1 outside, −1 around 0; x ↦ (x, x²) parts them."""
+    return _line(n, noise, random_state, lambda x: np.abs(x) > 1.25)
+
+
+def _line(n: int, noise: float, random_state: Any, positive: Callable[..., Any]) -> Pair:
+    """Evenly spread points, none at 0; a little of the seed in each, so that seeds differ."""
+    check_size(n, noise)
+    rng = _generator(random_state)
+    x = np.linspace(-3, 3, n) + 0.05 * rng.uniform(-1, 1, n)
+    y = np.where(positive(x), 1, -1)
+    return (x + noise * rng.normal(size=n))[:, None], y
+
+
 def linear_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
     """Lecture 001's first demonstration: y = x + noise on [0, 10]."""
-    _check(n, noise)
+    check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
     return x[:, None], x + noise * rng.normal(size=n)
@@ -98,7 +137,7 @@ def linear_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pai
 
 def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -> Pair:
     """Lecture 001's second demonstration: y = x/2 + 2 sin x + noise on [0, 10]."""
-    _check(n, noise)
+    check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
     return x[:, None], x / 2 + 2 * np.sin(x) + noise * rng.normal(size=n)
@@ -106,7 +145,7 @@ def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -
 
 def pure_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
     """Lecture 001's third demonstration: y has nothing to do with x."""
-    _check(n, noise)
+    check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
     return x[:, None], noise * rng.normal(size=n)
@@ -118,7 +157,19 @@ TOYS: dict[str, Callable[..., Pair]] = {
     "circles": circles,
     "moons": moons,
     "checkerboard": checkerboard,
+    "blobs": blobs,
+    "easy_line": easy_line,
+    "hard_line": hard_line,
     "linear_noise": linear_noise,
     "sine_linear_noise": sine_linear_noise,
     "pure_noise": pure_noise,
+    "glyphs": glyphs,
+    "mail": mail,
+    "strokes": strokes,
+}
+#: Toys that are no vectors: their kind, and the shape of images.
+KINDS: dict[str, tuple[str, tuple[int, int] | None]] = {
+    "glyphs": ("images", (SIZE, SIZE)),
+    "mail": ("mail", None),
+    "strokes": ("strings", None),
 }

@@ -4,6 +4,7 @@ Exact maps have φ(x)·φ(z) = k(x, z); approximate ones come close, at a width 
 
 ================================  ==========================================================
 `PolynomialMap`                   all monomials: (x·z + c)^d, exact
+`PowersMap`                       x, x², …, x^p of every column
 `TaylorGaussianMap`               the Gaussian's Taylor series, cut off
 `RandomFourierMap`                cos and sin of random frequencies: shift-invariant kernels
 `NystromMap`                      Mercer's eigenfunctions on a sample: any kernel
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from mercer.maps.fourier import RandomFourierMap
     from mercer.maps.nystrom import NystromMap
     from mercer.maps.polar import PolarMap
-    from mercer.maps.polynomial import PolynomialMap, TaylorGaussianMap
+    from mercer.maps.polynomial import PolynomialMap, PowersMap, TaylorGaussianMap
     from mercer.maps.repair import SpectrumRepair
     from mercer.maps.sketch import TensorSketchMap
 
@@ -42,6 +43,7 @@ _WHERE = {
     "NystromMap": "nystrom",
     "PolarMap": "polar",
     "PolynomialMap": "polynomial",
+    "PowersMap": "polynomial",
     "RandomFourierMap": "fourier",
     "SpectrumRepair": "repair",
     "TaylorGaussianMap": "polynomial",
@@ -55,6 +57,7 @@ __all__ = [
     "NystromMap",
     "PolarMap",
     "PolynomialMap",
+    "PowersMap",
     "RandomFourierMap",
     "SpectrumRepair",
     "TaylorGaussianMap",

@@ -1,4 +1,4 @@
-"""Radius and angle of two columns, as lecture 002 proposes for two interlocking spirals."""
+"""Radius and angle of two columns, for the spirals of "Perceptron and Kernels" (A. Smola)."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ class PolarMap(FeatureMap):
         through, after the two new ones.
     winding : float, optional
         ω. Without it the new columns are r and φ.
+    unrolled : bool, default False
+        With a winding, give r and φ − ωr in [−π/2, 3π/2) instead of its cosine and sine: each arm
+        becomes a straight line of its own height, arms half a turn apart at 0 and π.
 
     Examples
     --------
@@ -47,9 +50,10 @@ class PolarMap(FeatureMap):
 
     _min_features = 2
 
-    def __init__(self, columns: Any = (0, 1), winding: float | None = None):
+    def __init__(self, columns: Any = (0, 1), winding: float | None = None, unrolled: bool = False):
         self.columns = columns
         self.winding = winding
+        self.unrolled = unrolled
 
     def _fit(self, X: Any) -> None:
         if self.winding is not None and not (
@@ -87,7 +91,11 @@ class PolarMap(FeatureMap):
             out[:, 0], out[:, 1] = r, angle
         else:
             turned = angle - X.dtype.type(self.winding) * r
-            out[:, 0], out[:, 1] = np.cos(turned), np.sin(turned)
+            if self.unrolled:
+                quarter = X.dtype.type(np.pi / 2)
+                out[:, 0], out[:, 1] = r, (turned + quarter) % (4 * quarter) - quarter
+            else:
+                out[:, 0], out[:, 1] = np.cos(turned), np.sin(turned)
         out[:, 2:] = X[:, self._rest]
         return out
 
@@ -113,5 +121,5 @@ class PolarMap(FeatureMap):
             new = ["r", "phi"]
         else:
             turned = f"phi{-self.winding:+g}r"
-            new = [f"cos({turned})", f"sin({turned})"]
+            new = ["r", turned] if self.unrolled else [f"cos({turned})", f"sin({turned})"]
         return np.asarray(new + [names[j] for j in self._rest], dtype=object)

@@ -12,6 +12,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._checks import count, fits, nonnegative
+from mercer._written import monomial, term, variables
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.maps._base import FeatureMap
 
@@ -67,6 +68,13 @@ class _PowerSeriesMap(FeatureMap):
         names = _check_feature_names_in(self, input_features)
         return np.asarray(self._monomials.names(list(names)), dtype=object)
 
+    def formula(self, names: Any = None) -> str:
+        """φ(x) written out, weights and all: [1, √2 x₁, √2 x₂, x₁², √2 x₁x₂, x₂²]."""
+        check_is_fitted(self)
+        names = variables(self.n_features_in_) if names is None else list(names)
+        both = zip(self.weights_, self.powers_, strict=True)
+        return "[" + ", ".join(term(w, monomial(p, names)) for w, p in both) + "]"
+
 
 class PolynomialMap(_PowerSeriesMap):
     """φ(x)·φ(z) = (x·z + c)^d: all monomials of degree d (up to d if c > 0), each weighted.
@@ -91,7 +99,8 @@ class PolynomialMap(_PowerSeriesMap):
 
     Examples
     --------
-    Lectures 001 and 002 write out d = 2 in two variables:
+    "Lecture 09: Kernel Methods" (J. Abernethy) and "Perceptron and Kernels" (G. Gordon, A. Smola)
+    write out d = 2 in two variables:
 
     >>> from mercer.maps import PolynomialMap
     >>> phi = PolynomialMap(degree=2)
@@ -100,6 +109,8 @@ class PolynomialMap(_PowerSeriesMap):
            [9.        , 0.        , 0.        ]])
     >>> phi.get_feature_names_out(["a", "b"])
     array(['a^2', 'a b', 'b^2'], dtype=object)
+    >>> PolynomialMap(2, offset=1).fit([[0.0, 0.0]]).formula()
+    '[1, √2 x₁, √2 x₂, x₁², √2 x₁x₂, x₂²]'
     """
 
     _instead = (
@@ -117,11 +128,48 @@ class PolynomialMap(_PowerSeriesMap):
         return power_coefficients(d, c)
 
 
+class PowersMap(FeatureMap):
+    """φ(x) = (x, x², …, x^p), of every column: powers without cross terms and without weights.
+
+    The map with which a linear model fits a curve through the origin ("Lecture 09: Kernel Methods",
+    J. Abernethy, p = 5), and the lift x ↦ (x, x²) of a line onto a parabola.
+
+    Parameters
+    ----------
+    degree : int, default 2
+        p.
+
+    Examples
+    --------
+    >>> from mercer.maps import PowersMap
+    >>> PowersMap(3).fit_transform([[2.0], [-1.0]])
+    array([[ 2.,  4.,  8.],
+           [-1.,  1., -1.]])
+    """
+
+    def __init__(self, degree: int = 2):
+        self.degree = degree
+
+    def _fit(self, X: Any) -> None:
+        self.n_output_features_ = count("degree", self.degree) * X.shape[1]
+
+    def _transform(self, X: Any) -> NDArray[Any]:
+        return np.hstack([X**p for p in range(1, self.degree + 1)])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """`x0`, `x1`, `x0^2`, `x1^2`, …"""
+        check_is_fitted(self, "n_features_in_")
+        names = _check_feature_names_in(self, input_features)
+        powers = [""] + [f"^{p}" for p in range(2, self.degree + 1)]
+        return np.asarray([f"{name}{p}" for p in powers for name in names], dtype=object)
+
+
 class TaylorGaussianMap(_PowerSeriesMap):
     """φ(x) = exp(−‖x‖²/2σ²) · (ψ₀(x), …, ψₙ(x)/√(n! σ²ⁿ), …), n ≤ order; ψₙ(x)·ψₙ(z) = (x·z)ⁿ.
 
-    The series of lecture 001 behind the Gaussian exp(−‖x−z‖²/2σ²), cut off after `order`. It is
-    good where ‖x‖‖z‖/σ² is not much more than `order`, and from below on the diagonal.
+    The series behind the Gaussian exp(−‖x−z‖²/2σ²) in "Lecture 09: Kernel Methods"
+    (J. Abernethy), cut off after `order`. It is good where ‖x‖‖z‖/σ² is not much more than
+    `order`, and from below on the diagonal.
 
     Parameters
     ----------

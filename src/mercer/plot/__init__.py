@@ -1,35 +1,109 @@
-"""Pictures with matplotlib. Each function takes an `ax` (or makes one) and gives it back.
+"""Pictures with matplotlib. Each function takes an `ax` (or makes one), draws and gives it back.
 
-Of models: `decision_regions`, `regression_curve`, `mistakes_against_bound`, `contributions`,
-`learning_curve`. Of their errors: `confusion`, `roc`, `calibration`, `predicted_against_truth`,
-`residuals`. Of kernels and data: `kernel_shape`, `gram`, `spectrum`, `monomial_growth`,
-`before_and_after`.
+=========================  =======================================================================
+classifiers and data       `points`, `decision_regions`, `thresholds`, `weight_vectors`
+regressors                 `regression_curve`, `regression_curves`, `query_weights`
+one answer                 `contributions`, `deciding_words`, `network`
+feature maps               `feature_space`, `before_and_after`
+linear separators          `separators`, `version_space`, `margin`, `hardness`,
+                           `hebb_and_perceptron`
+perceptrons                `mistakes_against_bound`, `convergence_proof`, `accuracy_over_visits`
+kernels and Gram matrices  `kernel_shape`, `kernel_surface`, `kernel_gallery`, `gram`, `spectrum`,
+                           `fourier`, `eigenfunctions`, `taylor_truncations`, `monomial_growth`
+images                     `images`, `neighbor_images`, `rotation_curve`, `tangent_vectors`,
+                           `deformed_templates`, `support_images`
+drawn characters           `glyph`, `strokes`
+errors over a parameter    `error_curves`, `learning_curve`
+errors                     `confusion`, `roc`, `calibration`, `predicted_against_truth`,
+                           `residuals`
+=========================  =======================================================================
+
+Pictures of two or more panels take a sequence of axes. What is drawn is computed by small functions
+of their own (`proof_curves`, `errors_over`, `LinearInFeatures`), which a film calls once.
 """
 
+from mercer.plot.answers import contributions, deciding_words, network
+from mercer.plot.curves import error_curves, errors_over, learning_curve
+from mercer.plot.drawings import glyph, strokes
 from mercer.plot.errors import calibration, confusion, predicted_against_truth, residuals, roc
-from mercer.plot.kernels import before_and_after, gram, kernel_shape, monomial_growth, spectrum
-from mercer.plot.models import (
-    contributions,
-    decision_regions,
-    learning_curve,
-    mistakes_against_bound,
-    regression_curve,
+from mercer.plot.images import (
+    deformed_templates,
+    images,
+    neighbor_images,
+    rotation_curve,
+    support_images,
+    tangent_vectors,
 )
+from mercer.plot.kernels import (
+    eigenfunctions,
+    fourier,
+    gram,
+    kernel_gallery,
+    kernel_shape,
+    kernel_surface,
+    monomial_growth,
+    spectrum,
+    taylor_truncations,
+)
+from mercer.plot.lifting import LinearInFeatures, before_and_after, feature_space
+from mercer.plot.models import decision_regions, points, thresholds, weight_vectors
+from mercer.plot.perceptrons import (
+    ProofCurves,
+    accuracy_over_visits,
+    convergence_proof,
+    mistakes_against_bound,
+    proof_curves,
+)
+from mercer.plot.regression import query_weights, regression_curve, regression_curves
+from mercer.plot.separators import hardness, hebb_and_perceptron, margin, separators, version_space
 
 __all__ = [
+    "LinearInFeatures",
+    "ProofCurves",
+    "accuracy_over_visits",
     "before_and_after",
     "calibration",
     "confusion",
     "contributions",
+    "convergence_proof",
+    "deciding_words",
     "decision_regions",
+    "deformed_templates",
+    "eigenfunctions",
+    "error_curves",
+    "errors_over",
+    "feature_space",
+    "fourier",
+    "glyph",
     "gram",
+    "hardness",
+    "hebb_and_perceptron",
+    "images",
+    "kernel_gallery",
     "kernel_shape",
+    "kernel_surface",
     "learning_curve",
+    "margin",
     "mistakes_against_bound",
     "monomial_growth",
+    "neighbor_images",
+    "network",
+    "points",
     "predicted_against_truth",
+    "proof_curves",
+    "query_weights",
     "regression_curve",
+    "regression_curves",
     "residuals",
     "roc",
+    "rotation_curve",
+    "separators",
     "spectrum",
+    "strokes",
+    "support_images",
+    "tangent_vectors",
+    "taylor_truncations",
+    "thresholds",
+    "version_space",
+    "weight_vectors",
 ]

@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from mercer._figures import axes, color_of, tidy
+from mercer._figures import QUIET, axes, color_of, legend, tidy
 
 
 def confusion(truth: Any, predicted: Any, labels: Any = None, ax: Any = None) -> Any:
-    """Counts of truth (rows) against prediction (columns); mistakes stand out from the diagonal."""
+    """Counts of truth (rows) against prediction (columns); mistakes stand out from the diagonal.
+
+    >>> from mercer import plot
+    >>> ax = plot.confusion(["a", "b", "b"], ["a", "a", "b"])
+    """
     from sklearn.metrics import confusion_matrix
 
     truth, predicted = np.asarray(truth), np.asarray(predicted)
     labels = np.unique(np.concatenate([truth, predicted])) if labels is None else np.asarray(labels)
     counts = confusion_matrix(truth, predicted, labels=labels)
     ax = axes(ax)
-    # Shares of each row, so that a rare class is seen; the diagonal is its own, quiet colour.
+    # Shares of each row, so that a rare class is seen; the diagonal is its own, quiet color.
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     right = np.eye(len(labels), dtype=bool)
     from matplotlib.colors import PowerNorm
@@ -46,26 +50,34 @@ def _cut(label: Any, most: int = 14) -> str:
 
 
 def predicted_against_truth(truth: Any, predicted: Any, ax: Any = None) -> Any:
-    """A dot an example: on the diagonal, the prediction is the truth."""
+    """One dot per example: on the diagonal, the prediction is the truth.
+
+    >>> from mercer import plot
+    >>> ax = plot.predicted_against_truth([1.0, 2.0, 3.0], [1.1, 1.8, 3.0])
+    """
     truth, predicted = np.asarray(truth, dtype=float), np.asarray(predicted, dtype=float)
     ax = axes(ax)
     low, high = min(truth.min(), predicted.min()), max(truth.max(), predicted.max())
-    ax.plot([low, high], [low, high], color="0.55", linewidth=1, linestyle="--")
+    ax.plot([low, high], [low, high], color=QUIET, linewidth=1, linestyle="--")
     ax.scatter(truth, predicted, s=12, color=color_of(0), alpha=_alpha(len(truth)), linewidths=0)
     ax.set_aspect("equal", adjustable="datalim")
     return tidy(ax, "", "truth", "predicted")
 
 
 def residuals(truth: Any, predicted: Any, ax: Any = None) -> Any:
-    """truth − prediction against the prediction, with its root mean square as a band."""
+    """truth − prediction against the prediction, with its root mean square as a band.
+
+    >>> from mercer import plot
+    >>> ax = plot.residuals([1.0, 2.0, 3.0], [1.1, 1.8, 3.0])
+    """
     truth, predicted = np.asarray(truth, dtype=float), np.asarray(predicted, dtype=float)
     rest = truth - predicted
     rms = float(np.sqrt(np.mean(rest**2)))
     ax = axes(ax)
     ax.axhspan(-rms, rms, color=color_of(0), alpha=0.12, linewidth=0, label=f"± {rms:.3g} (rms)")
-    ax.axhline(0, color="0.55", linewidth=1)
+    ax.axhline(0, color=QUIET, linewidth=1)
     ax.scatter(predicted, rest, s=12, color=color_of(0), alpha=_alpha(len(truth)), linewidths=0)
-    ax.legend(frameon=False, loc="best", fontsize="small")
+    legend(ax, frameon=False)
     return tidy(ax, "", "predicted", "truth − predicted")
 
 
@@ -75,25 +87,33 @@ def _alpha(count: int) -> float:
 
 
 def calibration(y: Any, probabilities: Any, bins: int = 10, ax: Any = None) -> Any:
-    """How often it came true against how likely it was said to be; the diagonal is honest."""
+    """How often it came true against how likely it was said to be; the diagonal is honest.
+
+    >>> from mercer import plot
+    >>> ax = plot.calibration([0, 1, 0, 1], [0.1, 0.9, 0.4, 0.6], bins=2)
+    """
     from sklearn.calibration import calibration_curve
 
     ax = axes(ax)
     share, said = calibration_curve(y, probabilities, n_bins=bins, strategy="quantile")
-    ax.plot([0, 1], [0, 1], color="0.6", linestyle=":")
+    ax.plot([0, 1], [0, 1], color=QUIET, linestyle=":")
     ax.plot(said, share, "o-", color=color_of(0), markersize=4)
     ax.set_aspect("equal")
     return tidy(ax, "calibration", "said", "came true")
 
 
 def roc(y: Any, scores: Any, ax: Any = None) -> Any:
-    """True against false alarms over all thresholds, and the area under the curve."""
+    """True against false alarms over all thresholds, and the area under the curve.
+
+    >>> from mercer import plot
+    >>> ax = plot.roc([0, 1, 0, 1], [0.1, 0.9, 0.4, 0.6])
+    """
     from sklearn.metrics import auc, roc_curve
 
     ax = axes(ax)
     wrong, right, _ = roc_curve(y, scores)
-    ax.plot([0, 1], [0, 1], color="0.6", linestyle=":")
+    ax.plot([0, 1], [0, 1], color=QUIET, linestyle=":")
     ax.plot(wrong, right, color=color_of(0), label=f"area {auc(wrong, right):.4f}")
-    ax.legend(frameon=False, loc="lower right")
+    legend(ax, frameon=False, loc="lower right")
     ax.set_aspect("equal")
     return tidy(ax, "ROC", "false positive rate", "true positive rate")

@@ -1,121 +1,200 @@
-"""Pictures of fitted models."""
+"""Pictures of classifiers: the data, where a model says what, and its weight vectors."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from mercer._figures import axes, color_of, plane, scatter, tidy
+from mercer._figures import (
+    INK,
+    QUIET,
+    arrow,
+    axes,
+    color_of,
+    frame,
+    mesh,
+    plane,
+    require_fitted,
+    rings,
+    scatter,
+    tidy,
+)
 
 
-def decision_regions(model: Any, X: Any, y: Any, ax: Any = None, points: int = 200) -> Any:
-    """Which class the model gives where; support vectors ringed, margins dashed (two classes)."""
-    X = plane(X, "decision_regions")
-    ax = axes(ax)
-    low, high = X.min(axis=0), X.max(axis=0)
-    pad = 0.08 * np.maximum(high - low, 1e-9)
-    a, b = np.meshgrid(*(np.linspace(low[i] - pad[i], high[i] + pad[i], points) for i in (0, 1)))
-    grid = np.column_stack([a.ravel(), b.ravel()]).astype(X.dtype)
-    classes = list(model.classes_)
-    number = {label: i for i, label in enumerate(classes)}
-    region = np.array([number[label] for label in model.predict(grid)]).reshape(a.shape)
-    levels = np.arange(len(classes) + 1) - 0.5
-    ax.contourf(a, b, region, levels, colors=[color_of(i) for i in range(len(classes))], alpha=0.18)
-    if len(classes) == 2 and hasattr(model, "decision_function"):
-        score = model.decision_function(grid).reshape(a.shape)
-        ax.contour(a, b, score, levels=[0.0], colors="0.2", linewidths=1.2)
-        if score.min() < -1 and score.max() > 1:
-            ax.contour(
-                a, b, score, levels=[-1.0, 1.0], colors="0.4", linewidths=0.8, linestyles="--"
-            )
+def points(X: Any, y: Any, ax: Any = None) -> Any:
+    """The data alone: one mark and color per class, on a line (one column) or in the plane (two).
+
+    Use it before any model: XOR, the circles, the spirals of the lectures.
+
+    >>> from mercer import data, plot
+    >>> ax = plot.points(*data.xor())
+    >>> len(ax.collections)  # one per class
+    2
+    """
+    X = plane(X, "points", (1, 2))
+    ax = axes(ax, (5.6, 1.9) if X.shape[1] == 1 else (5.0, 4.0))
+    if X.shape[1] == 1:
+        ax.axhline(0, color=QUIET, linewidth=1, zorder=1)
+        scatter(ax, np.column_stack([X, np.zeros(len(X))]), y, size=46)
+        ax.set_ylim(-1, 1)
+        ax.set_yticks([])
+        ax.spines["left"].set_visible(False)
+        return tidy(ax, x="x")
     scatter(ax, X, y)
-    support = getattr(model, "support_", None)
-    if support is not None and len(support) < len(X):
-        ring = X[np.asarray(support, dtype=int)]
-        ax.scatter(
-            ring[:, 0], ring[:, 1], s=70, facecolors="none", edgecolors="0.15", linewidths=0.9,
-            zorder=4,
-        )  # fmt: skip
+    ax.margins(0.12)
+    return tidy(ax, x="x₁", y="x₂")
+
+
+def decision_regions(
+    model: Any,
+    X: Any,
+    y: Any,
+    ax: Any = None,
+    points: int = 200,
+    margins: bool | None = None,
+    support: Any = None,
+) -> Any:
+    """argmax_c f_c(x): which class a fitted classifier gives where, with the points (X, y).
+
+    For rows of two numbers; rows of one number are drawn on a line by `thresholds`. Rows of X that
+    are support vectors of the model are ringed, whether X is the training set or not.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    X, y : points to show, of the training set or others
+    points : int, default 200
+        Of the grid in each direction; more is finer and slower.
+    margins : bool, optional
+        Dash f = ±1. By default for machines with a `C`, which alone give ±1 a meaning.
+    support : array of int, optional
+        Rows of X to ring instead of those found.
+
+    Examples
+    --------
+    >>> from mercer import KernelSVC, data, plot
+    >>> X, y = data.moons(60)
+    >>> ax = plot.decision_regions(KernelSVC("gaussian(0.5)").fit(X[:40], y[:40]), X[40:], y[40:])
+    """
+    require_fitted(model)
+    X = plane(X, "decision_regions", (1, 2))
+    if X.shape[1] == 1:
+        return thresholds(model, X, y, ax)
+    ax = axes(ax)
+    a, b, grid = mesh(X, points)
+    region = np.searchsorted(model.classes_, model.predict(grid)).reshape(a.shape)
+    colors = [color_of(i) for i in range(len(model.classes_))]
+    ax.contourf(a, b, region, np.arange(len(colors) + 1) - 0.5, colors=colors, alpha=0.16)
+    if len(colors) == 2 and hasattr(model, "decision_function"):
+        score = np.asarray(model.decision_function(grid)).reshape(a.shape)
+        _contour(ax, a, b, score, 0.0, "-")
+        if _has_margins(model) if margins is None else margins:
+            for level in (-1.0, 1.0):
+                _contour(ax, a, b, score, level, "--")
+    scatter(ax, X, y)
+    rings(ax, X[support_rows(model, X) if support is None else np.asarray(support, dtype=int)])
     return tidy(ax, type(model).__name__, "x₁", "x₂")
 
 
-def regression_curve(
-    model: Any, X: Any, y: Any, truth: Any = None, ax: Any = None, points: int = 400
-) -> Any:
-    """A fitted curve over one input, with a band of two standard deviations where it has one."""
-    x = np.asarray(X, dtype=float)
-    if x.ndim != 2 or x.shape[1] != 1:
-        raise ValueError(f"regression_curve draws over one input: X has shape {x.shape}")
-    ax = axes(ax)
-    line = np.linspace(x.min(), x.max(), points)
-    try:
-        mean, std = model.predict(line[:, None], return_std=True)
-        ax.fill_between(
-            line, mean - 2 * std, mean + 2 * std, color=color_of(0), alpha=0.15, linewidth=0
-        )
-    except TypeError:
-        mean = model.predict(line[:, None])
-    ax.scatter(x[:, 0], y, s=12, color="0.45", zorder=2)
-    if truth is not None:
-        ax.plot(line, truth(line), color="0.3", linestyle=":", label="truth")
-    ax.plot(line, mean, color=color_of(0), label=type(model).__name__, zorder=3)
-    if ax.get_legend_handles_labels()[1]:
-        ax.legend(frameon=False)
-    return tidy(ax, "", "x", "y")
+def _contour(ax: Any, a: Any, b: Any, score: Any, level: float, style: str) -> None:
+    """A level line where the score passes it: matplotlib draws a stray box where it does not."""
+    if score.min() < level < score.max():
+        ax.contour(a, b, score, [level], colors=INK, linewidths=1.3, linestyles=style)
 
 
-def mistakes_against_bound(model: Any, X: Any, y: Any, ax: Any = None) -> Any:
-    """Mistakes of a perceptron as they add up, below the bound that theory gives (if finite)."""
-    from mercer import theory
-
-    ax = axes(ax)
-    mistakes = [np.asarray(m) for m in np.atleast_1d(np.asarray(model.mistakes_, dtype=object))]
-    total = np.arange(1, len(mistakes) + 1)
-    ax.step(total, total, where="post", color=color_of(0), label="mistakes")
-    y = np.asarray(y)
-    signs = np.where(y == model.classes_[-1], 1, -1)
-    kernel = model.expansion_.kernel
-    bias = bool(getattr(model, "fit_intercept", False))
-    found = theory.separability(kernel, X, signs, bias)
-    if found.separator is not None:
-        bound = theory.mistake_bound(found.separator, X, signs, bias)
-        ax.axhline(bound, color=color_of(1), linestyle="--", label=f"bound {bound:.4g}")
-        if bound > 20 * len(mistakes):  # far above: both are seen on a logarithmic axis only
-            ax.set_yscale("log")
-    ax.legend(frameon=False)
-    return tidy(ax, "mistakes and their bound", "update", "mistakes so far")
+def _has_margins(model: Any) -> bool:
+    last = model[-1] if hasattr(model, "named_steps") else model
+    return hasattr(last, "C")
 
 
-def contributions(expansion: Any, x: Any, most: int = 15, output: int = 0, ax: Any = None) -> Any:
-    """αᵢ k(xᵢ, x): the points that one prediction is made of, the strongest first."""
-    ax = axes(ax)
-    parts = np.asarray(expansion.contributions(x), dtype=float)
-    parts = parts if parts.ndim == 1 else parts[:, output]
-    order = np.argsort(-np.abs(parts))[:most][::-1]
-    colors = [color_of(0) if parts[i] >= 0 else color_of(1) for i in order]
-    ax.barh(np.arange(len(order)), parts[order], color=colors)
-    ax.set_yticks(np.arange(len(order)), [f"point {i}" for i in order], fontsize="small")
-    ax.axvline(0, color="0.3", linewidth=0.8)
-    rest = float(parts.sum() - parts[order].sum())
-    return tidy(ax, f"contributions (the rest: {rest:+.3g})", r"$\alpha_i\,k(x_i, x)$")
+def support_rows(model: Any, X: Any) -> np.ndarray:
+    """Which rows of X are support vectors of a model (none, where most of its points are)."""
+    last = model
+    if hasattr(model, "named_steps"):
+        last, X = model[-1], model[:-1].transform(X)
+    found = getattr(last, "support_vectors_", None)
+    if found is None and hasattr(last, "support_"):
+        found = getattr(getattr(last, "expansion_", None), "points", None)
+    if found is None or getattr(found, "ndim", 0) != 2:
+        return np.empty(0, dtype=int)
+    known = {row.tobytes() for row in np.asarray(found, dtype=float)}
+    index = [i for i, row in enumerate(np.asarray(X, dtype=float)) if row.tobytes() in known]
+    return np.array(index if len(index) < len(X) else [], dtype=int)
 
 
-def learning_curve(
-    model: Any, X: Any, y: Any, sizes: Any = None, cv: int = 5, ax: Any = None
-) -> Any:
-    """Score on training and held-out folds as the number of examples grows."""
-    from sklearn.model_selection import learning_curve as measure
+def thresholds(model: Any, X: Any, y: Any, ax: Any = None, points: int = 801) -> Any:
+    """h(x) = sign(f(x)) on a line of points: f as a curve, its zeros as thresholds.
 
-    ax = axes(ax)
-    sizes = np.linspace(0.1, 1.0, 6) if sizes is None else sizes
-    # Shuffled, because a prefix of ordered data may hold a single class.
-    n, train, test = measure(model, X, y, train_sizes=sizes, cv=cv, shuffle=True, random_state=0)[
-        :3
-    ]
-    for i, (name, scores) in enumerate((("training", train), ("held out", test))):
-        mean, spread = scores.mean(axis=1), scores.std(axis=1)
-        ax.plot(n, mean, "o-", color=color_of(i), label=name, markersize=4)
-        ax.fill_between(n, mean - spread, mean + spread, color=color_of(i), alpha=0.15, linewidth=0)
-    ax.legend(frameon=False)
-    return tidy(ax, "learning curve", "examples", "score")
+    The first picture of "Kernels and Kernelized Perceptron" (A. Ritter): one threshold where a line
+    is enough, two where x ↦ (x, x²) is needed.
+
+    >>> import numpy as np
+    >>> from mercer import Perceptron, plot
+    >>> X, y = np.array([[-2.0], [0.0], [2.0]]), [1, -1, 1]
+    >>> model = Perceptron(lambda Z: np.c_[Z, Z**2], fit_intercept=True, epochs=100).fit(X, y)
+    >>> ax = plot.thresholds(model, X, y)
+    """
+    require_fitted(model)
+    x = plane(X, "thresholds", (1,))
+    ax = axes(ax, (5.6, 2.6))
+    low, high = frame(x)
+    line = np.linspace(low[0], high[0], points)
+    said = np.searchsorted(model.classes_, model.predict(line[:, None]))
+    edges = np.flatnonzero(np.diff(said))
+    cuts = [line[0], *(line[edges] + line[edges + 1]) / 2, line[-1]]
+    for left, right in pairwise(cuts):
+        inside = int(said[np.searchsorted(line, (left + right) / 2)])
+        ax.axvspan(left, right, color=color_of(inside), alpha=0.16, linewidth=0)
+    ax.axhline(0, color=QUIET, linewidth=1, zorder=1)
+    if len(model.classes_) == 2 and hasattr(model, "decision_function"):
+        f = np.asarray(model.decision_function(line[:, None]))
+        ax.plot(line, f, color=INK, linewidth=1.2, label="f(x)")
+        ax.set_ylabel("f(x)")
+    for cut in cuts[1:-1]:
+        ax.axvline(cut, color=INK, linestyle="--", linewidth=1)
+        ax.annotate(
+            f"{cut:.3g}", (cut, 1), (3, -3), textcoords="offset points", va="top",
+            xycoords=("data", "axes fraction"), fontsize="small",
+        )  # fmt: skip
+    scatter(ax, np.column_stack([x, np.zeros(len(x))]), y, size=46)
+    ax.set_xlim(line[0], line[-1])
+    return tidy(ax, type(model).__name__, "x")
+
+
+def weight_vectors(model: Any, X: Any, y: Any, ax: Any = None) -> Any:
+    """w (two classes) or w_c (more) as arrows over the regions: a linear model in the plane.
+
+    With two classes w stands on the boundary w·x + b = 0 and points to the second class; with more
+    each w_c starts at the origin, and x goes to the class whose w_c·x + b_c is largest. Arrows are
+    drawn in one common scale.
+
+    >>> from mercer import Perceptron, data, plot
+    >>> X, y = data.blobs(60, classes=3)
+    >>> ax = plot.weight_vectors(Perceptron(fit_intercept=True).fit(X, y), X, y)
+    """
+    ax = decision_regions(model, X, y, ax, margins=False)
+    W, b = linear_weights(model)
+    low, high = frame(np.asarray(X, dtype=float))
+    length = 0.3 * float((high - low).max()) / max(float(np.linalg.norm(W, axis=1).max()), 1e-300)
+    if len(W) == 1:
+        foot = -b[0] * W[0] / max(float(W[0] @ W[0]), 1e-300)
+        arrow(ax, foot, foot + length * W[0], INK, "w")
+    else:
+        for c, w in enumerate(W):
+            name = f"w$_{{{model.classes_[c]}}}$"
+            arrow(ax, (0.0, 0.0), length * w, color_of(c), name)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    ax.set_aspect("equal")
+    return ax
+
+
+def linear_weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(W, b) of a model that is linear in its input: one row and one number per output."""
+    require_fitted(model)
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        coef = np.asarray(model.expansion_.primal()).T
+    W = np.atleast_2d(np.asarray(coef, dtype=float))
+    return W, np.broadcast_to(np.ravel(getattr(model, "intercept_", 0.0)), len(W)).astype(float)

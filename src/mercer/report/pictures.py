@@ -129,7 +129,9 @@ def _plane(board: Any, data: Any) -> Iterator[Markup]:
     if board.task == "classification" and X.shape[1] == 2:
 
         def regions(ax: Any) -> None:
-            plot.decision_regions(model, points, data.y, ax=ax)
+            plot.decision_regions(
+                model, points, data.y, ax=ax, support=model.support_, margins=model.has_margins
+            )
             ax.set(title="", xlabel=names[0], ylabel=names[1])
             if ax.get_legend() is not None:  # its paper would stay white on a dark page
                 ax.get_legend().get_frame().set_alpha(0.0)
@@ -153,7 +155,9 @@ class _OnArrays:
         if hasattr(model, "decision_function"):
             self.decision_function = lambda X: model.decision_function(self._rows(X))
         # Positions of rows, where the learner knows them: the same in the table.
-        self.support_ = getattr(model[-1], "support_", None)
+        support = np.asarray(getattr(model[-1], "support_", ()), dtype=int)
+        self.support_ = support if len(support) < len(like) else support[:0]
+        self.has_margins = hasattr(model[-1], "C")
 
     def _rows(self, X: np.ndarray) -> Any:
         if not hasattr(self.like, "iloc"):

@@ -1,0 +1,163 @@
+"""Pictures of a perceptron at work: its mistakes, the proof that they end, and its wavering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer import theory
+from mercer._figures import INK, axes, color_of, legend, require_fitted, short, tidy
+
+
+def _separator(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray, bool]:
+    """The widest separator of the training set in the model's space, ±1 labels, with a bias?"""
+    expansion = require_fitted(model).expansion_
+    signs = np.where(np.asarray(y) == model.classes_[-1], 1.0, -1.0)
+    bias = bool(getattr(model, "fit_intercept", False))
+    return theory.separability(expansion.kernel, X, signs, bias), signs, bias
+
+
+def mistakes_so_far(model: Any, visits: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """(examples seen, mistakes made until then): per visit if given, else per epoch of `fit`."""
+    if visits is not None:
+        made = np.cumsum([0, *(visit.updated for visit in visits)])
+        return np.arange(len(made)), made
+    seen = np.cumsum([0, *(epoch["visits"] for epoch in model.history_)])
+    return seen, np.cumsum([0, *(epoch["mistakes"] for epoch in model.history_)])
+
+
+def mistakes_against_bound(model: Any, X: Any, y: Any, ax: Any = None, visits: Any = None) -> Any:
+    """Mistakes so far over examples seen, below (R/ρ)² where the classes are separable.
+
+    With a bias the bound is (b*² + 1)(R² + 1)/ρ², as in G. Gordon and A. Smola's theorem.
+
+    Parameters
+    ----------
+    model : fitted binary `KernelPerceptron`, and its training set X, y
+    visits : list of visits, optional
+        From ``model.steps(X, y)``, for a curve that moves with every visit instead of every epoch.
+
+    Examples
+    --------
+    >>> from mercer import KernelPerceptron, data, plot
+    >>> X, y = data.moons(60, noise=0.05)
+    >>> model = KernelPerceptron("gaussian(0.4)", epochs=30, random_state=0).fit(X, y)
+    >>> ax = plot.mistakes_against_bound(model, X, y)
+    """
+    ax = axes(ax)
+    found, signs, bias = _separator(model, X, y)
+    seen, made = mistakes_so_far(model, visits)
+    style = {"drawstyle": "steps-post"} if visits is not None else {"marker": "o", "markersize": 3}
+    ax.plot(seen, made, color=color_of(0), label=f"{int(made[-1])} mistakes", **style)
+    if found.separator is not None:
+        bound = theory.mistake_bound(found.separator, X, signs, bias)
+        ax.axhline(bound, color=color_of(1), linestyle="--", label=f"bound {short(bound)}")
+        if bound > 20 * max(made[-1], 1):  # far above: both are seen on a logarithmic axis only
+            ax.set_yscale("symlog", linthresh=1)
+    ax.set_ylim(0, None)
+    legend(ax, frameon=False)
+    return tidy(ax, "mistakes and their bound", "examples seen", "mistakes so far")
+
+
+@dataclass(frozen=True)
+class ProofCurves:
+    """What the convergence proof compares, after j = 0, 1, … updates.
+
+    jρ ≤ `alignment` ≤ `norm` ≤ √j R: the two outer curves meet at (R/ρ)², so j ends before.
+    """
+
+    updates: np.ndarray
+    alignment: np.ndarray
+    norm: np.ndarray
+    rho: float
+    R: float
+
+    @property
+    def bound(self) -> float:
+        return (self.R / self.rho) ** 2
+
+
+def proof_curves(model: Any, X: Any, y: Any) -> ProofCurves:
+    """⟨w, w*⟩ and ‖w‖ after every update of a perceptron, w* the widest separator, ‖w*‖ = 1.
+
+    A bias is one more coordinate 1 of every example, as in the proof.
+    """
+    found, _, bias = _separator(model, X, y)
+    if found.separator is None:
+        raise ValueError("these classes are not separable: the proof has no w* to speak of")
+    visits = [v for v in model.steps(X, y, separator=found.separator) if v.updated]
+    square = float(found.separator.squared_norm)
+    b = float(found.separator.intercept)
+    length = np.sqrt(square + b**2) if bias else np.sqrt(square)
+    own = [np.sqrt(max(v.squared_norm + (v.intercept**2 if bias else 0.0), 0.0)) for v in visits]
+    along = [(v.alignment + (b * v.intercept if bias else 0.0)) / length for v in visits]
+    R = theory.radius(found.separator.kernel, X)
+    return ProofCurves(
+        np.arange(len(visits) + 1),
+        np.array([0.0, *along]),
+        np.array([0.0, *own]),
+        found.margin * np.sqrt(square) / length,
+        float(np.sqrt(R**2 + 1)) if bias else R,
+    )
+
+
+def convergence_proof(
+    model: Any, X: Any, y: Any, ax: Any = None, curves: ProofCurves | None = None
+) -> Any:
+    """jρ ≤ ⟨w, w*⟩ ≤ ‖w‖ ≤ √j R: the two outer curves pinch, so the updates j must end.
+
+    The proof of the convergence theorem in "Perceptron and Kernels" (G. Gordon, A. Smola), drawn
+    from a perceptron's own updates. `curves` (from `proof_curves`) spares computing them again.
+
+    >>> from mercer import KernelPerceptron, data, plot
+    >>> X, y = data.blobs(40)
+    >>> model = KernelPerceptron("linear()", fit_intercept=True, shuffle=False).fit(X, y)
+    >>> ax = plot.convergence_proof(model, X, y)
+    """
+    found = proof_curves(model, X, y) if curves is None else curves
+    ax = axes(ax)
+    top = max(found.bound, len(found.updates)) * 1.1
+    j = np.geomspace(0.5, top, 300)
+    low, high = found.rho * j, found.R * np.sqrt(j)
+    ax.fill_between(j, low, high, where=low <= high, color=color_of(0), alpha=0.1, linewidth=0)
+    ax.plot(j, high, color=color_of(1), linewidth=1, label="√j R")
+    ax.plot(found.updates, found.norm, ".-", color=color_of(1), markersize=4, label="‖w‖")
+    ax.plot(found.updates, found.alignment, ".-", color=color_of(0), markersize=4, label="⟨w, w*⟩")
+    ax.plot(j, low, color=color_of(0), linewidth=1, label="jρ")
+    ax.axvline(found.bound, color=INK, linestyle=":", linewidth=1)
+    ax.annotate(f"(R/ρ)² = {short(found.bound)}", (found.bound, 0.02), (-4, 0), ha="right",
+                xycoords=("data", "axes fraction"), textcoords="offset points",
+                fontsize="small")  # fmt: skip
+    if found.bound > 10 * len(found.updates):  # far above: both ends are seen on logarithms only
+        ax.set(xscale="log", yscale="log")
+    ax.set_xlim(0.5, top)
+    legend(ax, frameon=False, loc="upper left")
+    return tidy(ax, f"{len(found.updates) - 1} updates, pinched", "updates j", "length")
+
+
+def accuracy_over_visits(model: Any, X: Any, y: Any, ax: Any = None) -> Any:
+    """The share of training examples that are right after every visit: a perceptron wavers.
+
+    One update can spoil many earlier answers ("can thrash around", D. Klein); updates are dots.
+
+    >>> from mercer import KernelPerceptron, data, plot
+    >>> X, y = data.moons(40)
+    >>> model = KernelPerceptron("gaussian(0.5)", shuffle=False, epochs=5).fit(X, y)
+    >>> ax = plot.accuracy_over_visits(model, X, y)
+    """
+    K = np.asarray(require_fitted(model).expansion_.kernel(X), dtype=float)
+    signs = np.where(np.asarray(y) == model.classes_[-1], 1.0, -1.0)
+    share, updated = [], []
+    for visit in model.steps(X, y):
+        scores = K @ visit.alpha + visit.intercept
+        share.append(float(np.mean(np.where(scores > 0, 1.0, -1.0) == signs)))
+        updated.append(visit.updated)
+    ax = axes(ax)
+    seen, right, dots = np.arange(1, len(share) + 1), np.array(share), np.array(updated)
+    ax.plot(seen, right, drawstyle="steps-post", color=color_of(0), linewidth=1, label="accuracy")
+    ax.plot(seen[dots], right[dots], ".", color=color_of(1), markersize=5, label="updates")
+    ax.set_ylim(0, 1.04)
+    legend(ax, frameon=False, loc="lower right")
+    return tidy(ax, "accuracy visit by visit", "visits", "share of training examples right")
