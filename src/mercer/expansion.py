@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer._arrays import host, like
 from mercer._examples import count
-from mercer._written import monomial, number, raised, summed, term, variables
 from mercer.formula.monomials import Monomials, power_coefficients
+from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram.dispatch import make_gram
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 

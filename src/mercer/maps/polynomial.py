@@ -12,8 +12,8 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._checks import count, fits, nonnegative
-from mercer._written import monomial, term, variables
 from mercer.formula.monomials import Monomials, power_coefficients
+from mercer.formula.written import monomial, term, variables
 from mercer.maps._base import FeatureMap
 
 

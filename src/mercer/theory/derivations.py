@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._written import lowered, number, raised, summed, term
+from mercer.formula.written import lowered, number, raised, summed, term
 from mercer.maps import PolynomialMap, TaylorGaussianMap
 
 
