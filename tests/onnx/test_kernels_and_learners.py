@@ -170,8 +170,8 @@ def test_the_documentation_lists_what_is_exported():
     tried = {type(inner(k)).__name__ for k in vector_kernels(3)}
     for name in kernels.KERNELS:
         assert listed[name] == ("yes" if name in tried else "no"), name
-    from mercer.onnx.expansions import refused
     from mercer.onnx.exporting import LEARNERS as rules
+    from mercer.onnx.models.expansions import refused
 
     for name in [*mercer.learners.__all__, "KernelExpansion"]:
         assert listed[name] == ("no" if rules[name] is refused else "yes"), name

@@ -1,6 +1,6 @@
 """Models as ONNX: operators that any service can run, without Python and without this library.
 
-`export` writes every global model over vector kernels, the smoothers, centroids and neighbours,
+`export` writes every global model over vector kernels, the smoothers, centroids and neighbors,
 with the scikit-learn preprocessing in front of them. The `onnx` package is loaded on first use
 (``pip install mercer[onnx]``).
 """
@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from mercer.onnx.errors import NotExportable
-
 __all__ = ["NotExportable", "export"]
+
+
+class NotExportable(TypeError):
+    """This model, kernel or step cannot be written as ONNX; the message says why and what can."""
 
 
 def export(

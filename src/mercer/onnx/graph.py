@@ -15,7 +15,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from mercer._config import show_bytes
-from mercer.onnx.errors import NotExportable
+from mercer.onnx import NotExportable
 
 #: Text tensors compare from opset 19 on, and reductions take their axes as inputs since 18.
 OPSET = 19

@@ -18,11 +18,10 @@ from mercer.formula.inputs import (
     Warped,
 )
 from mercer.kernels.catalog import FUNCTIONS
-from mercer.onnx.elementwise import ELEMENTWISE
-from mercer.onnx.errors import NotExportable
+from mercer.onnx import NotExportable
 from mercer.onnx.graph import Wire
-from mercer.onnx.table import Table
-from mercer.onnx.transformers import transform
+from mercer.onnx.preprocessing.table import ELEMENTWISE, Table
+from mercer.onnx.preprocessing.transformers import transform
 
 
 @singledispatch

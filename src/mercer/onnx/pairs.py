@@ -1,29 +1,32 @@
 """k(x, z) between the rows that are fed in and the points of a model, as nodes.
 
 What depends on the points alone is computed here, in float64. Squared distances come from a matrix
-product of centred rows where that keeps enough digits, else from differences.
+product of centerd rows where that keeps enough digits, else from differences.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._examples import take, widened
 from mercer.formula import evaluate as in_numpy
 from mercer.formula.inputs import Categories
-from mercer.formula.nodes import Formula, Input, at_diagonal, const, statistics
+from mercer.formula.nodes import Formula, Input, at_diagonal, const, dependence, statistics
 from mercer.formula.shape import is_stationary
+from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import REDUCE
 from mercer.gram.rows.validate import matrix, row_weights
-from mercer.onnx.columnwise import along, over_columns, squared_differences
-from mercer.onnx.errors import NotExportable
-from mercer.onnx.graph import Wire
+from mercer.onnx import NotExportable
+from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.inputs import apply, row_number
-from mercer.onnx.operations import evaluate
-from mercer.onnx.table import Table
+from mercer.onnx.operations import along, evaluate, over_columns, squared_differences
+from mercer.onnx.preprocessing.table import Table
 
 #: Errors of k up to this, relative to its largest value, may come from a matrix product.
 TOLERANCE = 1e-6
@@ -32,7 +35,7 @@ TOLERANCE = 1e-6
 class Pairs:
     """Values of formulas between the rows of `table` (wires) and `points` (numbers).
 
-    `dtype` is the precision of the pairs; input maps and centring are done in float64 before.
+    `dtype` is the precision of the pairs; input maps and centering are done in float64 before.
     """
 
     def __init__(self, table: Table, points: Any, formula: Formula, dtype: str) -> None:
@@ -50,10 +53,10 @@ class Pairs:
     def value(self, formula: Formula) -> Wire:
         """Any formula over the pairs, of shape (N, points)."""
         found = self._evaluated(formula)
-        if isinstance(found, Wire) and _is_pairwise(formula):
+        if isinstance(found, Wire) and dependence(formula)[id(formula)] == "pair":
             return found
         # k that does not depend on both sides still is one number a pair.
-        with _precision(self.graph, self.dtype):
+        with precision(self.graph, self.dtype):
             zeros = self.graph.zeros(self._any_column())
             wide = self.graph.add("Add", zeros, np.zeros((1, len(self.points))))
             return Wire(self.graph.add("Add", wide, found))
@@ -67,7 +70,7 @@ class Pairs:
         return self._evaluated(at_diagonal(formula, "x"))
 
     def _evaluated(self, formula: Formula) -> Any:
-        with _precision(self.graph, self.dtype):
+        with precision(self.graph, self.dtype):
             for node in statistics(formula):
                 if node not in self._known:
                     self._known[node] = self._statistic(node, formula)
@@ -78,7 +81,7 @@ class Pairs:
     def rows(self, key: Input) -> Table:
         """The rows fed in, after an input map, in float64."""
         if key not in self._rows:
-            with _precision(self.graph, "float64"):
+            with precision(self.graph, "float64"):
                 table = self.table
                 for step in key.steps:
                     table = apply(step, table)
@@ -119,7 +122,7 @@ class Pairs:
                 wanted = np.array([str(value) for value in column], dtype=object)
             else:
                 wanted = self._as_fed(np.asarray(column, dtype=float)[:, None])[:, 0]
-            with _precision(g, "float64"):
+            with precision(g, "float64"):
                 same = g.add("Equal", mine.wire, wanted.reshape(1, -1))
             agree = g.number(same)
             join = "Mul" if how == "prod" else "Add"
@@ -139,15 +142,15 @@ class Pairs:
         x, z = self.rows(node.value), self.numbers(node.value)
         if node.op == "dot":
             return self.graph.add("MatMul", self._cast(x.numbers()), z.T)
-        centre = z.mean(axis=0)
-        with _precision(self.graph, "float64"):
-            rows = self._cast(x.affine(centre).numbers())
+        center = z.mean(axis=0)
+        with precision(self.graph, "float64"):
+            rows = self._cast(x.affine(center).numbers())
         if node.op == "sqdist":
-            return self._squared_distance(rows, z - centre, formula, node)
+            return self._squared_distance(rows, z - center, formula, node)
         g = self.graph
         how = "sum" if node.op == "l1" else "max"
         return over_columns(
-            g, how, rows, z - centre, lambda x, point: g.add("Abs", g.add("Sub", x, point))
+            g, how, rows, z - center, lambda x, point: g.add("Abs", g.add("Sub", x, point))
         )
 
     def _squared_distance(self, rows: Wire, z: np.ndarray, formula: Formula, node: Formula) -> Wire:
@@ -171,7 +174,7 @@ class Pairs:
             for step in key.steps:
                 values = step(values)
             return row_weights(node.value[1], values, "the points").reshape(1, -1)
-        with _precision(self.graph, "float64"):
+        with precision(self.graph, "float64"):
             table = self.rows(key)
             if node.op == "sqnorm":
                 wire = self.graph.add("ReduceSumSquare", table.numbers(), np.array([1]))
@@ -197,10 +200,10 @@ class Pairs:
         table = self.rows(key)
         if is_stationary(node):
             # Only differences matter: near the origin they are rounded less.
-            centre = z.mean(axis=0)
-            with _precision(self.graph, "float64"):
-                table = table.affine(centre)
-            z = z - centre
+            center = z.mean(axis=0)
+            with precision(self.graph, "float64"):
+                table = table.affine(center)
+            z = z - center
         rows = self._cast(table.numbers())
 
         def value(x: Wire, point: np.ndarray) -> Wire:
@@ -232,26 +235,14 @@ def check_vectors(formula: Formula) -> None:
         )
 
 
-class _precision:
+@contextmanager
+def precision(graph: Graph, dtype: str) -> Iterator[None]:
     """Floating constants of nodes made inside have this dtype."""
-
-    def __init__(self, graph: Any, dtype: str) -> None:
-        self.graph, self.dtype = graph, dtype
-
-    def __enter__(self) -> None:
-        self.before, self.graph.dtype = self.graph.dtype, self.dtype
-
-    def __exit__(self, *error: Any) -> None:
-        self.graph.dtype = self.before
-
-
-precision = _precision
-
-
-def _is_pairwise(formula: Formula) -> bool:
-    from mercer.formula.nodes import dependence
-
-    return dependence(formula)[id(formula)] == "pair"
+    before, graph.dtype = graph.dtype, dtype
+    try:
+        yield
+    finally:
+        graph.dtype = before
 
 
 def dense(points: Any) -> Any:
@@ -261,10 +252,9 @@ def dense(points: Any) -> Any:
     if hasattr(points, "iloc"):
         return points
     try:
-        array = np.asarray(points)
+        return np.asarray(points)
     except ValueError:
         return points
-    return array
 
 
 @lru_cache(maxsize=1024)
@@ -297,3 +287,43 @@ def product_error(formula: Formula, node: Formula, largest: float, dtype: str) -
     good = np.isfinite(before) & np.isfinite(after)
     top = np.abs(before[good]).max(initial=0.0)
     return float(np.abs(after - before)[good].max(initial=0.0) / top) if top > 0 else 0.0
+
+
+# --- whether float32 holds enough digits ---------------------------------------------------------
+#
+# f(x) = Σᵢ αᵢ k(xᵢ, x) + b cancels where α is large and of both signs: rounding each term by a unit
+# u leaves about u·√Σ(αᵢkᵢ)² in f. Where that, or the rounding of a squared distance, would show in
+# the fifth digit of the largest value, the pairs of a float32 model are computed in float64.
+
+#: What rounding may do to f, relative to its largest value: a choice, for five digits.
+ALLOWED = 2e-6
+#: Points at which f is looked at.
+SAMPLE = 256
+
+
+def working_dtype(formula: Formula, points: Any, coef: np.ndarray, intercept: Any, fed: str) -> str:
+    """The precision of the pairs of an expansion that is fed `fed`."""
+    if fed == "float64" or not len(coef):
+        return fed
+    coef = coef.reshape(len(coef), -1).astype(np.float64)
+    some = np.unique(np.linspace(0, len(coef) - 1, SAMPLE).astype(int))
+    K = np.asarray(
+        HostGram(formula, widened(take(points, some)), widened(points)).dense(), dtype=float
+    )
+    values = np.abs(K @ coef + intercept).max(initial=0.0)
+    if not values > 0:
+        return "float64"
+    unit = float(np.finfo(np.float32).eps)
+    largest_k = np.abs(K).max(initial=0.0)
+    terms = np.sqrt(np.square(K) @ np.square(coef)).max()
+    noise = 2.0 * unit * (terms + largest_k * unit)
+    for node in statistics(formula):
+        if node.op == "sqdist":
+            z = dense(points)
+            for step in node.value.steps:
+                z = step(z)
+            z = np.asarray(dense(z), dtype=float)
+            spread = float(np.square(z - z.mean(axis=0)).sum(axis=1).max())
+            error = product_error(formula, node, spread, "float32")
+            noise += error * largest_k * float(np.sqrt(np.square(coef).sum(axis=0)).max())
+    return "float32" if noise <= ALLOWED * values else "float64"

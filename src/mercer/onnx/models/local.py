@@ -1,4 +1,4 @@
-"""Local models: smoothers, and neighbours in feature space. Their pairs are always in float64."""
+"""Local models: smoothers, and neighbors in feature space. Their pairs are always in float64."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from mercer.formula.profile import log2_of, never_negative
 from mercer.formula.ranking import SPARE, Ranking, ranking
 from mercer.gram.host import HostGram
 from mercer.learners.smoothers import divide
-from mercer.onnx.columnwise import squared_differences
 from mercer.onnx.graph import Graph, Wire
-from mercer.onnx.operations import evaluate
-from mercer.onnx.outputs import Outputs, highest
+from mercer.onnx.models.outputs import Outputs, highest
+from mercer.onnx.operations import evaluate, squared_differences
 from mercer.onnx.pairs import Pairs
-from mercer.onnx.table import Table
+from mercer.onnx.preprocessing.table import Table
 
 NAN = float("nan")
 
@@ -75,11 +74,11 @@ def _smoothed(model: Any, table: Table) -> Wire:
         bad = g.add("Less", low, g.add("Min", size, 0.0))
         weights = g.add("Where", bad, NAN, g.add("Max", weights, 0.0))
     targets = model.y_fit_
-    centre = v @ targets / v.sum()
-    sums = g.add("MatMul", weights, v[:, None] * (targets - centre))
+    center = v @ targets / v.sum()
+    sums = g.add("MatMul", weights, v[:, None] * (targets - center))
     total = g.add("MatMul", weights, v[:, None])
     none = g.add("Equal", total, 0.0)
-    mean = g.add("Add", g.add("Div", sums, g.add("Where", none, 1.0, total)), centre[None])
+    mean = g.add("Add", g.add("Div", sums, g.add("Where", none, 1.0, total)), center[None])
     counted = np.flatnonzero(v > 0)
     candidates = take(points, counted)
     rank = ranking(formula, HostGram(formula, candidates).diagonal().astype(np.float64))
@@ -106,7 +105,7 @@ def _relative(g: Graph, logs: Wire) -> Wire:
     return Wire(g.add("Exp", g.add("Mul", g.add("Sub", logs, shift), float(np.log(2.0)))))
 
 
-# --- neighbours --------------------------------------------------------------------------------
+# --- neighbors --------------------------------------------------------------------------------
 
 
 class Nearest:
@@ -144,23 +143,23 @@ def _nearest(pairs: Pairs, rank: Ranking, k: int) -> Nearest:
     return Nearest(g.add("GatherElements", ordered, at, axis=1), best)
 
 
-def neighbours_regressor(model: Any, table: Table, out: Outputs) -> None:
+def neighbors_regressor(model: Any, table: Table, out: Outputs) -> None:
     mean = _mean(model, table)
     out.numbers("prediction", mean, model.y_fit_.shape[1], model._one_output)
 
 
-def neighbours_classifier(model: Any, table: Table, out: Outputs) -> None:
+def neighbors_classifier(model: Any, table: Table, out: Outputs) -> None:
     mean = _mean(model, table)
     out.probabilities(mean, len(model.classes_))
     out.labels(highest(out.graph, mean), model.classes_)
 
 
 def _mean(model: Any, table: Table) -> Wire:
-    """The mean of the targets of the neighbours."""
-    return _without_last(table.graph, _of_neighbours(model, _one_more(table)))
+    """The mean of the targets of the neighbors."""
+    return _without_last(table.graph, _of_neighbors(model, _one_more(table)))
 
 
-def _of_neighbours(model: Any, table: Table) -> Wire:
+def _of_neighbors(model: Any, table: Table) -> Wire:
     g, rank = table.graph, model._rank
     pairs = Pairs(table, model.X_fit_, rank.kernel, "float64")
     if model.radius is not None:
@@ -176,7 +175,7 @@ def _of_neighbours(model: Any, table: Table) -> Wire:
 
 
 def _weights(pairs: Pairs, rank: Ranking, found: Nearest) -> Wire:
-    """k of the neighbours, relative to the largest where log k is known."""
+    """k of the neighbors, relative to the largest where log k is known."""
     g = pairs.graph
     log2 = rank.log2
     if log2 is not None:
@@ -237,11 +236,3 @@ def _measured(pairs: Pairs, rank: Ranking) -> Wire:
         return pairs.value(rank.statistic)
     key = rank.statistic.value
     return squared_differences(pairs.graph, pairs.rows(key).numbers(), pairs.numbers(key))
-
-
-__all__ = [
-    "neighbours_classifier",
-    "neighbours_regressor",
-    "smoothing_classifier",
-    "smoothing_regressor",
-]

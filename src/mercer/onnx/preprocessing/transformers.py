@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from mercer.formula.nodes import ROOT
-from mercer.onnx.elementwise import ELEMENTWISE
-from mercer.onnx.encoders import imputer, indicator, one_hot, ordinal, table_columns
-from mercer.onnx.errors import NotExportable
+from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.operations import arcsin, cosine
-from mercer.onnx.table import Table
+from mercer.onnx.preprocessing.encoders import imputer, indicator, one_hot, ordinal, table_columns
+from mercer.onnx.preprocessing.table import ELEMENTWISE, Table
 
 
 def transform(transformer: Any, table: Table) -> Table:
@@ -71,7 +70,7 @@ def _normalizer(t: Any, table: Table) -> Table:
 
 
 def _power(t: Any, table: Table) -> Table:
-    """Yeo–Johnson or Box–Cox, one λ a column, and then perhaps standardised."""
+    """Yeo–Johnson or Box–Cox, one λ a column, and then perhaps standardized."""
     g = table.graph
     columns = []
     for i, value in enumerate(map(float, t.lambdas_)):

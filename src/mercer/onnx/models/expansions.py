@@ -11,13 +11,12 @@ from mercer.expansion import KernelExpansion
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT, Formula
 from mercer.formula.ranking import linear_part
-from mercer.onnx.digits import working_dtype
-from mercer.onnx.errors import NotExportable
+from mercer.onnx import NotExportable
 from mercer.onnx.graph import Wire
-from mercer.onnx.outputs import Outputs, binary, highest
-from mercer.onnx.pairs import Pairs, check_vectors, precision
-from mercer.onnx.table import Table
-from mercer.onnx.transformers import transform
+from mercer.onnx.models.outputs import Outputs, binary, highest
+from mercer.onnx.pairs import Pairs, check_vectors, precision, working_dtype
+from mercer.onnx.preprocessing.table import Table
+from mercer.onnx.preprocessing.transformers import transform
 
 
 def values_of(f: KernelExpansion, table: Table) -> Wire:

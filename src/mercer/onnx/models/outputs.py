@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from mercer.onnx.errors import NotExportable
+from mercer.onnx import NotExportable
 from mercer.onnx.graph import BATCH, FLOATS, Graph, Wire
 
 

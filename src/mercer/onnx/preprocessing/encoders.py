@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.onnx.errors import NotExportable
+from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
-from mercer.onnx.table import Column, Table
+from mercer.onnx.preprocessing.table import Column, Table
 
 #: Text tensors have no NaN: an empty text is what is missing, as in a CSV file.
 NO_TEXT = ""

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.onnx.errors import NotExportable
+from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
+from mercer.onnx.operations import cosine
 
 
 @dataclass(frozen=True)
@@ -104,3 +105,18 @@ class Table:
 
     def _name(self, i: int) -> str:
         return repr(self.names[i]) if self.names else str(i)
+
+
+#: Functions of single numbers that have an operator.
+ELEMENTWISE: dict[Any, Callable[[Table], Table]] = {
+    np.log1p: lambda t: t.apply("Add", 1.0).apply("Log"),
+    np.expm1: lambda t: t.apply("Exp").apply("Sub", 1.0),
+    np.square: lambda t: t.apply("Mul", t.numbers()),
+    np.sqrt: lambda t: t.apply("Sqrt"),
+    np.abs: lambda t: t.apply("Abs"),
+    np.tanh: lambda t: t.apply("Tanh"),
+    np.exp: lambda t: t.apply("Exp"),
+    np.log: lambda t: t.apply("Log"),
+    np.sin: lambda t: t.apply("Sin"),
+    np.cos: lambda t: t.replaced(cosine(t.graph, t.numbers())),
+}
