@@ -183,11 +183,11 @@ def test_saved_and_loaded(rng: np.random.Generator, tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "kind", "message"),
     [
-        ({"n_neighbors": 6}, ValueError, "6 neighbours cannot be had from n_samples = 5"),
+        ({"n_neighbors": 6}, ValueError, "6 neighbors cannot be had from n_samples = 5"),
         ({"n_neighbors": 0}, ValueError, "at least 1"),
-        ({"n_neighbors": 1.5}, TypeError, "whole number"),
+        ({"n_neighbors": 1.5}, ValueError, "whole number"),
         ({"n_neighbors": True}, TypeError, "whole number"),
-        ({"weights": "distance"}, ValueError, "'uniform' or 'kernel'"),
+        ({"weights": "distance"}, ValueError, "'uniform', 'kernel'"),
         ({"radius": -1.0}, ValueError, "at least 0"),
         ({"radius": "1"}, TypeError, "a number"),
     ],
@@ -271,7 +271,7 @@ def test_weights_precomputed_and_strings(rng: np.random.Generator) -> None:
         ({"shrinkage": -0.1}, ValueError, "between 0 and 1"),
         ({"shrinkage": 1.1}, ValueError, "between 0 and 1"),
         ({"shrinkage": "all"}, TypeError, "a number"),
-        ({"prototype": "mode"}, ValueError, "'mean' or 'medoid'"),
+        ({"prototype": "mode"}, ValueError, "'mean', 'medoid'"),
     ],
 )
 def test_bad_means(changes: dict, kind: type, message: str) -> None:

@@ -342,7 +342,7 @@ def test_strings() -> None:
     model = NadarayaWatsonRegressor(shared).fit(words, [1.0, 2.0, 3.0, 4.0])
     assert model.bandwidth_ == 1.0
     np.testing.assert_allclose(model.predict(["cab"]), [1.5])
-    with pytest.warns(UserWarning, match="nearest neighbours"):
+    with pytest.warns(UserWarning, match="nearest neighbors"):
         assert np.isfinite(model.predict(["xyz"])).all()
     classes = NadarayaWatsonClassifier(shared).fit(words, ["c", "c", "d", "d"])
     assert classes.predict(["cab", "gods"]).tolist() == ["c", "d"]

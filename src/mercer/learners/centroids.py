@@ -10,16 +10,18 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
+from mercer._checks import one_of
 from mercer._examples import count
 from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
-from mercer.learners._base import KernelLearner, classes_of, encode, targets
+from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
+from mercer.learners._options import labelled, weights_or_none
 
 #: Members of a class whose distances are computed at a time: rows of K. A choice, for memory.
 PANEL = 512
@@ -66,25 +68,15 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients of the means, or the medoids."""
-        if y is None:
-            targets(X, y, type(self).__name__)
         if isinstance(self.shrinkage, bool) or not isinstance(self.shrinkage, Real):
             raise TypeError(f"shrinkage must be a number, got {self.shrinkage!r}")
         if not 0 <= float(self.shrinkage) <= 1:
             raise ValueError(f"shrinkage must lie between 0 and 1, got {self.shrinkage!r}")
-        if self.prototype not in ("mean", "medoid"):
-            raise ValueError(f"prototype must be 'mean' or 'medoid', got {self.prototype!r}")
+        one_of("prototype", self.prototype, ("mean", "medoid"))
         X, y = self._start(X, y, labels=True)
-        weight = np.ones(count(X))
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                host(sample_weight), np.empty((count(X), 1)), ensure_non_negative=True
-            )
-            weight = weight.astype(np.float64)
-        seen = weight > 0
-        self.classes_ = classes_of(np.asarray(y)[seen], type(self).__name__)
-        labels = np.zeros(len(weight), dtype=np.int64)
-        labels[seen] = encode(np.asarray(y)[seen], self.classes_)
+        given, who = weights_or_none(sample_weight, X), type(self).__name__
+        self.classes_, labels, given = labelled(who, np.asarray(y), given, None)
+        weight = np.ones(count(X)) if given is None else given
         gram = solver_gram(self.kernel_, X)
         A = means(labels, len(self.classes_), weight)
         if self.prototype == "medoid":

@@ -32,7 +32,7 @@ class LocalLinearRegressor(SmoothingRegressor):
     feature_map : None, function of rows or transformer
         Any φ instead of monomials; put a column of ones in it if you want a constant.
 
-    Far from all data, where k rounds to 0, the prediction is the nearest neighbour's value, with
+    Far from all data, where k rounds to 0, the prediction is the nearest neighbor's value, with
     a warning.
 
     >>> import numpy as np
@@ -54,11 +54,9 @@ class LocalLinearRegressor(SmoothingRegressor):
         feature_map: Any = None,
         per_column: bool = False,
     ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
+        super().__init__(kernel, bandwidth, per_column=per_column)
         self.degree = degree
         self.feature_map = feature_map
-        self.per_column = per_column
 
     def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
         if self.degree not in (0, 1, 2, 3) or isinstance(self.degree, bool):

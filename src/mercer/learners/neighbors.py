@@ -1,24 +1,27 @@
-"""Neighbours in feature space: ‖φ(x) − φ(z)‖² = k(x, x) − 2k(x, z) + k(z, z)."""
+"""Neighbors in feature space: ‖φ(x) − φ(z)‖² = k(x, x) − 2k(x, z) + k(z, z)."""
 
 from __future__ import annotations
 
 import warnings
 from itertools import pairwise
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like
+from mercer._checks import count as whole_number
+from mercer._checks import nonnegative, one_of
 from mercer._examples import count
 from mercer.formula.nodes import ROOT
 from mercer.formula.ranking import Ranking, ranking
-from mercer.learners._base import KernelLearner, classes_of, encode, take, targets
+from mercer.learners._base import KernelLearner, classes_of, encode, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
 from mercer.solvers.neighbors.radius import Within, within
 from mercer.solvers.neighbors.search import nearest
+
+IS_DISTANCE = "it is a distance in feature space"
 
 
 class KernelNeighbors(KernelLearner):
@@ -40,33 +43,27 @@ class KernelNeighbors(KernelLearner):
         self.radius = radius
 
     def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
-        if y is None:
-            targets(X, y, type(self).__name__)
-        if isinstance(self.n_neighbors, bool) or not isinstance(self.n_neighbors, Integral):
-            raise TypeError(f"n_neighbors must be a whole number, got {self.n_neighbors!r}")
-        if self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors}")
-        if self.weights not in ("uniform", "kernel"):
-            raise ValueError(f"weights must be 'uniform' or 'kernel', got {self.weights!r}")
+        whole_number("n_neighbors", self.n_neighbors)
+        one_of("weights", self.weights, ("uniform", "kernel"))
         if self.radius is not None:
-            _check_radius(self.radius)
+            nonnegative("radius", self.radius, IS_DISTANCE)
         return super()._start(X, y, **checks)
 
     def _keep(self, X: Any, values: np.ndarray) -> None:
         n = count(X)
         if self.radius is None and self.n_neighbors > n:
             raise ValueError(
-                f"{self.n_neighbors} neighbours cannot be had from n_samples = {n}: "
+                f"{self.n_neighbors} neighbors cannot be had from n_samples = {n}: "
                 "n_neighbors is too large"
             )
         self.X_fit_ = self.kernel_.points(X)
         self.y_fit_ = values
         # k(x, x) of the training examples: all that ranking needs beyond the examples.
-        own = self.kernel_.diag(X)
-        self.diagonal_ = np.asarray(host(own), dtype=np.float64)
+        self.diagonal_ = np.asarray(host(self.kernel_.diag(X)), dtype=np.float64)
 
     @property
-    def _rank(self) -> Ranking:
+    def ranking(self) -> Ranking:
+        """What tells near from far, and how distances follow from it."""
         return ranking(self.kernel_.lower(ROOT), self.diagonal_)
 
     # --- who is near -----------------------------------------------------------------------
@@ -74,9 +71,9 @@ class KernelNeighbors(KernelLearner):
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> Any:
-        """Feature-space distances to the nearest training examples, and their positions.
+        """Feature-space distances to the nearest training examples, and their indices.
 
-        Without X, the neighbours of every training example, itself not counted.
+        Without X, the neighbors of every training example, itself not counted.
         """
         check_is_fitted(self, "X_fit_")
         k = self.n_neighbors if n_neighbors is None else n_neighbors
@@ -84,23 +81,23 @@ class KernelNeighbors(KernelLearner):
         most = count(self.X_fit_) - (own is not None)
         if not 1 <= k <= most:
             raise ValueError(f"n_neighbors must lie between 1 and {most} here, got {k}")
-        found = nearest(self._rank, queries, self.X_fit_, int(k), own)
+        found = nearest(self.ranking, queries, self.X_fit_, int(k), own)
         if not return_distance:
             return like(found.index, queries)
-        apart = distances(self._rank, queries, self.X_fit_, found)
+        apart = distances(self.ranking, queries, self.X_fit_, found)
         return like(apart, queries), like(found.index, queries)
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, return_distance: bool = True
     ) -> Any:
-        """All training examples within a feature-space distance, nearest first, an array a row."""
+        """All examples within a feature-space distance, an array per row, nearest first."""
         check_is_fitted(self, "X_fit_")
         radius = self.radius if radius is None else radius
         if radius is None:
             raise ValueError("radius_neighbors needs a radius, here or in the constructor")
-        _check_radius(radius)
+        radius = nonnegative("radius", radius, IS_DISTANCE)
         queries, own = self._queries(X)
-        found = within(self._rank, queries, self.X_fit_, float(radius), own)
+        found = within(self.ranking, queries, self.X_fit_, radius, own)
         index = _ragged(found.index, found.start)
         return (_ragged(found.distance, found.start), index) if return_distance else index
 
@@ -114,12 +111,12 @@ class KernelNeighbors(KernelLearner):
     # --- votes -----------------------------------------------------------------------------
 
     def _mean(self, X: Any) -> np.ndarray:
-        """The mean of the targets over the neighbours of each row."""
+        """The mean of the targets over the neighbors of each row."""
         check_is_fitted(self, "X_fit_")
         queries = self._examples(X, reset=False)
         if self.radius is not None:
             return self._mean_within(queries)
-        rank = self._rank
+        rank = self.ranking
         found = nearest(rank, queries, self.X_fit_, int(self.n_neighbors))
         w: np.ndarray = np.ones(found.index.shape)
         if self.weights == "kernel":
@@ -128,7 +125,7 @@ class KernelNeighbors(KernelLearner):
         return self._weighted(w.ravel(), found.index.ravel(), start)
 
     def _weighted(self, w: np.ndarray, index: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The weighted mean of the targets of each row's neighbours, as a sparse product."""
+        """The weighted mean of the targets of each row's neighbors, as a sparse product."""
         import scipy.sparse as sp
 
         n = len(start) - 1
@@ -138,16 +135,16 @@ class KernelNeighbors(KernelLearner):
 
     def _mean_within(self, queries: Any) -> np.ndarray:
         assert self.radius is not None
-        found = within(self._rank, queries, self.X_fit_, float(self.radius))
+        found = within(self.ranking, queries, self.X_fit_, float(self.radius))
         n = len(found.start) - 1
         result = self._weighted(self._weights_within(found), found.index, found.start)
         alone = np.flatnonzero(np.diff(found.start) == 0)
         if len(alone):
-            near = nearest(self._rank, take(queries, alone), self.X_fit_, 1)
+            near = nearest(self.ranking, take(queries, alone), self.X_fit_, 1)
             result[alone] = self.y_fit_[near.index[:, 0]]
             warnings.warn(
                 f"{len(alone)} of {n} examples have no training example within the radius; their "
-                "nearest neighbour alone answers",
+                "nearest neighbor alone answers",
                 UserWarning,
                 stacklevel=4,
             )
@@ -157,7 +154,7 @@ class KernelNeighbors(KernelLearner):
         if self.weights == "uniform":
             return np.ones(len(found.index))
         w = check_votes(found.similarity)
-        # Neighbours with no weight at all vote alike.
+        # Neighbors with no weight at all vote alike.
         rows = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
         total = np.bincount(rows, weights=w, minlength=len(found.start) - 1)
         return np.where(total[rows] > 0, w, 1.0)
@@ -167,7 +164,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
     """The majority among the k training examples nearest in feature space.
 
     Nearest by ‖φ(x) − φ(z)‖² = k(x, x) − 2k(x, z) + k(z, z), but ranked by the statistic k is made
-    of (for a Gaussian ‖x − z‖², whatever σ), so that neighbours are told apart where k is 0.
+    of (for a Gaussian ‖x − z‖², whatever σ), so that neighbors are told apart where k is 0.
 
     Parameters
     ----------
@@ -175,7 +172,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         Any similarity; it need not be positive semi-definite.
     n_neighbors : int
     weights : "uniform" or "kernel"
-        Whether a neighbour's vote counts 1 or k(x, z).
+        Whether a neighbor's vote counts 1 or k(x, z).
     radius : float or None
         If given, all examples within this feature-space distance vote instead; where there are
         none, the nearest one does, with a warning.
@@ -223,7 +220,7 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
         return self
 
     def predict(self, X: Any) -> Any:
-        """The mean over the neighbours."""
+        """The mean over the neighbors."""
         values = self._mean(X)
         return like(values[:, 0] if self._one_output else values, X)
 
@@ -233,15 +230,8 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
         return tags
 
 
-def _check_radius(radius: Any) -> None:
-    if isinstance(radius, bool) or not isinstance(radius, Real):
-        raise TypeError(f"radius must be a number, got {radius!r}")
-    if not 0 <= float(radius) < np.inf:
-        raise ValueError(f"radius must be at least 0 and finite, got {radius!r}")
-
-
 def _ragged(values: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """One array a row, as an array of objects."""
+    """One array per row, as an array of objects."""
     rows = np.empty(len(start) - 1, dtype=object)
     rows[:] = [values[a:b] for a, b in pairwise(start)]
     return rows

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_sparse, is_tensor, like
 from mercer._examples import count
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT
-from mercer.learners._base import KernelLearner, classes_of, encode, take, targets
+from mercer.learners._base import KernelLearner, classes_of, encode, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
+from mercer.learners._options import weights_or_none
 from mercer.solvers.local.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
 from mercer.solvers.local.means import weighted_means
 from mercer.solvers.local.weights import Weights
 
-#: Leave-one-out makes its sums about this often.
+#: Sums of a search by leave-one-out, counted: 12 on the grid and a dozen at the bottom.
 EVALUATIONS = 25
 
 
@@ -69,8 +70,13 @@ class Smoother(KernelLearner):
     """The base of smoothers: examples kept, a bandwidth chosen, weights made."""
 
     _needs_psd = False
-    bandwidth: Any
-    per_column: bool
+
+    def __init__(
+        self, kernel: Any = "gaussian()", bandwidth: Any = "loo", *, per_column: bool = False
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.per_column = per_column
 
     def _estimate(
         self, weights: Weights, queries: Any, sample: Sample, spread: bool = False
@@ -81,26 +87,15 @@ class Smoother(KernelLearner):
 
     # --- fit -----------------------------------------------------------------------------
 
-    def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
-        if y is None:
-            targets(X, y, type(self).__name__)
-        return super()._start(X, y, **checks)
-
     def _keep(self, X: Any, y: np.ndarray, sample_weight: Any) -> None:
         """Keep the examples that have weight, and choose the bandwidth on them."""
-        n = count(X)
         y = y if y.ndim == 2 else y[:, None]
-        places = np.arange(n)
-        self.sample_weight_ = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                host(sample_weight), np.empty((n, 1)), ensure_non_negative=True
-            )
-            places = np.flatnonzero(weight > 0)
-            self.sample_weight_ = weight[places].astype(np.float64)
-            y = y[places]
-            X = take(X, places) if len(places) < n else X
-        self.X_fit_ = places if self.kernel_.takes_matrix else X
+        index = np.arange(count(X))
+        self.sample_weight_ = weights_or_none(sample_weight, X)
+        if self.sample_weight_ is not None and not self.sample_weight_.all():
+            index = np.flatnonzero(self.sample_weight_)
+            X, y, self.sample_weight_ = take(X, index), y[index], self.sample_weight_[index]
+        self.X_fit_ = index if self.kernel_.takes_matrix else X
         self.y_fit_ = np.asarray(y, dtype=np.float64)
         self._choose()
 
@@ -200,7 +195,7 @@ class Smoother(KernelLearner):
         if found.far.any():
             warnings.warn(
                 f"{int(found.far.sum())} of {len(found.far)} examples are so far from all training "
-                "examples that k is 0 there to machine precision; their nearest neighbours alone "
+                "examples that k is 0 there to machine precision; their nearest neighbors alone "
                 "answer. A larger bandwidth, or a kernel with longer tails, reaches farther.",
                 UserWarning,
                 stacklevel=3,
@@ -270,7 +265,7 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     kernel : Kernel, expression, callable or "precomputed"
         Any k with k(x, z) ≥ 0; it need not be positive semi-definite.
     bandwidth : "loo", "rule", number or one per column
-        h. "loo" minimises the exact leave-one-out error, "rule" is a rule of thumb. Kernels on
+        h. "loo" minimizes the exact leave-one-out error, "rule" is a rule of thumb. Kernels on
         other things than vectors have no h. Copies of an example (where the same x always comes
         with the same y) are left out together: one of them would give the other away.
     per_column : bool
@@ -284,8 +279,8 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
 
     Far from all data, where k rounds to 0, the answer is still that of the formula: weights are
     taken relative to the largest, from log k, and for a Gaussian it tends to the nearest
-    neighbour's value. Where k is truly 0 (compact kernels) or has no logarithm, it is the nearest
-    neighbour's value at once. Both warn; neither is ever NaN.
+    neighbor's value. Where k is truly 0 (compact kernels) or has no logarithm, it is the nearest
+    neighbor's value at once. Both warn; neither is ever NaN.
 
     >>> import numpy as np
     >>> from mercer import NadarayaWatsonRegressor
@@ -294,19 +289,12 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     array([1.213])
     """
 
-    def __init__(
-        self, kernel: Any = "gaussian()", bandwidth: Any = "loo", *, per_column: bool = False
-    ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.per_column = per_column
-
 
 class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     """h(x) = argmax over classes c of Σₙ k(x/h, xₙ/h) [tₙ = c]: the weighted majority.
 
     For labels ±1 this is sign Σₙ k(x, xₙ) tₙ; a tie goes to the first class. The shares of the
-    weights are the probabilities. Parameters as in `NadarayaWatsonRegressor`; "loo" minimises the
+    weights are the probabilities. Parameters as in `NadarayaWatsonRegressor`; "loo" minimizes the
     squared error of the leave-one-out probabilities.
 
     >>> import numpy as np
@@ -316,13 +304,6 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     >>> model.predict([[4.0]]), model.predict_proba([[2.5]]).round(3)
     (array(['b'], dtype='<U1'), array([[0.893, 0.107]]))
     """
-
-    def __init__(
-        self, kernel: Any = "gaussian()", bandwidth: Any = "loo", *, per_column: bool = False
-    ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.per_column = per_column
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the examples and choose the bandwidth."""

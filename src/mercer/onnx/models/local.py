@@ -160,7 +160,7 @@ def _mean(model: Any, table: Table) -> Wire:
 
 
 def _of_neighbors(model: Any, table: Table) -> Wire:
-    g, rank = table.graph, model._rank
+    g, rank = table.graph, model.ranking
     pairs = Pairs(table, model.X_fit_, rank.kernel, "float64")
     if model.radius is not None:
         return _within(model, pairs, rank)
