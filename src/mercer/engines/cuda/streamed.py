@@ -121,7 +121,7 @@ class StreamedGram(Gram):
         if too_large(Z, X):
             self._columns = StreamedGram(kernel, Z, device=self.device, checked=checked, name="Z")
         elif Z is not None:
-            self._points = self._there(host(Z))
+            self._points = self._there(Z)
         self.shape = (len(X), len(X) if Z is None else len(Z))
 
     def _there(self, rows: np.ndarray) -> torch.Tensor:
@@ -203,7 +203,8 @@ class StreamedGram(Gram):
             z: Any = self.others() if rows is None or not self.square else self._rows
         else:
             chosen = indices_of(columns, self.shape[1], "column")
-            z = host(self._rows if self.square else self.others())[chosen]
+            # Chosen columns are points on the device, however many: centers, a working set.
+            z = self._there(host(self._rows if self.square else self.others())[chosen])
         return StreamedGram(self.kernel, x, z, device=self.device, checked=True)
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
