@@ -18,7 +18,6 @@ import mercer  # noqa: E402
 from mercer._threads import interruptible  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.engines.cuda.solvers import (  # noqa: E402
-    block_newton,
     kernel_rows,
     svm,
     svm_batch,
@@ -147,14 +146,14 @@ def test_problems_of_all_sizes_in_batches_keep_their_order(noisy, small_sets, mo
 def test_k_that_does_not_fit_is_computed_as_it_is_needed(noisy, small_sets, monkeypatch):
     X, t, signs = noisy
     gram = CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE))
-    assert isinstance(kernel_rows.kernel_rows(gram, 400_000), kernel_rows.Computed)
-    assert isinstance(kernel_rows.kernel_rows(gram, 600_000), kernel_rows.Table)
+    assert kernel_rows.KernelRows(gram, 400_000).kept is None
+    assert kernel_rows.KernelRows(gram, 600_000).kept is not None
     part = np.arange(20, 80)
     problem = c_svc(signs[part], np.ones(len(part)))
     with mercer.config(memory=400_000):
         (found,) = on_device(KERNEL, X, [problem], [part])
     check(problem, found, KERNEL(X[part]), 1e-3)
-    monkeypatch.setattr(svm, "kernel_rows", kernel_rows.Computed)
+    monkeypatch.setattr(kernel_rows, "KEPT", 0)
     for kind in ("C-SVC", "eps-SVR", "nu-SVC"):
         problem = PROBLEMS[kind](t, signs)
         (found,) = on_device(KERNEL, X, [problem])
@@ -171,8 +170,8 @@ def test_examples_that_occur_twice_keep_the_digits_of_a_large_c():
     (found,) = on_device(kernel, X, [problem])
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
     with mercer.config(precision="fast"):
-        table = kernel_rows.Table(CudaGram(kernel, torch.as_tensor(X, device=DEVICE)), 1 << 30)
-    assert table.K.dtype == torch.float32
+        table = kernel_rows.KernelRows(CudaGram(kernel, torch.as_tensor(X, device=DEVICE)), 1 << 30)
+    assert table.kept.dtype == torch.float32
 
 
 def test_working_sets_shrink_before_memory_ends(noisy):
@@ -209,7 +208,7 @@ def test_the_pair_that_violates_most_is_always_chosen(noisy):
     """In every group, whatever is inside already and however many want to get in."""
     X, _, signs = noisy
     rng = np.random.default_rng(1)
-    source = kernel_rows.Table(CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE)), 1 << 30)
+    source = kernel_rows.KernelRows(CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE)), 1 << 30)
     problems = []
     for _ in range(8):
         problem = nu_svc(signs, np.ones(200), 0.3)
@@ -287,7 +286,7 @@ def test_newton_steps_give_up_where_they_cannot_help(K, a):
         torch.tensor([K]).double(), ones, ones, at.clone(), 0 * ones, ones,
         torch.zeros(1, 2, dtype=torch.int32),
     )  # fmt: skip
-    block_newton.newton(block, 0, at[0], 1)
+    working_block.newton(block, 0, at[0], 1)
     assert block.a[0].tolist() == a
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import torch
 
 from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
+from mercer._threads import Background
 from mercer._tiles import Scratch, Tiling
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import clear_errors, device_limit
@@ -145,24 +146,28 @@ class StreamedGram(Gram):
         cuts = [slice(s, min(s + size, len(self._rows))) for s in range(0, len(self._rows), size)]
         stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
 
-        def fetch(rows: slice) -> torch.Tensor:
+        coming: list[torch.Tensor] = []
+
+        def fetch(rows: slice, thread: int) -> None:
             if stream is None:
-                return self._there(self._rows[rows])
+                coming.append(self._there(self._rows[rows]))
+                return
             with torch.cuda.stream(stream):
                 part = torch.as_tensor(self._rows[rows])
                 tensor = part.to(self.device, non_blocking=self._pinned).to(self.torch_dtype)
             stream.synchronize()
-            return tensor
+            coming.append(tensor)
 
-        with ThreadPoolExecutor(1) as pool:
-            coming = pool.submit(fetch, cuts[0])
+        with Background(2) as background:
+            job = background.start([partial(fetch, cuts[0])])
             for i, rows in enumerate(cuts):
-                here = coming.result()
+                job.finish()
+                here = coming.pop()
                 if stream is not None:
                     # Its memory must not be taken for the next chunk while this one is in use.
                     here.record_stream(torch.cuda.current_stream(self.device))
                 if i + 1 < len(cuts):
-                    coming = pool.submit(fetch, cuts[i + 1])
+                    job = background.start([partial(fetch, cuts[i + 1])])
                 yield rows, here
 
     def parts(self, step: int | None = None) -> Iterator[tuple[slice, CudaGram]]:

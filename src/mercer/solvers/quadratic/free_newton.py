@@ -7,12 +7,16 @@ Once the set of free variables has settled, the rest is one linear system,
     [1ᵀ    0] [λ] = [ 0],
 
 as far as the first bound on the way. The objective falls with every step, so it is always safe.
+`step` is written for arrays of NumPy and PyTorch alike; `newton` moves the state of the host's SMO.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import scipy.linalg
+
+from mercer._arrays import is_tensor, namespace
 
 
 def newton(
@@ -27,53 +31,78 @@ def newton(
 ) -> None:
     """Moves the state of `smo` in place, as long as that takes no more than `work` operations."""
     m = a.shape[1]
-    ridge = 1e-13 if K.dtype == np.float64 else 1e-7
     while True:
-        side, row = np.nonzero((a > lower) & (a < upper))
+        free = np.nonzero((a > lower) & (a < upper))
+        side, row = free
         work -= len(row) ** 3 / 3
         if len(row) < 2 or work < 0:
-            break
-        A = K[row[:, None], row[None, :]].astype(np.float64)
-        group = up[:, side, row] == 0
-        slope = f[side, row]
-        d = _direction(A, slope, group.astype(np.float64).T, ridge)
-        if d is None:
-            break
-        # As far as the nearest bound; the objective must fall on the way.
-        room = np.where(d > 0, upper[side, row] - a[side, row], lower[side, row] - a[side, row])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.where(d != 0, room / d, np.inf)
-        t = min(1.0, float(reach.min()))
-        if not t * float(slope @ d) + 0.5 * t * t * float(d @ (A @ d)) < 0:
-            break
-        stop = reach <= t
-        a[side, row] += t * d
-        a[side[stop], row[stop]] = np.where(d > 0, upper[side, row], lower[side, row])[stop]
-        change = np.zeros(m)
-        np.add.at(change, row, t * d)
+            return
+        groups = (up[:, side, row] == 0).astype(np.float64).T
+        A = K[row[:, None], row[None, :]]
+        found = step(A, f[free], groups, a[free], lower[free], upper[free])
+        if found is None:
+            return
+        values, change, whole = found
+        a[free] = values
+        net = np.zeros(m)
+        np.add.at(net, row, change)
         touched = np.unique(row)
-        f[:, :m] += change[touched] @ K[touched, :m]
-        for s, r, d_r in zip(side[stop], row[stop], d[stop], strict=True):
-            mask = up if d_r > 0 else low
-            mask[:, s, r] = -np.inf
-        if t == 1.0:
-            break
+        f[:, :m] += net[touched] @ K[touched, :m]
+        up[:, side, row] = np.where(values < upper[free], up[:, side, row], -np.inf)
+        low[:, side, row] = np.where(values > lower[free], low[:, side, row], -np.inf)
+        if whole:
+            return
 
 
-def _direction(
-    A: np.ndarray, slope: np.ndarray, groups: np.ndarray, ridge: float
-) -> np.ndarray | None:
+def step(A: Any, slope: Any, groups: Any, a: Any, lower: Any, upper: Any) -> Any:
+    """The new values of free variables, their change, and whether no bound cut the step short.
+
+    `A` is K between them, `slope` their f, `groups` (variables, groups) 1 where a variable belongs.
+    None where the step is not possible, or would not lower the objective.
+    """
+    xp = namespace(A)
+    ridge = 1e-13 if A.dtype == xp.float64 else 1e-7
+    A = xp.astype(A, xp.float64)
+    d = _direction(A, slope, groups, ridge)
+    if d is None:
+        return None
+    # As far as the nearest bound; the objective must fall on the way.
+    end = xp.where(d > 0, upper, lower)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = xp.where(d != 0, (end - a) / d, xp.inf)
+    t = min(1.0, float(xp.min(reach)))
+    if not t * float(slope @ d) + 0.5 * t * t * float(d @ (A @ d)) < 0:
+        return None
+    return xp.where(reach <= t, end, a + t * d), t * d, t == 1.0
+
+
+def _direction(A: Any, slope: Any, groups: Any, ridge: float) -> Any:
     """d with Σd = 0 in every group, from the Cholesky factor of K_ff."""
-    n = len(A)
-    A = A + ridge * np.trace(A) / n * np.eye(n)
-    used = groups[:, groups.any(axis=0)]
+    xp = namespace(A)
+    groups = groups[:, xp.any(groups != 0, axis=0)]
+    shift = ridge * xp.mean(xp.linalg.diagonal(A))
+    eye = xp.eye(len(A), dtype=A.dtype, device=A.device) if is_tensor(A) else xp.eye(len(A))
+    solved = _solve(A + shift * eye, xp.concat([slope[:, None], groups], axis=1))
+    if solved is None:
+        return None
+    x, Y = solved[:, 0], solved[:, 1:]
+    d = Y @ xp.linalg.solve(groups.T @ Y, groups.T @ x) - x
+    # Where K_ff is nearly singular the sums come out wrong: to be feasible they must be zero.
+    d = d - groups @ ((groups.T @ d) / xp.sum(groups, axis=0))
+    return d if bool(xp.all(xp.isfinite(d))) else None
+
+
+def _solve(A: Any, B: Any) -> Any:
+    """A⁻¹B of a positive definite A; None where it is not."""
+    if is_tensor(A):
+        import torch
+
+        factor, failed = torch.linalg.cholesky_ex(A)
+        return None if int(failed) else torch.cholesky_solve(B, factor)
+    import scipy.linalg
+
     try:
         factor = scipy.linalg.cho_factor(A, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
         return None
-    solved = scipy.linalg.cho_solve(factor, np.column_stack([slope, used]), check_finite=False)
-    x, Y = solved[:, 0], solved[:, 1:]
-    d: np.ndarray = -x + Y @ np.linalg.solve(used.T @ Y, used.T @ x)
-    # Where K_ff is nearly singular the sums come out wrong: to be feasible they must be zero.
-    d -= used @ ((used.T @ d) / used.sum(axis=0))
-    return d if np.isfinite(d).all() else None
+    return scipy.linalg.cho_solve(factor, B, check_finite=False)

@@ -23,8 +23,7 @@ from mercer._config import show_bytes
 from mercer._progress import progress
 from mercer._threads import interruptible
 from mercer.engines.cuda.gram import CudaGram
-from mercer.engines.cuda.solvers.block_newton import newton
-from mercer.engines.cuda.solvers.kernel_rows import KernelRows, kernel_rows
+from mercer.engines.cuda.solvers.kernel_rows import KernelRows
 from mercer.engines.cuda.solvers.svm_batch import (
     Measure,
     choose,
@@ -34,7 +33,7 @@ from mercer.engines.cuda.solvers.svm_batch import (
     scatter,
     solution_of,
 )
-from mercer.engines.cuda.solvers.working_block import smo
+from mercer.engines.cuda.solvers.working_block import newton, smo
 from mercer.engines.cuda.triton_launch import current
 from mercer.solvers.quadratic.parallel import GapProgress
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
@@ -73,7 +72,7 @@ def solve_all(
         def work(thread: int) -> None:
             with current(gram.device):
                 limit = gram.limit_bytes
-                source = kernel_rows(gram, limit)
+                source = KernelRows(gram, limit)
                 room = limit - source.held
                 for part, size in _batches(problems, gram, room):
                     run = _Run(gram, source, part, problems, rows, size, room)
@@ -128,8 +127,8 @@ class _Run:
     ) -> None:
         self.source, self.problems, self.size, self.room = source, problems, size, room
         self.computed, self.item = gram.shape[0], gram.dtype.itemsize
-        mine, places = [problems[i] for i in part], [rows[i] for i in part]
-        self.batch = make_batch(part, mine, places, size, source, gram.device)
+        batch = [problems[i] for i in part], [rows[i] for i in part]
+        self.batch = make_batch(part, *batch, size, source, gram.device)
 
     def solve(
         self,

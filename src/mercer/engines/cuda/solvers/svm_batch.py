@@ -65,11 +65,11 @@ def make_batch(
     shape = (len(problems), sides, n)
     linear, lower, upper, a = (np.zeros(shape) for _ in range(4))
     group = np.zeros(shape, dtype=np.int32)
-    places = np.zeros((len(problems), n), dtype=np.int64)
-    for p, (problem, mine) in enumerate(zip(problems, rows, strict=True)):
+    index_of = np.zeros((len(problems), n), dtype=np.int64)
+    for p, (problem, own) in enumerate(zip(problems, rows, strict=True)):
         here = np.s_[p, :, : problem.n]
         linear[here], lower[here], upper[here] = problem.linear, problem.lower, problem.upper
-        places[p, : problem.n] = mine
+        index_of[p, : problem.n] = own
         if problem.start is not None:
             a[here] = problem.start
         if problem.groups is not None:
@@ -82,7 +82,7 @@ def make_batch(
     image = torch.zeros(len(problems), n, dtype=torch.float64, device=device)
     batch = Batch(
         index=torch.as_tensor(np.asarray(index, dtype=np.int64), device=device),
-        rows=flat(places),
+        rows=flat(index_of),
         linear=flat(linear),
         lower=flat(lower),
         upper=flat(upper),
@@ -98,7 +98,7 @@ def make_batch(
     )
     if a.any():
         net = torch.as_tensor(a.sum(axis=1), device=device)
-        source.add_image(batch.image, batch.rows, batch.rows, net)
+        source.add_combination(batch.image, batch.rows, batch.rows, net)
     return batch
 
 
@@ -183,10 +183,10 @@ def choose(batch: Batch, now: Measure, size: int, most: int, tol: float, turn: i
     for g in range(batch.groups):
         members = batch.group == g
         for score in (above, below):
-            values, places = torch.where(members, score, -torch.inf).topk(quota, dim=1)
+            values, at = torch.where(members, score, -torch.inf).topk(quota, dim=1)
             wanted = values > 0.5 * tol
             wanted[:, 0] |= values[:, 0].isfinite()
-            key.scatter_(1, places, torch.where(wanted, 3.0, key.gather(1, places)))
+            key.scatter_(1, at, torch.where(wanted, 3.0, key.gather(1, at)))
     moving = int((key >= 1).sum(dim=1).max())
     while size < min(moving, most) and 2 * size <= key.shape[1]:
         size *= 2
@@ -201,7 +201,7 @@ def gather(batch: Batch, chosen: torch.Tensor, source: KernelRows) -> Block:
     """What SMO takes. Variables that fill up W without having been chosen are held still."""
     n = batch.rows.shape[1]
     rows = batch.rows.gather(1, chosen % n)
-    K = source.blocks(rows)
+    K = source.block(rows)
     f = batch.image.gather(1, chosen % n) + batch.linear.gather(1, chosen)
     a = batch.a.gather(1, chosen)
     used = batch.entered.gather(1, chosen) >= 0
@@ -216,7 +216,7 @@ def scatter(batch: Batch, chosen: torch.Tensor, a: torch.Tensor, source: KernelR
     change = a - batch.a.gather(1, chosen)
     batch.a.scatter_(1, chosen, a)
     rows = batch.rows.gather(1, chosen % batch.rows.shape[1])
-    source.add_image(batch.image, batch.rows, rows, change)
+    source.add_combination(batch.image, batch.rows, rows, change)
 
 
 def solution_of(
