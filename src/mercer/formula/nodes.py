@@ -132,12 +132,17 @@ class Formula:
             if bodies or node.op != "reduce":
                 stack.extend((a, False) for a in reversed(node.args))
 
-    def rebuild(self, table: Callable[[Formula, tuple[Formula, ...]], Formula]) -> Formula:
+    def rebuild(
+        self,
+        table: Callable[[Formula, tuple[Formula, ...]], Formula],
+        images: dict[int, Formula] | None = None,
+    ) -> Formula:
         """The same tree with every node replaced bottom-up by ``table(node, new_args)``.
 
-        A reduction's body speaks of coordinates, not of pairs: it is left as it is.
+        A reduction's body speaks of coordinates, not of pairs: it is left as it is. ``images``
+        receives what became of each node, by its id.
         """
-        new: dict[int, Formula] = {}
+        new: dict[int, Formula] = {} if images is None else images
         for node in self.walk(bodies=False):
             args = node.args if node.op == "reduce" else tuple(new[id(a)] for a in node.args)
             new[id(node)] = table(node, args)
@@ -201,6 +206,10 @@ Z_J = Formula("coord", value="z")
 DIFFERENCE = X_J - Z_J
 
 
+#: π with all its digits: 2 arcsin(1) is rounded only where it is computed.
+PI = const(2.0) * const(1.0).apply("arcsin")
+
+
 def reduce_columns(how: str, body: Formula, rows: Input) -> Formula:
     """Σⱼ, Πⱼ, maxⱼ or the mean over columns of a body in xⱼ (`X_J`) and zⱼ (`Z_J`)."""
     if how not in ("sum", "prod", "max", "mean"):
@@ -261,7 +270,9 @@ def statistics(formula: Formula) -> list[Formula]:
     return [n for n in formula.walk(bodies=False) if n.op in KINDS and KINDS[n.op].statistic]
 
 
-def at_diagonal(formula: Formula, side: str = "x") -> Formula:
+def at_diagonal(
+    formula: Formula, side: str = "x", images: dict[int, Formula] | None = None
+) -> Formula:
     """The formula of k(x, x), in statistics of one row only."""
 
     def table(node: Formula, args: tuple[Formula, ...]) -> Formula:
@@ -288,7 +299,7 @@ def at_diagonal(formula: Formula, side: str = "x") -> Formula:
             return X_J if side == "x" else Z_J
         return Formula(node.op, args, node.value)
 
-    return formula.rebuild(table)
+    return formula.rebuild(table, images)
 
 
 _INFIX = {"add": " + ", "mul": " * "}

@@ -17,14 +17,14 @@ from mercer.formula.ops import OPS
 LOG2E = 1.0 / math.log(2.0)
 
 
-def simplify(formula: Formula) -> Formula:
+def simplify(formula: Formula, images: dict[int, Formula] | None = None) -> Formula:
     """An equal formula with fewer nodes, parameters replaced by their values.
 
     >>> from mercer.formula.nodes import ROOT, dot
     >>> simplify((dot(ROOT) * 2.0) * 3.0 + 0.0)
     (6 * dot)
     """
-    return formula.rebuild(_step)
+    return formula.rebuild(_step, images)
 
 
 def _step(node: Formula, args: tuple[Formula, ...]) -> Formula:

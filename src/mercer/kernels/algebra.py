@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, at_diagonal
+from mercer.formula.simplify import simplify
 from mercer.kernels.catalog import frozen
 from mercer.kernels.claims import ZERO, Claim, closed_under, zero_function
 from mercer.kernels.core import (
@@ -205,13 +206,24 @@ class Power(Kernel):
         return phi
 
     def n_dims(self, n_features: int) -> int | float:
-        return self.kernel.n_dims(n_features) ** self.degree
+        return _to_the(self.kernel.n_dims(n_features), self.degree)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\left({self.kernel.latex(x, z)}\right)^{{{self.degree}}}"
 
     def __repr__(self) -> str:
         return f"{bracket(self.kernel, ATOM)} ** {self.degree}"
+
+
+#: With more coefficients than this, the code that is generated takes seconds to compile.
+MOST_COEFFICIENTS = 100
+
+
+def _to_the(n: int | float, degree: int) -> int | float:
+    """nᵈ, an exact number of coordinates as long as it can be written down."""
+    if isinstance(n, int) and n.bit_length() * degree > 1_000_000:
+        raise ValueError(f"φ has {n}^{degree} coordinates: too many to be counted"[:200])
+    return n**degree
 
 
 @frozen
@@ -234,6 +246,10 @@ class PolynomialOf(Kernel):
         values = tuple(values)
         if not values:
             raise ValueError("polynomial needs at least one coefficient")
+        if len(values) > MOST_COEFFICIENTS:
+            raise ValueError(
+                f"polynomial takes up to {MOST_COEFFICIENTS} coefficients, got {len(values)}"
+            )
         if not all(is_number(v) and math.isfinite(v) for v in values):
             raise ValueError(f"the coefficients must be finite numbers, got {list(values)}")
         self._set("coefficients", tuple(float(v) for v in values))
@@ -275,7 +291,7 @@ class PolynomialOf(Kernel):
 
     def n_dims(self, n_features: int) -> int | float:
         inner = self.kernel.n_dims(n_features)
-        return sum(inner**i for i, c in enumerate(self.coefficients) if c) or 1
+        return sum(_to_the(inner, i) for i, c in enumerate(self.coefficients) if c) or 1
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         k = self.kernel.latex(x, z)
@@ -327,6 +343,11 @@ class Normalized(SameFeatures):
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         k = self.kernel.lower(rows, f"{path}kernel__")
+        length = simplify(at_diagonal(k))
+        if length.op == "const" and length.value < 0:
+            raise ValueError(
+                f"{self.kernel!r} cannot be normalized: k(x, x) = {length.value:g} is negative"
+            )
         return k * (at_diagonal(k, "x").rsqrt() * at_diagonal(k, "z").rsqrt())
 
     def claim(self, n_features: int | None = None) -> Claim:

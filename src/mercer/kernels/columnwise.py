@@ -7,6 +7,7 @@ import math
 from mercer.formula.inputs import Categories, NonNegative
 from mercer.formula.nodes import (
     DIFFERENCE,
+    PI,
     X_J,
     Z_J,
     Formula,
@@ -42,8 +43,8 @@ class BSpline(Kernel):
     )
 
     def __post_init__(self) -> None:
-        self._make_integer("degree", 0)
-        self._make_positive("width")
+        self._make_integer("degree", 0, 25)  # beyond, the terms cancel
+        self._make_width("width")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         n = self.degree
@@ -53,7 +54,11 @@ class BSpline(Kernel):
             return reduce_columns("prod", edge.apply("step"), rows)
         value = const(0.0)
         for k in range((n + 1) // 2 + 1):
-            weight = (-1) ** k * math.comb(n + 1, k) / math.factorial(n)
+            # n! in two factors, each of which is a float64 number exactly.
+            low = math.factorial(min(n, 15))
+            weight = (
+                const((-1.0) ** k * math.comb(n + 1, k)).over(low).over(math.factorial(n) // low)
+            )
             value = value + weight * (edge - float(k)).plus() ** n
         return reduce_columns("prod", value, rows)
 
@@ -78,10 +83,10 @@ class Periodic(Kernel):
     proof = Rule(True, "periodic", "a Gaussian of (cos, sin) of each column")
 
     def __post_init__(self) -> None:
-        self._make_positive("period", "length")
+        self._make_width("period", "length")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
-        phase = (math.pi * DIFFERENCE).over(self._named(path, "period"))
+        phase = (PI * DIFFERENCE).over(self._named(path, "period"))
         total = reduce_columns("sum", phase.apply("sin") ** 2, rows)
         return (-2.0 * total.over(self._named(path, "length") ** 2)).exp()
 
@@ -104,7 +109,7 @@ class ChiSquared(Kernel):
     )
 
     def __post_init__(self) -> None:
-        self._make_positive("gamma")
+        self._make_width("gamma")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         body = (DIFFERENCE**2).over(X_J + Z_J)
@@ -173,8 +178,8 @@ class Anova(Kernel):
     proof = Rule(True, "ANOVA", "a sum of products of Gaussians of single columns")
 
     def __post_init__(self) -> None:
-        self._make_integer("degree", 1)
-        self._make_positive("sigma")
+        self._make_integer("degree", 1, 10)  # beyond, the sums cancel
+        self._make_width("sigma")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         rate = const(-0.5).over(self._named(path, "sigma") ** 2)
@@ -186,9 +191,13 @@ class Anova(Kernel):
         for d in range(1, self.degree + 1):
             terms = const(0.0)
             for s in range(1, d + 1):
-                terms = terms + (-1.0) ** (s + 1) * symmetric[d - s] * sums[s - 1]
-            symmetric.append((1.0 / d) * terms)
-        return symmetric[-1]
+                # The number belongs to each product: before a sum it would be multiplied out.
+                weight = const((-1.0) ** (s + 1)).over(float(d))
+                terms = terms + weight * symmetric[d - s] * sums[s - 1]
+            symmetric.append(terms)
+        # Exactly zero where there are fewer columns than a set needs.
+        columns = reduce_columns("sum", const(1.0), rows)
+        return symmetric[-1] * (columns - (self.degree - 0.5)).apply("step")
 
     def claim(self, n_features: int | None = None) -> Claim:
         if n_features is not None and n_features < self.degree:

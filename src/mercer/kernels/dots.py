@@ -14,7 +14,18 @@ from mercer.formula import nodes
 from mercer.formula.definite import factors, sign_of
 from mercer.formula.inputs import Factor, FrozenArray, Matrix, Unit, check_finite, numeric
 from mercer.formula.monomials import Monomials, power_coefficients
-from mercer.formula.nodes import Formula, Input, dot, sqdist, sqnorm
+from mercer.formula.nodes import (
+    PI,
+    X_J,
+    Z_J,
+    Formula,
+    Input,
+    const,
+    dot,
+    reduce_columns,
+    sqdist,
+    sqnorm,
+)
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, zero_function
 from mercer.kernels.core import Kernel
@@ -289,17 +300,22 @@ class ArcCosine(Kernel):
     def lower(self, rows: Input, path: str = "") -> Formula:
         # The angle from the chord, θ = 2 arcsin(‖x̂ − ẑ‖/2), is exact near 0, where arccos is not.
         chord = sqdist(rows.then(Unit())).sqrt()
-        angle = 2.0 * (0.5 * chord).apply("arcsin")
         norms = [sqnorm(side, rows) for side in "xz"]
         if self.order == 0:
+            # Near π it is exact from the other chord, ‖x̂ + ẑ‖: each is used up to π/2.
+            other = reduce_columns("sum", (X_J + Z_J) ** 2, rows.then(Unit())).sqrt()
+            quarter = const(0.5).sqrt()
+            near, far = ((0.5 * c).apply("min", quarter).apply("arcsin") for c in (chord, other))
+            angle = 2.0 * (near - far) + 0.5 * PI
             # A zero vector has no angle; π/2 is what the expectation over random ramps gives.
             both = norms[0].apply("sign") * norms[1].apply("sign")
-            return 1.0 - (both * angle + (1.0 - both) * (math.pi / 2)) * (1.0 / math.pi)
-        rest, sin, cos = math.pi - angle, angle.apply("sin"), angle.apply("cos")
+            return 1.0 - (both * angle + (1.0 - both) * (0.5 * PI)).over(PI)
+        angle = 2.0 * (0.5 * chord).apply("arcsin")
+        rest, sin, cos = PI - angle, angle.apply("sin"), angle.apply("cos")
         if self.order == 1:
-            return (norms[0].sqrt() * norms[1].sqrt()) * (sin + rest * cos) * (1.0 / math.pi)
+            return (norms[0].sqrt() * norms[1].sqrt()) * (sin + rest * cos).over(PI)
         value = 3.0 * sin * cos + rest * (1.0 + 2.0 * cos * cos)
-        return (norms[0] * norms[1]) * value * (1.0 / math.pi)
+        return (norms[0] * norms[1]) * value.over(PI)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         n = self.order

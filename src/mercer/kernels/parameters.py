@@ -111,6 +111,12 @@ class Parameters:
                     f"{type(self).__name__}: {name} must be positive, got {getattr(self, name)!r}"
                 )
 
+    def _make_width(self, *names: str) -> None:
+        """Lengths and rates: positive, and not so far out that their squares leave float64."""
+        for name in names:
+            self._make_positive(name)
+            check_width(type(self).__name__, name, getattr(self, name))
+
     def _make_float(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
@@ -134,6 +140,19 @@ class Parameters:
             span = f"an integer ≥ {least}" if most is None else f"one of {least}, …, {most}"
             raise ValueError(f"{type(self).__name__}: {name} must be {span}, got {value!r}")
         self._set(name, int(value))
+
+
+#: Squares of widths, and of differences some digits below them, are normal float64 numbers.
+WIDTHS = (1e-150, 1e150)
+
+
+def check_width(kernel: str, name: str, value: Any) -> None:
+    """An error where the square of a width, or of one of several, leaves the range of float64."""
+    if not WIDTHS[0] <= np.min(value) <= np.max(value) <= WIDTHS[1]:
+        raise ValueError(
+            f"{kernel}: {name} must lie between {WIDTHS[0]:g} and {WIDTHS[1]:g}, got {value}; "
+            "its square leaves the range of float64. Scale the data instead."
+        )
 
 
 def _is_kernel(value: Any) -> bool:

@@ -12,7 +12,7 @@ from mercer.formula.nodes import Formula, Input, const, l1, linf, sqdist
 from mercer.kernels.catalog import frozen, kernel
 from mercer.kernels.claims import Claim, Rule, within
 from mercer.kernels.core import Kernel
-from mercer.kernels.parameters import is_number
+from mercer.kernels.parameters import check_width, is_number
 
 _FOURIER = "its Fourier transform is non-negative (Bochner)"
 
@@ -36,7 +36,7 @@ class Gaussian(Kernel):
 
     def __post_init__(self) -> None:
         if is_number(self.sigma):
-            self._make_positive("sigma")
+            self._make_width("sigma")
             return
         try:
             sigma = np.array(self.sigma)
@@ -49,6 +49,7 @@ class Gaussian(Kernel):
             raise ValueError(f"Gaussian: one sigma per column is a 1-D list, got {sigma.shape}")
         if not np.isfinite(sigma).all() or (sigma <= 0).any():
             raise ValueError(f"Gaussian: sigma must be positive, got {sigma.tolist()}")
+        check_width("Gaussian", "sigma", sigma)
         sigma.setflags(write=False)
         self._set("sigma", sigma)
 
@@ -84,7 +85,7 @@ class Laplacian(Kernel):
     examples = "laplacian(0.7)", "laplacian(norm=1)", "laplacian(norm=inf)"
 
     def __post_init__(self) -> None:
-        self._make_positive("rate")
+        self._make_width("rate")
         norm = math.inf if self.norm in ("inf", "∞") else self.norm
         if norm not in (1, 2, math.inf):
             raise ValueError(f"Laplacian: norm must be 1, 2 or inf, got {self.norm!r}")
@@ -123,16 +124,19 @@ class Matern(Kernel):
         self._make_float("nu")
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"Matern: nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
-        self._make_positive("length")
+        self._make_width("length")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
-        a = (math.sqrt(2 * self.nu) * sqdist(rows).sqrt()).over(self._named(path, "length"))
-        decay = (-a).exp()
+        a = (const(2 * self.nu).sqrt() * sqdist(rows).sqrt()).over(self._named(path, "length"))
         if self.nu == 0.5:
-            return decay
+            return (-a).exp()
+        a = a.apply(
+            "min", 1e4
+        )  # far out, the polynomial must not become infinite before it meets 0
+        decay = (-a).exp()
         if self.nu == 1.5:
             return (1.0 + a) * decay
-        return (1.0 + a + (1.0 / 3.0) * a * a) * decay
+        return (1.0 + a + const(1.0).over(3.0) * a * a) * decay
 
     def claim(self, n_features: int | None = None) -> Claim:
         return Claim(True, f"Matérn ν = {self.nu:g}", self, _FOURIER)
@@ -151,12 +155,17 @@ class RationalQuadratic(Kernel):
     proof = Rule(True, "rational quadratic", "a mixture of Gaussians, weights ≥ 0")
 
     def __post_init__(self) -> None:
-        self._make_positive("alpha", "length")
+        self._make_width("alpha", "length")
+        check_width(type(self).__name__, "√alpha · length", math.sqrt(self.alpha) * self.length)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         alpha, length = self._named(path, "alpha"), self._named(path, "length")
-        inside = 1.0 + sqdist(rows).over(2.0 * alpha * length**2)
-        return (-alpha * inside.log()).exp()
+        u = sqdist(rows).over(length**2).over(2.0 * alpha)
+        # ln(1 + u) for a small u: the digits that 1 + u drops are added back.
+        u = u.apply("min", 1e300)
+        inside = (1.0 + u).plus()
+        log = inside.log() + (u - (inside - 1.0).plus()).over(inside)
+        return (-alpha * log).exp()
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         scale = f"{2 * self.alpha * self.length**2:g}"
@@ -194,7 +203,7 @@ class _Compact(Kernel):
     width: float = 1.0
 
     def __post_init__(self) -> None:
-        self._make_positive("width")
+        self._make_width("width")
 
     def _squared(self, rows: Input, path: str) -> Formula:
         """u² = ‖x − z‖² / width²."""
@@ -265,15 +274,15 @@ class Wendland(Kernel):
 
     def __post_init__(self) -> None:
         self._make_integer("smoothness", 0, 3)
-        self._make_positive("width")
+        self._make_width("width")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
-        r = sqdist(rows).sqrt().over(self._named(path, "width"))
-        tail = (1.0 - r).plus() ** (2 * self.smoothness + 2)
+        r = sqdist(rows).sqrt().over(self._named(path, "width")).apply("min", 1.0)
+        tail = (1.0 - r) ** (2 * self.smoothness + 2)
         shape = {
             0: const(1.0),
             1: 4.0 * r + 1.0,
-            2: (35.0 / 3.0) * r * r + 6.0 * r + 1.0,
+            2: const(35.0).over(3.0) * r * r + 6.0 * r + 1.0,
             3: 32.0 * r**3 + 25.0 * r * r + 8.0 * r + 1.0,
         }[self.smoothness]
         return tail * shape

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .target import Target, count, rounding_of
+from .target import OutOfTime, Target, count, rounding_of
 
 SAFETY = 8.0
 #: Steps as a share of the spread of the points; the smallest is a few of their last digits.
@@ -29,9 +29,14 @@ SCALES = (1.0, 2.0**5, 2.0**10)
 SAMPLES = 7  # on a line: three fourth differences, so that chance does not hide the noise
 
 
-def indefinite(target: Target, points: Any, vector: np.ndarray) -> tuple[float, bool] | None:
+def indefinite(
+    target: Target, points: Any, vector: np.ndarray, deadline: float = math.inf
+) -> tuple[float, bool] | None:
     """(cᵀKc, exact) if cᵀKc < 0 beyond doubt, else None."""
-    enclosed = target.enclosures(points)
+    try:
+        enclosed = target.enclosures(points, deadline)
+    except OutOfTime:
+        return None
     if enclosed is not None:
         # The terms are intervals, so the weights become ones by themselves.
         value = _form(enclosed, [float(c) for c in vector], sum)[0]

@@ -79,7 +79,11 @@ def prove(
     because = reason if claim.holds is False else ""
     if kernel.takes_matrix:
         return _prove_matrix(kernel, data, reason, seconds, seed)
-    search = Search(Target(kernel), seconds, seed, scales=_scales(kernel), because=because)
+    try:
+        target = Target(kernel)
+    except ValueError as error:  # k is defined nowhere: the root of a negative number, say
+        return Undecided(kernel, f"{reason}; {error}")
+    search = Search(target, seconds, seed, scales=_scales(kernel), because=because)
     if data is None:
         found = search.on_witnesses(rules.witnesses(claim))
         if found is not None:
@@ -138,8 +142,8 @@ def _checked_width(n_features: int | None, first: Any) -> int | None:
 def _dimensions(search: Search, n_features: int | None) -> tuple[tuple[int, ...], list[str]]:
     """The numbers of columns k can be asked in, and what it said about the others."""
     notes: list[str] = []
-    wanted = DIMENSIONS if n_features is None else (n_features,)
-    works = tuple(d for d in wanted if _accepts(search, d, notes))
+    wanted = _open_dimensions(search.target.kernel) if n_features is None else (n_features,)
+    works = tuple(d for d in wanted if not search.late and _accepts(search, d, notes))
     if works or n_features is not None:
         return works, notes
     if search.target.function is not None:  # perhaps a function of two numbers
@@ -148,9 +152,20 @@ def _dimensions(search: Search, n_features: int | None) -> tuple[tuple[int, ...]
             return (1,), ["as a function of two numbers"]
         search.target = rows
     for d in _widths(search.target.kernel):
+        if search.late:
+            break
         if _accepts(search, d, []):
             return (d,), notes
     return (), notes
+
+
+def _open_dimensions(kernel: Any) -> tuple[int, ...]:
+    """The usual numbers of columns, without those for which the rules already prove it."""
+    still = tuple(d for d in DIMENSIONS if kernel.claim(d).holds is not True)
+    if still:
+        return still
+    # A sum over sets of ten columns, say, is zero in fewer.
+    return tuple(d for d in range(4, 33) if kernel.claim(d).holds is not True)[:1]
 
 
 def _accepts(search: Search, d: int, notes: list[str]) -> bool:

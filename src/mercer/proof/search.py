@@ -188,6 +188,8 @@ class Search:
             rows = fewest(K, below)
             if rows is None or tuple(rows) in tested:
                 continue
+            if self.late:
+                return None
             tested.add(tuple(rows))
             part = K[np.ix_(rows, rows)]
             direction = worst(part)
@@ -195,7 +197,7 @@ class Search:
                 continue
             few = take(points, rows)
             for vector in (plain_vector(part, direction.vector), direction.vector):
-                answer = confirm.indefinite(self.target, few, vector)
+                answer = confirm.indefinite(self.target, few, vector, self.deadline)
                 if answer is not None:
                     return self._answer(few, vector, answer, "indefinite")
         return None

@@ -6,6 +6,8 @@ any other objects, a given matrix), so that the search and the confirmation are 
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -80,6 +82,10 @@ def function_of(kernel: Any) -> Any:
     return resolve(kernel.function)
 
 
+class OutOfTime(Exception):
+    """The search ended before a candidate was decided."""
+
+
 class Target:
     """k on points: rows of a float64 array, or any other examples the kernel understands."""
 
@@ -142,10 +148,11 @@ class Target:
             other = self._rows(z)[0]
             return np.array([one_number(self.function(x, other)) for x in self._rows(points)])
 
-    def enclosures(self, points: Any) -> list[list[Interval]] | None:
+    def enclosures(self, points: Any, deadline: float = math.inf) -> list[list[Interval]] | None:
         """K on the points as intervals that hold the exact values; None if k cannot give them.
 
-        Formulas can, and so can functions that compute with the numbers they are given.
+        Formulas can, and so can functions that compute with the numbers they are given. Where the
+        time ends before, nothing can be concluded: `OutOfTime`.
         """
         if not isinstance(points, np.ndarray) or points.dtype.kind not in "fiu":
             return None
@@ -153,7 +160,12 @@ class Target:
 
         rows = self._points(points)
         try:
-            return [[self._enclosure(i, j, x, z) for j, z in rows] for i, x in rows]
+            K = []
+            for i, x in rows:
+                if time.monotonic() > deadline:
+                    raise OutOfTime
+                K.append([self._enclosure(i, j, x, z) for j, z in rows])
+            return K
         except (NotRenderable, Open):
             return None
 

@@ -43,11 +43,16 @@ def _parts(formula: Formula) -> tuple[tuple[Formula, Formula], ...]:
     """The nodes of k that depend on a pair, each with its value on the diagonal."""
     parts = []
     pairs: set[int] = set()
+    # One pass for all nodes: a pass per node takes the square of their number.
+    diagonals: dict[int, Formula] = {}
+    simple: dict[int, Formula] = {}
+    simplify(at_diagonal(formula, images=diagonals), simple)
     for node in formula.walk(bodies=False):
         of_pair = side_of(node) == "pair" or node.op == "reduce"
         if of_pair or pairs & {id(a) for a in node.args}:
             pairs.add(id(node))
-            diagonal = simplify(at_diagonal(node))
+            diagonal = diagonals[id(node)]
+            diagonal = simple.get(id(diagonal)) or simplify(diagonal)
             # A constant is checked here, once. The diagonal of a black box may be expensive to
             # compute, or unknown: it is not looked at.
             harmless = diagonal.op == "const" and abs(diagonal.value) < SAFE

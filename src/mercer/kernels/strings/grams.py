@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -23,6 +22,7 @@ from mercer.kernels.strings.counts import (
     squares,
 )
 from mercer.kernels.strings.lengths import checked_weights
+from mercer.kernels.strings.patterns import checked_pattern
 from mercer.kernels.strings.sequences import Sequences, encode, read_pair, rows_of
 
 
@@ -210,10 +210,7 @@ class BagOfWords(CountingKernel):
     def __post_init__(self) -> None:
         self._set("lowercase", bool(self.lowercase))
         self._set("binary", bool(self.binary))
-        try:
-            re.compile(self.pattern)
-        except (re.error, TypeError) as error:
-            raise ValueError(f"BagOfWords: {self.pattern!r} is not a pattern: {error}") from None
+        checked_pattern(self.pattern)
 
     def _read(self, X: Any, Z: Any) -> tuple[Sequences, Sequences]:
         kind, rows = rows_of(X, "X")
@@ -228,7 +225,7 @@ class BagOfWords(CountingKernel):
         return both[: len(words)], both[len(words) :]
 
     def _words(self, kind: str, rows: list[Any]) -> list[Any]:
-        find = re.compile(self.pattern)
+        find = checked_pattern(self.pattern)
         if kind == "bytes":
             rows = [bytes(row).decode("utf-8", "surrogateescape") for row in rows]
         if kind != "tokens":
