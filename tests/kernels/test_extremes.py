@@ -171,17 +171,17 @@ SWEEP = {
     ],
     "ArcCosine": [{"order": n} for n in (0, 1, 2)],
     "Gaussian": [{"sigma": s} for s in (*WIDTHS, [1e-100, 1.0, 1e100], [1e-170, 1.0, 1.0])],
-    "Laplacian": [{"rate": r, "norm": n} for r in WIDTHS for n in (1, 2, "inf")],
-    "Matern": [{"length": w, "nu": nu} for w in WIDTHS for nu in (0.5, 1.5, 2.5)],
+    "Laplacian": [{"rate": r, "norm": n} for r in WIDTHS[::2] for n in (1, 2, "inf")],
+    "Matern": [{"length": w, "nu": nu} for w in WIDTHS[::2] for nu in (0.5, 1.5, 2.5)],
     "RationalQuadratic": [
-        {"length": w, "alpha": a} for w in WIDTHS for a in (1.0, 30.0, 1e6, 1e17, 1e100)
+        {"length": w, "alpha": a} for w in WIDTHS[::2] for a in (1.0, 30.0, 1e6, 1e17, 1e100)
     ],
     "Epanechnikov": [{"width": w} for w in WIDTHS],
     "Tricube": [{"width": w} for w in WIDTHS],
     "Uniform": [{"width": w} for w in WIDTHS],
-    "Wendland": [{"width": w, "smoothness": s} for w in WIDTHS for s in range(4)],
+    "Wendland": [{"width": w, "smoothness": s} for w in WIDTHS[::2] for s in range(4)],
     "BSpline": [{"degree": d, "width": w} for d in (0, 1, 3, 8, 25, 201) for w in WIDTHS[::3]],
-    "Periodic": [{"period": p, "length": w} for p in (1e-3, 1.0, 1e100) for w in WIDTHS],
+    "Periodic": [{"period": p, "length": w} for p in (1e-3, 1.0, 1e100) for w in WIDTHS[::2]],
     "ChiSquared": [{"gamma": g} for g in WIDTHS],
     "Anova": [{"degree": d, "sigma": s} for d in (1, 2, 3, 4, 100) for s in WIDTHS[::2]],
 }  # fmt: skip
@@ -216,7 +216,8 @@ def _cases():
 
 
 def test_no_kernel_with_a_formula_is_left_out():
-    vectors = {cls.__name__ for cls in mk.leaves() if not issubclass(cls, mk.OpaqueKernel)}
+    own = [cls for cls in mk.leaves() if cls.__module__.startswith("mercer.")]
+    vectors = {cls.__name__ for cls in own if not issubclass(cls, mk.OpaqueKernel)}
     assert vectors - {"FromFeatures", "Fisher", "TangentDistance"} == set(EXACT)
 
 
@@ -305,7 +306,7 @@ def test_every_formula_is_exact(name):
             for x, z in itertools.combinations_with_replacement(rows, 2):
                 exact = EXACT[name](list(map(mpf, x)), list(map(mpf, z)), **parameters)
                 value = pairwise_mp(kernel.formula(), x, z, dps=400)
-                assert abs(value - exact) <= (abs(exact) + mpf(10) ** -300) * mpf(10) ** -40, (
+                assert abs(value - exact) <= abs(exact) * mpf(10) ** -40 + mpf(10) ** -290, (
                     parameters,
                     x,
                     z,

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 #: Lengths to try. A pattern that doubles its work with every character is found by the first ones,
 #: one that takes a high power of the length by the last.
-LENGTHS = (12, 16, 20, 22, 24, 26, 64, 128, 256, 512)
+LENGTHS = (*range(4, 28, 2), 64, 128, 256, 512)
 #: Seconds of work: harmless patterns take microseconds.
 MOST = 0.05
 
