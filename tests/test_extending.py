@@ -1,15 +1,20 @@
 """The house can be added to from outside: nothing in here touches a file of the library.
 
-A kernel, an operation of the formula and an engine are declared in this file, as a package of its
-own would declare them, and used through the public API, the grammar, the store and ONNX.
+A kernel, an operation of the formula, an engine, a learner and a file format are declared in this
+file, as a package of its own would declare them, and used through the public API, the grammar, the
+store, ONNX, `compare` and the command.
 """
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 import mercer
+from mercer.data import formats, register_format
 from mercer.formula import Op, register_op
 from mercer.formula.nodes import Formula, Input, dot, sqdist
 from mercer.gram import Engine, Gram, register
@@ -21,7 +26,9 @@ from mercer.learners import (
     KernelNeighborsClassifier,
     KernelRidge,
     KernelSVC,
+    catalog,
 )
+from mercer.learners.catalog import Grid, Learner
 from mercer.testing import check_engine, check_kernel
 
 RNG = np.random.default_rng(0)
@@ -252,3 +259,100 @@ def test_an_engine_registers_itself(plain_engine):
 def test_an_engine_that_is_not_there_is_named():
     with pytest.raises(ValueError, match=r"device must be one of .*'cpu', 'cuda'.* got 'moon'"):
         mercer.config(device="moon")
+
+
+# --- a learner ------------------------------------------------------------------------------
+
+
+class Nearest(ClassifierMixin, BaseEstimator):
+    """The class of the most similar example, of those with at least some similarity."""
+
+    def __init__(self, kernel="gaussian(1)", least=0.0):
+        self.kernel = kernel
+        self.least = least
+
+    def fit(self, X, y):
+        self.classes_, self.codes_ = np.unique(y, return_inverse=True)
+        self.X_, self.n_features_in_ = X, np.shape(X)[1]
+        return self
+
+    def predict(self, X):
+        given = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        K = np.asarray(X) if given else mercer.kernels.as_kernel(self.kernel)(X, self.X_)
+        codes = np.where(K.max(axis=1) >= self.least, self.codes_[K.argmax(axis=1)], 0)
+        return self.classes_[codes]
+
+
+def export(model, table, out):
+    raise NotImplementedError("asked to export it")
+
+
+@pytest.fixture
+def nearest():
+    grid = Grid((0.0, 0.5, 0.9), lambda least, unit, spread: {"least": least * unit})
+    catalog.register(
+        Learner("nearest", classifier=Nearest, aliases=("1nn",), grid=grid, onnx=export)
+    )
+    yield
+    catalog.unregister("nearest")
+
+
+def test_a_learner_from_outside_is_known_everywhere(nearest, tmp_path):
+    from click.testing import CliRunner
+
+    from mercer.cli.fit import command
+
+    X, y = mercer.data.moons(80)
+    board = mercer.compare(X, y, kernels=["gaussian(1)"], cv=3)
+    rows = {row.learner: row for row in board.rows}
+    assert rows["Nearest"].mean > 0.9
+    assert "KernelRidgeClassifier" in rows
+    board = mercer.compare(X, y, kernels=["gaussian(1)"], learners=["1nn"], cv=3)
+    assert "nearest" in str(board)
+    assert board.best.predict(X).shape == (80,)
+    options = ["--kernel", "gaussian(1)", "--learner", "nearest", "--set", "least=0.1"]
+    done = CliRunner().invoke(command, ["moons", *options, "--model", str(tmp_path / "m")])
+    assert "Nearest" in str(done.exception)  # it was fitted; the store takes no foreign class
+    pytest.importorskip("onnx")
+    with pytest.raises(NotImplementedError, match="asked to export"):
+        mercer.onnx.export(Nearest().fit(X, y))
+
+
+# --- a file format --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lines_of_json():
+    import pandas as pd
+
+    def read(path, target, columns):
+        return pd.read_json(path, lines=True)
+
+    register_format("jsonl", read, (".jsonl",), is_table=True)
+    yield
+    del formats.FORMATS["jsonl"]
+
+
+def test_a_file_format_is_one_function(lines_of_json, tmp_path):
+    from click.testing import CliRunner
+
+    from mercer.cli.fit import command as fit
+    from mercer.cli.predict import command as predict
+
+    file, model = tmp_path / "t.jsonl", tmp_path / "m.mercer"
+    rows = [{"n": i, "w": "uv"[i % 2], "y": "ab"[i > 30]} for i in range(60)]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    found = mercer.data.load(file, "y")
+    assert found.schema.types == ("number", "category")
+    assert mercer.data.Dataset.of(file, target="y", columns="n").names == ("n",)
+    options = ["--target", "y", "--kernel", "gaussian(1)", "--model", str(model)]
+    done = CliRunner().invoke(fit, [str(file), *options])
+    assert done.exit_code == 0, done.output
+    new = tmp_path / "new.jsonl"
+    new.write_text(json.dumps({"w": "u", "n": 59}))  # a single row: every column is constant
+    assert CliRunner().invoke(predict, [str(model), str(new)]).stdout == "prediction\nb\n"
+    file.write_text("{")
+    with pytest.raises(mercer.data.DataError, match="cannot be read as jsonl"):
+        mercer.data.load(file)
+    with pytest.raises(ValueError, match="there is a format 'csv' already"):
+        register_format("csv", print)

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 import traceback
@@ -24,10 +23,11 @@ from typing import Any, NoReturn
 import click
 
 import mercer
+from mercer._suggest import suggest
 
 NO, BAD_INPUT, UNDECIDED, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 70, 130, 141
 
-#: One file a command; the words are here so that `--help` need not load any of them.
+#: One file per command; the words are here so that `--help` need not load any of them.
 COMMANDS = {
     "compare": "Try kernels × learners on a data file; print a scoreboard, save the best.",
     "fit": "Fit one learner with one kernel and save it.",
@@ -66,9 +66,7 @@ class App(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in COMMANDS:
-            near = difflib.get_close_matches(name.lower(), COMMANDS, 1, cutoff=0.5)
-            hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(COMMANDS)}."
-            raise click.UsageError(f"there is no command {name!r}.{hint}", ctx)
+            raise click.UsageError(f"there is no command {name!r}.{suggest(name, COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

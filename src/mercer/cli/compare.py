@@ -15,16 +15,14 @@ from mercer.cli.output import (
     data_options,
     echo_tree,
     json_option,
-    load_data,
     print_json,
     resource_options,
-    resources,
     say,
 )
 
 
 @click.command("compare")
-@click.argument("data", required=False)
+@resource_options
 @data_options
 @click.option("--task", type=click.Choice(["classification", "regression"]),
               help="What the target is, if reading it off goes wrong.")  # fmt: skip
@@ -33,7 +31,7 @@ from mercer.cli.output import (
 @click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True, help="Folds.")
 @click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True,
               help="Times that folds are drawn.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", "random_state", type=int, default=0, show_default=True)
 @click.option("--metric", metavar="NAME", help="accuracy, balanced_accuracy, f1_macro, r2, …")
 @click.option("--kernel", "kernels", multiple=True, metavar="EXPR", help="Try these kernels only.")
 @click.option("--learner", "learners", multiple=True, metavar="NAME",
@@ -42,27 +40,15 @@ from mercer.cli.output import (
 @click.option("--report", metavar="FILE", help="Write the report here.")
 @click.option("--model", metavar="FILE", help="Save the best model here.")
 @json_option
-@resource_options
 def command(
-    data: str | None,
-    target: str | None,
-    file_format: str | None,
-    columns: str | None,
-    task: str | None,
-    budget: str | None,
-    search: bool,
-    cv: int,
-    repeats: int,
-    seed: int,
-    metric: str | None,
+    found: Any,
     kernels: tuple[str, ...],
     learners: tuple[str, ...],
     out: str | None,
     report: str | None,
     model: str | None,
     as_json: bool,
-    memory: str | None,
-    threads: int | None,
+    **options: Any,
 ) -> None:
     """Try kernels × learners on DATA, all on the same held-out folds; show and keep the best.
 
@@ -77,28 +63,15 @@ def command(
     import mercer
     from mercer.selection import compare
 
-    asked = [mercer.parse(k) for k in kernels] or None
     paths = destinations(out, report, model)
-    found = load_data(data, target, file_format, columns)
+    asked = [mercer.parse(k) for k in kernels]
     say(str(found))
-    with resources(memory, threads):
-        board = compare(
-            found,
-            task=task,
-            kernels=asked,
-            learners=list(learners) or None,
-            cv=cv,
-            repeats=repeats,
-            budget=budget,
-            search=search,
-            random_state=seed,
-            metric=metric,
-        )
-        if as_json:
-            print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
-        else:
-            show(board)
-        keep(board, found, paths)
+    board = compare(found, kernels=asked or None, learners=learners or None, **options)
+    if as_json:
+        print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
+    else:
+        show(board)
+    keep(board, found, paths)
 
 
 def destinations(out: str | None, report: str | None, model: str | None) -> dict[str, Path]:

@@ -11,17 +11,15 @@ from mercer.cli import learners
 from mercer.cli.output import (
     data_options,
     json_option,
-    load_data,
     parse_settings,
     print_json,
     resource_options,
-    resources,
     say,
 )
 
 
 @click.command("fit")
-@click.argument("data", required=False)
+@resource_options
 @data_options
 @click.option("--kernel", metavar="EXPR", required=True, help='Such as "gaussian(sigma=2)".')
 @click.option("--learner", metavar="NAME", default="svm", show_default=True,
@@ -30,20 +28,14 @@ from mercer.cli.output import (
 @click.option("--model", metavar="FILE", required=True, help="Where to save it.")
 @click.option("--cv", type=click.IntRange(min=0), default=0, help="Also score on so many folds.")
 @json_option
-@resource_options
 def command(
-    data: str | None,
-    target: str | None,
-    file_format: str | None,
-    columns: str | None,
+    found: Any,
     kernel: str,
     learner: str,
     settings: tuple[str, ...],
     model: str,
     cv: int,
     as_json: bool,
-    memory: str | None,
-    threads: int | None,
 ) -> None:
     """Fit one learner with one kernel on DATA (without it: the digits) and save it.
 
@@ -54,37 +46,25 @@ def command(
     import mercer
 
     k = mercer.parse(kernel)
-    found = load_data(data, target, file_format, columns)
-    with resources(memory, threads):
-        pipeline, notes = build(found, learner, k, parse_settings(settings))
-        if not as_json:
-            say("\n".join([str(found), *(f"· {n}" for n in notes if n not in found.notes)]))
-        scores = _scores(pipeline, found, cv) if cv else None
-        started = time.perf_counter()
-        pipeline.fit(found.X, found.y)
-        seconds = time.perf_counter() - started
+    pipeline, notes = build(found, learner, k, parse_settings(settings))
+    if not as_json:
+        say("\n".join([str(found), *(f"· {n}" for n in notes)]))
+    scores = _scores(pipeline, found, cv) if cv else None
+    started = time.perf_counter()
+    pipeline.fit(found.X, found.y)
+    seconds = time.perf_counter() - started
     pipeline.schema_ = found.schema
     mercer.save(pipeline, model)
-    last = pipeline[-1]
-    report = {
-        "model": model,
-        "learner": type(last).__name__,
-        "kernel": repr(k),
-        "task": found.task,
-        "rows": len(found),
-        "seconds": round(seconds, 3),
-        "scores": scores,
-    }
+    name, rows = type(pipeline[-1]).__name__, len(found)
     if as_json:
-        print_json(report)
+        print_json({"model": model, "learner": name, "kernel": repr(k), "task": found.task,
+                    "rows": rows, "seconds": round(seconds, 3), "scores": scores})  # fmt: skip
         return
-    click.echo(f"{report['learner']} with {report['kernel']}: {len(found)} rows in {seconds:.2f} s")
+    click.echo(f"{name} with {k!r}: {rows} rows in {seconds:.2f} s")
     if scores:
-        mean = sum(scores) / len(scores)
-        name = "accuracy" if found.task == "classification" else "R²"
-        click.echo(
-            f"{name} on {cv} held-out folds: {mean:.4f} ({min(scores):.4f}–{max(scores):.4f})"
-        )
+        mean, low, high = sum(scores) / len(scores), min(scores), max(scores)
+        metric = "accuracy" if found.task == "classification" else "R²"
+        click.echo(f"{metric} on {cv} held-out folds: {mean:.4f} ({low:.4f}–{high:.4f})")
     say(f"wrote {model}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +21,7 @@ PIPED_WIDTH = 100
 
 
 def console(stderr: bool = False) -> Console:
-    """For people: colours in a terminal, plain text in a pipe."""
+    """For people: colors in a terminal, plain text in a pipe."""
     import os
 
     from rich.console import Console
@@ -64,7 +65,7 @@ def wrap_tree(tree: str, width: int) -> str:
 
 
 def print_json(value: Any) -> None:
-    from mercer.selection.board.scoreboard import plain
+    from mercer._json import plain
 
     click.echo(json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False))
 
@@ -76,36 +77,41 @@ def json_option(function: F) -> F:
 
 
 def resource_options(function: F) -> F:
-    """--memory and --threads, for commands that compute."""
-    memory = click.option("--memory", metavar="SIZE", help="Limit of memory, such as 4GB.")
-    threads = click.option("--threads", type=click.IntRange(min=1), help="Threads to use.")
-    return memory(threads(function))
+    """--memory and --threads: the command runs within these limits."""
 
+    @wraps(function)
+    def limited(memory: str | None, threads: int | None, **options: Any) -> Any:
+        import mercer
 
-def resources(memory: str | None, threads: int | None) -> Any:
-    """The context of `mercer.config` with what was given."""
-    import mercer
+        given = {"memory": memory, "threads": threads}
+        limits: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        with mercer.config(**limits):
+            return function(**options)
 
-    given = {"memory": memory, "threads": threads}
-    return mercer.config(**{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+    many = click.option("--threads", type=click.IntRange(min=1), help="Threads to use.")
+    return click.option("--memory", metavar="SIZE", help="Limit of memory, such as 4GB.")(
+        many(limited)  # type: ignore[return-value]
+    )
 
 
 def data_options(function: F) -> F:
-    """--target, --format and --columns, for commands that read a data file."""
+    """DATA, --target, --format and --columns: the command is given the data set as `found`."""
     from mercer.data.formats import FORMATS
 
+    @wraps(function)
+    def loaded(data: Any, target: Any, file_format: Any, columns: Any, **options: Any) -> Any:
+        return function(found=load_data(data, target, file_format, columns), **options)
+
+    known = ", ".join(FORMATS)
     for option in (
         click.option("--columns", metavar="A,B,…", help="Use these columns of a table only."),
-        click.option(
-            "--format",
-            "file_format",
-            metavar="NAME",
-            help=f"What the file is, if its name does not say: {', '.join(FORMATS)}.",
-        ),
+        click.option("--format", "file_format", metavar="NAME",
+                     help=f"What the file is, if its name does not say: {known}."),
         click.option("--target", metavar="NAME", help="The column (array, header) to predict."),
-    ):
-        function = option(function)
-    return function
+        click.argument("data", required=False),
+    ):  # fmt: skip
+        loaded = option(loaded)
+    return loaded  # type: ignore[return-value]
 
 
 def load_data(

@@ -11,20 +11,20 @@ from typing import IO, Any
 import click
 import numpy as np
 
-from mercer.cli.output import resource_options, resources, say, steps_of
+from mercer.cli.output import resource_options, say, steps_of
 from mercer.data.schema import DataError
 
 
 @click.command("predict")
+@resource_options
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.argument("rows", required=False, default="-")
-@click.option("--proba", is_flag=True, help="Probabilities, one column a class.")
+@click.option("--proba", is_flag=True, help="Probabilities, one column per class.")
 @click.option("--out", metavar="FILE", default="-", help="Where to write; stdout unless given.")
 @click.option("--keep", multiple=True, metavar="NAME", help="Copy this column into the output.")
 @click.option("--format", "file_format", metavar="NAME", help="csv, tsv, libsvm, fasta, mbox, …")
 @click.option("--block", type=click.IntRange(min=1), default=10_000, show_default=True,
               help="Rows in memory at a time.")  # fmt: skip
-@resource_options
 def command(
     model: str,
     rows: str,
@@ -33,8 +33,6 @@ def command(
     keep: tuple[str, ...],
     file_format: str | None,
     block: int,
-    memory: str | None,
-    threads: int | None,
 ) -> None:
     """Predict with MODEL for ROWS (a file, or stdin) and write CSV.
 
@@ -43,20 +41,19 @@ def command(
       mercer predict model.mercer rows.parquet --proba --keep id --out answers.csv
 
     Tables need a header line; the columns may stand in any order, and others are ignored. Strings
-    and messages come one a line, as FASTA or as mbox. Memory does not grow with the rows.
+    and messages come one per line, as FASTA or as mbox. Memory does not grow with the rows.
     """
     import mercer
 
-    with resources(memory, threads):
-        fitted = mercer.load(model)
-        answers = predictions(fitted, _blocks(fitted, rows, file_format, keep, block), proba)
-        header = [*keep, *names_of(fitted, proba)]
-        if out == "-":
-            count = write(sys.stdout, header, answers)
-        else:
-            with Path(out).open("w", encoding="utf-8", newline="") as stream:
-                count = write(stream, header, answers)
-            say(f"wrote {out} ({count:,} rows)")
+    fitted = mercer.load(model)
+    answers = predictions(fitted, _blocks(fitted, rows, file_format, keep, block), proba)
+    header = [*keep, *names_of(fitted, proba)]
+    if out == "-":
+        count = write(sys.stdout, header, answers)
+    else:
+        with Path(out).open("w", encoding="utf-8", newline="") as stream:
+            count = write(stream, header, answers)
+        say(f"wrote {out} ({count:,} rows)")
 
 
 def _blocks(

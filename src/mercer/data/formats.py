@@ -11,11 +11,13 @@ from typing import Any
 from mercer._suggest import nearest, suggest
 from mercer.data.arrays import read_idx, read_libsvm, read_npz
 from mercer.data.dataset import Dataset
+from mercer.data.making import make
 from mercer.data.schema import DataError
 from mercer.data.tables import read_csv, read_parquet
 from mercer.data.texts import read_fasta, read_maildir, read_mbox
 
-Reader = Callable[[Path, str | None, Any], Dataset]
+#: A function of (path, target, columns).
+Reader = Callable[[Path, str | None, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,13 @@ def register_format(
 ) -> None:
     """Add a format: `load` and every command read it from now on.
 
-    `read(path, target, columns)` gives a `Dataset`; `Dataset.of` makes one of a DataFrame or of
-    arrays. Errors that are no `DataError` are reported as a file that cannot be read.
+    `read(path, target, columns)` gives a DataFrame with all columns (then `is_table` is True, and
+    the target and the columns are picked out of it), or a `Dataset`. Errors that are no
+    `DataError` are reported as a file that cannot be read.
 
     >>> import pandas as pd
     >>> def read_lines(path, target, columns):
-    ...     frame = pd.read_json(path, lines=True)
-    ...     return Dataset.of(frame, target=target, columns=columns, source=path.name)
+    ...     return pd.read_json(path, lines=True)
     >>> register_format("jsonl", read_lines, (".jsonl",), is_table=True)
     >>> del FORMATS["jsonl"]
     """
@@ -87,8 +89,10 @@ def load(
         tables = ", ".join(n for n, known in FORMATS.items() if known.is_table)
         raise DataError(f"columns are chosen from tables ({tables}), not from {name}")
     try:
+        found = FORMATS[name].read(path, target, columns)
+        found = make(found, None, target, columns=columns, source=path.name)
         # New rows from a file come with the names of their columns, so that order is no matter.
-        return replace(FORMATS[name].read(path, target, columns), given=())
+        return replace(found, given=())
     except (DataError, ImportError, MemoryError):
         raise
     except UnicodeDecodeError as error:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mercer.data.formats import guess_format, load
+from mercer._examples import count, take
+from mercer.data.formats import FORMATS, guess_format, load
+from mercer.data.making import as_frame
 from mercer.data.rows import BLOCK, Block, open_rows, read_rows
 from mercer.data.schema import DataError, Schema
 
@@ -41,12 +43,21 @@ def rows_of_file(
     else:
         if keep:
             raise DataError(f"{format} has no named columns to keep")
-        X = load(path, None, format).X
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if width is not None and hasattr(X, "shape") and X.shape[1] != width:
-            raise DataError(f"the model takes rows of {width} numbers, got {X.shape[1]}")
-        for start in range(0, n, block):
-            yield Block(X[start : start + block])
+        for X in _whole(path, schema, format, block):
+            if width is not None and hasattr(X, "shape") and X.shape[1] != width:
+                raise DataError(f"the model takes rows of {width} numbers, got {X.shape[1]}")
+            yield Block(X)
+
+
+def _whole(path: Path, schema: Schema, format: str, block: int) -> Iterator[Any]:
+    """Rows of a format that is read whole, as for training; of a table in the schema's form."""
+    if schema.columns and format in FORMATS and FORMATS[format].is_table:
+        rows = schema.table(as_frame(FORMATS[format].read(path, None, None)))
+        rows = rows[schema.columns[0]].fillna("").tolist() if schema.kind == "strings" else rows
+    else:
+        rows = load(path, None, format).X
+    for start in range(0, count(rows), block):
+        yield take(rows, slice(start, start + block))
 
 
 def _parquet(path: Path, schema: Schema, keep: tuple[str, ...], block: int) -> Iterator[Block]:

@@ -2,7 +2,7 @@
 
 `read_rows` takes a stream (or a file that is streamed) and a `Schema`, and gives blocks in the form
 the model was fitted on. Tables come with a header, in any order of columns; vectors with or without
-one; strings and messages one a line, FASTA or mbox.
+one; strings and messages one per line, FASTA or mbox.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from mercer._suggest import suggest
 from mercer.data.schema import DataError, Schema
 from mercer.data.tables import Header
+from mercer.data.texts import fasta_records
 
 #: Rows in a block.
 BLOCK = 10_000
@@ -208,7 +209,7 @@ def _texts(
     if format == "mbox" or (schema.kind == "mail" and peeked.start.startswith(b"From ")):
         items: Iterator[Any] = _mbox(peeked.lines())
     elif format == "fasta" or (schema.kind == "strings" and peeked.start.startswith(b">")):
-        items = _fasta(peeked.lines())
+        items = (sequence for _, sequence in fasta_records(peeked.lines()))
     else:
         items = (_unescaped(line) for line in peeked.lines())
     if schema.kind == "strings":
@@ -235,22 +236,6 @@ def _unescaped(line: bytes) -> bytes:
         out.append(signs[part[:1]] + part[1:] if part[:1] in signs else b"\\" + part)
         i += 1
     return b"".join(out)
-
-
-def _fasta(lines: Iterator[bytes]) -> Iterator[bytes]:
-    parts: list[bytes] | None = None
-    for line in lines:
-        line = line.strip()
-        if line.startswith(b">"):
-            if parts is not None:
-                yield b"".join(parts)
-            parts = []
-        elif line and not line.startswith(b";"):
-            if parts is None:
-                raise DataError("the first line of a FASTA file starts with >")
-            parts.append(line)
-    if parts is not None:
-        yield b"".join(parts)
 
 
 def _mbox(lines: Iterator[bytes]) -> Iterator[bytes]:

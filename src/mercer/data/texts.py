@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +19,37 @@ from mercer.data.tables import check_size, open_bytes
 def read_fasta(path: Path, target: str | None, columns: Any = None) -> Dataset:
     """Sequences; the label is the word after the last | or blank of the name line, if asked for."""
     check_size(path)
-    names: list[str] = []
-    parts: list[list[str]] = []
     limit = get_config().memory_bytes
     with open_bytes(path) as stream:
         content = stream.read(limit + 1)  # a small .gz file may hold any amount
     if len(content) > limit:
         raise DataError(f"{path.name} holds more than the memory limit of {show_bytes(limit)}")
-    with io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") as lines:
-        for line in lines:
-            line = line.strip()
-            if line.startswith(">"):
-                names.append(line[1:].strip())
-                parts.append([])
-            elif line and not line.startswith(";"):
-                if not parts:
-                    raise DataError(f"{path.name}: the first line of a FASTA file starts with >")
-                parts[-1].append(line)
-    if not names:
+    records = list(fasta_records(io.BytesIO(content), f"{path.name}: "))
+    if not records:
         raise DataError(f"{path.name} holds no sequence")
+    names, sequences = zip(*((name.decode(), text.decode()) for name, text in records), strict=True)
     y = None
     if target is not None:
         y = np.asarray([n.replace("|", " ").split()[-1] if n.split() else "" for n in names])
-    rows = ["".join(p) for p in parts]
-    return make(rows, y, target, kind="strings", source=path.name, names=tuple(names))
+    return make(list(sequences), y, target, kind="strings", source=path.name, names=names)
+
+
+def fasta_records(lines: Iterable[bytes], where: str = "") -> Iterator[tuple[bytes, bytes]]:
+    """Names and sequences, one after the other."""
+    name: bytes | None = None
+    parts: list[bytes] = []
+    for line in lines:
+        line = line.strip()
+        if line.startswith(b">"):
+            if name is not None:
+                yield name, b"".join(parts)
+            name, parts = line[1:].strip(), []
+        elif line and not line.startswith(b";"):
+            if name is None:
+                raise DataError(f"{where}the first line of a FASTA file starts with >")
+            parts.append(line)
+    if name is not None:
+        yield name, b"".join(parts)
 
 
 def read_mbox(path: Path, target: str | None, columns: Any = None) -> Dataset:

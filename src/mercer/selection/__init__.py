@@ -5,33 +5,12 @@ In the order in which `comparison` uses them: `preprocess` makes rows ready, `fo
 came out. `kernel_search` grows kernels from building blocks; `parameters` learns theirs by descent.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from mercer._lazy import by_name
-
-if TYPE_CHECKING:
-    from mercer.selection.board.scoreboard import OutOfFold, Row, Scoreboard
-    from mercer.selection.comparison import compare
-    from mercer.selection.kernel_search.alignment import alignment
-    from mercer.selection.kernel_search.search import SearchResult, search_kernel
-    from mercer.selection.kernel_search.tree import SearchNode, SearchTree
-    from mercer.selection.parameters import Learnt, learn_parameters
-
-_WHERE = {
-    "Learnt": "parameters",
-    "OutOfFold": "board.scoreboard",
-    "Row": "board.scoreboard",
-    "Scoreboard": "board.scoreboard",
-    "SearchNode": "kernel_search.tree",
-    "SearchResult": "kernel_search.search",
-    "SearchTree": "kernel_search.tree",
-    "alignment": "kernel_search.alignment",
-    "compare": "comparison",
-    "learn_parameters": "parameters",
-    "search_kernel": "kernel_search.search",
-}
+from mercer.selection.board.scoreboard import OutOfFold, Row, Scoreboard
+from mercer.selection.comparison import compare
+from mercer.selection.kernel_search.alignment import alignment
+from mercer.selection.kernel_search.search import SearchResult, search_kernel
+from mercer.selection.kernel_search.tree import SearchNode, SearchTree
+from mercer.selection.parameters import Learnt, learn_parameters
 
 __all__ = [
     "Learnt",
@@ -46,9 +25,3 @@ __all__ = [
     "learn_parameters",
     "search_kernel",
 ]
-
-__getattr__ = by_name(__name__, {name: f"{__name__}.{file}" for name, file in _WHERE.items()})
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

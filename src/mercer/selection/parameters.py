@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 from mercer._arrays import host, is_tensor
 from mercer._config import show_bytes
@@ -69,7 +70,7 @@ def criterion(
         )
     A: Any = gram.dense()
     A = A.double() if is_tensor(A) else A.astype(np.float64)
-    t = _beside(host(y), A)
+    t = _like(host(y), A)
     t = t if t.ndim == 2 else t[:, None]
     inverse, half_log = _inverse(A, alpha)
     a = inverse @ t
@@ -83,7 +84,7 @@ def criterion(
     residual = a / d
     slope = {}
     for name in [*names, "alpha"]:
-        Z = inverse if name == "alpha" else inverse @ _beside(gram.grad(name).dense(), A)
+        Z = inverse if name == "alpha" else inverse @ _like(gram.grad(name).dense(), A)
         change = -(Z @ a) / d + a * (Z * inverse).sum(1)[:, None] / d**2
         slope[name] = 2.0 * float((residual * change).mean())
     return float((residual**2).mean()), slope
@@ -120,42 +121,23 @@ def learn_parameters(
     >>> 0.8 < found.kernel.sigma < 4.0, found.alpha < 1e-3
     (True, True)
     """
-    from scipy.optimize import minimize
-
-    k = as_kernel(kernel)
+    start = _Start(as_kernel(kernel), names, alpha if learn_alpha else None)
     if by not in ("evidence", "loo"):
         raise ValueError(f"by must be 'evidence' or 'loo', not {by!r}")
     if not alpha > 0:
         raise ValueError(f"alpha must be positive, not {alpha!r}: it is the variance of the noise")
-    known = scalar_parameters(k)
-    names = list(known) if names is None else list(names)
-    strange = [name for name in names if name not in known]
-    if strange:
-        raise ValueError(f"{k!r} has no scalar parameter {strange[0]!r}; it has {sorted(known)}")
     target = np.asarray(host(y), dtype=np.float64)
     target = target if target.ndim == 2 else target[:, None]
-    start = np.array([known[name] for name in names] + [alpha] * learn_alpha)
-    logs = start > 0
     history: list[float] = []
-
-    def at(u: np.ndarray) -> tuple[Kernel, float]:
-        values = np.where(logs, np.exp(np.where(logs, u, 0.0)), u)
-        here = k.set_params(**dict(zip(names, map(float, values), strict=False)))
-        return here, float(values[-1]) if learn_alpha else alpha
 
     def value_and_slope(u: np.ndarray) -> tuple[float, np.ndarray]:
         try:
-            here, noise = at(u)
-            value, slope = criterion(here, X, target, noise, names, by)
+            here, noise = start.at(u)
+            value, slope = criterion(here, X, target, noise or alpha, start.names, by)
         except (ArithmeticError, np.linalg.LinAlgError, ValueError):
             return 1e300, np.zeros(len(u))  # beyond what can be computed: no way to go
-        numbers = np.array([slope[name] for name in names] + [slope["alpha"]] * learn_alpha)
-        return value, numbers * np.where(logs, np.exp(np.where(logs, u, 0.0)), 1.0)
+        return value, start.slope(u, slope)
 
-    first = np.where(logs, np.log(np.where(logs, start, 1.0)), start)
-    bounds = [
-        (f - REACH, f + REACH) if log else (None, None) for f, log in zip(first, logs, strict=True)
-    ]
     with progress("descent", None) as bar:
 
         def note(intermediate_result: Any) -> None:
@@ -163,15 +145,47 @@ def learn_parameters(
             bar.advance(note=f"{by} {history[-1]:.6g}")
 
         run = minimize(
-            value_and_slope, first, jac=True, method="L-BFGS-B", bounds=bounds, callback=note,
-            options={"maxiter": max_iter},
+            value_and_slope, start.first, jac=True, method="L-BFGS-B", bounds=start.bounds(),
+            callback=note, options={"maxiter": max_iter},
         )  # fmt: skip
-    best, noise = at(run.x)
-    return Learnt(best, noise, float(run.fun), tuple(history))
+    best, noise = start.at(run.x)
+    return Learnt(best, noise or alpha, float(run.fun), tuple(history))
 
 
-def _beside(values: Any, A: Any) -> Any:
-    """In double precision, where A is."""
+class _Start:
+    """Parameters of k, and α where it is learned, as coordinates: logarithms of positive ones."""
+
+    def __init__(self, kernel: Kernel, names: list[str] | None, alpha: float | None) -> None:
+        known = scalar_parameters(kernel)
+        self.kernel, self.names = kernel, list(known if names is None else names)
+        strange = [name for name in self.names if name not in known]
+        if strange:
+            raise ValueError(
+                f"{kernel!r} has no scalar parameter {strange[0]!r}; it has {sorted(known)}"
+            )
+        self.noise = [] if alpha is None else ["alpha"]
+        values = np.array([known[name] for name in self.names] + [alpha] * len(self.noise))
+        self.logs = values > 0
+        self.first = np.where(self.logs, np.log(np.where(self.logs, values, 1.0)), values)
+
+    def bounds(self) -> list[tuple[float | None, float | None]]:
+        pairs = zip(self.first, self.logs, strict=True)
+        return [(f - REACH, f + REACH) if log else (None, None) for f, log in pairs]
+
+    def at(self, u: np.ndarray) -> tuple[Kernel, float | None]:
+        """The kernel, and α where it is learned, at these coordinates."""
+        values = np.where(self.logs, np.exp(np.where(self.logs, u, 0.0)), u)
+        here = self.kernel.set_params(**dict(zip(self.names, map(float, values), strict=False)))
+        return here, float(values[-1]) if self.noise else None
+
+    def slope(self, u: np.ndarray, by_name: dict[str, float]) -> np.ndarray:
+        """The derivatives in these coordinates, from those in the parameters."""
+        slope = np.array([by_name[name] for name in (*self.names, *self.noise)])
+        return slope * np.where(self.logs, np.exp(np.where(self.logs, u, 0.0)), 1.0)
+
+
+def _like(values: Any, A: Any) -> Any:
+    """In double precision, on the device of A."""
     if is_tensor(A):
         import torch
 

@@ -1,4 +1,4 @@
-"""The result of `compare`: one row a candidate, best first, and the winner fitted on all rows."""
+"""The result of `compare`: one row per candidate, best first, and the winner fitted on all rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._config import show_bytes
+from mercer._json import plain
 
 if TYPE_CHECKING:
     from mercer.selection.kernel_search.tree import SearchTree
@@ -87,7 +87,7 @@ class OutOfFold:
         return (self.truth != self.predicted).astype(float)
 
     def worst(self, count: int = 10) -> np.ndarray:
-        """Places in these arrays of the most instructive errors: surest, or largest, first."""
+        """Indices in these arrays of the most instructive errors: surest, or largest, first."""
         errors = self.errors
         wrong = np.flatnonzero(errors > 0)
         sure = np.where(np.isnan(self.certainty), 0.0, self.certainty)
@@ -206,21 +206,6 @@ class Scoreboard:
         )
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON takes it: no NumPy, no NaN, kernels as expressions."""
-    if value is None or isinstance(value, (bool, str, int)):
-        return value
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return str(value)
-
-
 def show_seconds(seconds: float) -> str:
     """
     >>> show_seconds(0.0042), show_seconds(3.14159), show_seconds(75)
@@ -233,4 +218,4 @@ def show_seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-__all__ = ["WIDTH", "OutOfFold", "Row", "Scoreboard", "plain", "show_bytes", "show_seconds"]
+__all__ = ["WIDTH", "OutOfFold", "Row", "Scoreboard", "show_seconds"]

@@ -10,7 +10,7 @@ from mercer.kernels import Kernel, as_kernel
 
 
 def alignment(kernel: Any, X: Any, y: Any) -> float:
-    """The cosine between K and T = ttᵀ, both centred in feature space; 1 is perfect.
+    """The cosine between K and T = ttᵀ, both centered in feature space; 1 is perfect.
 
     T holds tᵢtⱼ for numbers and labels ±1, and for several classes 1 where they are the same.
 
@@ -42,7 +42,7 @@ def alignment(kernel: Any, X: Any, y: Any) -> float:
 
 
 def targets_of(y: np.ndarray) -> np.ndarray:
-    """One centred column for numbers and two classes, one a class for more."""
+    """One centered column for numbers and two classes, one per class for more."""
     classes = np.unique(y)
     if y.dtype.kind == "f" and len(classes) > 2:
         T = y[:, None].astype(np.float64)
@@ -54,8 +54,8 @@ def targets_of(y: np.ndarray) -> np.ndarray:
 
 
 def matrix_alignment(K: np.ndarray, T: np.ndarray) -> float:
-    """From K and centred targets; ⟨HKH, TTᵀ⟩ = tr(TᵀKT), so only K needs centring for its norm."""
-    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    """From K and centered targets; ⟨HKH, TTᵀ⟩ = tr(TᵀKT), so only K needs centering for its norm."""
+    centered = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     square = T.T @ T
-    norm = float(np.linalg.norm(centred)) * float(np.linalg.norm(square))
+    norm = float(np.linalg.norm(centered)) * float(np.linalg.norm(square))
     return float(np.einsum("ij,ij->", T, K @ T)) / norm if norm > 0 else 0.0

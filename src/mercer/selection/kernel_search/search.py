@@ -2,7 +2,7 @@
 
 A step adds a block to the kernel, multiplies it by one, warps it, or changes a scale; blocks are
 leaves over all columns or over single ones. The best candidate is kept while it lowers the
-leave-one-out error of ridge regression, which costs one factorisation a candidate. A candidate is
+leave-one-out error of ridge regression, which costs one factorization per candidate. A candidate is
 scored only if the rules prove it a kernel, and all that is tried is kept as a tree.
 """
 
@@ -70,7 +70,7 @@ def search_kernel(
     y : numbers, or labels with ``task="classification"``
     criterion : "loo" or "alignment"
         1 − (leave-one-out squared error) / variance of ridge regression on numbers or ±1; or the
-        centred alignment of K with the targets.
+        centered alignment of K with the targets.
     steps : int
         How often the kernel may grow.
     seconds : float or None

@@ -29,7 +29,7 @@ from mercer.selection.trainers.ridge import EXACT_ROWS
 
 #: Rows of the first stages; the last stage has all that were drawn.
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
-#: Fewer rows than this tell too little to stop anyone.
+#: On fewer rows than this no candidate is stopped.
 LEAST_ROWS = 150
 #: Rows that show what a kernel needs compiled.
 FEW_ROWS = 40
@@ -64,7 +64,7 @@ class Entry:
 
     kernel: Kernel
     trainer: Trainer
-    place: int
+    index: int  # among all candidates, in the order in which they were added
     size: int = 0
     unit: float = 1.0
     gram_seconds: float = 0.0
@@ -73,7 +73,7 @@ class Entry:
     tests: list[np.ndarray] = field(default_factory=list)
     failed: str = ""
     slow: bool = False  # too slow for a last fit in the time left
-    folds: int = 0  # that count at this size: of the first repeat, and of those all rivals had
+    folds: int = 0  # folds of this size that count: rivals have been tested on the same ones
     history: dict[int, float] = field(default_factory=dict)  # seconds of a fold by stage
 
     @property
@@ -116,7 +116,7 @@ class Race:
         self._matrix: tuple[Any, np.ndarray, float, float] | None = None
         n = data.n
         self.sizes = [s for s in (min(FIRST_ROWS, n // 3), SECOND_ROWS) if n > 1.5 * s] + [n]
-        # Nor would small samples leave rows in every one of many folds.
+        # Small samples tell too little, and leave no rows to some of many folds.
         if self.sizes[0] < LEAST_ROWS or len(data.splits[0]) > MOST_FOLDS:
             self.sizes = [n]
 
@@ -245,7 +245,7 @@ class Race:
             if not known:
                 # Of a learner that has not run yet, expect no better than of the slowest so far.
                 return max((self.cost(e, size) for e in done), default=0.0)
-            like = max(known, key=lambda e: (e.size, e.place))
+            like = max(known, key=lambda e: (e.size, e.index))
         growth = size / like.size
         folds = len(self.data.splits[0])
         fits = like.seconds * growth ** self.exponent(entry.trainer) * folds
@@ -278,7 +278,7 @@ class Race:
         # K as a whole is only made where it is small; a learner looks at what it needs.
         gram = entry.gram_seconds * (min(self.final_rows, EXACT_ROWS) / train) ** 2
         whole = fit + gram + self.overhead
-        # What a small stage says of all rows is a guess; it must not keep everyone from running.
+        # What a small stage says of all rows is a guess; it must not keep others from running.
         most = MOST_RESERVE if entry.size < self.last else 1.0
         return min(whole, most * self.clock.budget)
 

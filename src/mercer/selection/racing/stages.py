@@ -112,10 +112,10 @@ def refine(race: Race) -> None:
     tried: set[Entry | int] = set()
     while True:
         standing = _complete(race)
-        if not standing or standing[0].place in tried:
+        if not standing or standing[0].index in tried:
             return
         best = standing[0]
-        tried.add(best.place)
+        tried.add(best.index)
         near = scaled_copies(best.kernel)
         other = next((e for e in standing if e.kernel != best.kernel), None)
         if other is not None and not isinstance(best.kernel, Sum):
@@ -123,7 +123,7 @@ def refine(race: Race) -> None:
             near.append(best.kernel + (other.kernel if weight == 1.0 else weight * other.kernel))
         before = len(race.entries)
         fresh = [race.add(k, best.trainer) for k in near]
-        fresh = [e for e in fresh if e.place >= before]
+        fresh = [e for e in fresh if e.index >= before]
         for entry in fresh:
             # A sibling's time is the best guess there is.
             if race.clock.left() < race.cost(best, race.last) + race.kept(best):
@@ -152,16 +152,16 @@ def again(race: Race, repeats: int) -> None:
         need = sum(race.cost(e, race.last) for e in close) + max(map(race.kept, close), default=0.0)
         if len(close) < 2 or race.clock.left() < need:
             return
-        before = {e.place: len(e.scores) for e in close}
+        before = {e.index: len(e.scores) for e in close}
         for entry in close:
             race.say(f"once more on other folds: {entry.kernel!r}")
             race.run(entry, race.last, repeat)
         folds = len(race.data.splits[repeat])
-        done = all(len(e.scores) == before[e.place] + folds for e in close)
+        done = all(len(e.scores) == before[e.index] + folds for e in close)
         for entry in close:
             if done:
                 entry.folds += folds
             else:
-                entry.forget(before[entry.place])
+                entry.forget(before[entry.index])
         if not done:
             return

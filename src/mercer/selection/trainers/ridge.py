@@ -41,7 +41,7 @@ BEGIN = 9
 
 
 def best_penalty(gram: Gram, targets: np.ndarray, unit: float, start: int | None) -> Penalty:
-    """λ of the least leave-one-out error: downhill from a start, one factorization a step."""
+    """λ of the least leave-one-out error: downhill from a start, one factorization per step."""
     tried: dict[int, float] = {}
     models: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -140,7 +140,7 @@ def descend(loss: Callable[[int], float], start: int, size: int) -> int:
 
 
 def indicators(y: np.ndarray, classes: int) -> np.ndarray:
-    """Targets of least squares: numbers, ±1, or one column of ±1 a class."""
+    """Targets of least squares: numbers, ±1, or one column of ±1 per class."""
     if not classes:
         return y[:, None].astype(np.float64)
     if classes == 2:
