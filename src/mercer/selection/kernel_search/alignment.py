@@ -54,7 +54,7 @@ def targets_of(y: np.ndarray) -> np.ndarray:
 
 
 def matrix_alignment(K: np.ndarray, T: np.ndarray) -> float:
-    """From K and centered targets; ⟨HKH, TTᵀ⟩ = tr(TᵀKT), so only K needs centering for its norm."""
+    """From K and centered targets: ⟨HKH, TTᵀ⟩ = tr(TᵀKT), so only the norm needs a centered K."""
     centered = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     square = T.T @ T
     norm = float(np.linalg.norm(centered)) * float(np.linalg.norm(square))
