@@ -18,7 +18,7 @@ from mercer.solvers.local.weights import Weights
 
 
 class LocalLinearRegressor(SmoothingRegressor):
-    """At x, w minimises Σₙ k(x/h, xₙ/h) (tₙ − wᵀφ(xₙ))², and the prediction is wᵀφ(x).
+    """At x, w minimizes Σₙ k(x/h, xₙ/h) (tₙ − wᵀφ(xₙ))², and the prediction is wᵀφ(x).
 
     By default φ holds all monomials of xₙ − x up to `degree`: 0 is the weighted mean, 1 a line,
     which follows slopes and does not sag at the boundary. There is no ridge. Where the weighted

@@ -94,7 +94,7 @@ def _held_out_probabilities(board: Any, data: Any) -> tuple[np.ndarray, np.ndarr
     right = model.classes_[shares.argmax(axis=1)] == np.asarray(data.y)[test]
     sure = shares.max(axis=1)
     if len(np.unique(right)) < 2 or len(np.unique(np.round(sure, 2))) < 5:
-        return None  # votes of few neighbours are no probabilities
+        return None  # votes of few neighbors are no probabilities
     return sure, right
 
 

@@ -1,4 +1,4 @@
-"""Figures as SVG inside the page: lines and letters take the colour of the text around them."""
+"""Figures as SVG inside the page: lines and letters take the color of the text around them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.report.html import Markup, tag, text
 
-#: A colour no picture uses: where it stands, the page's own text colour is put.
+#: A color no picture uses: where it stands, the page's own text color is put.
 _INK = "#010203"
 _INKED = (
     "text.color",
