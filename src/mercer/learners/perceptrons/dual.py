@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from mercer._arrays import host, is_sparse, is_tensor, like
 from mercer._checks import count, one_of
@@ -18,10 +17,9 @@ from mercer.gram.host import HostGram
 from mercer.kernels import Gaussian, as_kernel
 from mercer.learners._base import KernelLearner, take, targets
 from mercer.learners.perceptrons.primal import Perceptron
-from mercer.learners.perceptrons.shared import PerceptronBase, Visit, given_bias
+from mercer.learners.perceptrons.shared import PerceptronBase, Visit
 from mercer.solvers.online.budget import POLICIES, Store
 from mercer.solvers.online.fit import learn_dual, learn_on_budget
-from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.run import Schedule
 
 
@@ -157,22 +155,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     def fit(self, X: Any, y: Any, alpha_init: Any = None, intercept_init: Any = None) -> Self:
         """Learn from nothing, or from a given signed α (one row an example) and b."""
         self._check_options()
-        X, y = self._start(X, y, labels=True)
-        labels = self._labels(y)
-        rule = self._rule()
-        self._random = check_random_state(self.random_state)
-        examples, held = self._hold_out(y, self._random)
-        schedule = self._schedule(examples, self._random)
-        start = _given_alpha(alpha_init, len(labels), rule.outputs)
-        self._store = self._new_store(X, rule.outputs)
-        self._memory = Memory(rule, self.averaging, given_bias(intercept_init, rule.outputs))
-        outcome, journal = self._learn(X, labels, schedule, held=held, start=start)
-        self.n_iter_ = outcome.epochs
-        self._record(outcome, journal, fresh=True)
-        self._publish()
-        if self._store is None:
-            self._warn_of_mistakes(outcome, held)
-        return self
+        return self._fit(*self._start(X, y, labels=True), alpha_init, intercept_init)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Go on where the last call stopped: one pass over X, in the order given.
@@ -180,54 +163,42 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         `classes` (all that will ever come) are needed in the first call.
         """
         self._check_options()
-        first = not hasattr(self, "_memory")
-        if first:
-            if as_kernel(self.kernel).takes_matrix:
-                raise ValueError(
-                    "partial_fit needs examples, to evaluate k against later ones; a precomputed "
-                    "matrix has none. Use fit, or give the kernel itself."
-                )
-            X, y = self._start(X, y, labels=True)
-        else:
+        if hasattr(self, "_memory"):
             X = self._examples(X, reset=False)
             y = targets(X, y, type(self).__name__, labels=True)
-        labels = self._labels_so_far(y, classes)
-        if first:
-            rule = self._rule()
-            self._random = check_random_state(self.random_state)
-            self._memory = Memory(rule, self.averaging)
-            self._store = self._new_store(X, rule.outputs)
-            self.n_iter_ = 0
-        elif self.kernel_.takes_matrix:
-            raise ValueError("a model of a precomputed matrix cannot go on with partial_fit")
-        schedule = Schedule(len(labels), 1.0, None, self._most_updates())
-        offset = self._memory.seen
-        outcome, journal = self._learn(X, labels, schedule, held=None, start=None)
-        self.n_iter_ += 1
-        fresh = first or self._store is not None
-        self._record(outcome, journal, fresh=fresh, offset=offset)
-        self._publish()
-        return self
+            if self.kernel_.takes_matrix:
+                raise ValueError("a model of a precomputed matrix cannot go on with partial_fit")
+        elif as_kernel(self.kernel).takes_matrix:
+            raise ValueError(
+                "partial_fit needs examples, to evaluate k against later ones; a precomputed "
+                "matrix has none. Use fit, or give the kernel itself."
+            )
+        else:
+            X, y = self._start(X, y, labels=True)
+        return self._go_on(X, y, classes)
 
-    def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, **options: Any) -> Any:
-        memory, options["patience"] = self._memory, self.n_iter_no_change
+    def _begin(self, X: Any, y: Any, given: Any, random: Any) -> Any:
+        outputs = self._memory.rule.outputs
+        self._random, self._store = random, self._new_store(X, outputs)
+        return _given_alpha(given, n_rows(X), outputs)
+
+    def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, held: Any, start: Any) -> Any:
+        told: Any
+        memory, options = self._memory, {"held": held, "patience": self.n_iter_no_change}
         if self._store is None:
             gram, earlier = solver_gram(self.kernel_, X), None
             if len(memory.names):
                 earlier = solver_gram(self.kernel_, X, memory.points)
-            return learn_dual(gram, labels, memory, schedule, earlier=earlier, **options)
-        if options.pop("start") is not None:
+            told = learn_dual(
+                gram, labels, memory, schedule, earlier=earlier, start=start, **options
+            )
+        elif start is not None:
             raise ValueError("alpha_init and budget do not go together: the given α has no order")
-        outcome, journal, self._store = learn_on_budget(
-            HostGram(self.kernel_, X),
-            labels,
-            memory,
-            schedule,
-            self._store,
-            self._random,
-            **options,
-        )
-        return outcome, journal
+        else:
+            gram, state = HostGram(self.kernel_, X), (self._store, self._random)
+            *told, self._store = learn_on_budget(gram, labels, memory, schedule, *state, **options)
+        self._publish()
+        return told
 
     def _new_store(self, X: Any, outputs: int) -> Store | None:
         policy = one_of("budget_policy", self.budget_policy, POLICIES)

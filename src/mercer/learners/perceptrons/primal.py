@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from mercer._arrays import is_sparse
@@ -18,9 +17,8 @@ from mercer.gram.host import HostGram
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
 from mercer.learners._base import Savable, take, targets
-from mercer.learners.perceptrons.shared import PerceptronBase, Visit, given_bias
+from mercer.learners.perceptrons.shared import PerceptronBase, Visit
 from mercer.solvers.online.fit import learn_primal
-from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.run import Schedule
 
 
@@ -99,19 +97,7 @@ validation_fraction, n_iter_no_change, shuffle, random_state
         self._check_options()
         X = self._checked(X, reset=True)
         y = targets(X, y, type(self).__name__, labels=True)
-        labels = self._labels(y)
-        rule = self._rule()
-        random = check_random_state(self.random_state)
-        examples, held = self._hold_out(y, random)
-        schedule = self._schedule(examples, random)
-        self._fit_map(X, y)
-        self._memory = Memory(rule, self.averaging, given_bias(intercept_init, rule.outputs))
-        self._begin(self._width(X), coef_init)
-        outcome, journal = self._learn(X, labels, schedule, held=held)
-        self.n_iter_ = outcome.epochs
-        self._record(outcome, journal, fresh=True)
-        self._warn_of_mistakes(outcome, held)
-        return self
+        return self._fit(X, y, coef_init, intercept_init)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Go on where the last call stopped: one pass over X, in the order given.
@@ -119,24 +105,12 @@ validation_fraction, n_iter_no_change, shuffle, random_state
         `classes` (all that will ever come) are needed in the first call, which also fits φ.
         """
         self._check_options()
-        first = not hasattr(self, "_memory")
-        X = self._checked(X, reset=first)
-        y = targets(X, y, type(self).__name__, labels=True)
-        labels = self._labels_so_far(y, classes)
-        if first:
-            self._fit_map(X, y)
-            self._memory = Memory(self._rule(), self.averaging)
-            self._begin(self._width(X), None)
-            self.n_iter_ = 0
-        schedule = Schedule(len(labels), 1.0, None, self._most_updates())
-        offset = self._memory.seen
-        outcome, journal = self._learn(X, labels, schedule, held=None)
-        self.n_iter_ += 1
-        self._record(outcome, journal, fresh=first, offset=offset)
-        return self
+        X = self._checked(X, reset=not hasattr(self, "_memory"))
+        return self._go_on(X, targets(X, y, type(self).__name__, labels=True), classes)
 
-    def _begin(self, width: int, coef: Any) -> None:
-        shape = (self._memory.rule.outputs, width)
+    def _begin(self, X: Any, y: Any, coef: Any, random: Any) -> None:
+        self._fit_map(X, y)
+        shape = (self._memory.rule.outputs, self._width(X))
         given = np.zeros(shape) if coef is None else np.atleast_2d(np.asarray(coef, dtype=float))
         if given.shape != shape or not np.isfinite(given).all():
             raise ValueError(
@@ -145,9 +119,8 @@ validation_fraction, n_iter_no_change, shuffle, random_state
         self._start_coef = self._last = given
         self._late = np.zeros(shape)
 
-    def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, held: Any) -> Any:
-        memory, width = self._memory, self._last.shape[1]
-        row = 8 * width
+    def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, held: Any, start: Any) -> Any:
+        memory, row = self._memory, 8 * self._last.shape[1]
         # φ of everything at once if there is room for it, else block by block in each pass.
         if self.feature_map is None or row * len(labels) <= get_config().memory_bytes // 2:
             phi, block = self._phi(X), 4096
@@ -157,20 +130,13 @@ validation_fraction, n_iter_no_change, shuffle, random_state
         def features(index: Any) -> Any:
             return self._phi(take(X, index)) if phi is None else take(phi, index)
 
-        outcome, journal, self._last, self._late = learn_primal(
-            features,
-            labels,
-            memory,
-            schedule,
-            self._last,
-            self._late,
-            held=held,
-            patience=self.n_iter_no_change,
-            block=block,
+        state, patience = (self._last, self._late), self.n_iter_no_change
+        *told, self._last, self._late = learn_primal(
+            features, labels, memory, schedule, *state, held=held, block=block, patience=patience
         )
         self.coef_ = memory.averaged(self._last, self._late)
         self.intercept_ = memory.intercept.copy()
-        return outcome, journal
+        return told
 
     # --- features ---------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -122,6 +122,46 @@ class PerceptronBase(ClassifierMixin):
                 f"partial_fit, was: {list(self.classes_)}"
             )
         return encode(y, self.classes_)
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def _begin(self, X: Any, y: Any, given: Any, random: Any) -> Any:
+        """What a subclass sets before its first call of `_learn`; gives the start for that."""
+        raise NotImplementedError
+
+    def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, held: Any, start: Any) -> Any:
+        """Visit the examples and set the attributes of the predictor: the outcome, the journal."""
+        raise NotImplementedError
+
+    def _fit(self, X: Any, y: np.ndarray, given: Any, intercept: Any) -> Self:
+        """Learn from nothing, or from a given α or w, and b."""
+        labels, rule = self._labels(y), self._rule()
+        random = check_random_state(self.random_state)
+        examples, held = self._hold_out(y, random)
+        schedule = self._schedule(examples, random)
+        self._memory = Memory(rule, self.averaging, given_bias(intercept, rule.outputs))
+        start = self._begin(X, y, given, random)
+        outcome, journal = self._learn(X, labels, schedule, held, start)
+        self.n_iter_ = outcome.epochs
+        self._record(outcome, journal, fresh=True)
+        if getattr(self, "_store", None) is None:
+            self._warn_of_mistakes(outcome, held)
+        return self
+
+    def _go_on(self, X: Any, y: np.ndarray, classes: Any) -> Self:
+        """One pass over X in the order given, from where the last call stopped."""
+        first, labels = not hasattr(self, "_memory"), self._labels_so_far(y, classes)
+        if first:
+            self._memory = Memory(self._rule(), self.averaging)
+            self._begin(X, y, None, check_random_state(self.random_state))
+            self.n_iter_ = 0
+        schedule = Schedule(len(labels), 1.0, None, self._most_updates())
+        offset = self._memory.seen
+        outcome, journal = self._learn(X, labels, schedule, None, None)
+        self.n_iter_ += 1
+        fresh = first or getattr(self, "_store", None) is not None
+        self._record(outcome, journal, fresh=fresh, offset=offset)
+        return self
 
     # --- the record of a run ----------------------------------------------------------------
 

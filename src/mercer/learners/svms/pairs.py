@@ -144,20 +144,6 @@ class Pairs:
 class Pair:
     """One pair as files of the first format hold it."""
 
-    i: int
-    j: int
-    C: float
-    nu: float | None
-    rows: np.ndarray
-    signs: np.ndarray
-    weights: np.ndarray
-    coef: np.ndarray
-    signed: np.ndarray
-    intercept: float
-    margin: float
-    objective: float
-    n_iter: int
-
 
 def as_pairs(solved: Any) -> Any:
     """The pairs of a fitted machine, from a list if it comes from a file of the first format."""
