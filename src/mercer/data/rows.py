@@ -206,17 +206,21 @@ def _texts(
         for part in _table(peeked, schema, format, keep, None, block):
             yield Block(part.X[schema.columns[0]].fillna("").tolist(), part.kept)
         return
-    if format == "mbox" or (schema.kind == "mail" and peeked.start.startswith(b"From ")):
-        items: Iterator[Any] = _mbox(peeked.lines())
-    elif format == "fasta" or (schema.kind == "strings" and peeked.start.startswith(b">")):
-        items = (sequence for _, sequence in fasta_records(peeked.lines()))
-    else:
-        items = (_unescaped(line) for line in peeked.lines())
+    items: Iterator[Any] = _items(peeked, schema.kind, format)
     if schema.kind == "strings":
         items = (item.decode("utf-8") for item in items)
     with _readable_errors(peeked):
         while texts := list(islice(items, block)):
             yield Block(texts)
+
+
+def _items(peeked: Peeked, kind: str, format: str | None) -> Iterator[bytes]:
+    """Messages of an mbox, sequences of FASTA, or one text per line, as the first line tells."""
+    if format == "mbox" or (kind == "mail" and peeked.start.startswith(b"From ")):
+        return _mbox(peeked.lines())
+    if format == "fasta" or (kind == "strings" and peeked.start.startswith(b">")):
+        return (sequence for _, sequence in fasta_records(peeked.lines()))
+    return (_unescaped(line) for line in peeked.lines())
 
 
 def _unescaped(line: bytes) -> bytes:
