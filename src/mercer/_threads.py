@@ -34,6 +34,14 @@ _limiter: Any = None
 _controller: Any = None
 
 
+def look_for_pools_again() -> None:
+    """To be called after a library with a BLAS of its own was loaded."""
+    global _controller
+    with _lock:
+        if _holders == 0:
+            _controller = None
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Within this block every BLAS call uses the thread it is called from."""

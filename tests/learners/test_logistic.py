@@ -138,7 +138,7 @@ def test_centres_come_near_the_exact_model():
 
 
 def test_auto_takes_centres_beyond_its_limit(monkeypatch):
-    monkeypatch.setattr("mercer.learners.logistic.EXACT_ROWS", 100)
+    monkeypatch.setattr("mercer.solvers.smooth.fit.EXACT_ROWS", 100)
     model = KernelLogisticRegression("gaussian(1)", n_centers=20).fit(IRIS, KINDS)
     assert model.solver_ == "nystrom"
     assert KernelLogisticRegression("gaussian(1)").fit(IRIS[50:], KINDS[50:]).solver_ == "newton"

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import Gaussian, NegativeSquaredDistance
 from mercer.learners import KernelLogisticRegression
-from mercer.solvers.smooth.spaces import Kernels
+from mercer.solvers.linear.panels import GramPanels
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))
@@ -95,15 +95,15 @@ def test_too_few_steps_and_interruption(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="max_iter=5"):
         KernelLogisticRegression(alpha=1e-4, solver="gradient", max_iter=5).fit(X, y)
     calls = []
-    times = Kernels.times
+    product = GramPanels.product
 
     def interrupted(self, V):
         calls.append(1)
         if len(calls) == 6:
             raise KeyboardInterrupt
-        return times(self, V)
+        return product(self, V)
 
-    monkeypatch.setattr(Kernels, "times", interrupted)
+    monkeypatch.setattr(GramPanels, "product", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = KernelLogisticRegression(alpha=1e-4).fit(X, y)
     assert model.n_iter_ >= 1

@@ -9,10 +9,10 @@ from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._arrays import host, is_tensor, winners
+from mercer._arrays import is_tensor, winners
 from mercer._checks import count, one_of
+from mercer._examples import count as n_rows
 from mercer.expansion import KernelExpansion
-from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at
@@ -24,15 +24,8 @@ from mercer.learners._options import (
     weights_or_none,
 )
 from mercer.learners.svms.shared import positive
-from mercer.solvers.linear import nystrom
-from mercer.solvers.smooth.descent import gradient_descent
-from mercer.solvers.smooth.losses import Binary, Loss, Multinomial
-from mercer.solvers.smooth.newton import LogisticSolution, newton
-from mercer.solvers.smooth.spaces import Kernels, space_for
-
-#: Beyond so many rows "auto" goes on with centres.
-EXACT_ROWS = 20_000
-STEPS = {"newton": 100, "nystrom": 100, "gradient": 1000}
+from mercer.solvers.requirements import solvers_for
+from mercer.solvers.smooth import Binary, Multinomial, SmoothLoss, SmoothSolution, minimize
 
 
 class KernelLogisticRegression(ClassifierMixin, KernelLearner):
@@ -125,17 +118,26 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Minimise the penalised log-loss. Weights multiply the losses."""
         alpha = self._alpha()
-        one_of("solver", self.solver, ("auto", *STEPS))
+        one_of("solver", self.solver, ("auto", *solvers_for("logistic")))
         tol = positive("tol", self.tol, "it is how near to the minimum to go")
         X, y = self._start(X, y, labels=True)
         loss = self._loss(X, y, sample_weight)
-        gram = solver_gram(self.kernel_, X)
-        self.solver_ = self.solver
-        if self.solver == "auto":
-            exact = gram.shape[0] <= EXACT_ROWS and gram.resident
-            self.solver_ = "newton" if exact else "nystrom"
-        steps = STEPS[self.solver_] if self.max_iter is None else count("max_iter", self.max_iter)
-        self._minimise(X, gram, loss, alpha, tol, steps)
+        rate, size, steps = self.learning_rate, self.n_centers, self.max_iter
+        found = minimize(
+            solver_gram(self.kernel_, X),
+            loss,
+            alpha,
+            solver=self.solver,
+            intercept=bool(self.fit_intercept),
+            tol=tol,
+            max_iter=None if steps is None else count("max_iter", steps),
+            n_centers=None if size is None else count("n_centers", size),
+            learning_rate=None
+            if rate is None
+            else positive("learning_rate", rate, "it is the length of a step"),
+            random=check_random_state(self.random_state),
+        )
+        self._keep(X, found)
         return self
 
     def _alpha(self) -> float:
@@ -143,49 +145,21 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
             raise TypeError(f"alpha must be one number, not {self.alpha!r}")
         return float(penalties("alpha", self.alpha)[0])
 
-    def _loss(self, X: Any, y: np.ndarray, sample_weight: Any) -> Loss:
+    def _loss(self, X: Any, y: np.ndarray, sample_weight: Any) -> SmoothLoss:
         self.classes_, places, weights = labelled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
-        weights = np.ones(len(places)) if weights is None else weights
         if len(self.classes_) == 2:
             return Binary(places, weights)
         return Multinomial(places, len(self.classes_), weights)
 
-    def _minimise(
-        self, X: Any, gram: Gram, loss: Loss, alpha: float, tol: float, steps: int
-    ) -> None:
-        random = check_random_state(self.random_state)
-        options: dict[str, Any] = {
-            "intercept": bool(self.fit_intercept),
-            "tol": tol,
-            "max_iter": steps,
-        }
-        self.centers_ = None
-        n = gram.shape[0]
-        if self.solver_ == "gradient":
-            rate = self.learning_rate
-            if rate is not None:
-                rate = positive("learning_rate", rate, "it is the length of a step")
-            found = gradient_descent(Kernels(gram), loss, alpha, learning_rate=rate, **options)
-            coef = found.coef
-        elif self.solver_ == "nystrom":
-            size = None if self.n_centers is None else count("n_centers", self.n_centers)
-            centers = nystrom.draw_centers(gram, size, random)
-            space, loss = space_for(gram, loss, random, centers)
-            found = newton(space, loss, alpha, **options)
-            coef, self.centers_ = space.expansion(found.coef), centers.positions
-        else:
-            space, loss = space_for(gram, loss, random)
-            found = newton(space, loss, alpha, **options)
-            coef = found.coef
-        self._keep(X, n, host(coef), found)
-
-    def _keep(self, X: Any, n: int, coef: np.ndarray, found: LogisticSolution) -> None:
-        self._n_train = n
+    def _keep(self, X: Any, found: SmoothSolution) -> None:
+        n = self._n_train = n_rows(X)
         binary = len(self.classes_) == 2
-        self.dual_coef_ = coef[:, 0] if binary else coef
-        self.intercept_ = np.asarray(host(found.intercept))
+        self.solver_, self.solver_reason_ = found.solver, found.reason
+        self.centers_ = found.centers
+        self.dual_coef_ = found.coef[:, 0] if binary else found.coef
+        self.intercept_ = found.intercept
         self.objective_, self.objectives_ = found.objective, np.array(found.objectives)
         self.n_iter_ = found.n_iter
         points = self.kernel_.points(X, self.centers_)

@@ -1,1 +1,17 @@
-"""Solvers: one algorithm a file, plain functions of a Gram, targets and options."""
+"""Solvers: plain functions of a Gram, targets and options, by the problem that they solve.
+
+    requirements.py   the tables: what each solver needs, gives and takes; the choice; the refusals
+    linear/           ridge regression: factorizations, conjugate gradients, features, centers
+    band/             its path of many penalties through a band matrix (may be switched off)
+    smooth/           logistic regression and any other smooth loss: Newton's method
+    quadratic/        support vectors: quadratic programs
+    online/           perceptrons
+    local/            kernel smoothing and local regression
+    neighbors/        nearest neighbors in the distance of a kernel
+
+A solver sees K through a `Gram` only; where its rows are is the business of an engine.
+"""
+
+from mercer.solvers.requirements import SOLVERS, Solver, register_solver, unregister_solver
+
+__all__ = ["SOLVERS", "Solver", "register_solver", "unregister_solver"]

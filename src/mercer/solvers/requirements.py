@@ -1,40 +1,203 @@
-"""What a solver needs of memory, and the sentence that names one that fits."""
+"""What each solver needs, gives and takes; which one "auto" picks; and the sentence that refuses.
+
+A solver is an entry of a table, one table per problem ("ridge", "logistic", …). It says what it
+needs of the data (`NEEDS`), what it gives beyond coefficients (`GIVES`), how many bytes it takes,
+and when it is the one to pick. From the entries come the choice, every refusal with what would work
+instead, the lists in the docstrings and the table in the documentation. `register_solver` adds one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any
 
-from mercer._config import get_config, show_bytes
+from mercer._config import show_bytes
+
+#: The problems, and the modules that register solvers for them.
+PROBLEMS = {
+    "ridge": ("ridge regression", "mercer.solvers.linear.ridge"),
+    "logistic": ("logistic regression", "mercer.solvers.smooth.fit"),
+}
+#: What a solver may give beyond coefficients.
+GIVES = {"loo": "leave-one-out errors", "std": "standard deviations"}
 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a problem: N examples, T targets, M centres or features, bytes a number of K."""
+    """How many examples, targets, features φ and centers there are; the bytes of a number of K."""
 
     n: int
-    targets: int
-    columns: int
-    itemsize: int
+    targets: int = 1
+    features: int = 0
+    centers: int = 0
+    itemsize: int = 8
 
 
-#: Bytes each solver takes beyond the data, N×N arrays first.
-NEEDS: Mapping[str, Callable[[Size], float]] = {
-    "cholesky": lambda s: s.n * s.n * s.itemsize + 24 * s.n * (s.targets + 2),
-    # Divide and conquer works in two more matrices of the same size.
-    "eigh": lambda s: 3 * s.n * s.n * s.itemsize + 24 * s.n * (s.targets + 2),
-    # The band and its factors for some penalties take at most another matrix.
-    "band": lambda s: 2 * s.n * s.n * s.itemsize + 24 * s.n * (s.targets + 2),
-    "primal": lambda s: 4 * 8 * s.columns**2 + 24 * s.n * (s.targets + 1),
-    "nystrom": lambda s: 4 * 8 * s.columns**2 + 24 * s.n * (s.targets + 1),
-    "cg": lambda s: 6 * 8 * s.n * (s.targets + 1),
+@dataclass(frozen=True)
+class Request:
+    """A problem, as far as the choice of a solver goes.
+
+    `asks`: what of `GIVES` is wanted, and the option that asks for it. `features`: the length of φ
+    where it is finite. `penalties`: how many λ there are, on a `path` or one per target.
+    """
+
+    problem: str
+    gram: Any
+    size: Size
+    asks: Mapping[str, str] = field(default_factory=dict)
+    features: int | None = None
+    penalties: int = 1
+    path: bool = False
+
+
+@dataclass(frozen=True)
+class Need:
+    """Whether a request offers it; what to say where it does not; and the kind of error."""
+
+    met: Callable[[Request], bool]
+    refusal: str
+    error: type[Exception] = ValueError
+
+
+#: What a solver may need of the data.
+NEEDS: dict[str, Need] = {
+    "features": Need(
+        lambda request: request.features is not None,
+        "needs a finite feature map, and none is known for {kernel!r}",
+    ),
+    "psd": Need(
+        lambda request: not request.gram.refuted,
+        "needs a positive semi-definite kernel, and {kernel!r} is none",
+    ),
+    "resident": Need(
+        lambda request: request.gram.resident,
+        "needs all rows, and {n} rows do not fit the device",
+        MemoryError,
+    ),
 }
 
 
-def limit_of(gram: Any) -> int:
-    """The bytes that may be used where this Gram's data is."""
-    return int(gram.limit_bytes)
+def _never(request: Request) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """`run(task)` gives a solution. `summary` completes the sentence '"name": …'.
+
+    `bytes`: what it takes beyond the data. `pick`: why "auto" picks it for a request; "" if not.
+    Solvers are asked in the order of the table. `where`: the place where it works, in words.
+    """
+
+    name: str
+    run: Callable[[Any], Any]
+    summary: str = ""
+    needs: frozenset[str] = frozenset()
+    gives: frozenset[str] = frozenset()
+    bytes: Callable[[Size], float] = lambda size: 0.0
+    memory: str = ""
+    pick: Callable[[Request], str] = _never
+    where: str = "where the data is"
+
+    def fits(self, request: Request) -> bool:
+        return self.bytes(request.size) <= request.gram.limit_bytes
+
+
+#: Problem → name → solver, in the order in which "auto" asks them.
+SOLVERS: dict[str, dict[str, Solver]] = {}
+
+
+def register_solver(problem: str, solver: Solver) -> None:
+    """Let learners of this problem take ``solver=name``."""
+    for what, known in ((solver.needs, NEEDS), (solver.gives, GIVES)):
+        if not what <= known.keys():
+            raise ValueError(
+                f"solver {solver.name!r} declares {sorted(what - known.keys())}, which nobody "
+                f"knows; there are {sorted(known)}"
+            )
+    SOLVERS.setdefault(problem, {})[solver.name] = solver
+
+
+def unregister_solver(problem: str, name: str) -> None:
+    """Forget a solver that was registered."""
+    SOLVERS.get(problem, {}).pop(name, None)
+
+
+def solvers_for(problem: str) -> dict[str, Solver]:
+    """All solvers of a problem, by name."""
+    if problem in PROBLEMS:
+        import_module(PROBLEMS[problem][1])
+    return SOLVERS.get(problem, {})
+
+
+# --- the choice ------------------------------------------------------------------------------
+
+
+def choose(request: Request, name: str = "auto") -> tuple[Solver, str]:
+    """The solver named, or the first that has a reason to be picked; and that reason."""
+    solvers = solvers_for(request.problem)
+    if name != "auto":
+        check(solvers[name], request)
+        return solvers[name], f"solver={name!r} was asked for"
+    able = [s for s in solvers.values() if s.pick(request) and not any(lacking(s, request))]
+    for solver in able:
+        if solver.fits(request):
+            return solver, solver.pick(request)
+    check_fits(able[-1], request)
+    raise AssertionError("a solver that does not fit was refused")
+
+
+def lacking(solver: Solver, request: Request) -> Iterable[tuple[str, str]]:
+    """What the solver does not give or the data does not have: ("gives" or "needs", which)."""
+    yield from (("gives", asked) for asked in request.asks if asked not in solver.gives)
+    yield from (("needs", need) for need in sorted(solver.needs) if not NEEDS[need].met(request))
+
+
+def check(solver: Solver, request: Request) -> None:
+    """Refuse at once what cannot work, in a sentence that names what would."""
+    gram, n = request.gram, request.size.n
+    for kind, what in lacking(solver, request):
+        able = [
+            other.name
+            for other in solvers_for(request.problem).values()
+            if (kind, what) not in lacking(other, request)
+        ]
+        if kind == "gives":
+            raise ValueError(
+                f"solver={solver.name!r} gives no {GIVES[what]}, which {request.asks[what]} asks "
+                f"for; {listed(able)} do"
+            )
+        need = NEEDS[what]
+        said = f"solver={solver.name!r} " + need.refusal.format(kernel=gram.kernel, n=n)
+        advice = streaming_advice() if what == "resident" else f"{listed(able)} work without"
+        raise need.error(f"{said}. {advice}" if what == "resident" else f"{said}; {advice}")
+    check_fits(solver, request)
+
+
+def check_fits(solver: Solver, request: Request) -> None:
+    """A MemoryError that says how much is needed, how much there is, and what would fit."""
+    if solver.fits(request):
+        return
+    size, limit = request.size, request.gram.limit_bytes
+    few = replace(size, centers=min(size.centers, 1000))
+    fitting = [
+        other.name
+        for other in solvers_for(request.problem).values()
+        if other.name != solver.name
+        and not any(lacking(other, request))
+        and other.bytes(few) <= limit
+    ]
+    advice = f"{listed(fitting)} fit within it"
+    if len(fitting) == 1:
+        advice = f"solver={fitting[0]!r} fits within it"
+    raise MemoryError(
+        f"solver={solver.name!r} needs {show_bytes(solver.bytes(size))} for N = {size.n}, but the "
+        f"memory limit is {show_bytes(limit)}; "
+        + (f"{advice}, or " if fitting else "no other solver fits; ")
+        + "raise the limit with mercer.set_config(memory=…)."
+    )
 
 
 def resident(gram: Any) -> Any:
@@ -45,28 +208,53 @@ def resident(gram: Any) -> Any:
     if not gram.resident:
         raise MemoryError(
             f"{gram.shape[0]} rows do not fit the device, and this solver needs all of them there. "
-            "Rows are streamed by ridge regression with solver='nystrom' or 'cg' and by logistic "
-            "regression with solver='nystrom' or 'gradient'; otherwise take parts of the data, "
-            "config(device='cpu'), or a higher memory limit."
+            + streaming_advice()
         )
     return gram
 
 
-def fits(solver: str, size: Size, limit: int | None = None) -> bool:
-    return NEEDS[solver](size) <= (get_config().memory_bytes if limit is None else limit)
-
-
-def check_fits(solver: str, size: Size, others: tuple[str, ...], limit: int | None = None) -> None:
-    """Refuse at once, saying how much is needed, how much there is, and what would fit."""
-    limit = get_config().memory_bytes if limit is None else limit
-    if fits(solver, size, limit):
-        return
-    fitting = [name for name in others if name != solver and fits(name, size, limit)]
-    instead = " and ".join(repr(name) for name in fitting)
-    advice = f"solver={instead} fits within it" if len(fitting) == 1 else f"{instead} fit within it"
-    raise MemoryError(
-        f"solver={solver!r} needs {show_bytes(NEEDS[solver](size))} for N = {size.n}, but the "
-        f"memory limit is {show_bytes(limit)}; "
-        + (f"{advice}, or " if fitting else "no exact solver fits; ")
-        + "raise the limit with mercer.set_config(memory=…)."
+def streaming_advice() -> str:
+    """Which solvers do without all rows at once."""
+    able = []
+    for problem, (title, _) in PROBLEMS.items():
+        names = [s.name for s in solvers_for(problem).values() if "resident" not in s.needs]
+        if names:
+            able.append(f"{title} with solver={listed(names, 'or')}")
+    return (
+        f"Rows are streamed by {' and by '.join(able)}; otherwise take parts of the data, "
+        "config(device='cpu'), or a higher memory limit."
     )
+
+
+def limit_of(gram: Any) -> int:
+    """The bytes that may be used where this Gram's data is."""
+    return int(gram.limit_bytes)
+
+
+def listed(names: list[str], last: str = "and") -> str:
+    """'a', 'b' and 'c'."""
+    quoted = [repr(name) for name in names]
+    return f" {last} ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+# --- for the documentation -------------------------------------------------------------------
+
+
+def summary(problem: str) -> str:
+    """What the docstring of a learner says of its solvers, names first."""
+    solvers = solvers_for(problem).values()
+    return " ".join(f'"{s.name}": {s.summary}.' for s in solvers if s.summary)
+
+
+def table(problem: str) -> str:
+    """The same as a table in Markdown."""
+    rows = ["| solver | what it is | needs | gives | memory | works |", "|---|---|---|---|---|---|"]
+    for solver in solvers_for(problem).values():
+        gives = ", ".join(GIVES[g] for g in sorted(solver.gives)) or "–"
+        needs = ", ".join(_WORDS[need] for need in sorted(solver.needs)) or "–"
+        cells = (f"`{solver.name}`", solver.summary, needs, gives, solver.memory, solver.where)
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+_WORDS = {"features": "a finite φ", "psd": "a PSD kernel", "resident": "all rows at once"}

@@ -55,14 +55,14 @@ assert model.score(T, names) > 0.9 and model.predict(q)[0] in "abc"
 model.save("model.mercer")
 assert (mercer.load("model.mercer").predict(Q) == model.predict(Q)).all()
 """,
-    "centres by conjugate gradients, and rows that are streamed": """
-import mercer.engines.cuda.solvers.nystrom as centres
+    "centers by conjugate gradients, and rows that are streamed": """
+import mercer.solvers.linear.nystrom as centers
 from mercer.engines.cuda.streamed import StreamedGram
-from mercer.engines.cuda.solvers.panels import DevicePanels
-from mercer.solvers.linear.nystrom import Centers, draw_centers
+from mercer.solvers.linear.panels import panels_of
+from mercer.solvers.linear.problem import RidgeProblem
 direct = KernelRidge(Gaussian(1.5), alpha=0.1, solver="nystrom", n_centers=20, random_state=0,
                      fit_intercept=True).fit(wide, Y)
-centres.DIRECT = 0
+centers.DIRECT = 0
 model = KernelRidge(Gaussian(1.5), alpha=0.1, solver="nystrom", n_centers=20, random_state=0,
                     fit_intercept=True).fit(T, Y)
 assert model.n_iter_ > 1
@@ -79,9 +79,10 @@ columns = streamed.take(columns=places)
 assert np.allclose(columns @ V[:20], K[:, places] @ V[:20], atol=1e-4)
 assert np.allclose(columns.dense(), K[:, places], atol=1e-5)
 for way in (0, 1e18):
-    centres.DIRECT = way
-    found = centres.ridge(DevicePanels(columns), streamed.in_double(places), Y,
-                                 np.array([0.1, 0.1]), np.ones(60), True)
+    centers.DIRECT = way
+    found = centers.ridge(centers.Centers(streamed, places, panels_of(columns)),
+                          RidgeProblem(Y, np.array([0.1, 0.1]), np.ones(60), True))
+    assert (found.n_iter > 1) == (way == 0)
     assert np.allclose(K[:, places] @ found.coef + found.intercept, direct.predict(wide), atol=1e-3)
 """,
     "logistic": """

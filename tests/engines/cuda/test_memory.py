@@ -61,7 +61,13 @@ for model in (
         except MemoryError as error:
             words = str(error)
     assert "60 rows do not fit the device" in words, (model, words)
-    for advice in ("'nystrom' or 'cg'", "parts of", "config(device='cpu')", "memory limit"):
+    for advice in (
+        "ridge regression with solver=",
+        "'nystrom' or 'cg'",
+        "parts of",
+        "config(device='cpu')",
+        "memory limit",
+    ):
         assert advice in words, (model, words)
     model.fit(X, c)  # and it is only the memory
 """,

@@ -1,5 +1,8 @@
 """K = Q B Qᵀ with a banded B, products in place, and the ridge path that goes through them."""
 
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -10,11 +13,13 @@ import mercer
 from mercer import Gaussian, NegativeSquaredDistance, Similarity
 from mercer._tiles import Scratch
 from mercer.learners import KernelRidge
+from mercer.solvers import band as ridge_band
 from mercer.solvers.band import loops as band_loops
-from mercer.solvers.band import path as ridge_band
+from mercer.solvers.band import path as ridge_path
 from mercer.solvers.band import reduction as band
 from mercer.solvers.band import strided
 from mercer.solvers.linear import exact as ridge_exact
+from mercer.solvers.linear.problem import RidgeProblem
 
 RNG = np.random.default_rng(5)
 N, T = 137, 3
@@ -32,7 +37,7 @@ def small(monkeypatch):
     """The band route for few rows and any number of λ; tiles and threads as for many rows."""
     monkeypatch.setattr(ridge_band, "ENOUGH_ROWS", 2)
     monkeypatch.setattr(ridge_band, "ROWS_FOR_EACH", 1)
-    monkeypatch.setattr(ridge_band, "WIDTH", 8)
+    monkeypatch.setattr(ridge_path, "WIDTH", 8)
     monkeypatch.setattr(band, "GATHER", 16)
     monkeypatch.setattr(band, "TILE", 32)
     monkeypatch.setattr(band, "WORTH_THREADS", 50)
@@ -151,7 +156,7 @@ def test_a_width_the_loop_does_not_know_is_refused():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_leave_one_out_is_what_refitting_gives(textbook_ridge, small, weights, intercept):
-    path = ridge_band.band_path(KERNEL.gram(X), TARGETS, ALPHAS, weights, intercept)
+    path = ridge_band.band_path(KERNEL.gram(X), RidgeProblem(TARGETS, ALPHAS, weights, intercept))
     w = np.ones(N) if weights is None else weights
     for a, alpha in enumerate(ALPHAS):
         coef, b = textbook_ridge(KERNEL, X, TARGETS, alpha, w, intercept)
@@ -170,7 +175,7 @@ def test_leave_one_out_is_what_refitting_gives(textbook_ridge, small, weights, i
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("n", [136, 137])
 def test_the_path_is_that_of_the_eigenvectors(small, monkeypatch, n, weights, intercept):
-    monkeypatch.setattr(ridge_band, "BATCH", 4)  # λ in several batches
+    monkeypatch.setattr(ridge_path, "BATCH", 4)  # λ in several batches
     clean = Scratch.get
 
     def dirty(self, key, *args):
@@ -183,7 +188,7 @@ def test_the_path_is_that_of_the_eigenvectors(small, monkeypatch, n, weights, in
     monkeypatch.setattr(Scratch, "get", dirty)  # as memory comes
     alphas = np.logspace(-3, 2, 11)
     w = None if weights is None else weights[:n]
-    arguments = (KERNEL.gram(X[:n]), TARGETS[:n], alphas, w, intercept)
+    arguments = (KERNEL.gram(X[:n]), RidgeProblem(TARGETS[:n], alphas, w, intercept))
     path, other = ridge_band.band_path(*arguments), ridge_exact.eigh_path(*arguments)
     for name in ("alphas", "coef", "intercept", "loo"):
         ours, theirs = getattr(path, name), getattr(other, name)
@@ -196,8 +201,8 @@ def test_single_precision_is_as_good_as_the_condition_allows(small):
     """Eigenvalues below N ε ω_max are kept: they are small, not noise."""
     single = X.astype(np.float32)
     alphas = np.array([1e-2, 1.0])
-    path = ridge_band.band_path(KERNEL.gram(single), TARGETS, alphas)
-    exact = ridge_exact.eigh_path(KERNEL.gram(single.astype(float)), TARGETS, alphas)
+    path = ridge_band.band_path(KERNEL.gram(single), RidgeProblem(TARGETS, alphas))
+    exact = ridge_exact.eigh_path(KERNEL.gram(single.astype(float)), RidgeProblem(TARGETS, alphas))
     assert path.coef.dtype == np.float32
     for ours, theirs in ((path.coef, exact.coef), (path.loo, exact.loo)):
         np.testing.assert_allclose(ours, theirs, atol=2e-3 * np.abs(theirs).max())
@@ -206,8 +211,8 @@ def test_single_precision_is_as_good_as_the_condition_allows(small):
 def test_single_precision_goes_on_in_double_where_it_must(small):
     wide, single = Gaussian(3.0), X.astype(np.float32)
     alphas = np.array([1e-6, 1.0])
-    path = ridge_band.band_path(wide.gram(single), TARGETS, alphas)
-    exact = ridge_exact.eigh_path(wide.gram(single.astype(float)), TARGETS, alphas)
+    path = ridge_band.band_path(wide.gram(single), RidgeProblem(TARGETS, alphas))
+    exact = ridge_exact.eigh_path(wide.gram(single.astype(float)), RidgeProblem(TARGETS, alphas))
     assert path.coef.dtype == np.float64
     np.testing.assert_allclose(path.loo, exact.loo, rtol=1e-5, atol=1e-6)
 
@@ -218,8 +223,8 @@ def test_the_condition_is_found_to_a_factor(small):
     found = band.to_band(K.copy(), 8)
     for alpha in (1e-3, 1.0):
         exact = (values[-1] + alpha) / (values[0] + alpha)
-        assert 0.4 * exact < ridge_band.condition(found, alpha) < 1.01 * exact
-    assert ridge_band.condition(band.to_band(K - 0.5 * np.eye(N), 8), 0.1) == np.inf
+        assert 0.4 * exact < ridge_path.condition(found, alpha) < 1.01 * exact
+    assert ridge_path.condition(band.to_band(K - 0.5 * np.eye(N), 8), 0.1) == np.inf
 
 
 def test_a_matrix_with_few_digits_left_is_not_certain(small):
@@ -227,17 +232,17 @@ def test_a_matrix_with_few_digits_left_is_not_certain(small):
     Z = np.vstack([X[:60], X[:60]])
     found = band.to_band(KERNEL(Z), 8)
     for alpha, certain in ((1e-12, False), (1e-9, True)):
-        assert 1e9 < ridge_band.condition(found, alpha) < 1e15
-        assert ridge_band.certain(found, alpha) is certain
+        assert 1e9 < ridge_path.condition(found, alpha) < 1e15
+        assert ridge_path.certain(found, alpha) is certain
 
 
 def test_duplicates_and_a_tiny_penalty_go_to_the_eigenvectors(small):
     Z, t = np.vstack([X[:60], X[:60]]), RNG.normal(size=(120, 1))
-    assert ridge_band.band_path(KERNEL.gram(Z), t, np.array([1e-16, 1.0])) is None
+    assert ridge_band.band_path(KERNEL.gram(Z), RidgeProblem(t, np.array([1e-16, 1.0]))) is None
     with pytest.warns(LinAlgWarning, match="condition number of about .* K leaves out get none"):
         model = KernelRidge(KERNEL, alphas=[1e-16, 1.0], solver="eigh").fit(Z, t[:, 0])
     with pytest.warns(LinAlgWarning):
-        expected = ridge_exact.eigh_path(KERNEL.gram(Z), t, np.array([1e-16, 1.0]))
+        expected = ridge_exact.eigh_path(KERNEL.gram(Z), RidgeProblem(t, np.array([1e-16, 1.0])))
     np.testing.assert_array_equal(model.dual_coef_path_, expected.coef[:, :, 0])
     np.testing.assert_allclose(expected.loo[0], np.roll(t, 60, axis=0), atol=1e-6)
 
@@ -251,13 +256,13 @@ def test_an_indefinite_matrix_goes_to_the_eigenvectors(small, monkeypatch):
     alphas = np.array([0.3, 1.0])
     unknown = Similarity(_minus_squared_distance)
     calls = []
-    monkeypatch.setattr(ridge_band, "to_band", lambda *a: calls.append(1) or band.to_band(*a))
+    monkeypatch.setattr(ridge_path, "to_band", lambda *a: calls.append(1) or band.to_band(*a))
     for kernel in (NegativeSquaredDistance(), unknown):
-        assert ridge_band.band_path(kernel.gram(X), TARGETS, alphas) is None
+        assert ridge_band.band_path(kernel.gram(X), RidgeProblem(TARGETS, alphas)) is None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = KernelRidge(kernel, alphas=alphas, solver="eigh").fit(X, TARGETS)
-            expected = ridge_exact.eigh_path(kernel.gram(X), TARGETS, alphas)
+            expected = ridge_exact.eigh_path(kernel.gram(X), RidgeProblem(TARGETS, alphas))
         np.testing.assert_allclose(model.dual_coef_path_, expected.coef, rtol=1e-6, atol=1e-8)
     assert len(calls) == 2  # the unknown one, twice
 
@@ -284,11 +289,29 @@ def test_seven_penalties_are_enough_for_the_band(small):
 
 def test_the_band_is_left_where_it_does_not_pay_or_fit(small, monkeypatch):
     gram = KERNEL.gram(X)
-    assert ridge_band.band_path(gram, TARGETS, ALPHAS) is not None
+    assert ridge_band.band_path(gram, RidgeProblem(TARGETS, ALPHAS)) is not None
     with mercer.config(memory="150kB"):
-        assert ridge_band.band_path(gram, TARGETS, ALPHAS) is None
+        assert ridge_band.band_path(gram, RidgeProblem(TARGETS, ALPHAS)) is None
     monkeypatch.setattr(ridge_band, "ROWS_FOR_EACH", 60)
-    assert ridge_band.band_path(gram, TARGETS, ALPHAS) is None
+    assert ridge_band.band_path(gram, RidgeProblem(TARGETS, ALPHAS)) is None
     monkeypatch.setattr(ridge_band, "ROWS_FOR_EACH", 1)
     monkeypatch.setattr(ridge_band, "ENOUGH_ROWS", N + 1)
-    assert ridge_band.band_path(gram, TARGETS, ALPHAS) is None
+    assert ridge_band.band_path(gram, RidgeProblem(TARGETS, ALPHAS)) is None
+
+
+def test_the_band_can_be_switched_off(small, monkeypatch):
+    monkeypatch.setattr(ridge_path, "to_band", lambda *_: pytest.fail("a band was made"))
+    monkeypatch.setattr(ridge_band, "ENABLED", False)
+    alphas = np.logspace(-2, 2, 7)
+    model = KernelRidge(KERNEL, alphas=alphas, solver="eigh").fit(X, TARGETS)
+    expected = ridge_exact.eigh_path(KERNEL.gram(X), RidgeProblem(TARGETS, alphas))
+    assert (model.dual_coef_path_ == expected.coef).all()
+    assert KernelRidge(KERNEL, alphas=alphas).fit(X, TARGETS).solver_ == "cholesky"
+
+
+@pytest.mark.parametrize(("value", "enabled"), [("0", "False"), ("1", "True")])
+def test_an_environment_variable_switches_it_off(value, enabled):
+    script = "from mercer.solvers import band; print(band.ENABLED)"
+    environment = os.environ | {"MERCER_BAND": value}
+    answer = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True)
+    assert answer.stdout.decode().strip() == enabled

@@ -11,6 +11,7 @@ from mercer import Gaussian, NegativeSquaredDistance
 from mercer.solvers.linear import cg, preconditioner
 from mercer.solvers.linear import exact as ridge_exact
 from mercer.solvers.linear.cg import NotDefinite, conjugate_gradients
+from mercer.solvers.linear.problem import RidgeProblem
 
 RNG = np.random.default_rng(3)
 N, T = 150, 3
@@ -21,9 +22,10 @@ KERNEL = Gaussian(0.8)
 ALPHAS = np.array([0.01, 1.0, 0.1])
 
 
-def run(kernel=KERNEL, rows=X, **options):
+def run(kernel=KERNEL, rows=X, weights=None, intercept=False, **options):
     settings = {"tol": 1e-10, "random": np.random.RandomState(0)} | options
-    return cg.ridge(kernel.gram(rows), TARGETS, ALPHAS, **settings)
+    problem = RidgeProblem(TARGETS, ALPHAS, weights, intercept)
+    return cg.ridge(kernel.gram(rows), problem, **settings)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -31,7 +33,7 @@ def run(kernel=KERNEL, rows=X, **options):
 @pytest.mark.parametrize("how", ["nystrom", "cholesky", None])
 def test_the_solution_is_the_exact_one(how, weights, intercept):
     found = run(preconditioner=how, weights=weights, intercept=intercept, rank=40)
-    exact = ridge_exact.cholesky(KERNEL.gram(X), TARGETS, ALPHAS, weights, intercept)
+    exact = ridge_exact.cholesky(KERNEL.gram(X), RidgeProblem(TARGETS, ALPHAS, weights, intercept))
     assert found.stopped == ""
     np.testing.assert_allclose(found.coef, exact.coef, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(found.intercept, exact.intercept, rtol=1e-7, atol=1e-10)
@@ -101,11 +103,11 @@ def test_single_precision_stops_at_its_rounding():
     wide = Gaussian(3.0)
     gram = wide.gram(X.astype(np.float32))
     options = {"tol": 1e-14, "random": np.random.RandomState(0)}
-    found = cg.ridge(gram, TARGETS, np.full(T, 1e-4), **options)
+    found = cg.ridge(gram, RidgeProblem(TARGETS, np.full(T, 1e-4)), **options)
     assert found.stopped == "rounding"
     assert found.residual > 1e-4
-    fine = cg.ridge(gram, TARGETS, np.full(T, 1.0), **options)
-    exact = ridge_exact.cholesky(wide.gram(X), TARGETS, np.full(T, 1.0))
+    fine = cg.ridge(gram, RidgeProblem(TARGETS, np.full(T, 1.0)), **options)
+    exact = ridge_exact.cholesky(wide.gram(X), RidgeProblem(TARGETS, np.full(T, 1.0)))
     np.testing.assert_allclose(wide(X) @ fine.coef, wide(X) @ exact.coef, atol=1e-3)
 
 
@@ -145,7 +147,10 @@ def test_matrix_free_within_a_small_limit():
         Z = RNG.normal(size=(n, 2))
         t = np.sin(Z[:, :1])
         found = cg.ridge(
-            Gaussian(2.0).gram(Z), t, np.ones(1), rank=10, random=np.random.RandomState(0)
+            Gaussian(2.0).gram(Z),
+            RidgeProblem(t, np.ones(1)),
+            rank=10,
+            random=np.random.RandomState(0),
         )
     np.testing.assert_allclose(Gaussian(2.0)(Z) @ found.coef + found.coef, t, atol=1e-4)
 
@@ -163,8 +168,8 @@ def test_residuals_that_grow_for_a_while_do_not_end_it(preconditioner):
     gram, targets = duplicates()
     alphas = np.array([1e-6])
     options = {"preconditioner": preconditioner, "rank": 40, "random": np.random.RandomState(0)}
-    found = cg.ridge(gram, targets, alphas, **options)
-    exact = ridge_exact.cholesky(gram, targets, alphas)
+    found = cg.ridge(gram, RidgeProblem(targets, alphas), **options)
+    exact = ridge_exact.cholesky(gram, RidgeProblem(targets, alphas))
     assert found.n_iter > 150
     assert found.stopped == ""
     np.testing.assert_allclose(gram @ found.coef, gram @ exact.coef, atol=1e-4)
@@ -173,4 +178,4 @@ def test_residuals_that_grow_for_a_while_do_not_end_it(preconditioner):
 def test_a_singular_matrix_and_a_tiny_penalty_name_the_condition_number():
     gram, targets = duplicates()
     with pytest.warns(LinAlgWarning, match=r"condition number of about \d.*e\+15"):
-        cg.ridge(gram, targets, np.array([1e-14]), random=np.random.RandomState(0))
+        cg.ridge(gram, RidgeProblem(targets, np.array([1e-14])), random=np.random.RandomState(0))

@@ -11,6 +11,7 @@ from mercer import Gaussian, Linear, NegativeSquaredDistance, Sigmoid
 from mercer.solvers.linear import exact as ridge_exact
 from mercer.solvers.linear import factor
 from mercer.solvers.linear.blas import add_squares, mirror
+from mercer.solvers.linear.problem import RidgeProblem
 
 RNG = np.random.default_rng(7)
 N, T = 37, 3
@@ -26,7 +27,7 @@ KERNEL = Gaussian(1.2)
 @pytest.mark.parametrize("run", [ridge_exact.cholesky, ridge_exact.eigh])
 def test_one_penalty_for_each_target(textbook_ridge, run, weights, intercept):
     alphas = np.array([0.1, 2.0, 0.1])
-    found = run(KERNEL.gram(X), TARGETS, alphas, weights, intercept)
+    found = run(KERNEL.gram(X), RidgeProblem(TARGETS, alphas, weights, intercept))
     w = np.ones(N) if weights is None else weights
     for j, alpha in enumerate(alphas):
         coef, b = textbook_ridge(KERNEL, X, TARGETS, alpha, w, intercept)
@@ -39,7 +40,7 @@ def test_one_penalty_for_each_target(textbook_ridge, run, weights, intercept):
 @pytest.mark.parametrize("run", [ridge_exact.cholesky_path, ridge_exact.eigh_path])
 def test_leave_one_out_is_what_refitting_gives(textbook_ridge, run, weights, intercept):
     alphas = np.array([1e-3, 0.1, 5.0])
-    path = run(KERNEL.gram(X), TARGETS, alphas, weights, intercept)
+    path = run(KERNEL.gram(X), RidgeProblem(TARGETS, alphas, weights, intercept))
     w = np.ones(N) if weights is None else weights
     for a, alpha in enumerate(alphas):
         refitted = np.empty((N, T))
@@ -79,7 +80,9 @@ def test_duplicated_rows_and_a_tiny_penalty_are_solved_with_a_warning(alpha, dty
     """f goes through the mean of the targets of equal examples, as it does for λ → 0."""
     Z, t, mean = doubled()
     with pytest.warns(LinAlgWarning, match=r"condition number of about \d.*e\+1"):
-        found = ridge_exact.cholesky(KERNEL.gram(Z.astype(dtype)), t, np.array([alpha]))
+        found = ridge_exact.cholesky(
+            KERNEL.gram(Z.astype(dtype)), RidgeProblem(t, np.array([alpha]))
+        )
     tolerance = 1e-6 if dtype == np.float64 else 1e-3
     np.testing.assert_allclose(KERNEL(Z)[:20] @ found.coef, mean, atol=tolerance)
 
@@ -87,22 +90,26 @@ def test_duplicated_rows_and_a_tiny_penalty_are_solved_with_a_warning(alpha, dty
 def test_leave_one_out_of_duplicates_is_the_target_of_the_twin():
     Z, t, _ = doubled()
     with pytest.warns(LinAlgWarning, match="condition number"):
-        path = ridge_exact.eigh_path(KERNEL.gram(Z), t, np.array([1e-16, 1.0]))
+        path = ridge_exact.eigh_path(KERNEL.gram(Z), RidgeProblem(t, np.array([1e-16, 1.0])))
     np.testing.assert_allclose(path.loo[0], np.roll(t, 20, axis=0), atol=1e-6)
 
 
 def test_a_well_conditioned_problem_does_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ridge_exact.cholesky(KERNEL.gram(X.astype(np.float32)), TARGETS, np.full(T, 1e-2))
-        ridge_exact.eigh(KERNEL.gram(X), TARGETS, np.full(T, 1e-6))
+        ridge_exact.cholesky(
+            KERNEL.gram(X.astype(np.float32)), RidgeProblem(TARGETS, np.full(T, 1e-2))
+        )
+        ridge_exact.eigh(KERNEL.gram(X), RidgeProblem(TARGETS, np.full(T, 1e-6)))
 
 
 def test_single_precision_goes_on_in_double_where_it_must():
     wide = Gaussian(3.0)
     gram = wide.gram(X.astype(np.float32))
-    assert ridge_exact.cholesky(gram, TARGETS, np.full(T, 1.0)).coef.dtype == np.float32
-    found = ridge_exact.cholesky(gram, TARGETS, np.full(T, 1e-9))
+    assert (
+        ridge_exact.cholesky(gram, RidgeProblem(TARGETS, np.full(T, 1.0))).coef.dtype == np.float32
+    )
+    found = ridge_exact.cholesky(gram, RidgeProblem(TARGETS, np.full(T, 1e-9)))
     assert found.coef.dtype == np.float64
     K = wide(X.astype(np.float32).astype(np.float64)) + 1e-9 * np.eye(N)
     np.testing.assert_allclose(K @ found.coef, TARGETS, atol=1e-6)
@@ -114,9 +121,9 @@ def test_an_indefinite_matrix_is_solved_all_the_same(kernel):
     assert np.linalg.eigvalsh(K)[0] < -0.01
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = ridge_exact.cholesky(kernel.gram(X), TARGETS, np.full(T, 0.3))
-        path = ridge_exact.eigh_path(kernel.gram(X), TARGETS, np.array([0.3]))
-        other = ridge_exact.cholesky_path(kernel.gram(X), TARGETS, np.array([0.3]))
+        found = ridge_exact.cholesky(kernel.gram(X), RidgeProblem(TARGETS, np.full(T, 0.3)))
+        path = ridge_exact.eigh_path(kernel.gram(X), RidgeProblem(TARGETS, np.array([0.3])))
+        other = ridge_exact.cholesky_path(kernel.gram(X), RidgeProblem(TARGETS, np.array([0.3])))
     # where a rule refutes the kernel the learner has said so before
     refuted = kernel.claim().holds is False
     assert refuted or any("not positive semi-definite" in str(w.message) for w in said)
@@ -129,7 +136,9 @@ def test_a_kernel_that_is_not_symmetric_gives_its_symmetric_part_and_a_warning()
     K = KERNEL(X)
     K[0, 1] += 0.5
     with pytest.warns(UserWarning, match="not symmetric"):
-        found = ridge_exact.cholesky(mercer.Precomputed().gram(K), TARGETS, np.ones(T))
+        found = ridge_exact.cholesky(
+            mercer.Precomputed().gram(K), RidgeProblem(TARGETS, np.ones(T))
+        )
     np.testing.assert_allclose(((K + K.T) / 2 + np.eye(N)) @ found.coef, TARGETS, atol=1e-10)
 
 
@@ -138,7 +147,7 @@ def test_room_for_one_matrix_is_enough_for_cholesky():
     Z = RNG.normal(size=(n, 2))
     t = RNG.normal(size=(n, 1))
     with mercer.config(memory=int(1.6 * n * n * 8), threads=1):
-        found = ridge_exact.cholesky(Gaussian(0.3).gram(Z), t, np.array([1.0]))
+        found = ridge_exact.cholesky(Gaussian(0.3).gram(Z), RidgeProblem(t, np.array([1.0])))
     np.testing.assert_allclose((Gaussian(0.3)(Z) + np.eye(n)) @ found.coef, t, atol=1e-9)
 
 
@@ -158,7 +167,9 @@ def test_sums_of_squares(dtype):
 
 def test_zero_matrix():
     """A kernel that is zero everywhere: a = t/λ, f = 0."""
-    found = ridge_exact.cholesky(Linear().gram(np.zeros((5, 2))), TARGETS[:5], np.full(T, 2.0))
+    found = ridge_exact.cholesky(
+        Linear().gram(np.zeros((5, 2))), RidgeProblem(TARGETS[:5], np.full(T, 2.0))
+    )
     np.testing.assert_allclose(found.coef, TARGETS[:5] / 2)
 
 
@@ -168,8 +179,10 @@ def test_small_eigenvalues_are_not_taken_for_rounding_in_single_precision():
     rows, targets = rng.normal(size=(2000, 8)), rng.normal(size=(2000, 1))
     kernel = Gaussian(1.5) + 1.0
     alphas = np.array([0.2, 2.0])
-    single = ridge_exact.eigh_path(kernel.gram(rows.astype(np.float32)), targets, alphas)
-    exact = ridge_exact.cholesky_path(kernel.gram(rows), targets, alphas)
+    single = ridge_exact.eigh_path(
+        kernel.gram(rows.astype(np.float32)), RidgeProblem(targets, alphas)
+    )
+    exact = ridge_exact.cholesky_path(kernel.gram(rows), RidgeProblem(targets, alphas))
     np.testing.assert_allclose(single.loo, exact.loo, atol=0.02)
 
 

@@ -1,4 +1,4 @@
-"""Logistic solvers against a generic optimiser: objective and probabilities to 1e-6."""
+"""Logistic solvers against a generic optimizer: objective and probabilities to 1e-6."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,11 @@ from scipy.optimize import minimize
 import mercer
 from mercer import Gaussian
 from mercer.solvers.linear import nystrom
+from mercer.solvers.linear.panels import GramPanels
 from mercer.solvers.smooth.descent import gradient_descent, safe_rate
 from mercer.solvers.smooth.losses import Binary, Multinomial
 from mercer.solvers.smooth.newton import newton
-from mercer.solvers.smooth.spaces import CenterSpan, Kernels, Span, rank_for
+from mercer.solvers.smooth.spaces import CenterSpan, Span, rank_for
 
 RNG = np.random.default_rng(5)
 N = 50
@@ -40,7 +41,7 @@ def generic(loss, alpha, intercept):
     def function(v):
         w, b = split(v)
         scores = L @ w + b
-        g = loss.residual(loss.probabilities(scores))
+        g = loss.gradient(loss.link(scores))
         value = loss.value(scores) + 0.5 * alpha * np.sum(w * w)
         slope = [(L.T @ g + alpha * w).ravel()] + ([g.sum(0)] if intercept else [])
         return value, np.concatenate(slope)
@@ -49,23 +50,23 @@ def generic(loss, alpha, intercept):
     options = {"gtol": 1e-10, "ftol": 1e-16, "maxiter": 20000, "maxfun": 40000, "maxcor": 50}
     answer = minimize(function, np.zeros(size), jac=True, method="L-BFGS-B", options=options)
     w, b = split(answer.x)
-    return answer.fun, loss.probabilities(L @ w + b)
+    return answer.fun, loss.link(L @ w + b)
 
 
 def span(rank=N, rows=X, keep=0.5):
-    return Span(Kernels(KERNEL.gram(rows), keep), rank, np.random.RandomState(0))
+    return Span(KERNEL.gram(rows), np.random.RandomState(0), rank, keep)
 
 
 def center_span(count=N, rank=N, keep=0.5):
     random = np.random.RandomState(0)
     chosen = nystrom.draw_centers(KERNEL.gram(X), count, random)
-    return CenterSpan(chosen, rank, random, keep)
+    return CenterSpan(chosen, random, rank, keep)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weights", [np.ones(N), WEIGHTS], ids=["equal", "weighted"])
 @pytest.mark.parametrize("labels", LABELS)
-def test_objective_and_probabilities_are_those_of_a_generic_optimiser(labels, weights, intercept):
+def test_objective_and_probabilities_are_those_of_a_generic_optimizer(labels, weights, intercept):
     alpha = 0.1
     loss = LABELS[labels](weights)
     value, wanted = generic(loss, alpha, intercept)
@@ -74,7 +75,7 @@ def test_objective_and_probabilities_are_those_of_a_generic_optimiser(labels, we
         scores = K @ space.expansion(found.coef) + found.intercept
         assert found.stopped == ""
         assert found.objective == pytest.approx(value, rel=1e-6)
-        np.testing.assert_allclose(loss.probabilities(scores), wanted, atol=1e-6)
+        np.testing.assert_allclose(loss.link(scores), wanted, atol=1e-6)
 
 
 def test_the_default_tolerance_is_kept():
@@ -98,8 +99,8 @@ def test_coefficients_of_the_optimum_are_the_residuals():
     weights[4] = 0.0
     loss = LABELS["three"](weights)
     found = newton(span(), loss, 0.2, tol=1e-14)
-    p = loss.probabilities(K @ found.coef + found.intercept)
-    np.testing.assert_allclose(0.2 * found.coef, -loss.residual(p), atol=1e-6)
+    p = loss.link(K @ found.coef + found.intercept)
+    np.testing.assert_allclose(0.2 * found.coef, -loss.gradient(p), atol=1e-6)
     assert np.abs(found.coef[4]).max() < 1e-8
     np.testing.assert_allclose(found.coef.sum(axis=1), 0.0, atol=1e-12)
 
@@ -110,19 +111,18 @@ def test_curvature_is_the_derivative_of_the_residual():
         scores, V = RNG.normal(size=(2, N, loss.columns))
         h = 1e-6
         slope = (
-            loss.residual(loss.probabilities(scores + h * V))
-            - loss.residual(loss.probabilities(scores - h * V))
+            loss.gradient(loss.link(scores + h * V)) - loss.gradient(loss.link(scores - h * V))
         ) / (2 * h)
-        p = loss.probabilities(scores)
+        p = loss.link(scores)
         np.testing.assert_allclose(loss.curvature(p, V), slope, atol=1e-8)
         step = (loss.value(scores + h * V) - loss.value(scores - h * V)) / (2 * h)
-        assert step == pytest.approx(np.sum(loss.residual(p) * V), rel=1e-6)
+        assert step == pytest.approx(np.sum(loss.gradient(p) * V), rel=1e-6)
 
 
 def test_the_gradient_rule_of_the_lecture_goes_to_the_same_place():
     for labels in ("binary", "three"):
         loss = LABELS[labels](np.ones(N))
-        slow = gradient_descent(Kernels(KERNEL.gram(X)), loss, 1.0, tol=1e-9, max_iter=3000)
+        slow = gradient_descent(GramPanels(KERNEL.gram(X)), loss, 1.0, tol=1e-9, max_iter=3000)
         fast = newton(span(), loss, 1.0, tol=1e-13)
         assert slow.objective == pytest.approx(fast.objective, rel=1e-3)
         assert (np.diff(slow.objectives) <= 1e-12).all()
@@ -131,7 +131,7 @@ def test_the_gradient_rule_of_the_lecture_goes_to_the_same_place():
 
 def test_a_rate_that_is_too_large_is_named_with_one_that_is_not():
     loss = LABELS["binary"](np.ones(N))
-    matrix = Kernels(KERNEL.gram(X))
+    matrix = GramPanels(KERNEL.gram(X))
     with pytest.raises(ValueError, match=r"diverges with learning_rate=100; .* is safe"):
         gradient_descent(matrix, loss, 1.0, learning_rate=100.0)
     assert 0 < safe_rate(matrix, loss, 1.0, True) < 1
@@ -162,21 +162,21 @@ def test_ranks():
 @pytest.mark.parametrize("run", ["newton", "gradient"])
 def test_ctrl_c_keeps_the_model_found_so_far(run, monkeypatch):
     calls = []
-    times = Kernels.times
+    product = GramPanels.product
 
     def interrupted(self, V):
         calls.append(1)
         if len(calls) == 40:
             raise KeyboardInterrupt
-        return times(self, V)
+        return product(self, V)
 
     loss = LABELS["ten"](np.ones(N))
     space = span(5)
-    monkeypatch.setattr(Kernels, "times", interrupted)
+    monkeypatch.setattr(GramPanels, "product", interrupted)
     if run == "newton":
         found = newton(space, loss, 1e-5, tol=1e-15)
     else:
-        found = gradient_descent(space.K, loss, 1e-5, learning_rate=1e-4)
+        found = gradient_descent(space.panels, loss, 1e-5, learning_rate=1e-4)
     assert found.stopped == "interrupt"
     assert found.objective < found.objectives[0]
 
@@ -190,12 +190,12 @@ def test_single_precision_ends_at_its_rounding():
     )
 
 
-def test_centres_within_a_small_limit():
+def test_centers_within_a_small_limit():
     """K_nm is made again for every pass where it does not fit."""
     loss = LABELS["binary"](np.ones(N))
     kept = newton(center_span(20), loss, 0.1, tol=1e-10)
     with mercer.config(memory="60KB", threads=1):
         space = center_span(20, keep=0.01)
         found = newton(space, loss, 0.1, tol=1e-10)
-        assert space.centers.panels.kept is None
+        assert space.panels.kept is None
     np.testing.assert_allclose(found.objective, kept.objective, rtol=1e-9)

@@ -31,9 +31,11 @@ from mercer.learners._options import (
     weights_or_none,
 )
 from mercer.learners.ridges.posterior import Posteriors
-from mercer.learners.ridges.solve import SOLVERS, Found, Options, Task, solve
 from mercer.learners.svms.shared import positive
-from mercer.solvers.linear.normal_equations import FeaturePanels, times
+from mercer.solvers.linear.panels import FeaturePanels
+from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
+from mercer.solvers.linear.ridge import Options, RidgeTask, solve
+from mercer.solvers.requirements import solvers_for
 
 
 class RidgeBase(KernelLearner):
@@ -69,7 +71,7 @@ class RidgeBase(KernelLearner):
     # --- fitting ----------------------------------------------------------------------------
 
     def _options(self) -> Options:
-        one_of("solver", self.solver, SOLVERS)
+        one_of("solver", self.solver, ("auto", *solvers_for("ridge")))
         if self.preconditioner is not None:
             one_of("preconditioner", self.preconditioner, ("nystrom", "cholesky"))
         return Options(
@@ -97,19 +99,13 @@ class RidgeBase(KernelLearner):
         options = self._options()
         alphas, path = self._penalties(1 if targets.ndim == 1 else targets.shape[1])
         columns = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
-        task = Task(
-            self.kernel_,
-            X,
-            solver_gram(self.kernel_, X),
-            columns,
-            alphas,
-            path,
-            weights,
-            bool(self.fit_intercept),
-            finite_dims(self.kernel_, getattr(self, "n_features_in_", None)),
-        )
-        found = solve(task, self.solver, options)
-        self._keep(X, task, found, single=targets.ndim == 1)
+        problem = RidgeProblem(columns, alphas, weights, bool(self.fit_intercept))
+        features = finite_dims(self.kernel_, getattr(self, "n_features_in_", None))
+        gram = solver_gram(self.kernel_, X)
+        task = RidgeTask(self.kernel_, X, gram, problem, path, features, options)
+        found, solver, self.solver_reason_ = solve(task, self.solver)
+        self.solver_ = solver.name
+        self._keep(X, problem, found, single=targets.ndim == 1)
         warn_if_stopped(
             type(self).__name__,
             found.stopped,
@@ -117,15 +113,15 @@ class RidgeBase(KernelLearner):
             "Raise alpha, max_iter or tol, or use another solver or float64.",
         )
 
-    def _keep(self, X: Any, task: Task, found: Found, single: bool) -> None:
+    def _keep(self, X: Any, problem: RidgeProblem, found: RidgeSolution, single: bool) -> None:
         for name in ("loo_predictions_", "loo_errors_", "dual_coef_path_", "coef_"):
             self.__dict__.pop(name, None)
-        self.solver_, self._weights, self._single = found.solver, task.weights, single
-        self._n_train = len(task.targets)
+        self._weights, self._single = problem.weights, single
+        self._n_train = len(problem.targets)
         coef, intercept, primal = found.coef, found.intercept, found.primal
-        chosen = task.alphas
+        chosen = problem.alphas
         if found.path is not None:
-            best = self._choose(task, found, single)
+            best = self._choose(problem, found.path, single)
             each = np.arange(coef.shape[1])
             chosen = found.path.alphas[best]
             coef = found.path.coef[best, :, each].T
@@ -148,21 +144,20 @@ class RidgeBase(KernelLearner):
         self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, self.intercept_)
         self.__dict__.pop("_posteriors", None)
 
-    def _choose(self, task: Task, found: Found, single: bool) -> np.ndarray:
-        """The place on the path with the least leave-one-out error, for each target."""
-        assert found.path is not None
-        squares = np.square(found.path.loo - task.targets)
-        errors = np.stack([np.average(s, axis=0, weights=task.weights) for s in squares])
+    def _choose(self, problem: RidgeProblem, path: RidgePath, single: bool) -> np.ndarray:
+        """The index on the path of the least leave-one-out error, for each target."""
+        squares = np.square(path.loo - problem.targets)
+        errors = np.stack([np.average(s, axis=0, weights=problem.weights) for s in squares])
         if np.isnan(errors).all(axis=0).any():
             raise ValueError("no alpha gives finite leave-one-out errors; take larger ones")
         per_target = np.nanargmin(errors, axis=0)
         best = np.full(errors.shape[1], np.nanargmin(errors.mean(axis=1)))
         best = per_target if self.alpha_per_target else best
         each = np.arange(len(best))
-        loo = found.path.loo[best, :, each].T
+        loo = path.loo[best, :, each].T
         self.loo_errors_ = errors[:, 0] if single else errors
         self.loo_predictions_ = loo[:, 0] if single else np.ascontiguousarray(loo)
-        self.dual_coef_path_ = found.path.coef[:, :, 0] if single else found.path.coef
+        self.dual_coef_path_ = path.coef[:, :, 0] if single else path.coef
         return best
 
     # --- predicting -------------------------------------------------------------------------
@@ -177,7 +172,7 @@ class RidgeBase(KernelLearner):
         if self._primal is None:
             return as_scores(self.expansion_(X))
         panels = FeaturePanels(self.kernel_, host(X), n_rows(X))
-        values = times(panels, self._primal, "predict") + self.intercept_
+        values = panels.product(self._primal) + self.intercept_
         return like(values[:, 0] if self._single else values, X)
 
     def _std(self, X: Any) -> Any:

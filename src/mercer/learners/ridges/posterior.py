@@ -14,10 +14,10 @@ from mercer.gram.host import HostGram
 from mercer.learners._base import take
 from mercer.solvers.linear.cg import RidgeSystem
 from mercer.solvers.linear.factor import Shifted
-from mercer.solvers.linear.normal_equations import FeaturePanels, GramPanels, normal_equations
 from mercer.solvers.linear.nystrom import center_matrix
+from mercer.solvers.linear.panels import FeaturePanels, GramPanels
 from mercer.solvers.linear.posterior import Dual, Iterative, Posterior, Primal
-from mercer.solvers.requirements import Size, check_fits
+from mercer.solvers.requirements import Request, Size, check, solvers_for
 
 
 class Posteriors:
@@ -69,17 +69,21 @@ class Posteriors:
         none = np.zeros((n, 0))
         if model.solver_ == "primal":
             panels = FeaturePanels(model.kernel_, host(model.X_fit_), n)
-            return Primal(normal_equations(panels, none, weights), alpha, intercept)
+            return Primal(panels.normal(none, weights), alpha, intercept)
         gram = HostGram(model.kernel_, host(model.X_fit_))
         if model.solver_ == "nystrom":
             columns = GramPanels(gram.take(columns=model.centers_))
             penalty = center_matrix(gram, model.centers_)
-            return Primal(normal_equations(columns, none, weights), alpha, intercept, penalty)
+            return Primal(columns.normal(none, weights), alpha, intercept, penalty)
         scale = np.ones(n) if weights is None else np.sqrt(weights)
         if model.solver_ == "cg":
             random = check_random_state(model.random_state)
             system = RidgeSystem(gram, scale, np.array([alpha]), model.preconditioner, None, random)
             return Dual(Iterative(system, model.tol, model.max_iter), scale, intercept)
-        check_fits("cholesky", Size(n, 1, 0, gram.dtype.itemsize), ("cg",))
+        size = Size(n, itemsize=gram.dtype.itemsize)
+        wanted = Request("ridge", gram, size, {"std": "return_std="})
+        solvers = solvers_for("ridge")
+        for name in {model.solver_, "cholesky"} & solvers.keys():
+            check(solvers[name], wanted)
         shifted = Shifted(gram, None if weights is None else scale, once=True)
         return Dual(shifted.factor(alpha), scale, intercept)

@@ -20,6 +20,7 @@ from mercer.kernels import Kernel, Precomputed
 from mercer.learners.catalog import find
 from mercer.selection.trainers.base import Fold, Outcome, Trainer, decide
 from mercer.solvers.linear import exact
+from mercer.solvers.linear.problem import RidgeProblem
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,8 @@ def best_penalty(gram: Gram, targets: np.ndarray, unit: float, start: int | None
 
     def error(index: int) -> float:
         try:
-            found = exact.cholesky_path(
-                gram, targets, np.array([PENALTIES[index] * unit]), None, True
-            )
+            alphas = np.array([PENALTIES[index] * unit])
+            found = exact.cholesky_path(gram, RidgeProblem(targets, alphas, intercept=True))
         except np.linalg.LinAlgError:
             tried[index] = -math.inf
             return math.inf

@@ -1,1 +1,36 @@
-"""Ridge paths by reducing K to a band."""
+"""Ridge paths of many penalties by reducing K to a band, instead of to eigenvectors.
+
+GAIN_PLACEHOLDER
+
+    reduction.py   K = Q B Qᵀ with a band B, by blocks of reflections
+    path.py        all λ from B: coefficients and leave-one-out errors
+    loops.py       ‖L⁻¹v‖² for a banded L and many v, compiled
+    strided.py     BLAS products into parts of larger arrays
+
+To switch it off, set the environment variable MERCER_BAND=0, or `mercer.solvers.band.ENABLED` to
+False at run time; then the same paths come from eigenvectors.
+"""
+
+from __future__ import annotations
+
+import os
+
+from mercer.gram.base import Gram
+from mercer.solvers.linear.problem import RidgePath, RidgeProblem
+
+#: The switch, read at every path.
+ENABLED = os.environ.get("MERCER_BAND", "1") != "0"
+#: Rows from which the band is faster than eigenvectors.
+ENOUGH_ROWS = 2000
+#: λ for which the band is faster: at most one for so many rows.
+ROWS_FOR_EACH = 32
+
+
+def band_path(gram: Gram, problem: RidgeProblem) -> RidgePath | None:
+    """All λ from one reduction to a band; None where eigenvectors are faster, safer or wanted."""
+    n = len(problem.targets)
+    if not ENABLED or n < ENOUGH_ROWS or len(problem.alphas) > n // ROWS_FOR_EACH or gram.refuted:
+        return None
+    from mercer.solvers.band.path import path_by_band
+
+    return path_by_band(gram, problem)

@@ -12,6 +12,8 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
@@ -23,53 +25,39 @@ from mercer.solvers.band.loops import COLUMNS, coefficients, solved_squares
 from mercer.solvers.band.reduction import Band, to_band
 from mercer.solvers.band.strided import product
 from mercer.solvers.linear.blas import times
-from mercer.solvers.linear.exact import Problem, RidgePath
-from mercer.solvers.linear.matrix import scaled_matrix
-from mercer.solvers.linear.power import operator_norm
-from mercer.solvers.requirements import Size, fits
+from mercer.solvers.linear.matrix import matrix_fits, operator_norm, scaled_matrix
+from mercer.solvers.linear.problem import RidgePath, RidgeProblem
 
 #: Diagonals of B below the main one. Fewer make the way to B longer, more make each λ dearer.
 WIDTH = 32
-#: Rows from which the band is faster than eigenvectors.
-ENOUGH_ROWS = 2000
-#: λ for which the band is faster: at most one for so many rows.
-ROWS_FOR_EACH = 32
 #: λ worked on at a time.
 BATCH = 64
 
 
-def band_path(
-    gram: Gram,
-    targets: np.ndarray,
-    alphas: np.ndarray,
-    weights: np.ndarray | None = None,
-    intercept: bool = False,
-) -> RidgePath | None:
-    """All λ from one reduction to a band; None where eigenvectors are faster or safer."""
-    n = len(targets)
-    if n < ENOUGH_ROWS or len(alphas) > n // ROWS_FOR_EACH or gram.refuted:
-        return None
-    problem = Problem(targets, weights, intercept)
+def path_by_band(gram: Gram, problem: RidgeProblem) -> RidgePath | None:
+    """None where eigenvectors are safer, or nothing fits."""
+    n, columns = len(problem.targets), problem.targets.shape[1] * len(problem.alphas)
     for double in (False, True) if gram.dtype == np.float32 else (True,):
-        if not fits("band", Size(n, targets.shape[1] * len(alphas), 0, 8 if double else 4)):
+        # The band and its factors for some penalties take at most another matrix.
+        if not matrix_fits(2, n, 8 if double else 4, columns):
             return None
-        path = _attempt(gram, problem, alphas, double)
+        path = _attempt(gram, problem, double)
         if path is not None:
             return path
     return None
 
 
-def _attempt(gram: Gram, problem: Problem, alphas: np.ndarray, double: bool) -> RidgePath | None:
+def _attempt(gram: Gram, problem: RidgeProblem, double: bool) -> RidgePath | None:
     """In this precision; None where it leaves too few digits."""
     n = gram.shape[0]
-    reduction, solves = 8 / 3 * n**3, 2 * WIDTH * n**2 * len(alphas)
+    reduction, solves = 8 / 3 * n**3, 2 * WIDTH * n**2 * len(problem.alphas)
     share = reduction / (reduction + solves)
     with progress("ridge path", 1.0) as bar:
         A = scaled_matrix(gram, problem.scale, double)
         band = to_band(A, WIDTH, lambda part: bar.advance(share * part))
-        if not certain(band, float(alphas.min())):
+        if not certain(band, float(problem.alphas.min())):
             return None
-        return _path(band, gram, problem, alphas, bar, 1.0 - share)
+        return problem.path(gram, _parts(band, problem, bar, 1.0 - share))
 
 
 def certain(band: Band, least: float) -> bool:
@@ -107,23 +95,19 @@ def _times(diagonals: np.ndarray, x: np.ndarray) -> np.ndarray:
     return y
 
 
-def _path(
-    band: Band, gram: Gram, problem: Problem, alphas: np.ndarray, bar: progress, share: float
-) -> RidgePath:
-    Q = band.turned.T
+def _parts(
+    band: Band, problem: RidgeProblem, bar: progress, share: float
+) -> Iterator[tuple[np.ndarray, np.ndarray, None]]:
+    """Solutions and the diagonal of the inverse, λ by λ."""
+    alphas, n = problem.alphas, len(band.turned)
     parts = times(band.turned, problem.right_hand_sides())
     # The factors and solutions of a batch take no more than another Q.
-    batch = max(1, min(BATCH, len(Q) // (band.width + 1 + parts.shape[1])))
-    coef, bs, loos = [], [], []
+    batch = max(1, min(BATCH, n // (band.width + 1 + parts.shape[1])))
     for start in range(0, len(alphas), batch):
         some = alphas[start : start + batch]
         solved, diagonals = _inverses(band, parts, some, bar, share * len(some) / len(alphas))
         for i in range(len(some)):
-            c, d, b = problem.unscaled(solved[:, i])
-            coef.append(problem.scaled(c))
-            bs.append(b)
-            loos.append(problem.leave_one_out(gram, c, d, b, diagonals[i]))
-    return RidgePath(alphas, np.stack(coef), np.stack(bs), np.stack(loos))
+            yield solved[:, i], diagonals[i], None
 
 
 def _inverses(

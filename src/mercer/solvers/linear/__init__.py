@@ -1,1 +1,16 @@
-"""(K + λI)a = t: ridge regression by factors, features, centers and conjugate gradients."""
+"""(K + λI) a = t and what is like it: ridge regression, exactly or on a subspace.
+
+    problem.py         what every solver is given and gives: targets, penalties, weights, intercept
+    ridge.py           the table of solvers, what each needs and gives, and `solve`
+    matrix.py          SKS as one array; the norm of an operator
+    factor.py          its Cholesky, LU and eigenvectors, in place; what to do where it is singular
+    exact.py           ridge and its leave-one-out path through that factor
+    cg.py              the same by conjugate gradients, with a preconditioner.py
+    panels.py          Φ = K(X, centers) or φ(X) in panels of rows: products and sums
+    primal.py          ridge and its path through ΦᵀΦ
+    nystrom.py         Φ at m centers, by the normal equations or by conjugate gradients
+    posterior.py       the variance of f(x) from each of them
+    blas.py            products by threads of ours, and BLAS routines that SciPy hides
+
+`panels`, `primal` and `nystrom` are written once for NumPy and PyTorch.
+"""

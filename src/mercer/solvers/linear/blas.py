@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cython_blas
 
-from mercer import _threads as threads
 from mercer._config import get_config
+from mercer._linalg import mirror
+from mercer._threads import look_for_pools_again
 from mercer._tiles import Scratch, Tiling, sweep
+
+__all__ = ["add_squares", "mirror", "routine", "symmetric_times", "times", "transposed_times"]
 
 #: Elements below which starting threads costs more than it saves.
 WORTH_THREADS = 1_000_000
@@ -48,9 +51,7 @@ _ROUTINES: dict[np.dtype, tuple[Callable[..., None] | None, Any]] = {
 }
 
 # SciPy brings a BLAS of its own. If Mercer looked for pools before it was loaded, look again.
-with threads._lock:
-    if threads._holders == 0:
-        threads._controller = None
+look_for_pools_again()
 
 
 def add_squares(P: np.ndarray, C: np.ndarray) -> None:
@@ -127,16 +128,3 @@ def _shares(A: np.ndarray) -> Tiling:
     n, m = A.shape
     threads = get_config().n_threads if A.size >= WORTH_THREADS else 1
     return Tiling((n, m), (max(1, -(-n // threads)), m), threads, fixed=True)
-
-
-def mirror(C: np.ndarray, square: int = 512) -> np.ndarray:
-    """The upper triangle copied below the diagonal, in squares that fit the cache."""
-    n = len(C)
-    for i in range(0, n, square):
-        rows = slice(i, min(i + square, n))
-        block = C[rows, rows]
-        block[...] = np.triu(block) + np.triu(block, 1).T
-        for j in range(i + square, n, square):
-            columns = slice(j, min(j + square, n))
-            C[columns, rows] = C[rows, columns].T
-    return C

@@ -15,10 +15,10 @@ import numpy as np
 from mercer._progress import progress
 from mercer._threads import single_threaded_blas
 from mercer.gram.base import Gram
-from mercer.solvers.linear.exact import RidgeSolution
 from mercer.solvers.linear.factor import doubtful, warn_condition
-from mercer.solvers.linear.power import operator_norm
+from mercer.solvers.linear.matrix import operator_norm
 from mercer.solvers.linear.preconditioner import CHOICES, Woodbury, default_rank
+from mercer.solvers.linear.problem import RidgeProblem, RidgeSolution
 
 #: A true residual above this, where a smaller one was asked for, is worth a word.
 ROUGH = 1e-4
@@ -109,43 +109,33 @@ def conjugate_gradients(
     return Iterations(X, np.linalg.norm(R, axis=0) / norms, step, stopped)
 
 
-@dataclass(frozen=True)
-class CGSolution(RidgeSolution):
-    stopped: str = ""
-    residual: float = 0.0
-
-
 def ridge(
     gram: Gram,
-    targets: np.ndarray,
-    alphas: np.ndarray,
-    weights: np.ndarray | None = None,
-    intercept: bool = False,
+    problem: RidgeProblem,
     *,
     preconditioner: str | None = "nystrom",
     rank: int | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
     random: np.random.RandomState,
-) -> CGSolution:
-    """Targets (N, T), with one λ for each. A free intercept is one more right-hand side a λ."""
-    n = len(targets)
-    s = np.ones(n) if weights is None else np.sqrt(weights)
-    distinct = np.unique(alphas) if intercept else np.empty(0)
-    B = np.column_stack([s[:, None] * targets, *[s for _ in distinct]])
+) -> RidgeSolution:
+    """A free intercept is one more right-hand side per λ."""
+    s, alphas = problem.s, problem.alphas
+    distinct = np.unique(alphas) if problem.intercept else np.empty(0)
+    B = np.column_stack([s[:, None] * problem.targets, *[s for _ in distinct]])
     shifts = np.concatenate([alphas, distinct])
     system = RidgeSystem(gram, s, shifts, preconditioner, rank, random)
     run = system.solve(B, tol, max_iter)
     if run.stopped in ("rounding", "max_iter"):
         system.warn_few_digits()
     C, b = run.X, np.zeros(len(alphas))
-    if intercept:
+    if problem.intercept:
         D = C[:, len(alphas) :][:, np.searchsorted(distinct, alphas)]
         C = C[:, : len(alphas)]
         b = (s @ C) / (s @ D)
         C = C - D * b
     coef = (s[:, None] * C).astype(gram.dtype)
-    return CGSolution(coef, b, run.n_iter, run.stopped, float(run.residuals.max()))
+    return RidgeSolution(coef, b, run.n_iter, run.stopped, float(run.residuals.max()))
 
 
 class RidgeSystem:

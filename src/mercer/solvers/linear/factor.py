@@ -1,4 +1,4 @@
-"""S K S + λI factorised in place: one N×N array, never two.
+"""S K S + λI factorized in place: one N×N array, never two.
 
 K is symmetric, so one triangle of the array is enough to hold it; the Cholesky factor is made in
 the other one. Where another λ comes, K is still there.
@@ -23,9 +23,8 @@ from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
 from mercer._config import show_bytes
 from mercer.gram.base import Gram
 from mercer.solvers.linear.blas import mirror
-from mercer.solvers.linear.matrix import PANEL, scaled_matrix
-from mercer.solvers.linear.power import operator_norm
-from mercer.solvers.requirements import Size, fits, resident
+from mercer.solvers.linear.matrix import PANEL, matrix_fits, operator_norm, scaled_matrix
+from mercer.solvers.requirements import resident
 
 #: Warn where fewer than three digits of the coefficients are certain.
 FEW_DIGITS = 1e-3
@@ -48,7 +47,7 @@ class Factor(Protocol):
 
 
 def shifted(gram: Gram, scale: np.ndarray | None = None, once: bool = False) -> Any:
-    """SKS + λI, factorised where its data is; `once`: for a single λ."""
+    """SKS + λI, factorized where its data is; `once`: for a single λ."""
     return resident(gram).solver("factor", Shifted)(gram, scale, once)
 
 
@@ -107,7 +106,7 @@ class Shifted:
 
     def _widen(self) -> bool:
         """Begin again in double precision, where that fits."""
-        if not fits("cholesky", Size(self.gram.shape[0], 1, 0, 8)):
+        if not matrix_fits(1, self.gram.shape[0], 8):
             return False
         self.double, self._A = True, None
         return True
@@ -136,7 +135,7 @@ class Shifted:
         return self._without_null_space(shift)
 
     def _room_for_vectors(self) -> bool:
-        return fits("eigh", Size(self.gram.shape[0], 1, 0, 8 if self.double else 4))
+        return matrix_fits(3, self.gram.shape[0], 8 if self.double else 4)
 
     def _without_null_space(self, shift: float) -> Factor:
         self._A = None
@@ -208,7 +207,7 @@ class Spectrum:
     @classmethod
     def of(cls, A: np.ndarray) -> Spectrum:
         """The eigenvectors are made in place of A."""
-        driver = "evd" if fits("eigh", Size(len(A), 1, 0, A.itemsize)) else "evr"
+        driver = "evd" if matrix_fits(3, len(A), A.itemsize) else "evr"
         return cls(*eigh(A.T, overwrite_a=True, check_finite=False, driver=driver))
 
     def inverse(self, shifts: np.ndarray, keep_null: bool = False) -> np.ndarray:

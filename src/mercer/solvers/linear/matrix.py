@@ -1,12 +1,17 @@
-"""S K S as one dense array, S = diag(√w): what the exact solvers factorise in place."""
+"""S K S as one dense array, S = diag(√w), and the norm of a matrix that need not exist."""
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host
+from mercer._arrays import host, namespace
+from mercer._config import get_config
+from mercer._linalg import dot
 from mercer._tiles import Scratch
 from mercer.gram.base import Gram
 
@@ -22,7 +27,7 @@ def scaled_matrix(
     With `triangle` only what is on or above the diagonal need be right.
     """
     if double and gram.dtype != np.float64:
-        A = dense_in_double(gram)
+        A = host(gram.in_double())
     else:
         A = upper_triangle(gram) if triangle and gram.symmetric else gram.dense()
     if not gram.symmetric:
@@ -47,9 +52,13 @@ def upper_triangle(gram: Gram) -> np.ndarray:
     return A
 
 
-def dense_in_double(gram: Gram, positions: np.ndarray | None = None) -> np.ndarray:
-    """K of the same examples (or some of them), computed in float64."""
-    return host(gram.in_double(positions))  # type: ignore[no-any-return]
+def matrix_fits(count: int, n: int, itemsize: int, columns: int = 1) -> bool:
+    """Whether so many N×N arrays are within the memory limit of the host, with a few N×T ones."""
+    return matrix_bytes(count, n, itemsize, columns) <= get_config().memory_bytes
+
+
+def matrix_bytes(count: int, n: int, itemsize: int, columns: int = 1) -> int:
+    return count * n * n * itemsize + 24 * n * (columns + 2)
 
 
 def _make_symmetric(A: np.ndarray) -> None:
@@ -71,3 +80,26 @@ def _make_symmetric(A: np.ndarray) -> None:
             UserWarning,
             stacklevel=5,
         )
+
+
+def operator_norm(apply: Callable[[Any], Any], start: Any, rounds: int) -> float:
+    """The largest |eigenvalue| of a symmetric operator by power iteration; ∞ where it overflows.
+
+    The result is never too large, but for rounding.
+
+    >>> A = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> round(operator_norm(lambda x: A @ x, np.array([1.0, 0.0]), 12), 6)
+    3.0
+    """
+    xp = namespace(start)
+    x = start / math.sqrt(dot(start, start))
+    norm = 0.0
+    for _ in range(rounds):
+        x = xp.astype(apply(x), xp.float64)
+        norm = math.sqrt(dot(x, x))
+        if not math.isfinite(norm):
+            return math.inf
+        if norm == 0:
+            return 0.0
+        x = x / norm
+    return norm

@@ -2,7 +2,7 @@
 
 f is a Gaussian process with covariance k; ridge regression is its mean. A free intercept has no
 prior: it adds (1 − 1ᵀ(K + λW⁻¹)⁻¹k(x))² / 1ᵀ(K + λW⁻¹)⁻¹1. With a finite φ the same number is
-λ φ(x)ᵀ(ΦᵀWΦ + λI)⁻¹φ(x); with centres it is the variance within their span, plus what of k(x,x)
+λ φ(x)ᵀ(ΦᵀWΦ + λI)⁻¹φ(x); with centers it is the variance within their span, plus what of k(x,x)
 lies outside of it.
 """
 
@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from mercer._linalg import solve_lower
 from mercer.solvers.linear.cg import RidgeSystem
 from mercer.solvers.linear.factor import Factor
-from mercer.solvers.linear.normal_equations import Normal
-from mercer.solvers.linear.primal import PrimalFactor, factorise, lower_factor
+from mercer.solvers.linear.panels import Normal
+from mercer.solvers.linear.primal import factorize, lower_factor
 
 
 class Posterior(Protocol):
@@ -58,7 +58,7 @@ class Iterative:
 
 
 class Primal:
-    """From ΦᵀWΦ; with `penalty` K_mm, from the centres."""
+    """From ΦᵀWΦ; with `penalty` K_mm, from the centers."""
 
     def __init__(
         self, normal: Normal, alpha: float, intercept: bool, penalty: np.ndarray | None = None
@@ -66,15 +66,15 @@ class Primal:
         self.alpha = alpha
         self.mean = normal.sums / normal.weight if intercept else None
         self.weight = normal.weight
-        H = normal.centred()[0] if intercept else normal.H
-        self.factor: PrimalFactor = factorise(H, alpha, penalty, overwrite=True)
+        H = normal.centered()[0] if intercept else normal.H
+        self.factor = factorize(H, alpha, penalty, overwrite=True)
         self.L = None if penalty is None else lower_factor(penalty)
 
     def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
         rows = rows.astype(np.float64)
         variance = np.zeros(len(rows))
         if self.L is not None:
-            inside = solve_triangular(self.L, rows.T, lower=True, check_finite=False)
+            inside = solve_lower(self.L, rows.T)
             variance = np.maximum(own - np.einsum("ij,ij->j", inside, inside), 0.0)
         if self.mean is not None:
             rows = rows - self.mean

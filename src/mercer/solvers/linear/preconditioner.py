@@ -8,11 +8,14 @@ is still large.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from mercer import _linalg
+from mercer._arrays import host
 from mercer._config import get_config
+from mercer._linalg import solve_lower
 from mercer.gram.base import Gram
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.nystrom import center_matrix
@@ -42,31 +45,21 @@ def nystrom(gram: Gram, rank: int, random: np.random.RandomState) -> LowRank:
 
 def from_columns(gram: Gram, pivots: np.ndarray) -> LowRank:
     """F = K₍ₙₛ₎ L⁻ᵀ with LLᵀ = K₍ₛₛ₎; columns that add nothing but rounding are dropped."""
-    K = center_matrix(gram, pivots)
-    kept, L = independent(K, gram.dtype)
-    pivots = pivots[kept]
+    kept, F = independent(host(center_matrix(gram, pivots)), gram.dtype)
+    pivots, L = pivots[kept], F[kept]
     if not len(pivots):  # zero or negative on all of them: nothing to go by
         return LowRank(np.zeros((gram.shape[0], 0), dtype=gram.dtype), pivots, L)
     columns = gram.take(columns=pivots).dense()
-    F = solve_triangular(L.astype(gram.dtype), columns.T, lower=True, check_finite=False).T
+    F = solve_lower(L.astype(gram.dtype), columns.T).T
     return LowRank(np.ascontiguousarray(F), pivots, L)
 
 
-def independent(K: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of K in an order that Cholesky can go, and their factor."""
+def independent(K: Any, dtype: np.dtype) -> tuple[np.ndarray, Any]:
+    """Rows of K that Cholesky can go through, and F with FFᵀ = K; F[rows] is lower triangular."""
     # Generous: L⁻¹ is multiplied by, and a direction left out costs an iteration at most.
     least = 1e-12 if dtype == np.float64 else 1e-5
-    tolerance = least * float(np.max(K.diagonal(), initial=0.0))
-    try:
-        L = cholesky(K, lower=True, check_finite=False)
-        if L.diagonal().min() ** 2 > tolerance:
-            return np.arange(len(K)), L
-    except LinAlgError:
-        pass
-    from scipy.linalg.lapack import dpstrf
-
-    L, order, rank, _ = dpstrf(K, tol=tolerance, lower=1)
-    return order[:rank] - 1, np.tril(L[:rank, :rank])
+    largest = float(K.diagonal().max()) if len(K) else 0.0
+    return _linalg.independent(K, least * max(0.0, largest))
 
 
 def pivoted_cholesky(gram: Gram, rank: int, random: np.random.RandomState) -> LowRank:
@@ -82,14 +75,14 @@ def pivoted_cholesky(gram: Gram, rank: int, random: np.random.RandomState) -> Lo
         draws = random.choice(n, size=size, p=rest / rest.sum())
         drawn = np.setdiff1d(draws, pivots)
         done = F[:, : len(pivots)]
-        small = center_matrix(gram, drawn) - (done[drawn] @ done[drawn].T)
-        kept, L = independent(small, gram.dtype)
+        small = host(center_matrix(gram, drawn)) - (done[drawn] @ done[drawn].T)
+        kept, made = independent(small, gram.dtype)
         if not len(kept):
             rest[drawn] = 0.0
             continue
         new = drawn[kept]
         columns = gram.take(columns=new).dense() - done @ done[new].T
-        added = solve_triangular(L.astype(gram.dtype), columns.T, lower=True, check_finite=False).T
+        added = solve_lower(made[kept].astype(gram.dtype), columns.T).T
         F[:, len(pivots) : len(pivots) + len(new)] = added
         pivots = np.concatenate([pivots, new])
         rest = np.maximum(rest - np.square(added, dtype=np.float64).sum(axis=1), 0.0)

@@ -1,33 +1,24 @@
 """w = (ΦᵀWΦ + λP)⁻¹ΦᵀWt: ridge regression through an M×M matrix, and leave-one-out.
 
-P = I for explicit features; P = K_mm for columns of K at m centres, where w are the coefficients.
+P = I for explicit features; P = K_mm for columns of K at m centers, where w are the coefficients.
 With P = LLᵀ and L⁻¹ΦᵀWΦL⁻ᵀ = V diag(ω) Vᵀ the features ψ = VᵀL⁻¹φ are orthogonal under the data, so
 that every λ is one division, and the weight of example i on its own prediction is
-hᵢ = wᵢ (1/Σw + Σⱼ ψⱼ(xᵢ)²/(ωⱼ + λ)), the first term with a free intercept only, and ψ then centred.
+hᵢ = wᵢ (1/Σw + Σⱼ ψⱼ(xᵢ)²/(ωⱼ + λ)), the first term and centered ψ where b is free.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
-from scipy.linalg import (
-    LinAlgError,
-    LinAlgWarning,
-    cholesky,
-    eigh,
-    lu_factor,
-    lu_solve,
-    solve_triangular,
-)
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg import LinAlgError, LinAlgWarning
 
-from mercer._tiles import Scratch, sweep
-from mercer.solvers.linear.blas import mirror
-from mercer.solvers.linear.exact import RidgePath, RidgeSolution
-from mercer.solvers.linear.normal_equations import Normal, Panels, normal_equations, tiling, times
+from mercer._arrays import host, namespace
+from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, eigh, solve_lower
+from mercer.solvers.linear.panels import Normal, Panels
+from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 
 #: What is added to the diagonal, relative to its mean, where P or the whole is not definite.
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
@@ -35,100 +26,84 @@ JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 UNSEEN = 1e-10
 
 
-class PrimalFactor(Protocol):
-    """(ΦᵀWΦ + λP)⁻¹ as an operator."""
-
-    def solve(self, B: np.ndarray) -> np.ndarray: ...
-
-
 @dataclass(frozen=True)
-class _Definite:
-    U: np.ndarray
+class PrimalFactor:
+    """(ΦᵀWΦ + λP)⁻¹ as an operator, by its Cholesky factor, or by LU where it has none."""
 
-    def solve(self, B: np.ndarray) -> np.ndarray:
-        return dpotrs(self.U, np.asfortranarray(B, dtype=np.float64), lower=0)[0]
+    matrix: Any
+    definite: bool
 
-
-@dataclass(frozen=True)
-class _Indefinite:
-    lu: tuple[np.ndarray, np.ndarray]
-
-    def solve(self, B: np.ndarray) -> np.ndarray:
-        return lu_solve(self.lu, B, check_finite=False)
+    def solve(self, B: Any) -> Any:
+        if self.definite:
+            return cholesky_solve(self.matrix, B)
+        return namespace(B).linalg.solve(self.matrix, B)
 
 
-def ridge(
-    panels: Panels,
-    targets: np.ndarray,
-    alphas: np.ndarray,
-    weights: np.ndarray | None = None,
-    intercept: bool = False,
-    penalty: np.ndarray | None = None,
-) -> RidgeSolution:
-    """One pass over the data, then one M×M factorisation for each distinct λ."""
-    normal = normal_equations(panels, targets, weights)
-    H, R = normal.centred() if intercept else (normal.H, normal.R)
-    coef = np.empty(R.shape)
-    distinct = np.unique(alphas)
-    for i, alpha in enumerate(distinct):
-        mine = np.flatnonzero(alphas == alpha)
-        last = i == len(distinct) - 1
-        factor = factorise(H, float(alpha), penalty, overwrite=last)
+def ridge(panels: Panels, problem: RidgeProblem, penalty: Any = None) -> RidgeSolution:
+    """One pass over the data, then one M×M factorization for each distinct λ."""
+    normal = panels.normal(problem.targets, problem.weights)
+    H, R = normal.centered() if problem.intercept else (normal.H, normal.R)
+    coef = 0.0 * R
+    largest = float(problem.alphas.max())
+    for alpha, mine in problem.each_alpha():
+        factor = factorize(H, alpha, penalty, overwrite=alpha == largest)
         coef[:, mine] = factor.solve(R[:, mine])
-    b = normal.intercept(coef) if intercept else np.zeros(len(alphas))
-    return RidgeSolution(coef, b)
+    b = normal.intercept(coef) if problem.intercept else np.zeros(len(problem.alphas))
+    return RidgeSolution(host(coef), host(b))
 
 
-def factorise(
-    H: np.ndarray, alpha: float, penalty: np.ndarray | None = None, overwrite: bool = False
-) -> PrimalFactor:
+def factorize(H: Any, alpha: float, penalty: Any = None, overwrite: bool = False) -> PrimalFactor:
     """Cholesky of H + λP, with as little added to the diagonal as makes it definite."""
-    H = H if overwrite else H.copy()
+    H = H if overwrite else 1.0 * H
     if penalty is None:
-        H.flat[:: len(H) + 1] += alpha
+        add_to_diagonal(H, alpha)
     else:
         for start in range(0, len(H), 512):  # no third matrix
             H[start : start + 512] += alpha * penalty[start : start + 512]
-    diagonal = H.diagonal().copy()
-    scale = float(diagonal.mean())
-    for jitter in JITTERS:
-        H.flat[:: len(H) + 1] = diagonal + jitter * scale
-        # The factor is made in one triangle; the other keeps H for another try.
-        U, info = dpotrf(H.T, lower=0, overwrite_a=1, clean=0)
-        if info == 0:
-            if jitter > UNSEEN:
-                warn_jitter(jitter * scale)
-            return _Definite(U)
-        mirror(H)
-    H.flat[:: len(H) + 1] = diagonal
+    scale = float(H.diagonal().mean())
+    L, jitter = _jittered(H, scale, JITTERS)
+    if L is not None:
+        if jitter > UNSEEN:
+            warn_jitter(jitter * scale)
+        return PrimalFactor(L, definite=True)
     warnings.warn(
         "the normal equations have negative eigenvalues: the kernel is not positive semi-definite "
-        "on the centres. They were solved all the same, by LU.",
+        "on the centers. They were solved all the same, by LU.",
         UserWarning,
         stacklevel=6,
     )
-    return _Indefinite(lu_factor(H, overwrite_a=True, check_finite=False))
+    return PrimalFactor(H, definite=False)
+
+
+def _jittered(A: Any, scale: float, jitters: tuple[float, ...]) -> tuple[Any, float]:
+    """L with LLᵀ = A + jitter·scale·I for the first jitter that allows it, or None, A as it was."""
+    at = namespace(A).arange(len(A))
+    diagonal = 1.0 * A[at, at]
+    for jitter in jitters:
+        A[at, at] = diagonal + jitter * scale
+        L = cholesky(A)
+        if L is not None:
+            return L, jitter
+    A[at, at] = diagonal
+    return None, 0.0
 
 
 def warn_jitter(jitter: float) -> None:
     warnings.warn(
         f"the normal equations are singular to rounding: {jitter:.2g} was added to their diagonal; "
-        "raise alpha, or take fewer centres",
+        "raise alpha, or take fewer centers",
         LinAlgWarning,
         stacklevel=6,
     )
 
 
-def lower_factor(P: np.ndarray) -> np.ndarray:
+def lower_factor(P: Any) -> Any:
     """L with LLᵀ = P, up to a jitter where P is singular to rounding."""
-    scale = float(np.mean(P.diagonal())) or 1.0
-    for jitter in JITTERS[1:]:
-        try:
-            return cholesky(P + jitter * scale * np.eye(len(P)), lower=True, check_finite=False)
-        except LinAlgError:
-            continue
+    L, _ = _jittered(1.0 * P, float(P.diagonal().mean()) or 1.0, JITTERS[1:])
+    if L is not None:
+        return namespace(L).tril(L)
     raise LinAlgError(
-        "the kernel matrix of the centres has negative eigenvalues: this needs a positive "
+        "the kernel matrix of the centers has negative eigenvalues: this needs a positive "
         "semi-definite kernel (mercer.prove gives a counterexample)"
     )
 
@@ -137,85 +112,66 @@ def lower_factor(P: np.ndarray) -> np.ndarray:
 class Rotation:
     """ψ = Bᵀφ with BᵀHB = diag(ω), BᵀPB = I."""
 
-    basis: np.ndarray
-    values: np.ndarray
+    basis: Any
+    values: Any
 
     @classmethod
-    def of(cls, H: np.ndarray, penalty: np.ndarray | None) -> Rotation:
-        if penalty is None:
-            values, vectors = eigh(H, check_finite=False)
-            return cls(vectors, np.maximum(values, 0.0))
-        L = lower_factor(penalty)
-        inner = solve_triangular(L, H, lower=True, check_finite=False)
-        inner = solve_triangular(L, inner.T, lower=True, check_finite=False, overwrite_b=True)
-        values, vectors = eigh(inner, overwrite_a=True, check_finite=False)
-        basis = solve_triangular(L.T, vectors, lower=False, check_finite=False)
-        return cls(basis, np.maximum(values, 0.0))
+    def of(cls, H: Any, penalty: Any) -> Rotation:
+        L = None if penalty is None else lower_factor(penalty)
+        if L is not None:
+            H = solve_lower(L, solve_lower(L, H).T)
+        values, vectors = eigh(H)
+        basis = vectors if L is None else solve_lower(L, vectors, transposed=True)
+        return cls(basis, namespace(values).clip(values, min=0.0))
 
 
-def ridge_path(
-    panels: Panels,
-    targets: np.ndarray,
-    alphas: np.ndarray,
-    weights: np.ndarray | None = None,
-    intercept: bool = False,
-    penalty: np.ndarray | None = None,
-) -> tuple[RidgePath, np.ndarray]:
+def ridge_path(panels: Panels, problem: RidgeProblem, penalty: Any = None) -> tuple[RidgePath, Any]:
     """All λ from one M×M eigendecomposition; leave-one-out in a second pass over the data.
 
     The second result is tᵢ − f(xᵢ) for every λ.
     """
-    normal = normal_equations(panels, targets, weights)
-    H, R = normal.centred() if intercept else (normal.H, normal.R)
+    xp, alphas = panels.xp, problem.alphas
+    targets = panels.asarray(problem.targets)
+    count, outputs = len(alphas), targets.shape[1]
+    normal = panels.normal(problem.targets, problem.weights)
+    H, R = normal.centered() if problem.intercept else (normal.H, normal.R)
     rotation = Rotation.of(H, penalty)
-    inverse = 1.0 / (rotation.values + alphas[:, None])  # (A, M)
-    theta = inverse[:, :, None] * (rotation.basis.T @ R)  # (A, M, T)
-    coef = np.einsum("mk,akt->amt", rotation.basis, theta, optimize=True)
-    b = np.zeros((len(alphas), targets.shape[1]))
-    if intercept:
-        b = np.stack([normal.intercept(c) for c in coef])
-    fitted, own = _second_pass(panels, rotation, coef, inverse, normal, intercept)
-    w = np.ones(len(targets)) if weights is None else weights
-    leverage = w[:, None] * own
+    inverse = 1.0 / (rotation.values[:, None] + panels.asarray(alphas))  # (M, A)
+    theta = inverse[:, :, None] * (rotation.basis.T @ R)[:, None, :]
+    flat = rotation.basis @ xp.reshape(theta, (-1, count * outputs))
+    coef = xp.permute_dims(xp.reshape(flat, (-1, count, outputs)), (1, 0, 2))
+    b = 0.0 * coef[:, 0]
+    if problem.intercept:
+        b = normal.intercept(coef)
+    fitted, own = _second_pass(panels, rotation, flat, inverse, normal, problem.intercept)
+    leverage = own if problem.weights is None else panels.asarray(problem.weights)[:, None] * own
+    fitted = xp.permute_dims(xp.reshape(fitted, (-1, count, outputs)), (1, 0, 2))
     residual = targets[None] - fitted - b[:, None, :]
     loo = targets[None] - residual / (1.0 - leverage.T[:, :, None])
-    return RidgePath(alphas, coef, b, loo), residual
+    return RidgePath(alphas, host(coef), host(b), host(loo)), residual
 
 
 def _second_pass(
-    panels: Panels,
-    rotation: Rotation,
-    coef: np.ndarray,
-    inverse: np.ndarray,
-    normal: Normal,
-    intercept: bool,
-) -> tuple[np.ndarray, np.ndarray]:
+    panels: Panels, rotation: Rotation, flat: Any, inverse: Any, normal: Normal, intercept: bool
+) -> tuple[Any, Any]:
     """Φw for every λ, and hᵢ/wᵢ for every λ."""
     n = panels.shape[0]
-    count, m, t = coef.shape
     mean = (normal.sums / normal.weight) @ rotation.basis if intercept else None
-    flat = coef.transpose(1, 0, 2).reshape(m, -1)
-    fitted, own = np.empty((n, count * t)), np.empty((n, count))
+    fitted = panels.asarray(np.empty((n, flat.shape[1])))
+    own = panels.asarray(np.empty((n, inverse.shape[1])))
 
-    def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-        panel = panels.panel(rows, scratch).astype(np.float64)
+    def body(rows: slice, panel: Any) -> None:
         fitted[rows] = panel @ flat
         psi = panel @ rotation.basis
         if mean is not None:
             psi -= mean
-        own[rows] = np.square(psi, out=psi) @ inverse.T
+        psi *= psi
+        own[rows] = psi @ inverse
 
-    sweep(tiling(panels, 2), body, "leave-one-out")
-    if intercept:
-        own += 1.0 / normal.weight
-    return fitted.reshape(n, count, t).transpose(1, 0, 2), own
-
-
-def residuals(panels: Panels, targets: np.ndarray, solution: RidgeSolution) -> np.ndarray:
-    """tᵢ − f(xᵢ)."""
-    return targets - times(panels, solution.coef) - solution.intercept
+    panels.each(body, "leave-one-out", copies=2)
+    return fitted, own + (1.0 / normal.weight if intercept else 0.0)
 
 
-def dual(residual: np.ndarray, alphas: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+def dual(residual: Any, alphas: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """aᵢ = wᵢ (tᵢ − f(xᵢ))/λ: the dual coefficients that belong to a primal solution."""
     return residual / alphas if weights is None else weights[:, None] * residual / alphas

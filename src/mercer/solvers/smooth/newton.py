@@ -1,8 +1,8 @@
-"""min Σ wᵢ log-loss(f(xᵢ) + b) + (α/2)‖f‖² by Newton's method, each step by conjugate gradients.
+"""min Σ wᵢ ℓ(yᵢ, f(xᵢ) + b) + (α/2)‖f‖² by Newton's method, each step by conjugate gradients.
 
 The problem is convex and smooth; a step needs only products with K. Steps are as exact as they
 have to be: roughly far from the optimum, more and more finely near it. Along a step the scores are
-known, so that a line search costs no product.
+known, so that a line search costs no product. All of it runs on arrays and on tensors alike.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from mercer._linalg import dot
 from mercer._progress import progress
 from mercer._threads import single_threaded_blas
-from mercer.solvers.smooth.losses import Loss
+from mercer.solvers.smooth.losses import SmoothLoss
 from mercer.solvers.smooth.spaces import Precondition, Space
 
 #: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.
@@ -27,9 +26,9 @@ ROUGH = 1e-4
 class Point:
     """f as coefficients, b, and the scores f(xᵢ) + b; `penalty` is ‖f‖²."""
 
-    coef: np.ndarray
-    intercept: np.ndarray
-    values: np.ndarray
+    coef: Any
+    intercept: Any
+    values: Any
     penalty: float
 
 
@@ -40,37 +39,43 @@ class Step:
     `negative`: an inner product of something with itself was below zero.
     """
 
-    coef: np.ndarray
-    intercept: np.ndarray
-    values: np.ndarray
+    coef: Any
+    intercept: Any
+    values: Any
     gain: float
     left: float
     negative: bool = False
 
 
 @dataclass(frozen=True)
-class LogisticSolution:
-    """`coef` in the space's own coordinates; `objectives` after every step."""
+class SmoothSolution:
+    """`objectives` after every step; `coef` in the coordinates of the space, if one was given.
 
-    coef: np.ndarray
-    intercept: np.ndarray
+    From `minimize`, `coef` belongs to all examples, or to those at the indices `centers`.
+    """
+
+    coef: Any
+    intercept: Any
     objective: float
     n_iter: int
     n_products: int
     stopped: str = ""
     objectives: list[float] = field(default_factory=list)
+    centers: Any = None
+    solver: str = ""
+    reason: str = ""
 
 
 def newton(
     space: Space,
-    loss: Loss,
+    loss: SmoothLoss,
     alpha: float,
     *,
     intercept: bool = True,
     tol: float = 1e-4,
     max_iter: int = 100,
-    start: tuple[np.ndarray, np.ndarray] | None = None,
-) -> LogisticSolution:
+    start: tuple[Any, Any] | None = None,
+) -> SmoothSolution:
     """Ends where the objective is within `tol`, relative, of its minimum, by Newton's own estimate.
 
     That is what conjugate gradients left over, and δ²/objective after a step that gained δ.
@@ -79,8 +84,7 @@ def newton(
     point = solver.start(start)
     objective = solver.objective(point)
     history, stopped, steps = [objective], "max_iter", 0
-    # What is written here runs on arrays of the host and on tensors alike.
-    with progress("logistic regression", None) as bar, single_threaded_blas():
+    with progress("Newton's method", None) as bar, single_threaded_blas():
         try:
             while steps < max_iter:
                 step = solver.step(point, objective)
@@ -103,21 +107,21 @@ def newton(
             objective = history[-1] = solver.objective(point)
         except KeyboardInterrupt:
             stopped = "interrupt"
-    return LogisticSolution(
+    return SmoothSolution(
         point.coef, point.intercept, objective, steps, solver.n_products, stopped, history
     )
 
 
 class _Newton:
-    def __init__(self, space: Space, loss: Loss, alpha: float, intercept: bool) -> None:
+    def __init__(self, space: Space, loss: SmoothLoss, alpha: float, intercept: bool) -> None:
         self.space, self.loss, self.alpha, self.intercept = space, loss, alpha, intercept
         self.n_products = 0
 
-    def start(self, given: tuple[np.ndarray, np.ndarray] | None) -> Point:
+    def start(self, given: tuple[Any, Any] | None) -> Point:
         shape = (self.space.size, self.loss.columns)
         n = len(self.loss.weights)
         if given is None:
-            b = self.loss.start()
+            b = self.space.asarray(self.loss.start())
             b = b if self.intercept else 0.0 * b
             return Point(self.space.zeros(shape), b, self.space.zeros((n, shape[1])) + b, 0.0)
         coef, b = given
@@ -128,37 +132,37 @@ class _Newton:
         return self.loss.value(point.values) + 0.5 * self.alpha * point.penalty
 
     def step(self, point: Point, objective: float) -> Step:
-        p = self.loss.probabilities(point.values)
-        g = self.loss.residual(p)
+        mean = self.loss.link(point.values)
+        g = self.loss.gradient(mean)
         r = -(self.space.gradient(g) + self.alpha * point.coef)
         rb = (-1.0 if self.intercept else 0.0) * g.sum(axis=0)
-        diagonal = self.loss.weights[:, None] * p * (1 - p)
+        diagonal = self.loss.diagonal(mean)
         precondition = self.space.preconditioner(diagonal, self.alpha, self.intercept)
-        return self._solve(p, r, rb, precondition, objective)
+        return self._solve(mean, r, rb, precondition, objective)
 
     def _solve(
         self,
-        p: np.ndarray,
-        r: np.ndarray,
-        rb: np.ndarray,
+        mean: Any,
+        r: Any,
+        rb: Any,
         precondition: Precondition,
         objective: float,
     ) -> Step:
         """H d = r by conjugate gradients in the inner product of the space."""
-        d, db, values = 0.0 * r, 0.0 * rb, 0.0 * p
+        d, db, values = 0.0 * r, 0.0 * rb, 0.0 * mean
         q, qb, qv = d, db, values
         rz = gain = last = 0.0
         turn, negative = 0, False
         for turn in range(1, 201):
-            z, zb = self._centred(*precondition(r, rb))
+            z, zb = self._centered(*precondition(r, rb))
             zf = self._evaluate(z)
             new = self.space.inner(r, z, zf) + float(rb @ zb)
             beta = new / rz if turn > 1 else 0.0
             q, qb, qv, rz = z + beta * q, zb + beta * qb, zf + zb + beta * qv, new
-            curved = self.loss.curvature(p, qv)
+            curved = self.loss.curvature(mean, qv)
             square = self.space.inner(q, q, qv - qb)
-            bend = _dot(qv, curved) + self.alpha * square
-            negative = square < -self.space.rounding * _dot(q, q)
+            bend = dot(qv, curved) + self.alpha * square
+            negative = square < -self.space.rounding * dot(q, q)
             if negative or not (bend > 0 and rz > 0):
                 break
             length = rz / bend
@@ -173,11 +177,12 @@ class _Newton:
                 rb = rb - length * curved.sum(axis=0)
         return Step(d, db, values, gain, turn * last, negative)
 
-    def _centred(self, z: np.ndarray, zb: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Scores that all classes share change no probability: keep their sum at zero."""
-        if self.loss.columns == 1:
+    def _centered(self, z: Any, zb: Any) -> tuple[Any, Any]:
+        """Scores that all columns share change nothing: keep their sum at zero."""
+        if not self.loss.shift_invariant:
             return z, zb
-        return z - z.mean(axis=1, keepdims=True), zb - zb.mean()
+        xp = self.loss.xp
+        return z - xp.mean(z, axis=1, keepdims=True), zb - xp.mean(zb)
 
     def searched(self, point: Point, step: Step, objective: float) -> Point:
         """The full step, or half of it, or half of that, …"""
@@ -194,10 +199,6 @@ class _Newton:
         intercept = point.intercept + length * step.intercept
         return Point(point.coef + length * d, intercept, scores, penalty)
 
-    def _evaluate(self, coef: np.ndarray) -> np.ndarray:
+    def _evaluate(self, coef: Any) -> Any:
         self.n_products += 1
         return self.space.evaluate(coef)
-
-
-def _dot(a: Any, b: Any) -> float:
-    return float(np.vdot(a, b)) if isinstance(a, np.ndarray) else float((a * b).sum())

@@ -1,260 +1,220 @@
-"""Where the functions of a logistic model live: all of the span of the examples, or of m centres.
+"""Where f lives: in all of the span of the examples, or of m centers.
 
 An element is a pair (coefficients, intercept). A space evaluates it at the examples, gives the
 coefficients of a gradient, an inner product, and a preconditioner for the Newton system
 
-    H = Φᵀ W Φ + α,   W = w (diag(p) − ppᵀ) for each example
+    H = Φᵀ W Φ + α,   W the curvature of the loss, one block per example
 
 `Span`: f = Σ aᵢ k(xᵢ, ·), ⟨a, a'⟩ = aᵀKa'. A gradient g in the scores has coefficients g: nothing
 is solved for, and the product K a that the inner product needs is the evaluation itself.
 `CenterSpan`: f = Σ βⱼ k(cⱼ, ·) in coordinates q = Lᵀβ, LLᵀ = K_mm, where the inner product is qᵀq.
 
-The preconditioner is H with W = diag(w p (1 − p)) on the examples S that are hardest to tell, and 0
-on all others: most examples of a fitted model are certain, and bend the objective hardly at all.
-It is exact where S is everything and there are two classes.
+The preconditioner is H with the diagonal of W on the examples S where the loss is curved most, and
+0 on all others: most examples of a fitted model are certain, and curve the objective hardly at all.
+It is exact where S is everything and examples have one score.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dtrtri
 
+from mercer._arrays import host, is_tensor
 from mercer._config import get_config
+from mercer._linalg import add_to_diagonal, dot, inverse_lower
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.gram.base import Gram
-from mercer.solvers.linear import blas
-from mercer.solvers.linear.normal_equations import times, transposed_times
 from mercer.solvers.linear.nystrom import Centers, center_matrix
+from mercer.solvers.linear.panels import Panels, panels_of
 from mercer.solvers.linear.preconditioner import independent
 from mercer.solvers.linear.primal import lower_factor
-from mercer.solvers.requirements import resident
-from mercer.solvers.smooth.losses import Loss
 
 #: (residual of the coefficients, of the intercept) → an approximate solution of H z = r.
-Precondition = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-#: Multiplications that the preconditioners of all classes may cost in a step.
-CLASS_WORK = 7e9
+Precondition = Callable[[Any, Any], tuple[Any, Any]]
 
 
-class Space(Protocol):
+class Space(ABC):
+    """Coordinates for f, as arrays of the place where `panels` are."""
+
     size: int
+    #: aᵀa times this is what rounding may do to ⟨a, a⟩.
+    rounding: float = 0.0
 
-    def zeros(self, shape: tuple[int, int]) -> Any: ...
+    def __init__(
+        self, panels: Panels, size: int, rank: int | None, random: np.random.RandomState
+    ) -> None:
+        """The preconditioner knows at most `rank` examples at a time; None: what is affordable."""
+        self.panels, self.size, self.rank, self.random = panels, size, rank, random
+        self.asarray = panels.asarray
 
-    @property
-    def rounding(self) -> float:
-        """aᵀa times this is what rounding may do to ⟨a, a⟩."""
+    def zeros(self, shape: tuple[int, int]) -> Any:
+        return self.asarray(np.zeros(shape))
 
-    def evaluate(self, coef: np.ndarray) -> np.ndarray: ...
+    @abstractmethod
+    def evaluate(self, coef: Any) -> Any: ...
 
-    def gradient(self, g: np.ndarray) -> np.ndarray: ...
+    @abstractmethod
+    def gradient(self, g: Any) -> Any: ...
 
-    def inner(self, left: np.ndarray, right: np.ndarray, right_values: np.ndarray) -> float: ...
+    @abstractmethod
+    def inner(self, left: Any, right: Any, right_values: Any) -> float: ...
 
-    def preconditioner(
-        self, diagonal: np.ndarray, alpha: float, intercept: bool
-    ) -> Precondition: ...
+    @abstractmethod
+    def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition: ...
 
-    def expansion(self, coef: np.ndarray) -> np.ndarray: ...
+    @abstractmethod
+    def expansion(self, coef: Any) -> Any:
+        """The coefficients of k(xᵢ, ·) or k(cⱼ, ·)."""
+
+    def most_curved(self, diagonal: Any) -> np.ndarray:
+        """Where the objective is curved most; at random among equals."""
+        curved = host(diagonal.sum(1))
+        rank = self.rank
+        if rank is None:
+            rank = rank_for(self.panels.shape[0], diagonal.shape[1], self.panels.affordable)
+        if rank >= len(curved):
+            return np.arange(len(curved))
+        curved = curved * (1.0 + 1e-6 * self.random.random_sample(len(curved)))
+        return np.sort(np.argpartition(-curved, rank)[:rank])
+
+    def bordered(
+        self, F: Any, own: Any, diagonal: Any, alpha: float, intercept: bool
+    ) -> Precondition:
+        """Solve [FᵀDF + αI, FᵀD1; 1ᵀDF, ΣD] (q, b) = (r, rb) per column, D = diag(own).
+
+        ΣD is taken over all examples.
+        """
+        xp, rank = self.panels.xp, F.shape[1]
+        size = rank + intercept
+        totals = host(diagonal.sum(0)), host(own.sum(0))
+        inverses: list[Any] = [None] * own.shape[1]
+
+        def invert(columns: slice, _: slice, scratch: Scratch) -> None:
+            """A column per thread: small matrices gain nothing from a BLAS of several."""
+            c = columns.start
+            root = xp.sqrt(own[:, c])
+            scaled = root[:, None] * F
+            inner = self.asarray(np.zeros((size, size)))
+            inner[:rank, :rank] = scaled.T @ scaled
+            add_to_diagonal(inner, alpha)
+            if intercept:
+                inner[rank, :rank] = inner[:rank, rank] = root @ scaled
+                inner[rank, rank] = max(totals[0][c], totals[1][c]) * (1 + 1e-10) + 1e-300
+            inverses[c] = xp.linalg.inv(inner)
+
+        threads = get_config().n_threads if not is_tensor(F) and F.size >= 10_000 else 1
+        sweep(Tiling((len(inverses), 1), (1, 1), threads), invert, "preconditioner")
+        together = xp.stack(inverses)
+
+        def solve(r: Any, rb: Any) -> tuple[Any, Any]:
+            right = xp.concat([r, rb[None]]) if intercept else r
+            solved = xp.matmul(together, right.T[:, :, None])[:, :, 0].T
+            return (solved[:-1], solved[-1]) if intercept else (solved, 0.0 * rb)
+
+        return solve
 
 
-class Kernels:
-    """K itself: kept where it fits, multiplied by tile by tile where it does not."""
+class Span(Space):
+    """All N examples; K is kept where it fits, and multiplied by tile by tile where it does not."""
 
-    def __init__(self, gram: Gram, keep: float = 0.5) -> None:
-        need = gram.shape[0] ** 2 * gram.dtype.itemsize
+    def __init__(
+        self, gram: Gram, random: np.random.RandomState, rank: int | None = None, keep: float = 0.5
+    ) -> None:
+        super().__init__(panels_of(gram), gram.shape[0], rank, random)
         self.gram = gram
-        self._K = gram.dense() if need <= keep * get_config().memory_bytes else None
+        self.panels.keep(keep)
 
-    def times(self, V: np.ndarray) -> np.ndarray:
-        if self._K is not None and self.gram.symmetric:
-            return blas.symmetric_times(self._K, V)
-        return _product(self.gram if self._K is None else self._K, V)
+    def evaluate(self, coef: Any) -> Any:
+        return self.panels.product(coef)
 
-    @property
-    def kept(self) -> bool:
-        return self._K is not None
-
-    def rows(self, chosen: np.ndarray) -> Any:
-        return self.gram.take(rows=chosen) if self._K is None else self._K[chosen]
-
-
-def _product(K: Any, V: np.ndarray) -> np.ndarray:
-    if isinstance(K, Gram):
-        return (K @ V).astype(np.float64)
-    return blas.times(K, V)
-
-
-class Span:
-    """All N examples; the preconditioner knows at most `rank` of them at a time."""
-
-    def __init__(self, K: Kernels, rank: int, random: np.random.RandomState) -> None:
-        self.K, self.size, self.rank, self.random = K, K.gram.shape[0], rank, random
-
-    def zeros(self, shape: tuple[int, int]) -> np.ndarray:
-        return np.zeros(shape)
-
-    def evaluate(self, coef: np.ndarray) -> np.ndarray:
-        return self.K.times(coef)
-
-    def gradient(self, g: np.ndarray) -> np.ndarray:
+    def gradient(self, g: Any) -> Any:
         return g
 
-    def inner(self, left: np.ndarray, right: np.ndarray, right_values: np.ndarray) -> float:
-        return float(np.vdot(left, right_values))
+    def inner(self, left: Any, right: Any, right_values: Any) -> float:
+        return dot(left, right_values)
 
-    def preconditioner(self, diagonal: np.ndarray, alpha: float, intercept: bool) -> Precondition:
-        hard = _hardest(diagonal, self.rank, self.random)
-        kept, L = independent(center_matrix(self.K.gram, hard), self.K.gram.dtype)
-        pivots, basis = hard[kept], inverse_lower(L)
-        rows = self.K.rows(pivots)
-        if self._few(len(pivots), diagonal.shape[1]):  # a kernel of low rank: take everything
-            hard = np.arange(self.size)
-        F = np.asarray(rows[:, hard] if self.K.kept else self.K.gram.block(hard, pivots).T).T
-        F = F.astype(np.float64) @ basis.T
-        solve = _bordered(F, diagonal[hard], diagonal.sum(axis=0), alpha, intercept)
+    def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
+        chosen = self.most_curved(diagonal)
+        kept, F = independent(center_matrix(self.gram, chosen), self.gram.dtype)
+        pivots, basis = chosen[kept], inverse_lower(F[kept])
+        rows, at = self.panels.take(pivots), self.asarray(pivots)
+        own = diagonal[self.asarray(chosen)]
+        cost = diagonal.shape[1] * self.size * len(pivots) ** 2
+        if cost <= self.panels.affordable:  # a kernel of low rank: take everything
+            F, own = rows.transposed_product(basis.T), diagonal
+        solve = self.bordered(F, own, diagonal, alpha, intercept)
 
-        def precondition(r: np.ndarray, rb: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
             # In an orthonormal basis of the span of S: solved there, r/α outside of it.
-            inside = basis @ _product(rows, r)
+            inside = basis @ rows.product(r)
             solved, b = solve(inside, rb)
             z = r / alpha
-            z[pivots] += basis.T @ (solved - inside / alpha)
+            z[at] += basis.T @ (solved - inside / alpha)
             return z, b
 
         return precondition
 
-    def _few(self, rank: int, columns: int) -> bool:
-        return columns * self.size * rank**2 <= CLASS_WORK
-
     @cached_property
-    def rounding(self) -> float:
+    def rounding(self) -> float:  # type: ignore[override]
         """Relative to aᵀa, aᵀKa is known to this: more than that below zero is no rounding."""
-        trace = float(np.abs(self.K.gram.diagonal()).sum(dtype=np.float64))
-        return 100 * float(np.finfo(self.K.gram.dtype).eps) * trace
+        trace = float(np.abs(self.gram.diagonal()).sum(dtype=np.float64))
+        return 100 * float(np.finfo(self.gram.dtype).eps) * trace
 
-    def expansion(self, coef: np.ndarray) -> np.ndarray:
+    def expansion(self, coef: Any) -> Any:
         return coef
 
 
-class CenterSpan:
-    """m centres; K_nm is kept where it fits."""
-
-    rounding = 0.0
+class CenterSpan(Space):
+    """m centers; K_nm is kept where it fits."""
 
     def __init__(
-        self, centers: Centers, rank: int, random: np.random.RandomState, keep: float = 0.5
+        self,
+        centers: Centers,
+        random: np.random.RandomState,
+        rank: int | None = None,
+        keep: float = 0.5,
     ) -> None:
-        self.centers, self.size = centers, len(centers.positions)
-        self.rank, self.random = rank, random
+        super().__init__(centers.panels, len(centers.positions), rank, random)
+        self.centers = centers
         self.L = lower_factor(centers.penalty)
         self._basis = inverse_lower(self.L).T
-        centers.panels.keep(keep)
+        self.panels.keep(keep)
 
-    def zeros(self, shape: tuple[int, int]) -> np.ndarray:
-        return np.zeros(shape)
+    def evaluate(self, coef: Any) -> Any:
+        return self.panels.product(self._basis @ coef)
 
-    def evaluate(self, coef: np.ndarray) -> np.ndarray:
-        return times(self.centers.panels, self._basis @ coef, "scores")
+    def gradient(self, g: Any) -> Any:
+        return self._basis.T @ self.panels.transposed_product(g)
 
-    def gradient(self, g: np.ndarray) -> np.ndarray:
-        return self._basis.T @ transposed_times(self.centers.panels, g, "gradient")
+    def inner(self, left: Any, right: Any, right_values: Any) -> float:
+        return dot(left, right)
 
-    def inner(self, left: np.ndarray, right: np.ndarray, right_values: np.ndarray) -> float:
-        return float(np.vdot(left, right))
-
-    def preconditioner(self, diagonal: np.ndarray, alpha: float, intercept: bool) -> Precondition:
-        """S among the centres, each of which stands for N/m examples; k(s, ·) is row s of L."""
-        own = diagonal[self.centers.positions]
-        chosen = _hardest(own, self.rank, self.random)
-        kept, L = independent(self.centers.penalty[np.ix_(chosen, chosen)], np.dtype(np.float64))
-        Q = inverse_lower(L) @ self.L[chosen[kept]]
+    def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
+        """S among the centers, each of which stands for N/m examples; k(s, ·) is row s of L."""
+        own = diagonal[self.asarray(self.centers.positions)]
+        chosen = self.asarray(self.most_curved(own))
+        kept, F = independent(self.centers.penalty[chosen][:, chosen], np.dtype(np.float64))
+        Q = inverse_lower(F[kept]) @ self.L[chosen[self.asarray(kept)]]
         F = self.L[chosen] @ Q.T
         share = len(diagonal) / self.size
-        solve = _bordered(F, share * own[chosen], diagonal.sum(axis=0), alpha, intercept)
+        solve = self.bordered(F, share * own[chosen], diagonal, alpha, intercept)
 
-        def precondition(r: np.ndarray, rb: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
             inside = Q @ r
             solved, b = solve(inside, rb)
             return r / alpha + Q.T @ (solved - inside / alpha), b
 
         return precondition
 
-    def expansion(self, coef: np.ndarray) -> np.ndarray:
+    def expansion(self, coef: Any) -> Any:
         return self._basis @ coef
 
 
-def space_for(
-    gram: Gram, loss: Loss, random: np.random.RandomState, centers: Centers | None = None
-) -> tuple[Any, Any]:
-    """Where f lives, and the loss, both where the data is."""
-    make = gram.solver("smooth spaces", None)
-    if make is not None:
-        return make(gram if centers is not None else resident(gram), loss, centers)  # type: ignore[no-any-return]
-    rank = rank_for(gram.shape[0], loss.columns)
-    if centers is not None:
-        return CenterSpan(centers, rank, random), loss
-    return Span(Kernels(gram), rank, random), loss
-
-
-def rank_for(n: int, columns: int) -> int:
+def rank_for(n: int, columns: int, affordable: float = Panels.affordable) -> int:
     """How many examples the preconditioner knows: 10 √N, or what its matrices may cost."""
-    most = (CLASS_WORK / (2 * columns)) ** (1 / 3)
+    most = (affordable / (2 * columns)) ** (1 / 3)
     return int(max(1, min(n, max(200, 10 * np.sqrt(n)), most)))
-
-
-def _hardest(diagonal: np.ndarray, rank: int, random: np.random.RandomState) -> np.ndarray:
-    """Where the objective bends most; at random among equals."""
-    bend = diagonal.sum(axis=1)
-    if rank >= len(bend):
-        return np.arange(len(bend))
-    bend = bend * (1.0 + 1e-6 * random.random_sample(len(bend)))
-    return np.sort(np.argpartition(-bend, rank)[:rank])
-
-
-def inverse_lower(L: np.ndarray) -> np.ndarray:
-    """L⁻¹. Products with it are NumPy's; solves would wake SciPy's own BLAS at every step."""
-    if not len(L):
-        return L
-    inverse, info = dtrtri(np.asfortranarray(L), lower=1)
-    if info:
-        raise LinAlgError("the kernel matrix of the chosen examples is singular")
-    return np.ascontiguousarray(np.tril(inverse))
-
-
-def _bordered(
-    F: np.ndarray, diagonal: np.ndarray, totals: np.ndarray, alpha: float, intercept: bool
-) -> Precondition:
-    """Solve [FᵀDF + αI, FᵀD1; 1ᵀDF, ΣD] (q, b) = (r, rb) for each class; ΣD over all examples."""
-    rank = F.shape[1]
-    size = rank + intercept
-    inverses = np.empty((diagonal.shape[1], size, size))
-
-    def invert(classes: slice, _: slice, scratch: Scratch) -> None:
-        """A class a thread: small matrices gain nothing from a BLAS of several."""
-        c, inner = classes.start, inverses[classes.start]
-        root = np.sqrt(diagonal[:, c])
-        scaled = root[:, None] * F
-        inner[:rank, :rank] = scaled.T @ scaled
-        inner.flat[:: size + 1] += alpha
-        if intercept:
-            inner[rank, :rank] = inner[:rank, rank] = root @ scaled
-            total = max(float(totals[c]), float(diagonal[:, c].sum()))
-            inner[rank, rank] = total * (1 + 1e-10) + 1e-300
-        inner[...] = np.linalg.inv(inner)
-
-    threads = get_config().n_threads if F.size >= 10_000 else 1
-    sweep(Tiling((len(inverses), 1), (1, 1), threads), invert, "preconditioner")
-
-    def solve(r: np.ndarray, rb: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        right = np.vstack([r, rb[None]]) if intercept else r
-        solved = np.matmul(inverses, right.T[:, :, None])[:, :, 0].T
-        return (solved[:-1], solved[-1]) if intercept else (solved, np.zeros_like(rb))
-
-    return solve

@@ -1,87 +1,131 @@
-"""Φ = K(X, centres) on a device: kept there where it fits, made anew in pieces where not."""
+"""Φ = K(X, centers) on a device: kept there where it fits, made anew in pieces where not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 
+from mercer._progress import progress
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.streamed import StreamedGram
+from mercer.gram.base import Gram
+from mercer.solvers.linear.panels import Normal, Panels
 
 #: Bytes of Φ in double precision that are made at a time, at most.
 PIECE = 4 << 30
 
 
-class DevicePanels:
-    """The device's counterpart of `solvers.normal.GramPanels`."""
+class DevicePanels(Panels):
+    """Rows that are on the device: large pieces, one after the other."""
 
-    def __init__(self, columns: CudaGram | StreamedGram) -> None:
-        self.columns, self.shape, self.dtype = columns, columns.shape, columns.dtype
-        self._K: torch.Tensor | None = None
+    #: Two thousand columns for ten classes: products and factorizations are cheap here.
+    affordable = 1.6e11
+
+    def __init__(self, gram: Any, kept: torch.Tensor | None = None) -> None:
+        self.gram, self.shape, self.dtype, self.kept = gram, gram.shape, gram.dtype, kept
 
     @property
-    def device(self) -> torch.device:
-        return self.columns.device
+    def xp(self) -> Any:
+        return self.gram.xp
+
+    def asarray(self, values: Any) -> torch.Tensor:
+        return self.gram.asarray(values)  # type: ignore[no-any-return]
 
     def keep(self, share: float = 0.5) -> bool:
-        """Hold all of it, if that takes no more than a share of the device's memory."""
-        n, m = self.shape
-        if self._K is not None or not isinstance(self.columns, CudaGram):
-            return self._K is not None
-        if n * m * self.dtype.itemsize <= share * self.columns.limit_bytes:
-            self._K = self.columns.tensor(slice(0, n), slice(0, m))
-        return self._K is not None
+        need = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        if self.kept is None and need <= share * self.gram.limit_bytes:
+            self.kept = self.gram.tensor()
+        return self.kept is not None
+
+    def take(self, rows: np.ndarray) -> DevicePanels:
+        kept = None if self.kept is None else self.kept[self.asarray(rows)]
+        return type(self)(self.gram.take(rows=rows), kept)
 
     def pieces(self) -> Iterator[tuple[slice, torch.Tensor]]:
         """Rows of Φ, a block at a time."""
-        n, m = self.shape
-        room = min(PIECE, self.columns.limit_bytes // 8)
-        step = int(max(1, min(n, room // (8 * m))))
-        if isinstance(self.columns, StreamedGram):
-            for rows, part in self.columns.parts(step):
-                yield rows, part.tensor(*(slice(0, k) for k in part.shape))
-            return
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            whole = self._K is not None
-            yield rows, self._K[rows] if whole else self.columns.tensor(rows, slice(0, m))  # type: ignore[index]
+        for rows in self._cuts():
+            yield rows, self.gram.tensor(rows) if self.kept is None else self.kept[rows]
 
-    def product(self, V: torch.Tensor) -> torch.Tensor:
-        """Φ V."""
-        V = V.to(self.torch_dtype)
-        if self._K is not None:
-            return self._K @ V
-        if isinstance(self.columns, CudaGram):
-            return self.columns.product(V)
-        return torch.as_tensor(self.columns @ V, device=self.device)
+    def _step(self) -> int:
+        room = min(PIECE, self.gram.limit_bytes // 8)
+        return int(max(1, min(self.shape[0], room // (8 * self.shape[1]))))
+
+    def _cuts(self) -> Iterator[slice]:
+        n, step = self.shape[0], self._step()
+        return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+    def each(self, body: Callable[[slice, Any], None], what: str, copies: int = 1) -> None:
+        with progress(what, float(self.shape[0])) as bar:
+            for rows, piece in self.pieces():
+                body(rows, piece.double())
+                bar.advance(len(piece))
+
+    def normal(
+        self, targets: np.ndarray, weights: np.ndarray | None, matrix: bool = True
+    ) -> Normal:
+        m = self.shape[1]
+        right = self.asarray(np.column_stack([targets, np.ones(len(targets))]))
+        w = None if weights is None else self.asarray(weights)
+        right = right if w is None else w[:, None] * right
+        H, sums = None, right.sum(0)
+        if matrix:
+            H, R = self.asarray(np.zeros((m, m))), self.asarray(np.zeros((m, right.shape[1])))
+
+            def body(rows: slice, wide: torch.Tensor) -> None:
+                R.addmm_(wide.T, right[rows])
+                wide = wide if w is None else wide * w[rows, None].sqrt()
+                H.addmm_(wide.T, wide)
+
+            self.each(body, "normal equations")
+        else:
+            R = self.transposed_product(right)
+        return Normal(H, R[:, :-1], R[:, -1].clone(), sums[:-1], float(sums[-1]))
+
+    def _single(self, V: torch.Tensor) -> torch.Tensor:
+        return V.to(self.gram.torch_dtype)
+
+    def product(self, B: torch.Tensor) -> torch.Tensor:
+        B = self._single(B)
+        return (self.gram.product(B) if self.kept is None else self.kept @ B).double()
 
     def transposed_product(self, V: torch.Tensor) -> torch.Tensor:
-        """Φᵀ V."""
-        V = V.to(self.torch_dtype)
-        if self._K is not None:
-            return self._K.T @ V
-        if isinstance(self.columns, CudaGram):
-            return self.columns.T.product(V)  # type: ignore[attr-defined, no-any-return]
-        return self.columns.transposed_times(V)
+        V = self._single(V)
+        return (self.gram.T.product(V) if self.kept is None else self.kept.T @ V).double()
 
-    def normal_product(self, V: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
-        """Φᵀ W Φ V, in double precision; streamed rows pass only once."""
-        if isinstance(self.columns, CudaGram):
-            image = self.product(V)
-            image = image if weights is None else weights[:, None].to(image.dtype) * image
-            return self.transposed_product(image).double()
-        V = V.to(self.torch_dtype)
-        total = torch.zeros(self.shape[1], V.shape[1], dtype=torch.float64, device=self.device)
-        points = self.columns._points
-        for rows, chunk in self.columns.chunks():
-            image = CudaGram(self.columns.kernel, chunk, points) @ V
+
+class StreamedPanels(DevicePanels):
+    """Rows that pass over the device in chunks; nothing is kept."""
+
+    gram: StreamedGram
+
+    def keep(self, share: float = 0.5) -> bool:
+        return False
+
+    def pieces(self) -> Iterator[tuple[slice, torch.Tensor]]:
+        for rows, part in self.gram.parts(self._step()):
+            yield rows, part.tensor()
+
+    def product(self, B: torch.Tensor) -> torch.Tensor:
+        return self.asarray(self.gram @ B).double()
+
+    def transposed_product(self, V: torch.Tensor) -> torch.Tensor:
+        return self.gram.transposed_times(self._single(V))
+
+    def normal_product(self, B: torch.Tensor, weights: Any = None) -> torch.Tensor:
+        """Rows pass only once."""
+        B, points = self._single(B), self.gram.others()
+        total = self.asarray(np.zeros((self.shape[1], B.shape[1])))
+        for rows, chunk in self.gram.chunks():
+            image = CudaGram(self.gram.kernel, chunk, points) @ B
             if weights is not None:
                 image *= weights[rows, None].to(image.dtype)
-            total += CudaGram(self.columns.kernel, points, chunk) @ image
+            total += CudaGram(self.gram.kernel, points, chunk) @ image
         return total
 
-    @property
-    def torch_dtype(self) -> Any:
-        return self.columns.torch_dtype
+
+def panels(gram: Gram) -> DevicePanels:
+    """Of rows that are there, or of rows that pass by."""
+    return (DevicePanels if gram.resident else StreamedPanels)(gram)

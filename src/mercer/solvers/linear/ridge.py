@@ -1,0 +1,232 @@
+"""The solvers of ridge regression, as a table: what each needs, gives and takes, and how it runs.
+
+`solve` runs one of them on a `RidgeTask`. A solver of your own is a function of such a task that
+gives a `RidgeSolution`, entered with ``register_solver("ridge", Solver("mine", run))``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import host
+from mercer.gram.base import Gram
+from mercer.kernels import Kernel
+from mercer.solvers import band
+from mercer.solvers.linear import cg, exact, nystrom, primal
+from mercer.solvers.linear.matrix import matrix_bytes
+from mercer.solvers.linear.panels import FeaturePanels
+from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
+from mercer.solvers.requirements import Request, Size, Solver, choose, register_solver
+
+#: Beyond so many rows an exact solution takes minutes: "auto" goes on with centers. An engine with
+#: a factorization of its own may say "exact rows" of its own.
+EXACT_ROWS = 20_000
+#: From so many penalties on, one eigendecomposition is cheaper than Cholesky for each.
+MANY = 12
+#: The same for a path of enough rows, which needs no more than a band.
+MANY_BAND = 6
+
+
+@dataclass(frozen=True)
+class Options:
+    n_centers: int | None = None
+    preconditioner: str | None = "nystrom"
+    tol: float = 1e-6
+    max_iter: int = 1000
+    random: np.random.RandomState = field(default_factory=np.random.RandomState)
+
+
+@dataclass(frozen=True)
+class RidgeTask:
+    """A problem, the Gram of its examples X, and the length of φ where it is finite.
+
+    `path`: the penalties are a path that all targets share, and leave-one-out errors are wanted.
+    """
+
+    kernel: Kernel
+    X: Any
+    gram: Gram
+    problem: RidgeProblem
+    path: bool = False
+    features: int | None = None
+    options: Options = field(default_factory=Options)
+
+    def request(self) -> Request:
+        n, targets = self.problem.targets.shape
+        alphas, centers = self.problem.alphas, self.options.n_centers
+        size = Size(
+            n,
+            targets * (len(alphas) if self.path else 1),
+            self.features or 0,
+            min(n, nystrom.default_count(n) if centers is None else centers),
+            self.gram.dtype.itemsize,
+        )
+        asks = {"loo": "alphas="} if self.path else {}
+        distinct = len(np.unique(alphas))
+        return Request("ridge", self.gram, size, asks, self.features, distinct, self.path)
+
+
+def solve(task: RidgeTask, solver: str = "auto") -> tuple[RidgeSolution, Solver, str]:
+    """By the solver named, or the one that fits best; also which it was, and why."""
+    chosen, reason = choose(task.request(), solver)
+    return chosen.run(task), chosen, reason
+
+
+# --- the solvers -----------------------------------------------------------------------------
+
+
+def _cholesky(task: RidgeTask) -> RidgeSolution:
+    if task.path:
+        return RidgeSolution.of_path(exact.cholesky_path(task.gram, task.problem))
+    return exact.cholesky(task.gram, task.problem)
+
+
+def _eigh(task: RidgeTask) -> RidgeSolution:
+    if not task.path:
+        return exact.eigh(task.gram, task.problem)
+    path = band.band_path(task.gram, task.problem)
+    return RidgeSolution.of_path(path or exact.eigh_path(task.gram, task.problem))
+
+
+def _primal(task: RidgeTask) -> RidgeSolution:
+    problem = task.problem
+    panels = FeaturePanels(task.kernel, host(task.X), len(problem.targets))
+    if not task.path:
+        found = primal.ridge(panels, problem)
+        left = problem.targets - panels.product(found.coef) - found.intercept
+        return replace(
+            found, coef=primal.dual(left, problem.alphas, problem.weights), primal=found.coef
+        )
+    path, left = primal.ridge_path(panels, problem)
+    duals = primal.dual(left, path.alphas[:, None, None], problem.weights)
+    dual_path = RidgePath(path.alphas, duals, path.intercept, path.loo)
+    return RidgeSolution.of_path(dual_path, primal=path.coef)
+
+
+def _cg(task: RidgeTask) -> RidgeSolution:
+    options = task.options
+    return cg.ridge(
+        task.gram,
+        task.problem,
+        preconditioner=options.preconditioner,
+        tol=options.tol,
+        max_iter=options.max_iter,
+        random=options.random,
+    )
+
+
+def _nystrom(task: RidgeTask) -> RidgeSolution:
+    options = task.options
+    centers = nystrom.draw_centers(task.gram, options.n_centers, options.random)
+    if task.path:
+        path = nystrom.ridge_path(centers, task.problem)
+        return RidgeSolution.of_path(path, centers=centers.positions)
+    return nystrom.ridge(centers, task.problem, tol=options.tol, max_iter=options.max_iter)
+
+
+# --- when "auto" picks them ------------------------------------------------------------------
+
+
+def _on_host(request: Request) -> bool:
+    """An engine with a factorization of its own is for that; features are made on the host."""
+    return request.gram.solver("factor", None) is None
+
+
+def _exact_rows(request: Request) -> int:
+    return request.gram.solver("exact rows", EXACT_ROWS)  # type: ignore[no-any-return]
+
+
+def _pick_primal(request: Request) -> str:
+    m, n = request.features, request.size.n
+    if m is None or m >= n or not _on_host(request):
+        return ""
+    return f"φ has {m} features, fewer than the {n} examples"
+
+
+def _pick_eigh(request: Request) -> str:
+    n, count = request.size.n, request.penalties
+    with_band = request.path and n >= band.ENOUGH_ROWS and band.ENABLED
+    if n > _exact_rows(request) or not _on_host(request):
+        return ""
+    few = MANY_BAND if with_band else MANY
+    return f"{count} penalties share one decomposition of K" if count > few else ""
+
+
+def _pick_cholesky(request: Request) -> str:
+    n, most = request.size.n, _exact_rows(request)
+    return f"K fits into memory, and {n} examples are at most {most}" if n <= most else ""
+
+
+def _pick_nystrom(request: Request) -> str:
+    n, most = request.size.n, _exact_rows(request)
+    if n > most:
+        return f"{n} examples are more than {most}: an exact solution would take minutes"
+    return "K does not fit into memory, or its rows are streamed"
+
+
+def _matrices(count: int) -> Any:
+    return lambda s: matrix_bytes(count, s.n, s.itemsize, s.targets)
+
+
+def _normal_bytes(s: Size, columns: int) -> float:
+    return 4 * 8 * columns**2 + 24 * s.n * (s.targets + 1)
+
+
+_BOTH = frozenset({"loo", "std"})
+for _solver in (
+    Solver(
+        "primal",
+        _primal,
+        "exact, M×M, for a finite φ of length M",
+        frozenset({"features"}),
+        _BOTH,
+        lambda s: _normal_bytes(s, s.features),
+        "4 M×M",
+        _pick_primal,
+        "on the CPU",
+    ),
+    Solver(
+        "eigh",
+        _eigh,
+        "exact, for many λ, three N×N arrays",
+        gives=_BOTH,
+        # Divide and conquer works in two more matrices of the same size.
+        bytes=_matrices(3),
+        memory="3 N×N",
+        pick=_pick_eigh,
+        where="on the CPU; K is computed where the data is",
+    ),
+    Solver(
+        "cholesky",
+        _cholesky,
+        "exact, one N×N array",
+        frozenset({"resident"}),
+        _BOTH,
+        _matrices(1),
+        "1 N×N",
+        _pick_cholesky,
+    ),
+    Solver(
+        "nystrom",
+        _nystrom,
+        "f in the span of `n_centers` examples only",
+        gives=_BOTH,
+        bytes=lambda s: _normal_bytes(s, s.centers),
+        memory="4 M×M for M centers",
+        pick=_pick_nystrom,
+        where="where the data is, or streamed",
+    ),
+    Solver(
+        "cg",
+        _cg,
+        "exact up to `tol`, by products with K only, for any N",
+        gives=frozenset({"std"}),
+        bytes=lambda s: 6 * 8 * s.n * (s.targets + 1),
+        memory="a few N",
+        where="products where the data is, or streamed",
+    ),
+):
+    register_solver("ridge", _solver)
