@@ -154,7 +154,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         return Multinomial(places, len(self.classes_), weights)
 
     def _keep(self, X: Any, found: SmoothSolution) -> None:
-        n = self._n_train = n_rows(X)
+        self._n_train = n_rows(X)
         binary = len(self.classes_) == 2
         self.solver_, self.solver_reason_ = found.solver, found.reason
         self.centers_ = found.centers

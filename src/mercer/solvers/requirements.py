@@ -170,6 +170,8 @@ def check(solver: Solver, request: Request) -> None:
                 f"for; {listed(able)} do"
             )
         need = NEEDS[what]
+        if need.error is MemoryError:  # a matrix that cannot fit is the clearer reason
+            check_fits(solver, request)
         said = f"solver={solver.name!r} " + need.refusal.format(kernel=gram.kernel, n=n)
         advice = streaming_advice() if what == "resident" else f"{listed(able)} work without"
         raise need.error(f"{said}. {advice}" if what == "resident" else f"{said}; {advice}")
