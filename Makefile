@@ -80,6 +80,7 @@ format: $(DEV)
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/python tools/snippets.py --write README.md CONTRIBUTING.md
 	$(BIN)/python tools/catalog.py --write
+	$(BIN)/python tools/solvers.py --write
 
 quick: $(DEV)
 	$(BIN)/ruff check $(CODE)

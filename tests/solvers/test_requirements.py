@@ -1,5 +1,7 @@
 """Solvers declare what they need, give and take; one function chooses, one sentence refuses."""
 
+import importlib.util
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -53,6 +55,17 @@ def mine():
     register_solver("ridge", Solver("mine", run, needs=frozenset({"psd", "resident"})))
     yield tasks
     unregister_solver("ridge", "mine")
+
+
+def test_docstrings_and_documents_say_what_the_tables_say():
+    path = Path(__file__).resolve().parents[2] / "tools" / "solvers.py"
+    spec = importlib.util.spec_from_file_location("solvers_tool", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    for name, (old, new) in tool.texts().items():
+        assert old == new, f"{name} is stale: run make format"
+    assert tool.entry("ridge") in tool.texts()[tool.LEARNERS["ridge"]][0]
+    assert tool.table("logistic") in tool.texts()[tool.DOCUMENT][0]
 
 
 def test_every_entry_says_what_it_is():

@@ -43,11 +43,10 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         α > 0; with scikit-learn's C = 1/α the objective is that of its `LogisticRegression`.
     fit_intercept : bool, default True
         Learn w₀, one for each class.
-    solver : {"auto", "newton", "gradient", "nystrom"}
-        "newton": exact, by products with K, which is kept where it fits. "nystrom": the same in
-        the span of `n_centers` examples. "gradient": the lecture's rule,
-        a ← a − η(K(p − y) + αKa), w₀ ← w₀ − ηΣ(p − y), slow, for teaching. "auto": "newton" up to
-        20000 examples, "nystrom" beyond.
+    solver : {"auto", "newton", "nystrom", "gradient"}
+        "newton": exact, by products with K, which is kept where it fits. "nystrom": the same in the
+        span of `n_centers` examples. "gradient": the lecture's rule, a ← a − η(K(p − y) + αKa), w₀
+        ← w₀ − ηΣ(p − y), slow, for teaching. "auto": "newton" for N ≤ 20000; "nystrom" otherwise.
     class_weight : dict, "balanced" or None
         Multiplies the weights of the examples of each class.
     n_centers : int or None
@@ -60,20 +59,21 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     max_iter : int or None
         Steps; None means 100, for "gradient" 1000.
     random_state : int, RandomState or None
-        Draws centres, and the columns of the preconditioner.
+        Draws centers, and the columns of the preconditioner.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     dual_coef_ : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
-        a; with "nystrom" the coefficients of the centres.
+        a; with "nystrom" the coefficients of the centers.
     intercept_ : ndarray of shape (1,) or (n_classes,)
     expansion_ : KernelExpansion
         f.
     objective_ : float
-        What was minimised; `objectives_` lists it from the start, after every step.
+        What was minimized; `objectives_` lists it from the start, after every step.
     n_iter_ : int
-    solver_ : str
+    solver_, solver_reason_ : str
+        Which solver it was, and why.
     centers_ : ndarray of shape (n_centers,) or None
 
     Examples
@@ -116,7 +116,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     # --- fitting ----------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Minimise the penalised log-loss. Weights multiply the losses."""
+        """Minimize the penalized log-loss. Weights multiply the losses."""
         alpha = self._alpha()
         one_of("solver", self.solver, ("auto", *solvers_for("logistic")))
         tol = positive("tol", self.tol, "it is how near to the minimum to go")

@@ -3,7 +3,7 @@
 A solver is an entry of a table, one table per problem ("ridge", "logistic", …). It says what it
 needs of the data (`NEEDS`), what it gives beyond coefficients (`GIVES`), how many bytes it takes,
 and when it is the one to pick. From the entries come the choice, every refusal with what would work
-instead, the lists in the docstrings and the table in the documentation. `register_solver` adds one.
+instead, and (tools/solvers.py) the lists in docstrings and documents. `register_solver` adds one.
 """
 
 from __future__ import annotations
@@ -85,10 +85,11 @@ def _never(request: Request) -> str:
 
 @dataclass(frozen=True)
 class Solver:
-    """`run(task)` gives a solution. `summary` completes the sentence '"name": …'.
+    """`run(task)` gives a solution; `bytes` is what it takes beyond the data.
 
-    `bytes`: what it takes beyond the data. `pick`: why "auto" picks it for a request; "" if not.
-    Solvers are asked in the order of the table. `where`: the place where it works, in words.
+    `pick`: why "auto" picks it for a request, "" if not; solvers are asked in the order of their
+    table. The other texts are for the documentation: what it is, its memory, when "auto" picks it,
+    and where it works.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Solver:
     bytes: Callable[[Size], float] = lambda size: 0.0
     memory: str = ""
     pick: Callable[[Request], str] = _never
+    when: str = ""
     where: str = "where the data is"
 
     def fits(self, request: Request) -> bool:
@@ -237,26 +239,3 @@ def listed(names: list[str], last: str = "and") -> str:
     """'a', 'b' and 'c'."""
     quoted = [repr(name) for name in names]
     return f" {last} ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
-
-
-# --- for the documentation -------------------------------------------------------------------
-
-
-def summary(problem: str) -> str:
-    """What the docstring of a learner says of its solvers, names first."""
-    solvers = solvers_for(problem).values()
-    return " ".join(f'"{s.name}": {s.summary}.' for s in solvers if s.summary)
-
-
-def table(problem: str) -> str:
-    """The same as a table in Markdown."""
-    rows = ["| solver | what it is | needs | gives | memory | works |", "|---|---|---|---|---|---|"]
-    for solver in solvers_for(problem).values():
-        gives = ", ".join(GIVES[g] for g in sorted(solver.gives)) or "–"
-        needs = ", ".join(_WORDS[need] for need in sorted(solver.needs)) or "–"
-        cells = (f"`{solver.name}`", solver.summary, needs, gives, solver.memory, solver.where)
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
-
-
-_WORDS = {"features": "a finite φ", "psd": "a PSD kernel", "resident": "all rows at once"}

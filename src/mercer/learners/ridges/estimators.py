@@ -192,7 +192,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     """min Σᵢ wᵢ(tᵢ − f(xᵢ))² + λ‖f‖²:  f(x) = aᵀk(x) + b,  a = (K + λI)⁻¹t  (lecture 001).
 
     With a finite φ of length M < N the same f is wᵀφ(x), w = (ΦᵀΦ + λI)⁻¹Φᵀt, and "auto" computes
-    that. b, if asked for, is not penalised (PRML 3.1).
+    that. b, if asked for, is not penalized (PRML 3.1).
 
     Parameters
     ----------
@@ -207,11 +207,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         Choose for each target by itself.
     fit_intercept : bool, default False
         Learn b; without it b = 0, as in scikit-learn and in the lecture.
-    solver : {"auto", "cholesky", "eigh", "primal", "cg", "nystrom"}
-        "cholesky": exact, one N×N array. "eigh": exact, for many λ, three of them. "primal":
-        exact, M×M, for a finite φ. "cg": exact up to `tol`, matrix-free, for any N. "nystrom": f in
-        the span of `n_centers` examples only. "auto": "primal" where M < N; "cholesky" or "eigh"
-        where the matrix fits into the memory limit and N ≤ 20000; "nystrom" otherwise.
+    solver : {"auto", "primal", "eigh", "cholesky", "nystrom", "cg"}
+        "primal": exact, M×M, for a finite φ of length M. "eigh": exact, for many λ, three N×N
+        arrays. "cholesky": exact, one N×N array. "nystrom": f in the span of `n_centers` examples
+        only. "cg": exact up to `tol`, by products with K only, for any N. "auto": "primal" where M
+        < N; "eigh" for more than 12 λ, or 6 on a path of 2000 examples or more; "cholesky" where K
+        fits into the memory limit and N ≤ 20000 (more on a GPU); "nystrom" otherwise.
     n_centers : int or None
         Of "nystrom"; None takes 20 √N, at most 5000.
     preconditioner : {"nystrom", "cholesky", None}
@@ -219,12 +220,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     tol, max_iter : float, int
         Of "cg": the relative residual to reach, and the most iterations.
     random_state : int, RandomState or None
-        Draws centres and columns.
+        Draws centers and columns.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        a; with "nystrom" the coefficients of the centres.
+        a; with "nystrom" the coefficients of the centers.
     intercept_ : float or ndarray of shape (n_targets,)
     X_fit_ : the examples (with "precomputed": the matrix)
     expansion_ : KernelExpansion
@@ -238,9 +239,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     loo_errors_ : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
         Mean squared leave-one-out errors.
     dual_coef_path_ : ndarray of shape (n_alphas, *dual_coef_.shape)
-    solver_ : str
+    solver_, solver_reason_ : str
+        Which solver it was, and why.
     centers_ : ndarray of shape (n_centers,) or None
-        Which examples are the centres.
+        Which examples are the centers.
     n_iter_ : int
         Iterations of "cg"; 1 for the others.
 

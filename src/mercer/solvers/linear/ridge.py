@@ -186,6 +186,7 @@ for _solver in (
         lambda s: _normal_bytes(s, s.features),
         "4 M×M",
         _pick_primal,
+        "where M < N",
         "on the CPU",
     ),
     Solver(
@@ -197,6 +198,7 @@ for _solver in (
         bytes=_matrices(3),
         memory="3 N×N",
         pick=_pick_eigh,
+        when=f"for more than {MANY} λ, or {MANY_BAND} on a path of {band.ENOUGH_ROWS} examples or more",
         where="on the CPU; K is computed where the data is",
     ),
     Solver(
@@ -208,6 +210,7 @@ for _solver in (
         _matrices(1),
         "1 N×N",
         _pick_cholesky,
+        f"where K fits into the memory limit and N ≤ {EXACT_ROWS} (more on a GPU)",
     ),
     Solver(
         "nystrom",
@@ -217,6 +220,7 @@ for _solver in (
         bytes=lambda s: _normal_bytes(s, s.centers),
         memory="4 M×M for M centers",
         pick=_pick_nystrom,
+        when="otherwise",
         where="where the data is, or streamed",
     ),
     Solver(

@@ -122,6 +122,7 @@ for _solver in (
         frozenset({"resident"}),
         memory="1 N×N, or a few N",
         pick=_pick_newton,
+        when=f"for N ≤ {EXACT_ROWS}",
     ),
     Solver(
         "nystrom",
@@ -130,6 +131,7 @@ for _solver in (
         # Negative eigenvalues among the centers are found when they are factorized.
         memory="4 M×M for M centers",
         pick=_pick_nystrom,
+        when="otherwise",
         where="where the data is, or streamed",
     ),
     Solver(
