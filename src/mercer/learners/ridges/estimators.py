@@ -211,8 +211,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         "primal": exact, M×M, for a finite φ of length M. "eigh": exact, for many λ, three N×N
         arrays. "cholesky": exact, one N×N array. "nystrom": f in the span of `n_centers` examples
         only. "cg": exact up to `tol`, by products with K only, for any N. "auto": "primal" where M
-        < N; "eigh" for more than 12 λ, or 6 on a path of 2000 examples or more; "cholesky" where K
-        fits into the memory limit and N ≤ 20000 (more on a GPU); "nystrom" otherwise.
+        < N; "eigh" for more than 12 λ, or 6 on a path of N ≥ 2000; "cholesky" where K fits into the
+        memory limit and N ≤ 20000 (more on a GPU); "nystrom" otherwise.
     n_centers : int or None
         Of "nystrom"; None takes 20 √N, at most 5000.
     preconditioner : {"nystrom", "cholesky", None}

@@ -198,7 +198,7 @@ for _solver in (
         bytes=_matrices(3),
         memory="3 N×N",
         pick=_pick_eigh,
-        when=f"for more than {MANY} λ, or {MANY_BAND} on a path of {band.ENOUGH_ROWS} examples or more",
+        when=f"for more than {MANY} λ, or {MANY_BAND} on a path of N ≥ {band.ENOUGH_ROWS}",
         where="on the CPU; K is computed where the data is",
     ),
     Solver(
