@@ -55,7 +55,7 @@ def minimize(
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> found = minimize(Linear().gram(X), Binary([0, 0, 1, 1]), alpha=0.1, tol=1e-8)
     >>> found.coef.round(3).ravel(), found.intercept.round(3)
-    (array([-0.182, -2.118,  2.118,  0.182]), array([-3.999]))
+    (array([-0.184, -2.099,  2.099,  0.184]), array([-3.977]))
     >>> found.solver, found.reason
     ('newton', '4 examples are at most 20000')
     """
