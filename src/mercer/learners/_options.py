@@ -35,12 +35,14 @@ def penalties(name: str, value: Any) -> np.ndarray:
 
 
 def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """One weight ≥ 0 an example, not all zero (scikit-learn checks that); None where all are 1."""
+    """One weight ≥ 0 per example, not all zero; None where all are 1."""
     if sample_weight is None:
         return None
     weights = _check_sample_weight(host(sample_weight), np.empty((count(X), 1)), dtype=np.float64)
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative")
+    if not weights.any():  # scikit-learn before 1.8 lets that pass
+        raise ValueError("sample_weight must hold at least one non-zero number")
     return None if (weights == 1).all() else weights
 
 
