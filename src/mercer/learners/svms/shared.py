@@ -129,7 +129,8 @@ def weights_of(sample_weight: Any, X: Any) -> np.ndarray:
     if sample_weight is None:
         return np.ones(n)
     given = host(sample_weight)
-    if np.ndim(given) == 1 and np.size(given) and not np.asarray(given).any():
+    values = np.asarray(given)  # before any other function of NumPy: it may only look like an array
+    if values.ndim == 1 and len(values) and not values.any():
         raise ValueError("Invalid input - all samples have zero or negative weights.")
     weights = _check_sample_weight(given, np.empty((n, 1)), dtype=np.float64)
     if (weights < 0).any():
