@@ -188,7 +188,7 @@ class Search:
             rows = fewest(K, below)
             if rows is None or tuple(rows) in tested:
                 continue
-            if self.late:
+            if tested and self.late:
                 return None
             tested.add(tuple(rows))
             part = K[np.ix_(rows, rows)]
@@ -196,8 +196,10 @@ class Search:
             if direction is None:
                 continue
             few = take(points, rows)
+            # What has been found is looked at, even where finding it took all the time.
+            deadline = max(self.deadline, time.monotonic() + 1.0)
             for vector in (plain_vector(part, direction.vector), direction.vector):
-                answer = confirm.indefinite(self.target, few, vector, self.deadline)
+                answer = confirm.indefinite(self.target, few, vector, deadline)
                 if answer is not None:
                     return self._answer(few, vector, answer, "indefinite")
         return None
