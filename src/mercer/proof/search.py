@@ -183,7 +183,7 @@ class Search:
         return self._reduced(points, answer[0])
 
     def _reduced(self, points: Any, K: np.ndarray) -> Counterexample | None:
-        tested = set()
+        tested: set[tuple[int, ...]] = set()
         for below in CLEAR:
             rows = fewest(K, below)
             if rows is None or tuple(rows) in tested:
