@@ -89,6 +89,9 @@ def error_curves(
                     color=color_of(i))  # fmt: skip
     if at[0] > 0 and at[-1] / at[0] > 20 if log is None else log:
         ax.set_xscale("log")
+        ax.tick_params(axis="x", which="minor", labelbottom=False)
+        if len(at) <= 8:
+            ax.set_xticks(at, [f"{value:g}" for value in at])
     high = max(float(np.max(curve)) for curve in errors.values())
     ax.set_ylim(-0.05 * high, 1.35 * high or 1.0)
     legend(ax, frameon=False)

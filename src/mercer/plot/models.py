@@ -55,6 +55,7 @@ def decision_regions(
     points: int = 200,
     margins: bool | None = None,
     support: Any = None,
+    extent: tuple[float, float, float, float] | None = None,
 ) -> Any:
     """argmax_c f_c(x): which class a fitted classifier gives where, with the points (X, y).
 
@@ -71,6 +72,8 @@ def decision_regions(
         Dash f = ±1. By default for machines with a `C`, which alone give ±1 a meaning.
     support : array of int, optional
         Rows of X to ring instead of those found.
+    extent : (left, right, bottom, top), optional
+        The part of the plane to draw, as for a film; by default around the points.
 
     Examples
     --------
@@ -83,7 +86,8 @@ def decision_regions(
     if X.shape[1] == 1:
         return thresholds(model, X, y, ax)
     ax = axes(ax)
-    a, b, grid = mesh(X, points)
+    corners = X if extent is None else np.reshape(extent, (2, 2)).T
+    a, b, grid = mesh(corners, points, 0.08 if extent is None else 0.0)
     region = np.searchsorted(model.classes_, model.predict(grid)).reshape(a.shape)
     colors = [color_of(i) for i in range(len(model.classes_))]
     ax.contourf(a, b, region, np.arange(len(colors) + 1) - 0.5, colors=colors, alpha=0.16)

@@ -1,0 +1,50 @@
+"""What the lecture scripts share: they yield (name, picture); this saves each as a PNG file.
+
+python examples/gallery.py [folder]
+
+draws all of them. A script of its own (`python examples/lecture_000_feature_spaces.py [folder]`)
+draws those of one section. The lectures: "Kernels and Kernelized Perceptron" (Alan Ritter; 000),
+"Lecture 09: Kernel Methods" (Jacob Abernethy; 001), "Perceptron and Kernels" (Geoff Gordon and
+Alex Smola; 002), "Lecture 14: Kernel Methods" (Dan Klein; 003) and handwritten notes without a
+name (004).
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+
+def panels(count: int, width: float = 3.6, height: float = 3.2, columns: int | None = None) -> Any:
+    """Axes side by side, as an array."""
+    columns = columns or count
+    rows = -(-count // columns)
+    size = (width * columns, height * rows)
+    return plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)[1].ravel()
+
+
+def save(pictures: Iterable[tuple[str, Any]], folder: str | Path | None = None) -> list[Path]:
+    """Write the figure of each picture to folder/name.png, `pictures` by default."""
+    target = Path(folder or (sys.argv[1] if len(sys.argv) > 1 else "pictures"))
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, picture in pictures:
+        ax = picture if hasattr(picture, "figure") else picture[0]
+        written.append(target / f"{name}.png")
+        ax.figure.savefig(written[-1], dpi=110)
+        plt.close(ax.figure)
+        print(written[-1])
+    return written
+
+
+if __name__ == "__main__":
+    for script in sorted(Path(__file__).parent.glob("lecture_*.py")):
+        save(importlib.import_module(script.stem).pictures())

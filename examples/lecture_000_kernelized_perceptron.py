@@ -1,0 +1,29 @@
+"""Ritter, "Kernels and Kernelized Perceptron": XOR by K(u, v) = (u·v)², visit by visit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gallery import save
+
+from mercer import KernelPerceptron, Polynomial, data, plot
+
+
+def pictures() -> Iterator[tuple[str, Any]]:
+    X, y = data.xor()
+    kernel = Polynomial(2)
+    yield "xor", plot.points(X, y)
+    yield "xor_table", plot.gram(kernel, X)
+    model = KernelPerceptron(kernel, tie="first", shuffle=False).fit(X, y)
+    for visit in model.steps(X, y):
+        word = "update" if visit.updated else "right"
+        where = f"t={visit.epoch}, i={visit.index + 1}"
+        print(f"{where}: score {visit.score:g}, {word}, a = {visit.alpha}")
+    print(f"f(x) = {model.expansion_.formula()}")
+    yield "xor_surface", plot.decision_regions(model, X, y)
+    yield "xor_network", plot.network(model.expansion_, X[:1])
+
+
+if __name__ == "__main__":
+    save(pictures())
