@@ -7,7 +7,7 @@ from typing import Any
 
 from gallery import save
 
-from mercer import KernelPerceptron, Polynomial, data, plot
+from mercer import KernelPerceptron, KernelSVC, Polynomial, data, plot
 
 
 def pictures() -> Iterator[tuple[str, Any]]:
@@ -21,7 +21,9 @@ def pictures() -> Iterator[tuple[str, Any]]:
         where = f"t={visit.epoch}, i={visit.index + 1}"
         print(f"{where}: score {visit.score:g}, {word}, a = {visit.alpha}")
     print(f"f(x) = {model.expansion_.formula()}")
-    yield "xor_surface", plot.decision_regions(model, X, y)
+    # f is K(x¹, ·), so its surface is the kernel's around x¹; on the other diagonal it is 0.
+    yield "xor_surface", plot.kernel_shape(kernel, center=X[0], extent=1.5)
+    yield "xor_regions", plot.decision_regions(KernelSVC(kernel, C=10).fit(X, y), X, y)
     yield "xor_network", plot.network(model.expansion_, X[:1])
 
 

@@ -22,8 +22,9 @@ def pictures() -> Iterator[tuple[str, Any]]:
         plot.decision_regions(KernelSVC(Gaussian(sigma), C=10).fit(X, y), X, y, ax=ax)
         ax.set_title(f"σ = {sigma}")
     yield "widths", row
-    widths = np.geomspace(0.05, 5, 9)
-    errors = plot.errors_over(KernelSVC("gaussian(1)", C=10), "kernel__sigma", widths, X, y, more)
+    widths = np.geomspace(0.05, 5, 7)
+    machine = KernelSVC("gaussian(1)", C=10)
+    errors = plot.errors_over(machine, "kernel__sigma", widths, X, y, more, cv=5)
     yield "error_over_width", plot.error_curves(widths, errors, "σ")
     updates = [2, 5, 10, 20, 40, 80]
     perceptron = KernelPerceptron("gaussian(0.25)", epochs=30, random_state=0)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer import theory
 from mercer.kernels import (
     Bilinear,
     Constant,
@@ -372,23 +373,12 @@ def test_the_image_with_a_one_appended(rng):
     assert Polynomial(4).n_dims(785) == Polynomial(4, offset=1.0).n_dims(784)
 
 
-def _table(n, second):
-    """The five entries of the counting table for n variables."""
-    return {
-        "y_m^4": comb(n, 1),
-        "y_m^3 y_n": comb(n, 2) * second,
-        "y_m^2 y_n^2": comb(n, 2),
-        "y_m^2 y_n y_p": comb(n, 3) * comb(3, 1),
-        "y_m y_n y_p y_q": comb(n, 4),
-    }
-
-
 def test_the_counting_table_adds_up():
     """001, lines 265-272, corrected: y_m³y_n needs C(785, 2)·2, where C(785, 2)·C(3, 1) stands."""
-    corrected = _table(785, second=2)
+    corrected = theory.monomial_table(785, 4)
     assert list(corrected.values()) == [785, 615_440, 307_720, 240_944_760, 15_701_566_860]
     assert sum(corrected.values()) == 15_943_435_565 == Polynomial(4).n_dims(785)
-    printed = _table(785, second=3)
+    printed = {**corrected, (3, 1): comb(785, 2) * comb(3, 1)}
     assert sum(printed.values()) == 15_943_743_285 != Polynomial(4).n_dims(785)
     assert f"{sum(printed.values()):.2e}" == "1.59e+10"  # why nobody noticed
 
@@ -399,7 +389,7 @@ def test_each_entry_of_the_counting_table_by_counting(n):
     powers = PolynomialMap(degree=4).fit(np.ones((1, n))).powers_  # row: one monomial
     shapes = [tuple(sorted((int(e) for e in row if e), reverse=True)) for row in powers]
     counted = [shapes.count(s) for s in ((4,), (3, 1), (2, 2), (2, 1, 1), (1, 1, 1, 1))]
-    assert counted == list(_table(n, second=2).values())
+    assert counted == list(theory.monomial_table(n, 4).values())
     assert len(shapes) == Polynomial(4).n_dims(n)
 
 
@@ -642,23 +632,13 @@ def test_every_line_of_the_derivation_of_the_dual(rng, features):
     """
     kernel, lam, n = Polynomial(3, offset=1.0), 0.5, 6
     X, t, phi = _ridge_problem(rng, kernel, features, n)
-    m = phi.shape[1]
-    assert m == 10 > n
-    G, inv, I_N, I_M = kernel(X), np.linalg.inv, np.eye(n), np.eye(m)
-    np.testing.assert_allclose(G, phi @ phi.T, rtol=1e-10, atol=1e-12)
-    lines = [
-        inv(lam * I_M + phi.T @ phi) @ phi.T @ t,
-        (I_M / lam - phi.T / lam @ inv(I_N + phi @ phi.T / lam) @ phi / lam) @ phi.T @ t,
-        (phi.T / lam - phi.T / lam @ inv(lam * I_N + G) @ G) @ t,
-        phi.T @ (I_N / lam - inv(lam * inv(G) + I_N) / lam) @ t,
-        phi.T @ (I_N / lam - inv(inv(G) + I_N / lam) / lam**2) @ t,
-        phi.T
-        @ (inv(lam * I_N) - inv(lam * I_N) @ inv(inv(G) + inv(lam * I_N)) @ inv(lam * I_N))
-        @ t,
-        phi.T @ inv(lam * I_N + G) @ t,
-    ]
-    for w in lines[1:]:
-        np.testing.assert_allclose(w, lines[0], rtol=1e-7, atol=1e-8)
+    assert phi.shape[1] == 10 > n
+    np.testing.assert_allclose(kernel(X), phi @ phi.T, rtol=1e-10, atol=1e-12)
+    derivation = theory.ridge_dual(phi, t, lam)
+    assert len(derivation.lines) == 7
+    assert derivation.residual < 1e-7
+    a = np.linalg.solve(kernel(X) + lam * np.eye(n), t)
+    np.testing.assert_allclose(derivation.lines[-1].value, phi.T @ a, rtol=1e-8)
 
 
 @pytest.mark.parametrize("n", [4, 40])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import timeit
+
 import numpy as np
 import pytest
 
@@ -177,11 +179,14 @@ def test_local_regression_is_more_accurate_and_slower():
     """001, lines 498-499: LWLR needs D + 1 times the sums of KR, and has the smaller error."""
     X, t = sine_linear_noise(n=400, noise=0.1, random_state=1)
     train, test = np.arange(0, 400, 2), np.arange(1, 400, 2)
-    errors = []
+    errors, times = [], []
+    Q = np.linspace(0, 10, 4000)[:, None]
     for estimator in (NadarayaWatsonRegressor, LocalLinearRegressor):
         model = estimator().fit(X[train], t[train])
         errors.append(np.mean((model.predict(X[test]) - t[test]) ** 2))
+        times.append(min(timeit.repeat(lambda model=model: model.predict(Q), number=1, repeat=7)))
     assert errors[1] < errors[0]
+    assert times[1] > times[0]
 
 
 @pytest.mark.parametrize("estimator", [NadarayaWatsonRegressor, LocalLinearRegressor])

@@ -414,6 +414,17 @@ def test_prove_refutes_the_box_of_the_library():
     assert isinstance(mercer.prove(Uniform(), n_features=1), mercer.Counterexample)
 
 
+def test_nice_and_useful_functions_are_smooth_ones(rng):
+    """002, lines 515-517: ‖f‖² of the Gaussian is small for smooth values, large for noise."""
+    X = np.linspace(0, 1, 15)[:, None]
+    norms = []
+    for t in (np.sin(2 * np.pi * X[:, 0]), rng.permutation(np.sin(2 * np.pi * X[:, 0]))):
+        f = mercer.KernelRidge(Gaussian(0.1), alpha=1e-8).fit(X, t).expansion_
+        np.testing.assert_allclose(f(X), t, atol=1e-3)
+        norms.append(float(f.squared_norm))
+    assert norms[1] > 20 * norms[0]
+
+
 # --- Examples and their Fourier transforms, lines 595-628 ---------------------------------------
 
 

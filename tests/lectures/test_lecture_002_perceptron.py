@@ -11,7 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import KernelPerceptron, Perceptron
+from mercer.data import spirals
 from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer.maps import RandomFourierMap
 
 BIAS = {"tie": "mistake", "fit_intercept": True, "shuffle": False}
 
@@ -187,3 +189,16 @@ def test_theory_prints_the_bound_next_to_the_fact(rng):
     assert mercer.theory.margin(separator, X, y) == pytest.approx(rho, rel=1e-12)
     with_bias = (b**2 + 1) * (radius**2 + 1) / rho**2
     assert mercer.theory.mistake_bound(separator, X, y) == pytest.approx(with_bias, rel=1e-12)
+
+
+def test_the_shotgun_solution():
+    """002, lines 392-402: many random features hold good ones, and no expert was asked."""
+    X, y = spirals(160)
+    scores = [
+        mercer.Perceptron(RandomFourierMap("gaussian(0.25)", n, random_state=0), epochs=100)
+        .fit(X, y)
+        .score(X, y)
+        for n in (10, 300)
+    ]
+    assert scores[0] < 0.8
+    assert scores[1] == 1.0

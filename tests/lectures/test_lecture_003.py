@@ -5,6 +5,7 @@ The learning loop stands in `test_lecture_003_perceptron.py`.
 
 from __future__ import annotations
 
+import timeit
 from itertools import product
 from math import inf
 
@@ -143,6 +144,11 @@ def test_only_nonzero_alphas_cost_time(rng):
     pruned = full.pruned()
     np.testing.assert_array_equal(pruned.points, X[[3, 17, 31]])
     np.testing.assert_allclose(pruned(Z), full(Z), rtol=1e-12, atol=1e-14)
+    X, Z = rng.normal(size=(20_000, 3)), rng.normal(size=(500, 3))
+    many = mercer.KernelExpansion(Gaussian(1.0), X, np.ones(len(X)))
+    few = mercer.KernelExpansion(Gaussian(1.0), X[:200], np.ones(200))
+    slow, fast = (min(timeit.repeat(lambda f=f: f(Z), number=1, repeat=5)) for f in (many, few))
+    assert slow > 3 * fast
 
 
 def test_illegal_similarities_are_told_apart():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import timeit
+
 import numpy as np
 from scipy import ndimage
 
@@ -90,3 +92,27 @@ def test_deformable_templates_pay_for_distortion():
     data = np.vstack([X, bars]), ["hook"] * 5 + ["bar"] * 5
     assert stiff.fit(*data).energies(new)[0, 1] > soft.fit(*data).energies(new)[0, 1]
     assert price[1] < price[0]
+
+
+def test_hard_and_easy_to_compute():
+    """003, lines 106-110: the best over all pairs of rotations takes longer than tangents."""
+    images = np.stack([stroke(a).ravel() for a in range(0, 80, 2)])
+    angles = range(0, 360, 15)
+    turned = RotationInvariant(Linear(), angles, shape=(SIDE, SIDE))
+    tangent = TangentDistance(SIDE, SIDE, transforms=("rotate",))
+    hard, easy = (
+        min(timeit.repeat(lambda k=k: k(images, images), number=1, repeat=3))
+        for k in (turned, tangent)
+    )
+    assert hard > 2 * easy
+
+
+def test_templates_fit_with_least_variance():
+    """003, line 119: images vary less about templates bent to fit them than about their means."""
+    X = np.stack([stroke(a).ravel() for a in np.linspace(-25, 25, 12)])
+    y = np.repeat([0, 1], 6)
+    bent, stiff = (
+        DeformableTemplateClassifier((SIDE, SIDE), stiffness=0.1, rounds=rounds).fit(X, y).scale_
+        for rounds in (2, 0)
+    )
+    assert bent < 0.5 * stiff

@@ -5,12 +5,15 @@ The convention is `tie="first"`: the arg max, lowest class first.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import mercer
-from mercer import KernelPerceptron, Perceptron
-from mercer.kernels import Gaussian, Linear, Polynomial, Similarity
+from mercer import KernelNeighborsClassifier, KernelPerceptron, Perceptron
+from mercer.data import blobs, strokes
+from mercer.kernels import Gaussian, Linear, Polynomial, Sigmoid, Similarity, Spectrum
 
 OPTIONS = {"tie": "first", "shuffle": False}
 
@@ -78,6 +81,31 @@ def test_an_illegal_kernel_warns_and_runs(rng):
     with pytest.warns(UserWarning, match="kernel"):
         model = KernelPerceptron(-1.0 * Gaussian(1.0), epochs=2, **OPTIONS).fit(X, y)
     assert model.predict(X).shape == (20,)
+
+
+def test_illegal_kernels_sometimes_work_but_not_always():
+    """003, line 231: a sigmoid that is no kernel separates; −x·z walks away from every answer."""
+    X, y = blobs(60)
+    scores = []
+    for kernel in (Sigmoid(0.5, 0.5), -1.0 * Linear()):
+        assert isinstance(mercer.prove(kernel, n_features=2), mercer.Counterexample)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scores.append(KernelPerceptron(kernel, epochs=20, **OPTIONS).fit(X, y).score(X, y))
+    assert scores[0] > 0.95
+    assert scores[1] < 0.5
+
+
+def test_a_tale_of_two_approaches():
+    """003, lines 135-141: neighbors learn nothing; a perceptron does, and takes the same kernel."""
+    words, y = strokes(60, noise=0.5)
+    kernel = Spectrum(1) + Spectrum(2)
+    lazy = KernelNeighborsClassifier(kernel, n_neighbors=15).fit(list(words), y)
+    taught = KernelPerceptron(kernel, epochs=50, **OPTIONS)
+    first = taught.set_params(max_updates=5).fit(list(words), y).score(list(words), y)
+    last = taught.set_params(max_updates=None).fit(list(words), y).score(list(words), y)
+    assert last > first  # explicit training reduces the empirical error
+    assert last > lazy.score(list(words), y)
 
 
 @pytest.mark.parametrize("seed", range(5))

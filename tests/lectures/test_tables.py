@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import mercer
+
 HERE = Path(__file__).parent
 
 
@@ -45,6 +47,45 @@ def test_coverage_names_exactly_the_tests_of_each_lecture():
         elsewhere = set().union(*tests.values())
         assert own <= named, f"not in the table of {number}: {sorted(own - named)}"
         assert named <= elsewhere, f"no such test: {sorted(named - elsewhere)}"
+
+
+def _items() -> dict[int, str]:
+    """The number of each item and where it is."""
+    text = (HERE / "COVERAGE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| \d{3}:.*?\| .* \| (.*) \|$", text, flags=re.M)
+    return {int(number): where for number, where in rows}
+
+
+def test_every_item_of_the_lectures_is_somewhere():
+    items = _items()
+    assert sorted(items) == [i for i in range(1, 218) if i != 37]
+    missing = {
+        i for i, where in items.items() if not re.search(r"`\w|to come: |nothing to do: ", where)
+    }
+    assert not missing
+    # What is not there at all yet: pages of the site, other learners, steps of other solvers.
+    waiting = {i for i, where in items.items() if where.startswith("to come: ")}
+    assert waiting <= {27, 39, 45, 84, 89, 198, 199, 208, 212}
+
+
+def test_what_the_items_name_exists():
+    tests = set().union(*_lecture_tests().values())
+    for number, where in _items().items():
+        for name in re.findall(r"`([^`()]+)`", where):
+            if name.startswith("test_"):
+                assert name in tests, (number, name)
+            elif name.startswith("examples/"):
+                assert (HERE.parents[1] / name).exists(), (number, name)
+            else:
+                found = mercer
+                for part in name.removeprefix("mercer.").split("."):
+                    found = getattr(found, part)  # an error names what is not there
+
+
+def test_the_lectures_are_called_by_name():
+    text = (HERE / "COVERAGE.md").read_text(encoding="utf-8")
+    for who in ("Alan Ritter", "Jacob Abernethy", "Geoff Gordon and Alex Smola", "Dan Klein"):
+        assert who in text
 
 
 def test_errata_names_existing_tests():
