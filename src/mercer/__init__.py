@@ -4,6 +4,10 @@
 >>> k = 0.5 * mercer.Gaussian(sigma=2.0) + mercer.Polynomial(2, offset=1.0)
 >>> bool(k.prove())
 True
+
+Docstrings name the lectures that a formula follows: Ritter ("Kernels and Kernelized Perceptron"),
+Abernethy ("Lecture 09: Kernel Methods"), Gordon and Smola ("Perceptron and Kernels"), Klein
+("Lecture 14: Kernel Methods"), and handwritten notes on feature vectors.
 """
 
 from __future__ import annotations

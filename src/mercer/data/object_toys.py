@@ -73,7 +73,7 @@ def glyphs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The digits 0 to 9 drawn with a pen, size × size pixels in [0, 1], over and over up to n.
 
-    Noise slants and moves each one. They are the ten figures of lecture 002's table of loops,
+    Noise slants and moves each one. They are the ten figures of Gordon and Smola's table of loops,
     joints, angles and ink.
 
     >>> from mercer import data

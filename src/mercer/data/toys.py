@@ -23,7 +23,7 @@ def _generator(random_state: Any) -> np.random.Generator:
 
 
 def xor(n: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
-    """Lecture 000's four points (1,1), (−1,1), (−1,−1), (1,−1) with labels +, −, +, −.
+    """Ritter's four points (1,1), (−1,1), (−1,−1), (1,−1) with labels +, −, +, −.
 
     More than four repeat them in turn, with Gaussian noise.
 
@@ -39,7 +39,7 @@ def xor(n: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
 
 
 def spirals(n: int = 200, noise: float = 0.0, turns: float = 2.0, random_state: Any = 0) -> Pair:
-    """Lecture 002's two interlocking spirals: φ = ωr, the second one half a turn behind.
+    """Gordon and Smola's two interlocking spirals: φ = ωr, the second one half a turn behind.
 
     In the lecture's coordinates, (x₁, x₂) = (r sin φ, r cos φ). ω = 2π·turns, so
     ``PolarMap(winding=2 * math.pi * turns)`` straightens the arms: 4π for the default.
@@ -54,7 +54,7 @@ def spirals(n: int = 200, noise: float = 0.0, turns: float = 2.0, random_state: 
 
 
 def circles(n: int = 200, noise: float = 0.05, factor: float = 0.5, random_state: Any = 0) -> Pair:
-    """A circle around another one: separable by x₁² + x₂² (lecture 001)."""
+    """A circle around another one: separable by x₁² + x₂² (Abernethy)."""
     check_size(n, noise)
     rng = _generator(random_state)
     y = np.where(np.arange(n) % 2, -1, 1)
@@ -128,7 +128,7 @@ def _line(n: int, noise: float, random_state: Any, positive: Callable[..., Any])
 
 
 def linear_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
-    """Lecture 001's first demonstration: y = x + noise on [0, 10]."""
+    """Abernethy's first demonstration: y = x + noise on [0, 10]."""
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
@@ -136,7 +136,7 @@ def linear_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pai
 
 
 def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -> Pair:
-    """Lecture 001's second demonstration: y = x/2 + 2 sin x + noise on [0, 10]."""
+    """Abernethy's second demonstration: y = x/2 + 2 sin x + noise on [0, 10]."""
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
@@ -144,7 +144,7 @@ def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -
 
 
 def pure_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
-    """Lecture 001's third demonstration: y has nothing to do with x."""
+    """Abernethy's third demonstration: y has nothing to do with x."""
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))

@@ -21,7 +21,7 @@ _FOURIER = "its Fourier transform is non-negative (Bochner)"
 class Gaussian(Kernel):
     """k(x, z) = exp(−‖x − z‖² / (2σ²)), σ a number or one per column.
 
-    Lecture 004 takes σ = 1; lecture 003's exp(−‖x−z‖²) is σ = 1/√2; others write γ = 1/(2σ²):
+    The handwritten notes take σ = 1; Klein's exp(−‖x−z‖²) is σ = 1/√2; others write γ = 1/(2σ²):
 
     >>> from mercer import Gaussian
     >>> Gaussian.from_gamma(0.5)
@@ -245,7 +245,7 @@ class Tricube(_Compact):
 
 @kernel
 class Uniform(_Compact):
-    """k(x, z) = 1 where ‖x − z‖ ≤ width, else 0: lecture 002's indicator, not a kernel."""
+    """k(x, z) = 1 where ‖x − z‖ ≤ width, else 0: Gordon and Smola's indicator, not a kernel."""
 
     _profile_latex = r"\mathbb{1}\left[u \leq 1\right]"
     examples = ("uniform(2)",)

@@ -29,7 +29,7 @@ from mercer.solvers.smooth import Binary, Multinomial, SmoothLoss, SmoothSolutio
 
 
 class KernelLogisticRegression(ClassifierMixin, KernelLearner):
-    """min Σᵢ wᵢ log-loss(yᵢ, f(xᵢ)) + (α/2)aᵀKa,  f(x) = Σⱼ aⱼ k(xⱼ, x) + w₀  (lecture 000).
+    """min Σᵢ wᵢ log-loss(yᵢ, f(xᵢ)) + (α/2)aᵀKa,  f(x) = Σⱼ aⱼ k(xⱼ, x) + w₀  (Ritter).
 
     Two classes: P(Y = 0|x) = 1/(1 + exp(f(x))), where Y = 0 is ``classes_[0]``: f > 0 speaks for
     ``classes_[1]``, so P(Y = 1|x) = 1/(1 + exp(−f(x))). More classes have an f each, and

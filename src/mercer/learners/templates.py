@@ -17,7 +17,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     """ŷ(x) = argmin over classes c of min over warps u of ‖x − T_c(p + u(p))‖²/s² + λ·bending(u).
 
     T_c is the ideal image of class c and u a smooth displacement of its points p: a few cosines in
-    each direction. Two costs (lecture 003): image points that are far from the distorted template,
+    each direction. Two costs (Klein): image points that are far from the distorted template,
     in units of the spread s² of the training images about theirs, and distortion itself. λ = ∞
     would be the nearest mean; λ = 0 lets every template become anything.
 

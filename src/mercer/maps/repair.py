@@ -39,7 +39,7 @@ class SpectrumRepair(OneToOneFeatureMixin, FeatureMap):
 
     Examples
     --------
-    The counterexample of lecture 002, k = 1 if |x − z| ≤ 1, at x = 1, 2, 3:
+    The counterexample of Gordon and Smola's lecture, k = 1 if |x − z| ≤ 1, at x = 1, 2, 3:
 
     >>> import numpy as np
     >>> from mercer.maps import SpectrumRepair

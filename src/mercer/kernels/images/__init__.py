@@ -1,7 +1,7 @@
 """Kernels on images that know what an image may undergo and stay the same.
 
 `TangentDistance` allows small changes of both images, `RotationInvariant` takes the best of all
-rotations (lecture 003) and `Jittered` averages over shifts and rotations, which alone is proved.
+rotations (Klein) and `Jittered` averages over shifts and rotations, which alone is proved.
 """
 
 from __future__ import annotations

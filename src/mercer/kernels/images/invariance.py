@@ -70,7 +70,7 @@ def _is_symmetric(kernel: Kernel) -> bool:
 class RotationInvariant(_OverMotions):
     """k(x, z) = max over angles a, b of base(x turned by a, z turned by b).
 
-    The similarity s' of lecture 003: the best that the rotation lines of both images can do. It is
+    Klein's similarity s': the best that the rotation lines of both images can do. It is
     hard to compute (all pairs of angles), it allows large changes (a 6 becomes a 9), and a maximum
     of kernels is no kernel in general: `mercer.prove` refutes it. `angles` are degrees.
 

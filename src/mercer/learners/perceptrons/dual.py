@@ -42,13 +42,14 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     epochs : float, default 10
         Passes over the data, possibly a fraction of one. An epoch without a mistake is the last.
     fit_intercept : bool, default False
-        Learn b as well: b ← b + η y on a mistake (lecture 002); lectures 000, 003, 004 have none.
+        Learn b as well: b ← b + η y on a mistake (Gordon and Smola); the other
+        lectures have none.
     averaging : {"last", "average", "vote"}
         The predictor after the last visit; the average of the predictors after every visit; or
         the vote of all of them.
     tie : {"mistake", "first"}
         At y f(x) = margin: "mistake" updates (lectures 002, 004); "first" takes the first class,
-        and updates if that is wrong (sign(0) = −1 of lecture 000, the arg max of 003, 001's > 0).
+        and updates if that is wrong (Ritter's sign(0) = −1, Klein's arg max, Abernethy's > 0).
     margin : float, default 0
         Update on right answers, too, if they are not this clear. ``margin=1`` with a small
         `learning_rate` is stochastic gradient descent on the hinge loss max(0, 1 − y f).
@@ -82,9 +83,9 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         The coefficients of f, signed; averaged if `averaging` says so.
     intercept_ : ndarray of shape (1 or n_classes,)
     alpha_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        The last predictor's signed α, one for each example seen (lecture 000).
+        The last predictor's signed α, one for each example seen (Ritter).
     counts_ : ndarray
-        How often each example was updated on, α ≥ 0 (lecture 004): one number an example, with
+        How often each example was updated on, α ≥ 0 (as in the notes): one number an example, with
         "ovr" one for each class.
     expansion_ : KernelExpansion
         f (of a vote: its last predictor).

@@ -189,7 +189,7 @@ class RidgeBase(KernelLearner):
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
-    """min Σᵢ wᵢ(tᵢ − f(xᵢ))² + λ‖f‖²:  f(x) = aᵀk(x) + b,  a = (K + λI)⁻¹t  (lecture 001).
+    """min Σᵢ wᵢ(tᵢ − f(xᵢ))² + λ‖f‖²:  f(x) = aᵀk(x) + b,  a = (K + λI)⁻¹t  (Abernethy).
 
     With a finite φ of length M < N the same f is wᵀφ(x), w = (ΦᵀΦ + λI)⁻¹Φᵀt, and "auto" computes
     that. b, if asked for, is not penalized (PRML 3.1).

@@ -1,4 +1,4 @@
-"""A letter in five numbers: the naive character reader of lecture 002, from real images."""
+"""A letter in five numbers: Gordon and Smola's naive character reader, from real images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""a ← a − η(K(p − y) + αKa), w₀ ← w₀ − η Σ(p − y): the gradient-descent rule of lecture 000.
+"""a ← a − η(K(p − y) + αKa), w₀ ← w₀ − η Σ(p − y): the gradient-descent rule of Ritter's lecture.
 
 Kept for teaching. The same optimum as Newton's, in thousands of steps instead of ten.
 """

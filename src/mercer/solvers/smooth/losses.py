@@ -3,7 +3,7 @@
 A loss is one class: its value, its link from scores to means, and its curvature. Everything is
 written over the array namespace `xp`, so that the same class serves NumPy arrays and tensors.
 
-Two classes: P(y = 1|x) = 1/(1 + exp(−f)), so P(y = 0|x) = 1/(1 + exp(f)), lecture 000's formula.
+Two classes: P(y = 1|x) = 1/(1 + exp(−f)), so P(y = 0|x) = 1/(1 + exp(f)), Ritter's formula.
 C classes: P(y = c|x) = exp(f_c) / Σ exp(f).
 """
 
