@@ -21,7 +21,7 @@ def pictures() -> Iterator[tuple[str, Any]]:
     print(theory.gaussian_series([0.5, 1.0], [1.0, 0.0]), end="\n\n")
     yield "taylor", plot.taylor_truncations()
     digits = data.digits()
-    names = [str(label) for label in digits.y[:20]]
+    names = [str(label) for label in np.asarray(digits.y)[:20]]
     yield "digits", plot.images(digits.X[:20], titles=names, columns=10)
     for shape, count in theory.monomial_table(785, 4).items():
         print(f"monomials with exponents {shape}: {count:,}")

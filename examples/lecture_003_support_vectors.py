@@ -32,8 +32,9 @@ def pictures() -> Iterator[tuple[str, Any]]:
         bound = theory.margin_bound(n, R, found.margin)
         print(f"PAC: {n:>7,} examples of this margin: error at most {bound:.3f} (95 %)")
     digits = data.digits()
-    pair = np.isin(digits.y, (3, 8))
-    machine = KernelSVC("gaussian(2)").fit(digits.X[pair], digits.y[pair])
+    labels = np.asarray(digits.y)
+    pair = np.isin(labels, (3, 8))
+    machine = KernelSVC("gaussian(2)").fit(digits.X[pair], labels[pair])
     yield "support_images", plot.support_images(machine)
     one = digits.X[pair][:1]
     yield "contributions", plot.contributions(machine.expansion_, one)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from mercer._figures import axes, color_of, legend, tidy
 def errors_over(
     model: Any,
     parameter: str,
-    values: Sequence[Any],
+    values: Any,
     X: Any,
     y: Any,
     held_out: tuple[Any, Any] | None = None,
@@ -60,7 +60,7 @@ def errors_over(
 
 
 def error_curves(
-    values: Sequence[float],
+    values: Any,
     errors: Mapping[str, Any],
     parameter: str = "σ",
     ax: Any = None,
