@@ -1,7 +1,8 @@
-"""Saves that are killed at any moment: ``python tests/store/kill_while_saving.py FOLDER TRIALS``.
+"""Saves that are killed at any moment: ``python tests/store/kill_while_saving.py FOLDER HITS``.
 
 A child saves one of two models over and over; it is killed (signal 9) at a random moment, or by
-itself at the worst ones. After each kill the file must be one of the two, whole.
+itself at the worst ones. After each kill the file must be one of the two, whole. A kill hit the
+write itself if it left an unfinished file behind; it goes on until there are HITS of those.
 """
 
 import json
@@ -56,27 +57,38 @@ def check(path):
     return found["version"]
 
 
-def main(folder, trials):
+def unfinished(path):
+    return [p for p in path.parent.iterdir() if p.name.startswith(f".{path.name}.")]
+
+
+def main(folder, hits):
     import mercer
 
     path = Path(folder) / "model.mercer"
+    start = time.perf_counter()
     mercer.save(versions()[0], path)
+    longest = min(0.2, 3 * (time.perf_counter() - start))
     rng = np.random.default_rng(0)
-    seen = []
-    for _ in range(trials):
+    seen, kills = [], 0
+    while len(seen) < hits:
+        kills += 1
+        assert kills < 50 * hits, f"{kills} kills hit the write {len(seen)} times only"
         child = in_child(lambda: save_for_ever(path))
-        time.sleep(float(rng.uniform(0.002, 0.08)))
+        time.sleep(float(rng.uniform(0.0, longest)))
         os.kill(child, signal.SIGKILL)
         assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
-        seen.append(check(path))
+        version, left = check(path), unfinished(path)
+        for file in left:
+            file.unlink()
+        if left:
+            seen.append(version)
     for name in ("fdopen", "fsync", "replace"):
         mercer.save(versions()[0], path)
         child = in_child(lambda name=name: save_and_die_at(path, name))
         assert os.WIFSIGNALED(os.waitpid(child, 0)[1]), name
         assert check(path) == 1, name
-    left = [p.name for p in Path(folder).iterdir() if p != path]
-    hidden = all(name.startswith(".model.mercer.") for name in left)
-    print(json.dumps({"seen": seen, "hidden": hidden}))
+    hidden = all(p in (path, *unfinished(path)) for p in Path(folder).iterdir())
+    print(json.dumps({"seen": seen, "kills": kills, "hidden": hidden}))
 
 
 if __name__ == "__main__":
