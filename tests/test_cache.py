@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mercer import _cache
+from mercer._machine import cache as _cache
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes of POSIX")
 

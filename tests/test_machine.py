@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mercer import _machine
+from mercer._machine import resources as _machine
 
 GB = 10**9
 

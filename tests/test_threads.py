@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer._threads import Background, interruptible, run_threads, threads_for
+from mercer._machine.threads import Background, interruptible, run_threads, threads_for
 from mercer.kernels import Polynomial
 from mercer.solvers.online import dual as perceptron
 from mercer.solvers.online.dual import DualPerceptron

@@ -10,8 +10,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import mercer
-from mercer import _threads
-from mercer._threads import single_threaded_blas
+from mercer._machine import threads as _threads
+from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, cut, mirror, stretch, sweep
 
 

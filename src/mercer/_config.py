@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
-from mercer._machine import free_memory, usable_cores
+from mercer._machine.resources import free_memory, usable_cores
 
 _UNITS = {"": 1, "B": 1}
 _UNITS |= {p + "B": 1000**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}

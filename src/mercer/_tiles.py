@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer._machine.threads import run_threads
 from mercer._progress import progress
-from mercer._threads import run_threads
 
 
 @dataclass

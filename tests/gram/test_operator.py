@@ -11,7 +11,7 @@ from scipy.sparse.linalg import cg
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Polynomial
-from mercer._threads import single_threaded_blas
+from mercer._machine.threads import single_threaded_blas
 from mercer.formula import ROOT
 from mercer.gram.host import HostGram
 from mercer.kernels import parse

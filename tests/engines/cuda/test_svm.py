@@ -15,7 +15,7 @@ from sklearn import svm as libsvm
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import mercer  # noqa: E402
-from mercer._threads import interruptible  # noqa: E402
+from mercer._machine.threads import interruptible  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.engines.cuda.solvers import (  # noqa: E402
     kernel_rows,

@@ -13,7 +13,7 @@ import torch
 
 from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
-from mercer._threads import Background
+from mercer._machine.threads import Background
 from mercer._tiles import Scratch, Tiling
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import clear_errors, device_limit

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 
+from mercer._machine.jit import njit
 from mercer.gram.byte_products.vnni import Shape, add_products, tile_shape
 
 #: On a processor without the instruction `multiply` is never called, but Numba still needs a shape
@@ -20,7 +20,7 @@ SIGNED = np.uint32(0x80808080)
 _tile = add_products(SHAPE)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def multiply(  # pragma: no cover - compiled
     a: Any, b: Any, left: Any, right: Any, scale: Any, out: Any, packed: Any, sums: Any
 ) -> None:
@@ -67,7 +67,7 @@ def works() -> bool:
     return bool((out == a.astype(float) @ b.T.astype(float)).all())
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def encode(  # pragma: no cover - compiled
     rows: Any, used: Any, step: Any, low: Any, tolerance: Any, out: Any
 ) -> Any:
@@ -87,7 +87,7 @@ def encode(  # pragma: no cover - compiled
     return worst
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"reassoc"})
+@njit(nogil=True, fastmath={"reassoc"})
 def squared_distances(codes: Any, center: Any) -> Any:  # pragma: no cover - compiled
     """Σ (u − c)² for every row; whole numbers are summed exactly in any order."""
     result = np.empty(len(codes))

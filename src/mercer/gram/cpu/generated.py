@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from mercer._cache import cache_folder
+from mercer._machine.cache import cache_folder
 
 _modules: dict[str, ModuleType] = {}
 _lock = threading.Lock()

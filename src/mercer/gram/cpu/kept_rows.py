@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from mercer._machine.jit import njit
 
 #: Columns whose sums stay in the first-level cache while the rows stream by.
 STRIP = 2048
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def add_rows(table, slots, coef, start, total):  # type: ignore[no-untyped-def]
     """total += Σᵢ coefᵢ table[slotᵢ, start : start + len(total)]."""
     real = table.dtype.type
@@ -31,7 +32,7 @@ def add_rows(table, slots, coef, start, total):  # type: ignore[no-untyped-def]
                 part[t] += np.float64(p * a[t])
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def gather(table, slots, columns, out):  # type: ignore[no-untyped-def]
     """out = table[slots][:, columns]."""
     for i in range(len(slots)):

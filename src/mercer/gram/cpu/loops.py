@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
+from mercer._machine.jit import njit
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def distances_from_product(  # pragma: no cover - compiled
     out: Any, x: Any, z: Any, norms_x: Any, norms_z: Any, near: Any
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mercer._config import get_config, show_bytes
-from mercer._threads import WORTH_FLOPS
+from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.plan.program import Program, Source
 

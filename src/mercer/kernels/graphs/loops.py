@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from mercer._machine.jit import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def _distances(  # pragma: no cover - compiled
     source: Any, start: Any, pointers: Any, neighbours: Any, distance: Any, queue: Any
 ) -> Any:
@@ -30,7 +31,7 @@ def _distances(  # pragma: no cover - compiled
     return known
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def count_reached(  # pragma: no cover - compiled
     starts: Any, sizes: Any, labels: Any, pointers: Any, neighbours: Any
 ) -> Any:
@@ -51,7 +52,7 @@ def count_reached(  # pragma: no cover - compiled
     return reached
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_paths(  # pragma: no cover - compiled
     starts: Any,
     sizes: Any,
@@ -80,7 +81,7 @@ def fill_paths(  # pragma: no cover - compiled
                     at += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_walks(  # pragma: no cover - compiled
     starts_x: Any,
     sizes_x: Any,

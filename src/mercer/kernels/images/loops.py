@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from mercer._machine.jit import njit
 
-@numba.njit(nogil=True, cache=True)
+
+@njit(nogil=True)
 def one_sided(
     meet: Any, own_x: Any, own_z: Any, spring: Any, unit: Any, out: Any
 ) -> None:  # pragma: no cover - compiled
@@ -25,7 +26,7 @@ def one_sided(
             out[i, j] = value if value > unit * (own_x[i, 0] + own_z[j, 0]) else 0.0
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def two_sided(
     meet: Any, own_x: Any, own_z: Any, spring: Any, unit: Any, out: Any
 ) -> None:  # pragma: no cover - compiled

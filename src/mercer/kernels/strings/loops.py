@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from mercer._machine.jit import njit
 
 _FAST = {"contract", "reassoc", "nsz"}
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def number_keys(keys: Any, salt: Any) -> Any:  # pragma: no cover - compiled
     """Distinct keys to 0, 1, 2, … by order of appearance, with a hash table that keeps the keys.
 
@@ -46,7 +47,7 @@ def number_keys(keys: Any, salt: Any) -> Any:  # pragma: no cover - compiled
     return ids, known
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def scatter_products(  # pragma: no cover - compiled
     pointers: Any, columns: Any, counts: Any, by_feature: Any, rows: Any, other: Any, out: Any
 ) -> None:
@@ -62,13 +63,13 @@ def scatter_products(  # pragma: no cover - compiled
 # --- gap-weighted subsequences ---------------------------------------------------------------
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _mark(s: Any, t: Any, hit: Any, miss: Any, out: Any) -> None:  # pragma: no cover - compiled
     for j in range(len(out)):
         out[j] = hit if s[j] == t[j] else miss
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _dot(a: Any, b: Any) -> Any:  # pragma: no cover - compiled
     total = 0.0
     for j in range(len(a)):
@@ -76,7 +77,7 @@ def _dot(a: Any, b: Any) -> Any:  # pragma: no cover - compiled
     return total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _first_level(  # pragma: no cover - compiled
     marks: Any, scan: Any, above: Any, decay: Any, out: Any
 ) -> None:
@@ -86,7 +87,7 @@ def _first_level(  # pragma: no cover - compiled
         out[j] = decay * above[j] + v
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _next_level(  # pragma: no cover - compiled
     marks: Any, before: Any, scan: Any, above: Any, decay: Any, out: Any
 ) -> None:
@@ -96,7 +97,7 @@ def _next_level(  # pragma: no cover - compiled
         out[j] = decay * above[j] + v
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _subsequences(  # pragma: no cover - compiled
     s: Any, t: Any, p: Any, decay: Any, scan: Any, levels: Any, marks: Any
 ) -> Any:
@@ -136,7 +137,7 @@ def _subsequences(  # pragma: no cover - compiled
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_subsequence(  # pragma: no cover - compiled
     x: Any, xs: Any, xn: Any, z: Any, zs: Any, zn: Any, p: Any, decay: Any, out: Any
 ) -> None:
@@ -165,7 +166,7 @@ def fill_subsequence(  # pragma: no cover - compiled
 _DOWN = 2.0**-500
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _gap(  # pragma: no cover - compiled
     begun: Any, longer: Any, begin: Any, extend: Any, out: Any
 ) -> None:
@@ -173,7 +174,7 @@ def _gap(  # pragma: no cover - compiled
         out[j] = begin * begun[j] + extend * longer[j]
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _join(marks: Any, ends: Any, start: Any, out: Any) -> Any:  # pragma: no cover - compiled
     total = 0.0
     for j in range(len(out)):
@@ -183,7 +184,7 @@ def _join(marks: Any, ends: Any, start: Any, out: Any) -> Any:  # pragma: no cov
     return total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _ends(match: Any, down: Any, right: Any, first: Any, out: Any) -> None:  # pragma: no cover
     """What may follow: any of the three; and after a gap in s, one in t but not the reverse."""
     for j in range(len(out)):
@@ -192,7 +193,7 @@ def _ends(match: Any, down: Any, right: Any, first: Any, out: Any) -> None:  # p
         out[j] = v + right[j]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _alignments(  # pragma: no cover - compiled
     s: Any, t: Any, match: Any, mismatch: Any, begin: Any, extend: Any, buffers: Any, marks: Any
 ) -> Any:
@@ -224,7 +225,7 @@ def _alignments(  # pragma: no cover - compiled
     return np.log(total) + shift
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_alignment(  # pragma: no cover - compiled
     x: Any,
     xs: Any,
@@ -259,7 +260,7 @@ def fill_alignment(  # pragma: no cover - compiled
 # --- aligned sequences -----------------------------------------------------------------------
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fill_weighted_degree(  # pragma: no cover - compiled
     x: Any, xs: Any, xn: Any, z: Any, zs: Any, zn: Any, sums: Any, out: Any
 ) -> None:

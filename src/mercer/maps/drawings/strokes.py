@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._jit import njit
+from mercer._machine.jit import njit
 
 #: The eight neighbors in order around a pixel, from the one above, clockwise.
 _DY = np.array([-1, -1, 0, 1, 1, 1, 0, -1])

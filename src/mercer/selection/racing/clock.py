@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from mercer._threads import single_threaded_blas
+from mercer._machine.threads import single_threaded_blas
 
 
 class Clock:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import take
-from mercer._threads import single_threaded_blas
+from mercer._machine.threads import single_threaded_blas
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within

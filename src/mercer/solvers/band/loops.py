@@ -9,8 +9,9 @@ see that they do not overlap.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from mercer._machine.jit import njit
 
 #: Columns worked on at a time.
 COLUMNS = 64
@@ -49,7 +50,7 @@ _R, _R2, _R3, _R4 = (_PLACE(i * COLUMNS) for i in (1, 2, 3, 4))
 _R5, _R6, _R7 = (_PLACE(i * COLUMNS) for i in (5, 6, 7))
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def solved_squares(P, C, own, Y, total):  # type: ignore[no-untyped-def]
     """Into total[v]; P and Y are flat, (rows, COLUMNS), Y with `width` rows of zeros before."""
     pairs, width = C.shape[0], C.shape[1] - 1

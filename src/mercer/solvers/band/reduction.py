@@ -29,7 +29,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from mercer._config import get_config
-from mercer._threads import single_threaded_blas
+from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.solvers.band.strided import product
 

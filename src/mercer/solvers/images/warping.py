@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._threads import single_threaded_blas
+from mercer._machine.threads import single_threaded_blas
 
 #: Images fitted at a time.
 BATCH = 256

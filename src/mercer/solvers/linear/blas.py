@@ -19,7 +19,7 @@ from scipy.linalg import cython_blas
 
 from mercer._config import get_config
 from mercer._linalg import mirror
-from mercer._threads import look_for_pools_again
+from mercer._machine.threads import look_for_pools_again
 from mercer._tiles import Scratch, Tiling, sweep
 
 __all__ = ["add_squares", "mirror", "routine", "symmetric_times", "times", "transposed_times"]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
-from mercer._threads import single_threaded_blas
 from mercer.gram.base import Gram
 from mercer.solvers.linear.factor import doubtful, warn_condition
 from mercer.solvers.linear.matrix import operator_norm

@@ -17,8 +17,8 @@ import numpy as np
 from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, solve_lower
+from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
-from mercer._threads import single_threaded_blas
 from mercer.gram.base import Gram
 from mercer.solvers.linear import primal
 from mercer.solvers.linear.panels import Normal, Panels, panels_of

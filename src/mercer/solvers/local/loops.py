@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from mercer._machine.jit import njit
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+
+@njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def add_moments(  # pragma: no cover - compiled
     w: Any, x: Any, z: Any, t: Any, parent: Any, column: Any, size: Any, out: Any
 ) -> None:
@@ -59,7 +60,7 @@ def add_moments(  # pragma: no cover - compiled
                     out[i, total + o * size + a] += part
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def clenshaw(
     series: Any, stretch: Any, position: Any, out: Any
 ) -> None:  # pragma: no cover - compiled

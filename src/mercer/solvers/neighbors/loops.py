@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from mercer._machine.jit import njit
 
-@numba.njit(nogil=True, cache=True, fastmath={"nnan", "contract", "nsz"})
+
+@njit(nogil=True, fastmath={"nnan", "contract", "nsz"})
 def keep_largest(  # pragma: no cover - compiled
     tile: Any, start: Any, scale: Any, offset: Any, own: Any, values: Any, index: Any
 ) -> None:
@@ -45,7 +46,7 @@ def keep_largest(  # pragma: no cover - compiled
                 worst = values[i, k - 1]
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def squared_distances(x: Any, z: Any, index: Any, out: Any) -> None:  # pragma: no cover - compiled
     """‖xᵢ − z_p‖² for the p listed for each i, in float64 from the differences."""
     for i in range(index.shape[0]):

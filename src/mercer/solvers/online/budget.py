@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import joined
-from mercer._threads import single_threaded_blas
+from mercer._machine.threads import single_threaded_blas
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.solvers.online.rule import Rule, next_update

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config
-from mercer._threads import Background, Job, single_threaded_blas, threads_for
+from mercer._machine.threads import Background, Job, single_threaded_blas, threads_for
 from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS

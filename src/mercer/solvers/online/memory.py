@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from mercer._config import get_config
 from mercer._examples import joined
+from mercer._machine.jit import njit
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
@@ -190,7 +190,7 @@ def _decisions(f: np.ndarray, ranked: bool) -> np.ndarray:
     return votes
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _vote(
     K: Any,
     columns: Any,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 from numba.extending import overload
 
 from mercer._arrays import is_sparse
+from mercer._machine.jit import njit
 from mercer.solvers.online.rule import Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
 
@@ -74,7 +74,7 @@ class PrimalPerceptron:
 
 
 # Sums may be reordered: each is a dot product, whose terms have no order of their own.
-@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "contract"})
 def _dots(coef: Any, x: Any, out: Any) -> None:
     for c in range(coef.shape[0]):
         row = coef[c]
@@ -84,7 +84,7 @@ def _dots(coef: Any, x: Any, out: Any) -> None:
         out[c] = total
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _cut(units: Any, ranked: bool, allowed: int) -> int:
     """How many updates a visit makes, at most `allowed`: the others are taken back."""
     if ranked:
@@ -142,7 +142,7 @@ def _compile_add(rows: Any, i: Any, step: Any, coef: Any) -> Any:
     return dense if len(rows) == 1 else sparse
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _walk(
     rows: Any, labels: Any, coef: Any, late: Any, bias: Any, numbers: Any, rate: float,
     learns: bool, allowed: int, before: int, found: Any, units: Any, loss: Any,

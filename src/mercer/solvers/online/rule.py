@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
+
+from mercer._machine.jit import njit
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Rule:
         return units, losses
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def next_update(
     scores: Any,
     labels: Any,

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mercer._config import get_config, show_bytes
+from mercer._machine.threads import interruptible
 from mercer._progress import progress
-from mercer._threads import interruptible
 from mercer.gram.base import Gram
 from mercer.gram.rows_of_k import HEIGHT, WIDTH
 from mercer.solvers.quadratic.decomposition import Options, resume, solve

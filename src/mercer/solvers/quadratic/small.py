@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 
+from mercer._machine.jit import njit
 from mercer._tiles import cut
 from mercer.solvers.quadratic.problem import Solution, Task
 from mercer.solvers.quadratic.smo import LANES, smo
@@ -89,7 +89,7 @@ class SmallProblems:
         ]  # fmt: skip
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _solve(  # type: ignore[no-untyped-def]
     K, rows, starts, first, last, linear, lower, upper, group, a, image, thresholds, objective,
     gap, steps, tol, limit,

@@ -16,8 +16,9 @@ one equality constraint a sign, and a pair must lie in one group.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from mercer._machine.jit import njit
 
 #: Maxima kept side by side; arrays are padded to a multiple of this.
 LANES = 128
@@ -27,7 +28,7 @@ TAU = 1e-12
 _FAST = {"nnan", "nsz", "arcp", "contract", "reassoc"}
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _fold(lanes, spare):  # type: ignore[no-untyped-def]
     """The largest of the lanes, and the first lane that holds it."""
     half = LANES // 2
@@ -46,7 +47,7 @@ def _fold(lanes, spare):  # type: ignore[no-untyped-def]
     return top, lane
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _move(f, row_i, row_j, step):  # type: ignore[no-untyped-def]
     """f += step (kᵢ − kⱼ), on every side."""
     for side in range(f.shape[0]):
@@ -56,7 +57,7 @@ def _move(f, row_i, row_j, step):  # type: ignore[no-untyped-def]
                 part[t] += step * (ki[t] - kj[t])
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _extremes(f, up, low, highs, lows, spare):  # type: ignore[no-untyped-def]
     """Largest −f that may grow, with its place, and largest f that may shrink."""
     for t in range(LANES):
@@ -80,7 +81,7 @@ def _extremes(f, up, low, highs, lows, spare):  # type: ignore[no-untyped-def]
     return 0, 0, top, bottom
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, fastmath=_FAST)
 def _partner(f, low, row_i, diagonal, own, top, lanes, spare, gains):  # type: ignore[no-untyped-def]
     """The j that may shrink and gains most together with i; −1 where none gains."""
     for t in range(LANES):
@@ -107,7 +108,7 @@ def _partner(f, low, row_i, diagonal, own, top, lanes, spare, gains):  # type: i
     return -1, -1, best
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def smo(K, diagonal, f, a, lower, upper, up, low, tol, limit):  # type: ignore[no-untyped-def]
     """Solve to a gap of `tol` or for `limit` steps, in place; gives (steps, gap).
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mercer._linalg import dot
+from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
-from mercer._threads import single_threaded_blas
 from mercer.solvers.smooth.losses import SmoothLoss
 from mercer.solvers.smooth.spaces import Precondition, Space
 

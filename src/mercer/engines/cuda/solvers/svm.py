@@ -20,8 +20,8 @@ import numpy as np
 import torch
 
 from mercer._config import show_bytes
+from mercer._machine.threads import interruptible
 from mercer._progress import progress
-from mercer._threads import interruptible
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.solvers.kernel_rows import KernelRows
 from mercer.engines.cuda.solvers.svm_batch import (

@@ -1,8 +1,8 @@
 """numba.njit, with machine code kept where it can be trusted and never in the way.
 
 Numba keeps machine code beside the source and raises where a file there is damaged. Here it is kept
-in the library's own cache folder (`mercer._cache`), which is looked at before every read; what
-cannot be read is compiled again, and what cannot be written is done without.
+in the library's own cache folder (`mercer._machine.cache`), which is checked before every read.
+What cannot be read is compiled again, and what cannot be written is done without.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numba
 from numba.core import caching
 
-from mercer._cache import cache_folder, is_trusted
+from mercer._machine.cache import cache_folder, is_trusted
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
