@@ -73,7 +73,7 @@ lint: $(DEV)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
-	$(BIN)/python tools/house.py
+	$(BIN)/python tools/house.py --check
 
 format: $(DEV)
 	$(BIN)/ruff check --fix $(CODE)

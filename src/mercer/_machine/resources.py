@@ -9,15 +9,25 @@ import sys
 import time
 from pathlib import Path
 
-#: Seconds for which a look at the free memory is good; it is asked for many times per call.
+#: Seconds for which a look at cores and free memory is good: a call asks for them many times.
 FRESH = 0.5
 #: A control group without a limit of memory says so by a number about this large.
 UNLIMITED = 1 << 60
 _seen: tuple[float, int] = (-math.inf, 0)
+_cores: tuple[float, int] = (-math.inf, 0)
 
 
 def usable_cores() -> int:
-    """The cores that this process may use: its affinity, and the share of its control group."""
+    """The cores that this process may use, as of half a second ago at most."""
+    global _cores
+    now = time.monotonic()
+    if now - _cores[0] > FRESH:
+        _cores = (now, _count_cores())
+    return _cores[1]
+
+
+def _count_cores() -> int:
+    """By the affinity of the process, and by the share of its control group."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     quota = _read(_group("cpu") / "cpu.max")

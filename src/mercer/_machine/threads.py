@@ -22,8 +22,8 @@ from typing import Any, Self
 
 from mercer._config import get_config
 
-#: Floating-point operations below which starting threads costs more than it saves. Measured on two
-#: cores: a pool of two starts and ends in about 0.15 ms, in which one core does 5e6 operations.
+#: Floating-point operations below which starting threads costs more than it saves: on two cores a
+#: pool of two starts and ends in about the time in which one core does so many.
 WORTH_FLOPS = 5_000_000
 #: Seconds between two looks at signals while threads are waited for.
 LOOK = 0.2

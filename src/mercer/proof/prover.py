@@ -63,11 +63,7 @@ def prove(
     True
     """
     kernel = as_kernel(k)
-    first = None
-    if data is not None:
-        if count(data) == 0:
-            raise ValueError("data is empty")
-        first = as_points(take(data, [0]))
+    first = _first_of(data)
     n_features = _checked_width(n_features, first)
     claim = kernel.claim(n_features)
     proof = rules.from_claim(claim, n_features)
@@ -86,13 +82,11 @@ def prove(
     search = Search(target, seconds, seed, scales=_scales(kernel), because=because)
     if data is None:
         found = search.on_witnesses(rules.witnesses(claim))
-        if found is not None:
-            return found
-    if data is not None:
+    else:
         search.target.matrix(first)  # an error about the data is for the user to see
         found = search.on_data(data)
-        if found is not None:
-            return found
+    if found is not None:
+        return found
     movable = data is None or is_numeric(first)
     dims, notes = _dimensions(search, n_features) if movable else ((), [])
     for stage in (search.on_shapes, search.on_clouds, search.by_descent) if dims else ():
@@ -104,6 +98,15 @@ def prove(
     if not dims and data is None:
         reason += "; data are needed to search for a counterexample"
     return Undecided(kernel, reason, tuple(search.tried + notes))
+
+
+def _first_of(data: Any) -> Any:
+    """The first of the examples, if there are any to look at."""
+    if data is None:
+        return None
+    if count(data) == 0:
+        raise ValueError("data is empty")
+    return as_points(take(data, [0]))
 
 
 def as_kernel(k: Any) -> Any:

@@ -191,6 +191,25 @@ def _decisions(f: np.ndarray, ranked: bool) -> np.ndarray:
 
 
 @njit(nogil=True)
+def _add(f: Any, weights: Any, k: float) -> None:
+    """f += weights k, in place and without a copy."""
+    for c in range(len(f)):
+        if weights[c] != 0.0:
+            f[c] += weights[c] * k
+
+
+@njit(nogil=True)
+def _signed_vote(f: Any, votes: Any, weights: Any, k: float, time: float, last: Any) -> None:
+    """Each output votes by its sign for the time since it last changed."""
+    for c in range(len(f)):
+        if weights[c] != 0.0:
+            sign = 1.0 if f[c] > 0.0 else -1.0
+            votes[c] += sign * (time - last[c])
+            last[c] = time
+            f[c] += weights[c] * k
+
+
+@njit(nogil=True)
 def _vote(
     K: Any,
     columns: Any,
@@ -202,37 +221,19 @@ def _vote(
     votes: Any,
     since: Any,
 ) -> None:
-    n, outputs = f.shape
     extra = 1.0 if bias else 0.0
     last = since.copy()
-    for i in range(n):
+    for i in range(len(f)):
         last[:] = since
         if ranked:
-            winner = 0
-            for c in range(1, outputs):
-                if f[i, c] > f[i, winner]:
-                    winner = c
             start = since[0]
             for e in range(len(times)):
-                votes[i, winner] += times[e] - start
+                votes[i, np.argmax(f[i])] += times[e] - start
                 start = times[e]
-                k = K[i, columns[e]] + extra
-                for c in range(outputs):
-                    if weights[e, c] != 0.0:
-                        f[i, c] += weights[e, c] * k
-                winner = 0
-                for c in range(1, outputs):
-                    if f[i, c] > f[i, winner]:
-                        winner = c
+                _add(f[i], weights[e], K[i, columns[e]] + extra)
             last[:] = start
         else:
             for e in range(len(times)):
-                k = K[i, columns[e]] + extra
-                for c in range(outputs):
-                    if weights[e, c] != 0.0:
-                        sign = 1.0 if f[i, c] > 0.0 else -1.0
-                        votes[i, c] += sign * (times[e] - last[c])
-                        last[c] = times[e]
-                        f[i, c] += weights[e, c] * k
-    if n > 0:
+                _signed_vote(f[i], votes[i], weights[e], K[i, columns[e]] + extra, times[e], last)
+    if len(f) > 0:
         since[:] = last

@@ -82,34 +82,49 @@ def next_update(
 
     The hinge losses of all rows looked at are added to `loss`.
     """
-    outputs = scores.shape[1]
     for i in range(start, stop):
-        made = False
         if ranked:
-            right = labels[i]
-            rival = -1
-            best = -np.inf
-            for c in range(outputs):
-                score = scores[i, c] + bias[c]
-                if c != right and (rival < 0 or score > best):
-                    best = score
-                    rival = c
-            gap = scores[i, right] + bias[right] - best
-            loss[0] += max(0.0, 1.0 - gap)
-            if gap < margin or (gap == margin and (not first or rival < right)):
-                units[:] = 0.0
-                units[right] = 1.0
-                units[rival] = -1.0
-                made = True
+            made = _beside_rival(scores[i], labels[i], bias, first, margin, units, loss)
         else:
-            for c in range(outputs):
-                target = 1.0 if labels[i] == c + positive else -1.0
-                gap = target * (scores[i, c] + bias[c])
-                loss[0] += max(0.0, 1.0 - gap)
-                wrong = gap < margin or (gap == margin and (not first or target > 0.0))
-                units[c] = target if wrong else 0.0
-                made = made or wrong
+            made = _against_rest(scores[i], labels[i] - positive, bias, first, margin, units, loss)
         if made:
             return i
     units[:] = 0.0
     return stop
+
+
+@njit(nogil=True)
+def _beside_rival(
+    scores: Any, right: int, bias: Any, first: bool, margin: float, units: Any, loss: Any
+) -> bool:
+    """Whether the right class does not win clearly; then it gains what its rival loses."""
+    rival, best = -1, -np.inf
+    for c in range(len(scores)):
+        score = scores[c] + bias[c]
+        if c != right and (rival < 0 or score > best):
+            best = score
+            rival = c
+    gap = scores[right] + bias[right] - best
+    loss[0] += max(0.0, 1.0 - gap)
+    if not (gap < margin or (gap == margin and (not first or rival < right))):
+        return False
+    units[:] = 0.0
+    units[right] = 1.0
+    units[rival] = -1.0
+    return True
+
+
+@njit(nogil=True)
+def _against_rest(
+    scores: Any, right: int, bias: Any, first: bool, margin: float, units: Any, loss: Any
+) -> bool:
+    """Whether any output has the wrong sign; each of those moves by one unit."""
+    made = False
+    for c in range(len(scores)):
+        target = 1.0 if right == c else -1.0
+        gap = target * (scores[c] + bias[c])
+        loss[0] += max(0.0, 1.0 - gap)
+        wrong = gap < margin or (gap == margin and (not first or target > 0.0))
+        units[c] = target if wrong else 0.0
+        made = made or wrong
+    return made

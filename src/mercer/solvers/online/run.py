@@ -97,6 +97,14 @@ class Outcome:
     #: The examples visited in a last epoch that was not finished.
     unfinished: np.ndarray | None = None
 
+    def add_epoch(self, visits: int, mistakes: int, loss: float, score: float | None) -> None:
+        """Note what one more epoch did."""
+        self.epochs += 1
+        record = {"epoch": self.epochs, "visits": visits, "mistakes": mistakes, "loss": loss}
+        if score is not None:
+            record["validation_score"] = score
+        self.history.append(record)
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -156,16 +164,7 @@ def run(
                 outcome.interrupted, score = True, None
             done = walker.tally
             made, seen = done.updates - before.updates, done.visits - before.visits
-            record = {
-                "epoch": outcome.epochs + 1,
-                "visits": seen,
-                "mistakes": made,
-                "loss": done.loss - before.loss,
-            }
-            if score is not None:
-                record["validation_score"] = score
-            outcome.history.append(record)
-            outcome.epochs += 1
+            outcome.add_epoch(seen, made, done.loss - before.loss, score)
             bar.advance(seen, f"epoch {outcome.epochs}, {made} mistakes")
             if seen < schedule.n:
                 outcome.unfinished = _as_indices(order)[:seen]

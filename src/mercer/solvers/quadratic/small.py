@@ -90,6 +90,28 @@ class SmallProblems:
 
 
 @njit(nogil=True)
+def _threshold(chosen, f, a, lower, upper):  # type: ignore[no-untyped-def]
+    """The gap among some variables, and their threshold: the mean of −f over those in between."""
+    top, bottom, mean, free = -np.inf, np.inf, 0.0, 0
+    for i in range(len(chosen)):
+        if not chosen[i]:
+            continue
+        may_grow, may_shrink = a[i] < upper[i], a[i] > lower[i]
+        if may_grow:
+            top = max(top, -f[i])
+        if may_shrink:
+            bottom = min(bottom, -f[i])
+        if may_grow and may_shrink:
+            mean -= f[i]
+            free += 1
+    if free:
+        return top - bottom, mean / free
+    if np.isfinite(top) and np.isfinite(bottom):
+        return top - bottom, (top + bottom) / 2
+    return top - bottom, top if np.isfinite(top) else bottom
+
+
+@njit(nogil=True)
 def _solve(  # type: ignore[no-untyped-def]
     K, rows, starts, first, last, linear, lower, upper, group, a, image, thresholds, objective,
     gap, steps, tol, limit,
@@ -124,22 +146,6 @@ def _solve(  # type: ignore[no-untyped-def]
         objective[p] = value
         gap[p] = -np.inf
         for g in range(groups):
-            top, bottom, mean, free = -np.inf, np.inf, 0.0, 0
-            for i in range(m):
-                if group[s + i] != g:
-                    continue
-                may_grow, may_shrink = own[0, i] < tops[0, i], own[0, i] > bottoms[0, i]
-                if may_grow:
-                    top = max(top, -f[0, i])
-                if may_shrink:
-                    bottom = min(bottom, -f[0, i])
-                if may_grow and may_shrink:
-                    mean -= f[0, i]
-                    free += 1
-            gap[p] = max(gap[p], top - bottom)
-            if free:
-                thresholds[p, g] = mean / free
-            elif np.isfinite(top) and np.isfinite(bottom):
-                thresholds[p, g] = (top + bottom) / 2
-            else:
-                thresholds[p, g] = top if np.isfinite(top) else bottom
+            chosen = group[s : s + m] == g
+            violation, thresholds[p, g] = _threshold(chosen, f[0], own[0], bottoms[0], tops[0])
+            gap[p] = max(gap[p], violation)

@@ -109,6 +109,13 @@ def _partner(f, low, row_i, diagonal, own, top, lanes, spare, gains):  # type: i
 
 
 @njit(nogil=True)
+def _mark(a, lower, upper, up, low, side, t):  # type: ignore[no-untyped-def]
+    """Note whether a variable may still grow and shrink."""
+    up[side, t] = 0.0 if a[side, t] < upper[side, t] else -np.inf
+    low[side, t] = 0.0 if a[side, t] > lower[side, t] else -np.inf
+
+
+@njit(nogil=True)
 def smo(K, diagonal, f, a, lower, upper, up, low, tol, limit):  # type: ignore[no-untyped-def]
     """Solve to a gap of `tol` or for `limit` steps, in place; gives (steps, gap).
 
@@ -147,8 +154,7 @@ def smo(K, diagonal, f, a, lower, upper, up, low, tol, limit):  # type: ignore[n
         # A bound that is reached is set, not approached: rounding must not leave a hair's width.
         a[si, i] = upper[si, i] if step == room_i else a[si, i] + step
         a[sj, j] = lower[sj, j] if step == room_j else a[sj, j] - step
-        for side, t in ((si, i), (sj, j)):
-            up[g, side, t] = 0.0 if a[side, t] < upper[side, t] else -np.inf
-            low[g, side, t] = 0.0 if a[side, t] > lower[side, t] else -np.inf
+        _mark(a, lower, upper, up[g], low[g], si, i)
+        _mark(a, lower, upper, up[g], low[g], sj, j)
         _move(f, K[i], K[j], step)
         steps += 1
