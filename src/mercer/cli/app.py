@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -24,6 +25,7 @@ import click
 
 import mercer
 from mercer._suggest import suggest
+from mercer.cli.output import echo, say
 
 NO, BAD_INPUT, UNDECIDED, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 70, 130, 141
 
@@ -91,10 +93,12 @@ def _run(call: Any, debug: bool) -> int:
         sys.stdout.flush()
         return result if isinstance(result, int) and not isinstance(result, bool) else 0
     except click.ClickException as error:
-        error.show()
+        told = io.StringIO()
+        error.show(told)
+        say(told.getvalue().rstrip("\n"))
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         return BROKEN_PIPE
@@ -103,16 +107,16 @@ def _run(call: Any, debug: bool) -> int:
         return BROKEN_PIPE
     except USER_ERRORS as error:
         if debug:
-            traceback.print_exc()
-        click.echo(f"Error: {_words(error)}", err=True)
+            say(traceback.format_exc())
+        say(f"Error: {_words(error)}")
         return BAD_INPUT
     except Exception as error:
         if debug:
-            traceback.print_exc()
+            say(traceback.format_exc())
         else:
-            click.echo("This is a fault of mercer, not yours.", err=True)
-            click.echo("Run `mercer --debug …` for the place where it arose.", err=True)
-        click.echo(f"Error: {type(error).__name__}: {error}", err=True)
+            say("This is a fault of mercer, not yours.")
+            say("Run `mercer --debug …` for the place where it arose.")
+        say(f"Error: {type(error).__name__}: {error}")
         return FAULT
 
 
@@ -132,7 +136,7 @@ def _one_line(message: Any, category: Any, *place: Any, **more: Any) -> None:
     """Warnings without the place in the code, which says nothing to who runs a command."""
     if issubclass(category, (DeprecationWarning, FutureWarning)):
         return
-    click.echo(f"warning: {' '.join(str(message).split())}", err=True)
+    say(f"warning: {' '.join(str(message).split())}")
 
 
 @click.group(
@@ -153,4 +157,4 @@ def app(ctx: click.Context, debug: bool) -> None:
       mercer prove "gaussian(1) - 2*linear()"
     """
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        echo(ctx.get_help())

@@ -19,6 +19,7 @@ from mercer.cli.output import (
     resource_options,
     say,
 )
+from mercer.cli.safe import cell
 
 
 @click.command("compare")
@@ -106,7 +107,11 @@ def keep(board: Any, found: Any, paths: dict[str, Path]) -> None:
     import mercer
 
     if "scoreboard" in paths:
-        board.to_frame().to_csv(paths["scoreboard"], index=False)
+        frame = board.to_frame()
+        words = frame.select_dtypes(exclude="number").columns
+        frame.assign(**{c: frame[c].map(cell, na_action="ignore") for c in words}).to_csv(
+            paths["scoreboard"], index=False
+        )
     if "json" in paths:
         text = json.dumps(board.to_dict(), ensure_ascii=False, indent=2)
         paths["json"].write_text(text + "\n", encoding="utf-8")

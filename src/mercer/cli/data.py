@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from pathlib import Path
 from typing import IO, Any
@@ -10,7 +9,8 @@ from typing import IO, Any
 import click
 import numpy as np
 
-from mercer.cli.output import console, json_option, print_json, say
+from mercer.cli.output import console, echo, json_option, print_json, say
+from mercer.cli.safe import write_csv
 
 
 @click.command("data")
@@ -61,7 +61,7 @@ def command(
     if as_json:
         print_json(describe(found))
         return
-    click.echo(str(found))
+    echo(str(found))
     if found.kind == "table":
         console().print(_columns(found))
 
@@ -81,10 +81,9 @@ def _list(sets: dict[str, str], as_json: bool) -> None:
 
 def write(stream: IO[str], found: Any) -> None:
     """A data set of numbers as CSV, the target last."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*(f"x{i}" for i in range(found.X.shape[1])), found.target])
-    for row, label in zip(found.X.tolist(), found.y.tolist(), strict=True):
-        writer.writerow([*row, label])
+    write_csv(stream, [[*(f"x{i}" for i in range(found.X.shape[1])), found.target]])
+    rows = zip(found.X.tolist(), found.y.tolist(), strict=True)
+    write_csv(stream, ([*row, label] for row, label in rows))
 
 
 def describe(found: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from mercer.cli.output import json_option, print_json, steps_of
+from mercer.cli.output import echo, json_option, print_json, steps_of
 
 #: What the rules say about a kernel.
 CLAIMS = {True: "yes, by rule", False: "no", None: "no rule says so: try mercer prove"}
@@ -36,7 +36,7 @@ def command(what: str, rows: int, columns: int, as_json: bool) -> None:
     if as_json:
         print_json(known)
     else:
-        click.echo(as_text(known))
+        echo(as_text(known))
 
 
 def of_kernel(expression: str, rows: int, columns: int) -> dict[str, Any]:

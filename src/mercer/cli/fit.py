@@ -10,12 +10,14 @@ import click
 from mercer.cli import learners
 from mercer.cli.output import (
     data_options,
+    echo,
     json_option,
     parse_settings,
     print_json,
     resource_options,
     say,
 )
+from mercer.data.schema import DataError
 
 
 @click.command("fit")
@@ -49,10 +51,14 @@ def command(
     pipeline, notes = build(found, learner, k, parse_settings(settings))
     if not as_json:
         say("\n".join([str(found), *(f"· {n}" for n in notes)]))
-    scores = _scores(pipeline, found, cv) if cv else None
-    started = time.perf_counter()
-    pipeline.fit(found.X, found.y)
-    seconds = time.perf_counter() - started
+    try:
+        scores = _scores(pipeline, found, cv) if cv else None
+        started = time.perf_counter()
+        pipeline.fit(found.X, found.y)
+        seconds = time.perf_counter() - started
+    except TypeError as error:
+        # Here what was typed meets the data: a kernel on strings, numbers; a word, a number.
+        raise DataError(f"{type(pipeline[-1]).__name__} with {k!r}: {error}") from error
     pipeline.schema_ = found.schema
     mercer.save(pipeline, model)
     name, rows = type(pipeline[-1]).__name__, len(found)
@@ -60,11 +66,11 @@ def command(
         print_json({"model": model, "learner": name, "kernel": repr(k), "task": found.task,
                     "rows": rows, "seconds": round(seconds, 3), "scores": scores})  # fmt: skip
         return
-    click.echo(f"{name} with {k!r}: {rows} rows in {seconds:.2f} s")
+    echo(f"{name} with {k!r}: {rows} rows in {seconds:.2f} s")
     if scores:
         mean, low, high = sum(scores) / len(scores), min(scores), max(scores)
         metric = "accuracy" if found.task == "classification" else "R²"
-        click.echo(f"{metric} on {cv} held-out folds: {mean:.4f} ({low:.4f}–{high:.4f})")
+        echo(f"{metric} on {cv} held-out folds: {mean:.4f} ({low:.4f}–{high:.4f})")
     say(f"wrote {model}")
 
 

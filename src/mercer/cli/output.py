@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mercer.cli.safe import safe
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -21,19 +23,30 @@ PIPED_WIDTH = 100
 
 
 def console(stderr: bool = False) -> Console:
-    """For people: colors in a terminal, plain text in a pipe."""
+    """For people: colors in a terminal, plain text in a pipe; what is shown is `safe`."""
     import os
 
     from rich.console import Console
+    from rich.segment import Segment
+
+    class SafeConsole(Console):
+        def render(self, *what: Any, **how: Any) -> Any:
+            for text, style, control in super().render(*what, **how):
+                yield Segment(text if control else safe(text), style, control)
 
     stream = sys.stderr if stderr else sys.stdout
     fixed = None if stream.isatty() or os.environ.get("COLUMNS") else PIPED_WIDTH
-    return Console(file=stream, highlight=False, soft_wrap=False, width=fixed)
+    return SafeConsole(file=stream, highlight=False, soft_wrap=False, width=fixed)
+
+
+def echo(text: str, err: bool = False) -> None:
+    """A text for people: the one place where commands print it."""
+    click.echo(safe(text), err=err)
 
 
 def say(text: str) -> None:
     """A sentence on stderr, where it does not mix with results."""
-    click.echo(text, err=True)
+    echo(text, err=True)
 
 
 def echo_tree(tree: str) -> None:
@@ -42,7 +55,7 @@ def echo_tree(tree: str) -> None:
 
     if sys.stdout.isatty():
         tree = wrap_tree(tree, shutil.get_terminal_size().columns)
-    click.echo(tree)
+    echo(tree)
 
 
 def wrap_tree(tree: str, width: int) -> str:
@@ -67,7 +80,9 @@ def wrap_tree(tree: str, width: int) -> str:
 def print_json(value: Any) -> None:
     from mercer._json import plain
 
-    click.echo(json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+    text = json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+    # JSON has escapes of its own, by which programs read back what was there.
+    click.echo("".join(c if safe(c) == c else json.dumps(c)[1:-1] for c in text))
 
 
 def json_option(function: F) -> F:

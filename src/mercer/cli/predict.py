@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 import numpy as np
 
 from mercer.cli.output import resource_options, say, steps_of
+from mercer.cli.safe import write_csv
 from mercer.data.schema import DataError
 
 
@@ -85,28 +85,23 @@ def names_of(fitted: Any, proba: bool) -> list[str]:
     return [f"p({label})" for label in fitted.classes_]
 
 
-def predictions(fitted: Any, blocks: Iterable[Any], proba: bool) -> Iterator[list[list[str]]]:
+def predictions(fitted: Any, blocks: Iterable[Any], proba: bool) -> Iterator[list[list[Any]]]:
     """The rows to write, a block at a time."""
     for block in blocks:
         if proba:
             shares = np.asarray(fitted.predict_proba(block.X))
             columns = [[f"{v:.6g}" for v in column] for column in shares.T]
         else:
-            columns = [[_cell(v) for v in np.asarray(fitted.predict(block.X)).tolist()]]
+            columns = [np.asarray(fitted.predict(block.X)).tolist()]
         yield [list(row) for row in zip(*block.kept, *columns, strict=True)]
 
 
-def _cell(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else str(value)
-
-
-def write(stream: IO[str], header: list[str], blocks: Iterable[list[list[str]]]) -> int:
+def write(stream: IO[str], header: list[str], blocks: Iterable[list[list[Any]]]) -> int:
     """CSV with a header; each block is flushed, so that a pipe sees it."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
+    write_csv(stream, [header])
     count = 0
     for block in blocks:
-        writer.writerows(block)
+        write_csv(stream, block)
         stream.flush()
         count += len(block)
     return count

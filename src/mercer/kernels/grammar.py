@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 import difflib
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
 
+from mercer._suggest import suggest
 from mercer.kernels.catalog import LEAVES
 from mercer.kernels.core import Kernel
 
@@ -23,6 +25,10 @@ MAX_DEGREE = 1_000
 
 _METHODS = ("polynomial", "exp", "warp", "reweight", "normalized", "on")
 _INFINITY = {"inf": math.inf, "infinity": math.inf}
+
+
+class ExpressionError(ValueError, TypeError):
+    """A call in an expression that cannot be made, for the name or the type of an argument."""
 
 
 def parse(text: str) -> Kernel:
@@ -141,9 +147,10 @@ class _Reader:
         else:
             raise self.refuse(node, "is not a call of a kernel")
         try:
+            _check_names(target, arguments, keywords)
             return target(*arguments, **keywords)
-        except TypeError as error:
-            raise TypeError(f"in {self.refuse(node, '').args[0].strip()}: {error}") from None
+        except (TypeError, ValueError) as error:
+            raise ExpressionError(f"in {self.refuse(node, '').args[0].strip()}: {error}") from None
 
     def method(self, node: ast.Attribute, depth: int) -> Callable[..., Any]:
         if node.attr == "from_gamma" and isinstance(node.value, ast.Name):
@@ -159,6 +166,26 @@ class _Reader:
         if not isinstance(owner, Kernel):
             raise self.refuse(node, "is not a building block of a kernel")
         return getattr(owner, node.attr)  # type: ignore[no-any-return]
+
+
+def _check_names(
+    target: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any]
+) -> None:
+    """Arguments in the words of who typed them; Python's own speak of `__init__` and `self`."""
+    name, parameters = target.__name__, inspect.signature(target).parameters
+    known = list(parameters)
+    for keyword in keywords:
+        if keyword not in parameters:
+            hint = suggest(keyword, known) or " It has none."
+            raise ValueError(f"{name} has no parameter {keyword!r}.{hint}")
+        if keyword in known[: len(arguments)]:
+            raise ValueError(f"{name} is given {keyword} twice, once by position")
+    if len(arguments) > len(known):
+        most = f"at most {len(known)} ({', '.join(known)})" if known else "no parameters"
+        raise ValueError(f"{name} takes {most}, got {len(arguments)}")
+    for missing in known[len(arguments) :]:
+        if parameters[missing].default is inspect.Parameter.empty and missing not in keywords:
+            raise ValueError(f"{name} needs a value for {missing}")
 
 
 _RULES: dict[type, Callable[..., Any]] = {
