@@ -88,6 +88,8 @@ def test_data_lists_and_makes_sets(mercer, tmp_path: Path) -> None:
     X, y = data.moons(7, noise=0.3, random_state=2)
     assert [float(r["x1"]) for r in rows] == X[:, 1].tolist()
     assert [int(r["y"]) for r in rows] == y.tolist()
+    mercer("data", "mail", "--rows", "4", "--out", tmp_path / "mail.csv")
+    assert [r["y"] for r in csv.DictReader((tmp_path / "mail.csv").open())] == ["ham", "spam"] * 2
     mercer("data", "digits", "--out", tmp_path / "d.csv")
     assert data.load(tmp_path / "d.csv", "digit").X.shape[0] == 1797
     assert "Did you mean 'moons'" in mercer("data", "mons").stderr

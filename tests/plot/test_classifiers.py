@@ -46,6 +46,16 @@ def test_a_pipeline_is_ringed_where_it_was_fitted():
     )
 
 
+def test_a_film_keeps_its_frame():
+    X, y = data.moons(40)
+    ax = plot.decision_regions(KernelSVC("gaussian(0.5)").fit(X, y), X, y, extent=(-4, 4, -3, 3))
+    assert ax.get_xlim() == (-4, 4)
+    assert ax.get_ylim() == (-3, 3)
+    region = ax.collections[0]
+    assert len(region.get_paths()) == 2  # both classes have their part, drawn in fractions of 1
+    assert len(region.get_paths()[0].vertices) > 50
+
+
 def test_only_machines_with_a_margin_have_dashes():
     X, y = data.moons(60)
     machine = KernelSVC("gaussian(0.5)", C=10.0).fit(X, y)

@@ -60,12 +60,13 @@ def test_the_spectrum_shows_negative_eigenvalues_apart():
 
 def test_the_dips_of_a_fourier_transform_are_filled():
     good, bad = plot.fourier("bspline(3)"), plot.fourier(lambda r: (r <= 1) * 1.0)
-    assert good.get_title().endswith("S ≥ 0")
+    assert [t.get_text() for t in good.get_legend().get_texts()] == ["S(ω) ≥ 0"]
+    assert good.get_title() == "BSpline, d = 3"
     assert not good.collections
     assert len(bad.collections) == 1
     depth = bad.collections[0].get_paths()[0].vertices[:, 1].min()
     assert depth == pytest.approx(fourier_check(lambda r: (r <= 1) * 1.0, 1).minimum, rel=1e-6)
-    assert "from ω = 3.1" in bad.get_title()
+    assert "from ω = 3.1" in bad.get_legend().get_texts()[1].get_text()
 
 
 def test_eigenfunctions_are_orthonormal_and_have_their_values():

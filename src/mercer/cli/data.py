@@ -80,10 +80,13 @@ def _list(sets: dict[str, str], as_json: bool) -> None:
 
 
 def write(stream: IO[str], found: Any) -> None:
-    """A data set of numbers as CSV, the target last."""
-    write_csv(stream, [[*(f"x{i}" for i in range(found.X.shape[1])), found.target]])
-    rows = zip(found.X.tolist(), found.y.tolist(), strict=True)
-    write_csv(stream, ([*row, label] for row, label in rows))
+    """A data set as CSV, the target last; texts are one column."""
+    numbers = hasattr(found.X, "shape")
+    names = [f"x{i}" for i in range(found.X.shape[1])] if numbers else ["text"]
+    rows = found.X.tolist() if numbers else [[text] for text in found.X]
+    write_csv(stream, [[*names, found.target]])
+    labeled = zip(rows, found.y.tolist(), strict=True)
+    write_csv(stream, ([*row, label] for row, label in labeled))
 
 
 def describe(found: Any) -> dict[str, Any]:

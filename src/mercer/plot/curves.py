@@ -91,7 +91,7 @@ def error_curves(
         ax.set_xscale("log")
         ax.tick_params(axis="x", which="minor", labelbottom=False)
         if len(at) <= 8:
-            ax.set_xticks(at, [f"{value:g}" for value in at])
+            ax.set_xticks(at, [f"{value:.2g}" for value in at])
     high = max(float(np.max(curve)) for curve in errors.values())
     ax.set_ylim(-0.05 * high, 1.35 * high or 1.0)
     legend(ax, frameon=False)

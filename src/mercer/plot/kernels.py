@@ -12,23 +12,27 @@ import numpy as np
 from mercer._figures import INK, QUIET, axes, color_of, legend, row_of_axes, tidy
 from mercer.kernels import BSpline, Gaussian, Kernel, Laplacian, Linear, Polynomial, as_kernel
 
+#: Parameters that a title always tells, by their sign; others where they are not the default.
 _SIGNS = {
     "sigma": "σ",
     "gamma": "γ",
     "length": "ℓ",
     "degree": "d",
-    "offset": "c",
-    "nu": "ν",
-    "eta": "η",
     "rate": "λ",
+    "eta": "η",
+    "nu": "ν",
 }
 
 
 def kernel_title(kernel: Kernel) -> str:
-    """The name of a kernel with every number in it, defaults too; an expression as it is."""
+    """The name of a kernel with its numbers, a width of 1 too; an expression as it is."""
     if list(kernel.children()) or not dataclasses.is_dataclass(kernel):
         return repr(kernel)
-    values = {f.name: getattr(kernel, f.name) for f in dataclasses.fields(kernel)}
+    values = {
+        f.name: getattr(kernel, f.name)
+        for f in dataclasses.fields(kernel)
+        if f.name in _SIGNS or getattr(kernel, f.name) != f.default
+    }
     parts = [
         f"{_SIGNS.get(n, n)} = {v:g}"
         for n, v in values.items()
@@ -87,9 +91,10 @@ def kernel_surface(
     k, _, (a, b), values = _around(kernel, center, extent, 61)
     ax = axes(ax, (4.4, 3.8), "3d")
     ax.plot_surface(a, b, values, cmap="viridis", rcount=61, ccount=61, linewidth=0, alpha=0.95)
-    ax.set(xlabel="z₁", ylabel="z₂")
+    ax.set_xlabel("z₁", labelpad=-4)
+    ax.set_ylabel("z₂", labelpad=-4)
     ax.set_title(kernel_title(k), fontsize="medium")
-    ax.set_box_aspect(None, zoom=0.92)
+    ax.set_box_aspect(None, zoom=0.86)
     ax.locator_params(nbins=4)
     ax.tick_params(labelsize="x-small", pad=-1)
     return ax
@@ -116,7 +121,7 @@ def kernel_gallery(kernels: Any = LECTURE_KERNELS, ax: Any = None) -> tuple[Any,
     5
     """
     pairs = [k if isinstance(k, tuple) else (k, (0.0, 0.0)) for k in kernels]
-    row = row_of_axes(ax, len(pairs), (2.5, 2.4), *["3d"] * len(pairs), columns=3)
+    row = row_of_axes(ax, len(pairs), (2.5, 2.6), *["3d"] * len(pairs), columns=3)
     for each, (kernel, center) in zip(row, pairs, strict=True):
         kernel_surface(kernel, center, ax=each)
     return row
@@ -247,14 +252,14 @@ def fourier(kernel: Any, n_features: int = 1, ax: Any = None, peaks: float = 4.0
     first = np.flatnonzero((0.05 * S.max() > S) | negative)
     shown = w <= (peaks * w[first[0]] if len(first) else w[-1])
     ax.axhline(0, color=QUIET, linewidth=0.8)
-    ax.plot(w[shown], S[shown], color=color_of(0), label="S(ω)")
+    ax.plot(w[shown], S[shown], color=color_of(0), label="S(ω) ≥ 0" if found.passes else "S(ω)")
     if (negative & shown).any():
         below = np.where(negative, S, 0.0)[shown]
-        ax.fill_between(w[shown], below, 0, color=color_of(1), alpha=0.6, label="below zero")
+        ax.fill_between(w[shown], below, 0, color=color_of(1), alpha=0.6,
+                        label=f"S < 0 from ω = {found.negative_at[0]:.3g}")  # fmt: skip
     legend(ax, frameon=False)
     name = kernel_title(found.kernel) if isinstance(found.kernel, Kernel) else "k"
-    verdict = "S ≥ 0" if found.passes else f"S < 0 from ω = {found.negative_at[0]:.3g}"
-    return tidy(ax, f"{name}: {verdict}", "ω", "S(ω)")
+    return tidy(ax, name, "ω", "S(ω)")
 
 
 def eigenfunctions(
@@ -281,7 +286,7 @@ def eigenfunctions(
         ax.plot(line, f, color=color_of(i), label=f"λ$_{{{i + 1}}}$ = {values[i]:.3g}")
     ax.set_ylim(None, 1.45 * ax.get_ylim()[1])
     legend(ax, frameon=False, ncols=2, loc="upper center")
-    return tidy(ax, f"eigenfunctions of {kernel_title(k)}", "x", "φᵢ(x)")
+    return tidy(ax, kernel_title(k), "x", "φᵢ(x)")
 
 
 def taylor_truncations(

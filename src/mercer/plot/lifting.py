@@ -126,7 +126,7 @@ def _in_space(
         _plane_in_space(ax, model.w, model.b, phi)
     scatter(ax, phi[:, :3], y, 34.0, labels)
     ax.set(xlabel="φ₁", ylabel="φ₂", zlabel="φ₃", title="feature space")
-    ax.set_box_aspect(None, zoom=0.88)
+    ax.set_box_aspect(None, zoom=0.82)
     ax.locator_params(nbins=4)
     ax.tick_params(labelsize="x-small", pad=-1)
     return ax

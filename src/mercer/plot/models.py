@@ -86,7 +86,7 @@ def decision_regions(
     if X.shape[1] == 1:
         return thresholds(model, X, y, ax)
     ax = axes(ax)
-    corners = X if extent is None else np.reshape(extent, (2, 2)).T
+    corners = X if extent is None else np.reshape(extent, (2, 2)).T.astype(float)
     a, b, grid = mesh(corners, points, 0.08 if extent is None else 0.0)
     region = np.searchsorted(model.classes_, model.predict(grid)).reshape(a.shape)
     colors = [color_of(i) for i in range(len(model.classes_))]
