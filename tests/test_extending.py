@@ -11,6 +11,8 @@ import json
 
 import numpy as np
 import pytest
+import scipy.optimize
+from scipy.special import gammaln
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import mercer
@@ -29,6 +31,9 @@ from mercer.learners import (
     catalog,
 )
 from mercer.learners.catalog import Grid, Learner
+from mercer.solvers import Solver, register_solver, unregister_solver
+from mercer.solvers.linear.problem import RidgeSolution
+from mercer.solvers.smooth import SmoothLoss, minimize
 from mercer.testing import check_engine, check_kernel
 
 RNG = np.random.default_rng(0)
@@ -356,3 +361,75 @@ def test_a_file_format_is_one_function(lines_of_json, tmp_path):
         mercer.data.load(file)
     with pytest.raises(ValueError, match="there is a format 'csv' already"):
         register_format("csv", print)
+
+
+# --- a smooth loss --------------------------------------------------------------------------
+
+
+class Poisson(SmoothLoss):
+    """Counts y with mean eᶠ: ℓ = eᶠ − yf + log y!, which is never negative."""
+
+    def values(self, scores):
+        return (self.xp.exp(scores) - self.y * scores)[:, 0] + gammaln(self.y[:, 0] + 1)
+
+    def link(self, scores):
+        return self.xp.exp(scores)
+
+    def diagonal(self, mean):
+        return self.weights[:, None] * mean
+
+
+def test_a_smooth_loss_is_one_class():
+    counts = RNG.poisson(np.exp(0.5 * X[:, 0]))
+    K, alpha = mercer.Gaussian()(X), 0.5
+    found = minimize(mercer.Gaussian().gram(X), Poisson(counts), alpha, tol=1e-10)
+
+    def objective(theta):
+        f = K @ theta[:-1] + theta[-1]
+        return (np.exp(f) - counts * f).sum() + alpha / 2 * theta[:-1] @ K @ theta[:-1]
+
+    best = scipy.optimize.minimize(objective, np.zeros(len(X) + 1), method="BFGS")
+    ours = np.append(found.coef[:, 0], found.intercept[0])
+    assert objective(ours) <= best.fun + 1e-6
+    f = K @ found.coef[:, 0] + found.intercept[0]
+    slope = np.exp(f) - counts + alpha * found.coef[:, 0]  # ∂/∂a is K times this
+    assert np.abs(K @ slope).max() < 1e-4
+    few = minimize(
+        mercer.Gaussian().gram(X), Poisson(counts), alpha, solver="nystrom", n_centers=40
+    )
+    assert few.centers.shape == (40,)
+
+
+# --- a solver -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def by_inverse():
+    """Ridge regression as on the blackboard, refused where k is known not to be a kernel."""
+
+    def run(task):
+        problem, K = task.problem, task.gram.in_double()
+        coef = np.linalg.inv(K + problem.alphas[0] * np.eye(len(K))) @ problem.targets
+        return RidgeSolution(coef, np.zeros(coef.shape[1]))
+
+    solver = Solver("inverse", run, needs=frozenset({"psd"}), bytes=lambda s: 24.0 * s.n**2)
+    register_solver("ridge", solver)
+    yield
+    unregister_solver("ridge", "inverse")
+
+
+def test_a_solver_is_one_entry(by_inverse, tmp_path):
+    model = KernelRidge("cauchy(0.7)", alpha=0.3, solver="inverse").fit(X, t)
+    expected = KernelRidge("cauchy(0.7)", alpha=0.3, solver="cholesky").fit(X, t)
+    np.testing.assert_allclose(model.predict(Z), expected.predict(Z), rtol=1e-8)
+    assert model.solver_ == "inverse"
+    model.save(tmp_path / "model.mercer")
+    np.testing.assert_array_equal(
+        mercer.load(tmp_path / "model.mercer").predict(Z), model.predict(Z)
+    )
+    with pytest.raises(ValueError, match=r"solver='inverse' needs a positive semi-definite kernel"):
+        KernelRidge(mercer.NegativeSquaredDistance(), solver="inverse").fit(X, t)
+    with pytest.raises(ValueError, match=r"solver='inverse' gives no leave-one-out errors"):
+        KernelRidge("cauchy(0.7)", alphas=[0.1, 1.0], solver="inverse").fit(X, t)
+    with mercer.config(memory="60kB"), pytest.raises(MemoryError, match="solver='inverse' needs"):
+        KernelRidge("cauchy(0.7)", solver="inverse").fit(X, t)

@@ -9,6 +9,7 @@ arguments: ``make.py v3 pca``). `tests/store/test_golden.py` reads all of them.
 v1: the first format, whose files name classes by the modules they stood in then.
 v2: stable names; as many of the cases as have all of them.
 v3: the pairs of classes of a KernelSVC as flat arrays.
+v4: PowersMap.
 """
 
 import json
