@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mercer._parameters import (
+    Among,
     Anything,
     Count,
     Either,
@@ -14,6 +15,7 @@ from mercer._parameters import (
     NonNegative,
     Number,
     OneOf,
+    Pair,
     Positive,
     Several,
     Share,
@@ -26,14 +28,21 @@ CHECKS = [
     (Positive(infinite=True), [math.inf, 3], "a number, positive"),
     (NonNegative(), [0, 7.5], "a number, at least 0 and finite"),
     (Share(), [1, 0.25], "a number, positive and at most 1"),
+    (Number(0, 1, open_low=True, open_high=True), [0.5], "a number, positive and below 1"),
+    (Number(-1, open_low=True), [0], "a number, above -1 and finite"),
     (Number(), [-3], "a number, finite"),
     (Count(), [1, np.int64(4)], "a whole number of at least 1"),
     (Count(0), [0], "a whole number of at least 0"),
     (OneOf("a", "b"), ["a"], "one of 'a', 'b'"),
+    (OneOf("a", more=lambda: ["b"]), ["b"], "one of 'a', 'b'"),
     (Flag(), [True, np.False_], "True or False"),
     (Maybe(Count()), [None, 2], "a whole number of at least 1, or None"),
     (Either(OneOf("auto"), Positive()), ["auto", 2.0], "one of 'auto', or a number, positive"),
     (Several(Positive()), [1.0, [1, 2], np.ones(3)], "or a list of such"),
+    (Several(OneOf("a", "b")), [["a"], {"b"}, ("a", "b")], "or a list of such"),
+    (Pair(Count()), [(2, 3), [4, np.int64(5)]], "a pair, each a whole number"),
+    (Among(-1), [-1, np.int64(-1)], "one of -1"),
+    (Count(0, 3), [0, 3], "a whole number from 0 to 3"),
     (Anything(), [object()], "anything"),
 ]
 

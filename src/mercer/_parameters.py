@@ -12,7 +12,7 @@ tries on every class (`bad`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
@@ -36,21 +36,22 @@ class Check(Protocol):
 
 @dataclass(frozen=True)
 class Number:
-    """A real number between two ends; `open_low`: not the lower end itself."""
+    """A real number between two ends; `open_low`, `open_high`: not that end itself."""
 
     low: float = -math.inf
     high: float = math.inf
     open_low: bool = False
     infinite: bool = False
+    open_high: bool = False
 
     @property
     def words(self) -> str:
         ends = []
         if self.low > -math.inf:
-            zero = "positive" if self.open_low else "at least 0"
-            ends.append(zero if self.low == 0 else f"at least {self.low:g}")
+            above = "positive" if self.low == 0 else f"above {self.low:g}"
+            ends.append(above if self.open_low else f"at least {self.low:g}")
         if self.high < math.inf:
-            ends.append(f"at most {self.high:g}")
+            ends.append(f"{'below' if self.open_high else 'at most'} {self.high:g}")
         if not self.infinite and self.high == math.inf:
             ends.append("finite")
         return "a number" + (f", {' and '.join(ends)}" if ends else "")
@@ -60,7 +61,8 @@ class Number:
             raise TypeError
         number = float(value)
         too_low = number <= self.low if self.open_low else number < self.low
-        if math.isnan(number) or too_low or number > self.high:
+        too_high = number >= self.high if self.open_high else number > self.high
+        if math.isnan(number) or too_low or too_high:
             raise ValueError
         if math.isinf(number) and not self.infinite:
             raise ValueError
@@ -71,7 +73,7 @@ class Number:
         if self.low > -math.inf:
             yield self.low if self.open_low else self.low - 1.0
         if self.high < math.inf:
-            yield self.high + 1.0
+            yield self.high if self.open_high else self.high + 1.0
         if not self.infinite:
             yield math.inf
 
@@ -93,30 +95,65 @@ def Share() -> Number:
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number of at least `least`."""
+    """A whole number of at least `least` and at most `most`; `floats`: 2.0 is one, too."""
 
     least: int = 1
+    most: int | None = None
+    floats: bool = False
 
     @property
     def words(self) -> str:
-        return f"a whole number of at least {self.least}"
+        if self.most is None:
+            return f"a whole number of at least {self.least}"
+        return f"a whole number from {self.least} to {self.most}"
 
     def __call__(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, Real):
             raise TypeError
-        if not isinstance(value, Integral) or value < self.least:
+        if not (isinstance(value, Integral) or (self.floats and float(value).is_integer())):
             raise ValueError
-        return int(value)
+        number = int(value)  # type: ignore[call-overload]
+        if number < self.least or (self.most is not None and number > self.most):
+            raise ValueError
+        return number  # type: ignore[no-any-return]
 
     def bad(self) -> Iterable[Any]:
-        return (self.least - 1, self.least + 0.5, "3", True, math.nan, None)
+        yield from (self.least - 1, self.least + 0.5, "3", True, math.nan, None)
+        if self.most is not None:
+            yield self.most + 1
+
+
+class Among:
+    """One of a few values; `spelled`: other ways to write them."""
+
+    def __init__(self, *values: Any, spelled: Mapping[Any, Any] | None = None) -> None:
+        self.values, self.spelled = values, dict(spelled or {})
+
+    @property
+    def words(self) -> str:
+        return "one of " + ", ".join(repr(v) for v in self.values)
+
+    def __call__(self, value: Any) -> Any:
+        if not isinstance(value, (str, Real)) or isinstance(value, bool):
+            raise TypeError
+        value = self.spelled.get(value, value)
+        if value not in self.values:
+            raise ValueError
+        return self.values[self.values.index(value)]
+
+    def bad(self) -> Iterable[Any]:
+        return ("no such value", 3.25, None, True, math.nan)
 
 
 class OneOf:
-    """One of a few words."""
+    """One of a few words; `more` gives those of a registry, which is read at each check."""
 
-    def __init__(self, *choices: str) -> None:
-        self.choices = choices
+    def __init__(self, *choices: str, more: Callable[[], Iterable[str]] = tuple) -> None:
+        self._choices, self._more = choices, more
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return (*self._choices, *self._more())
 
     @property
     def words(self) -> str:
@@ -205,7 +242,8 @@ class Several:
     def __call__(self, value: Any) -> np.ndarray:
         if isinstance(value, (str, bytes)) or np.ndim(value) > 1:
             raise TypeError
-        values = [value] if np.ndim(value) == 0 else list(value)
+        one = np.ndim(value) == 0 and not isinstance(value, Set)
+        values = [value] if one else list(value)
         if not values:
             raise ValueError
         # One number of a NumPy array is no Python number.
@@ -214,6 +252,29 @@ class Several:
 
     def bad(self) -> Iterable[Any]:
         return (*(v for v in self.check.bad() if not isinstance(v, list)), [], [[1.0]])
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two values that another check takes; always a tuple."""
+
+    check: Check
+
+    @property
+    def words(self) -> str:
+        return f"a pair, each {self.check.words}"
+
+    def __call__(self, value: Any) -> tuple[Any, Any]:
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+            raise TypeError
+        if len(value) != 2:
+            raise ValueError
+        first, second = value
+        return self.check(first), self.check(second)
+
+    def bad(self) -> Iterable[Any]:
+        yield from (3, "ab", [], [1, 1, 1])
+        yield from ((value, value) for value in self.check.bad())
 
 
 class Anything:

@@ -180,22 +180,10 @@ def test_saved_and_loaded(rng: np.random.Generator, tmp_path: Any) -> None:
         np.testing.assert_allclose(again.predict(X), model.predict(X))
 
 
-@pytest.mark.parametrize(
-    ("changes", "kind", "message"),
-    [
-        ({"n_neighbors": 6}, ValueError, "6 neighbors cannot be had from n_samples = 5"),
-        ({"n_neighbors": 0}, ValueError, "at least 1"),
-        ({"n_neighbors": 1.5}, ValueError, "whole number"),
-        ({"n_neighbors": True}, TypeError, "whole number"),
-        ({"weights": "distance"}, ValueError, "'uniform', 'kernel'"),
-        ({"radius": -1.0}, ValueError, "at least 0"),
-        ({"radius": "1"}, TypeError, "a number"),
-    ],
-)
-def test_bad_parameters(changes: dict, kind: type, message: str) -> None:
+def test_more_neighbors_than_examples() -> None:
     X, y = np.arange(5.0)[:, None], [0, 1, 0, 1, 0]
-    with pytest.raises(kind, match=message):
-        KernelNeighborsClassifier(**changes).fit(X, y)
+    with pytest.raises(ValueError, match="6 neighbors cannot be had from n_samples = 5"):
+        KernelNeighborsClassifier(n_neighbors=6).fit(X, y)
 
 
 def test_negative_votes_say_why(rng: np.random.Generator) -> None:
@@ -265,17 +253,6 @@ def test_weights_precomputed_and_strings(rng: np.random.Generator) -> None:
     assert words.predict(["cab", "god"]).tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("changes", "kind", "message"),
-    [
-        ({"shrinkage": -0.1}, ValueError, "between 0 and 1"),
-        ({"shrinkage": 1.1}, ValueError, "between 0 and 1"),
-        ({"shrinkage": "all"}, TypeError, "a number"),
-        ({"prototype": "mode"}, ValueError, "'mean', 'medoid'"),
-    ],
-)
-def test_bad_means(changes: dict, kind: type, message: str) -> None:
-    with pytest.raises(kind, match=message):
-        KernelCentroidClassifier(**changes).fit(np.eye(2), [0, 1])
+def test_means_of_nothing() -> None:
     with pytest.raises(ValueError, match="at least one non-zero"):
         KernelCentroidClassifier().fit(np.eye(2), [0, 1], sample_weight=[0, 0])

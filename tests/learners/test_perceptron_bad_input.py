@@ -61,41 +61,18 @@ def test_mixed_labels():
 @pytest.mark.parametrize(
     "options",
     [
-        {"epochs": 0},
-        {"epochs": -1},
-        {"epochs": np.inf},
-        {"averaging": "mean"},
-        {"tie": "second"},
-        {"margin": -1.0},
-        {"learning_rate": 0.0},
-        {"multi_class": "ovo"},
-        {"max_updates": 0},
-        {"max_updates": 1.5},
-        {"validation_fraction": 0.0},
-        {"validation_fraction": 1.0},
-        {"n_iter_no_change": 0},
-        {"budget": 0},
-        {"budget": -3},
-        {"budget": 2.5},
-        {"budget_policy": "newest"},
         {"budget": 5, "averaging": "vote"},
         {"budget": 5, "averaging": "average"},
         {"budget": 5, "budget_policy": "merge"},
     ],
     ids=str,
 )
-def test_options_are_checked_and_named(options):
-    name = next(iter(options))
-    with pytest.raises(ValueError, match=name if len(options) == 1 else "budget"):
+def test_options_that_do_not_go_with_a_budget(options):
+    with pytest.raises(ValueError, match="budget"):
         KernelPerceptron(Linear(), **options).fit(X, Y)
-    if name not in ("budget", "budget_policy"):
-        with pytest.raises(ValueError, match=name):
-            Perceptron(**options).fit(X, Y)
 
 
-def test_epochs_of_the_wrong_type():
-    with pytest.raises(TypeError, match="epochs"):
-        KernelPerceptron(Linear(), epochs="ten").fit(X, Y)
+def test_a_kernel_of_the_wrong_type():
     with pytest.raises(TypeError, match="kernel must be"):
         KernelPerceptron(3.0).fit(X, Y)
 

@@ -184,17 +184,6 @@ def test_identical_fits_are_identical(sample):
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"C": 0}, ValueError, "C must be positive"),
-        ({"C": -1.0}, ValueError, "C must be positive"),
-        ({"C": np.nan}, ValueError, "C must be positive"),
-        ({"C": "big"}, TypeError, "C must be a number"),
-        ({"nu": 0}, ValueError, r"nu must lie in \(0, 1\]"),
-        ({"nu": 1.5}, ValueError, r"nu must lie in \(0, 1\]"),
-        ({"nu": "half"}, TypeError, "nu must be a number"),
-        ({"tol": 0}, ValueError, "tol must be positive"),
-        ({"max_iter": 0}, ValueError, "max_iter"),
-        ({"max_iter": 2.5}, ValueError, "max_iter"),
-        ({"decision_function_shape": "all"}, ValueError, "'ovr', 'ovo'"),
         ({"decision_function_shape": "ovo", "break_ties": True}, ValueError, "break_ties"),
         ({"kernel": "gausian()"}, ValueError, "gausian"),
         ({"kernel": 3}, TypeError, "kernel must be"),
@@ -205,16 +194,10 @@ def test_impossible_options(options, error, match, sample):
         KernelSVC(**options).fit(*sample)
 
 
-def test_impossible_regression_and_one_class(sample):
+def test_impossible_regression(sample):
     X = sample[0]
-    with pytest.raises(ValueError, match="C must be positive"):
-        KernelSVR(C=-np.inf).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="use epsilon"):
         KernelSVR(C=np.inf, nu=0.5).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="epsilon"):
-        KernelSVR(epsilon=-0.1).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="nu"):
-        KernelOneClass(nu=0).fit(X)
     with pytest.raises(NotFittedError):
         KernelSVC().predict(X)
 

@@ -115,17 +115,6 @@ def test_a_saved_model_predicts_the_same(tmp_path):
     assert np.array_equal(again.energies(X[100:110]), model.energies(X[100:110]))
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"shape": (3, 3)}, "16 features, which are no images of 3 × 3"),
-        ({"shape": 4}, "shape must be"),
-        ({"stiffness": -1}, "stiffness must be at least 0"),
-        ({"order": -1}, "order"),
-        ({"rounds": 0.5}, "rounds"),
-        ({"iterations": -1}, "iterations"),
-    ],
-)
-def test_bad_parameters(options, words):
-    with pytest.raises(ValueError, match=words):
-        DeformableTemplateClassifier(**options).fit(np.eye(4, 16), [0, 0, 1, 1]).predict(np.eye(16))
+def test_images_of_another_shape():
+    with pytest.raises(ValueError, match="16 features, which are no images of 3 × 3"):
+        DeformableTemplateClassifier((3, 3)).fit(np.eye(4, 16), [0, 0, 1, 1])

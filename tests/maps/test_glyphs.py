@@ -98,15 +98,6 @@ def test_names():
     assert list(features.get_feature_names_out()) == names
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"shape": (3, 3)}, "16 columns, which are no 3 × 3 images"),
-        ({"shape": 4}, "shape must be"),
-        ({"threshold": 1.0}, "threshold"),
-        ({"angle": 0}, "angle"),
-    ],
-)
-def test_bad_parameters(options, words):
-    with pytest.raises(ValueError, match=words):
-        GlyphFeatures(**options).fit(np.ones((2, 16)))
+def test_images_of_another_shape():
+    with pytest.raises(ValueError, match="16 columns, which are no 3 × 3 images"):
+        GlyphFeatures((3, 3)).fit(np.ones((2, 16)))

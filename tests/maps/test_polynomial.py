@@ -141,26 +141,6 @@ def test_batches_of_rows_are_seamless(rng):
         np.testing.assert_array_equal(F[i], phi.transform(X[i : i + 1])[0])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error"),
-    [
-        ({"degree": 0}, ValueError),
-        ({"degree": 2.5}, ValueError),
-        ({"degree": -1}, ValueError),
-        ({"degree": True}, TypeError),
-        ({"degree": "2"}, TypeError),
-        ({"offset": -0.1}, ValueError),
-        ({"offset": np.nan}, ValueError),
-        ({"offset": np.inf}, ValueError),
-        ({"offset": "1"}, TypeError),
-    ],
-)
-def test_bad_parameters(parameters, error):
-    (name,) = parameters
-    with pytest.raises(error, match=name):
-        PolynomialMap(**parameters).fit([[1.0, 2.0]])
-
-
 def test_a_degree_whose_weights_overflow_is_refused():
     with pytest.raises(ValueError, match="overflow"):
         PolynomialMap(1100).fit([[1.0, 2.0]])

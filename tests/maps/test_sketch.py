@@ -82,19 +82,3 @@ def test_names_and_seed(rng):
     assert list(phi.get_feature_names_out()) == [f"tensorsketchmap{i}" for i in range(3)]
     again = TensorSketchMap(n_components=3, random_state=5).fit_transform(X)
     np.testing.assert_array_equal(phi.transform(X), again)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error"),
-    [
-        ({"degree": 0}, ValueError),
-        ({"degree": 1.5}, ValueError),
-        ({"offset": -1.0}, ValueError),
-        ({"n_components": 0}, ValueError),
-        ({"n_components": None}, TypeError),
-    ],
-)
-def test_bad_parameters(parameters, error):
-    (name,) = parameters
-    with pytest.raises(error, match=name):
-        TensorSketchMap(**parameters).fit([[1.0, 2.0]])

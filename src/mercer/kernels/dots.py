@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer._checks import fits
+from mercer._config import check_memory
 from mercer.formula import nodes
 from mercer.formula.definite import factors, sign_of
 from mercer.formula.inputs import Factor, FrozenArray, Matrix, Unit, check_finite, numeric
@@ -134,7 +134,7 @@ class Polynomial(Kernel):
         check_finite(rows, "X")
         monomials = self._monomials(rows.shape[1])
         n_bytes = monomials.n_bytes(len(rows), rows.itemsize)
-        fits(len(rows), monomials.n_out, n_bytes, "The kernel itself never builds φ.")
+        check_memory(len(rows), monomials.n_out, n_bytes, "The kernel itself never builds φ.")
         return monomials.dense(rows)
 
     def _monomials(self, n_features: int) -> Monomials:

@@ -7,7 +7,7 @@ graphs, images, the columns of a DataFrame it picks by name) reaches the kernel 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 
 from mercer._arrays import host, is_sparse, is_tensor, refuse_masked
 from mercer._examples import count, joined, take
+from mercer._parameters import Anything, Check, check_parameters
 from mercer.gram.dispatch import keeper_of
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.estimators import KernelParams
@@ -39,10 +40,13 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
     _needs_psd = True
     #: Whether examples on a GPU are learnt from there; otherwise they are fetched.
     _keeps_rows_in_place = True
+    #: What each parameter of the constructor may be; `_start` checks them.
+    _parameters: ClassVar[dict[str, Check]] = {"kernel": Anything()}
     kernel: Any
 
     def _start(self, X: Any, y: Any = _NO_TARGETS, **checks: Any) -> tuple[Any, Any]:
         """First of all in `fit`: sets `kernel_`, gives checked examples and targets (if any)."""
+        check_parameters(self, self._parameters)
         self.kernel_ = as_kernel(self.kernel)
         X = self._examples(X, reset=True)
         if self.kernel_.takes_matrix and X.shape[0] != X.shape[1]:

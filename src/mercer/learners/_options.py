@@ -1,4 +1,4 @@
-"""What ridge and logistic regression ask of their options, and what they say when cut short."""
+"""Weights, classes and widths that several learners check, and what they say when cut short."""
 
 from __future__ import annotations
 
@@ -14,24 +14,6 @@ from mercer._arrays import host
 from mercer._examples import count
 from mercer.kernels import Kernel
 from mercer.learners._base import classes_of, encode
-
-
-def penalties(name: str, value: Any) -> np.ndarray:
-    """One or several numbers > 0, in float64."""
-    try:
-        numbers = np.atleast_1d(np.asarray(value, dtype=np.float64))
-        if np.asarray(value).dtype.kind not in "iuf":  # NumPy would read "1" as a number
-            raise TypeError
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number or a list of numbers, not {value!r}") from None
-    if numbers.ndim != 1 or not numbers.size:
-        raise TypeError(f"{name} must be a number or a list of numbers, not {value!r}")
-    if not (np.isfinite(numbers).all() and (numbers > 0).all()):
-        raise ValueError(
-            f"{name} must be positive and finite, not {value!r}: without a penalty the solution "
-            "is not unique"
-        )
-    return numbers
 
 
 def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:

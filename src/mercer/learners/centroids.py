@@ -6,15 +6,14 @@ the same for all classes, the nearest mean has the largest Σᵢ A_ic k(x, xᵢ)
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
-from mercer._checks import one_of
 from mercer._examples import count
+from mercer._parameters import Anything, Check, Number, OneOf
 from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
 from mercer.gram.base import Gram
@@ -56,6 +55,11 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     """
 
     _needs_psd = False
+    _parameters: ClassVar[dict[str, Check]] = {
+        "kernel": Anything(),
+        "shrinkage": Number(0, 1),
+        "prototype": OneOf("mean", "medoid"),
+    }
     classes_: np.ndarray
     expansion_: KernelExpansion
 
@@ -68,11 +72,6 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients of the means, or the medoids."""
-        if isinstance(self.shrinkage, bool) or not isinstance(self.shrinkage, Real):
-            raise TypeError(f"shrinkage must be a number, got {self.shrinkage!r}")
-        if not 0 <= float(self.shrinkage) <= 1:
-            raise ValueError(f"shrinkage must lie between 0 and 1, got {self.shrinkage!r}")
-        one_of("prototype", self.prototype, ("mean", "medoid"))
         X, y = self._start(X, y, labels=True)
         given, who = weights_or_none(sample_weight, X), type(self).__name__
         self.classes_, labels, given = labelled(who, np.asarray(y), given, None)

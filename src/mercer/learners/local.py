@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._arrays import host, refuse_masked
+from mercer._parameters import Anything, Check, Count
 from mercer.formula.inputs import numeric
 from mercer.kernels import as_kernel
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor, divide
@@ -44,6 +45,10 @@ class LocalLinearRegressor(SmoothingRegressor):
     """
 
     _keeps_rows_in_place = False  # its sums of moments are loops on the host
+    _parameters: ClassVar[dict[str, Check]] = SmoothingRegressor._parameters | {
+        "degree": Count(0, 3),
+        "feature_map": Anything(),
+    }
 
     def __init__(
         self,
@@ -59,8 +64,6 @@ class LocalLinearRegressor(SmoothingRegressor):
         self.feature_map = feature_map
 
     def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
-        if self.degree not in (0, 1, 2, 3) or isinstance(self.degree, bool):
-            raise ValueError(f"degree must be 0, 1, 2 or 3, got {self.degree!r}")
         if as_kernel(self.kernel).takes_matrix:
             raise ValueError(
                 "LocalLinearRegressor needs the inputs themselves, for the slopes, and a "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import is_tensor, winners
-from mercer._checks import count, one_of
 from mercer._examples import count as n_rows
+from mercer._parameters import Anything, Check, Count, Flag, Maybe, OneOf, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner
@@ -19,11 +19,9 @@ from mercer.learners._device import ClassifierMixin, as_scores, labels_at
 from mercer.learners._options import (
     check_width,
     labelled,
-    penalties,
     warn_if_stopped,
     weights_or_none,
 )
-from mercer.learners.svms.shared import positive
 from mercer.solvers.requirements import solvers_for
 from mercer.solvers.smooth import Binary, Multinomial, SmoothLoss, SmoothSolution, minimize
 
@@ -88,6 +86,19 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
            [0.018, 0.982]])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = {
+        "kernel": Anything(),
+        "alpha": Positive(),
+        "fit_intercept": Flag(),
+        "solver": OneOf("auto", more=lambda: solvers_for("logistic")),
+        "class_weight": Anything(),
+        "n_centers": Maybe(Count()),
+        "learning_rate": Maybe(Positive()),
+        "tol": Positive(),
+        "max_iter": Maybe(Count()),
+        "random_state": Anything(),
+    }
+
     def __init__(
         self,
         kernel: Any = "gaussian(1)",
@@ -117,33 +128,22 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Minimize the penalized log-loss. Weights multiply the losses."""
-        alpha = self._alpha()
-        one_of("solver", self.solver, ("auto", *solvers_for("logistic")))
-        tol = positive("tol", self.tol, "it is how near to the minimum to go")
         X, y = self._start(X, y, labels=True)
-        loss = self._loss(X, y, sample_weight)
-        rate, size, steps = self.learning_rate, self.n_centers, self.max_iter
+        loss, rate = self._loss(X, y, sample_weight), self.learning_rate
         found = minimize(
             solver_gram(self.kernel_, X),
             loss,
-            alpha,
+            float(self.alpha),
             solver=self.solver,
             intercept=bool(self.fit_intercept),
-            tol=tol,
-            max_iter=None if steps is None else count("max_iter", steps),
-            n_centers=None if size is None else count("n_centers", size),
-            learning_rate=None
-            if rate is None
-            else positive("learning_rate", rate, "it is the length of a step"),
+            tol=float(self.tol),
+            max_iter=self.max_iter,
+            n_centers=self.n_centers,
+            learning_rate=None if rate is None else float(rate),
             random=check_random_state(self.random_state),
         )
         self._keep(X, found)
         return self
-
-    def _alpha(self) -> float:
-        if np.ndim(self.alpha):
-            raise TypeError(f"alpha must be one number, not {self.alpha!r}")
-        return float(penalties("alpha", self.alpha)[0])
 
     def _loss(self, X: Any, y: np.ndarray, sample_weight: Any) -> SmoothLoss:
         self.classes_, places, weights = labelled(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like
-from mercer._checks import count as whole_number
-from mercer._checks import nonnegative, one_of
 from mercer._examples import count
+from mercer._parameters import Anything, Check, Count, Maybe, NonNegative, OneOf, checked
 from mercer.formula.nodes import ROOT
 from mercer.formula.ranking import Ranking, ranking
 from mercer.learners._base import KernelLearner, classes_of, encode, take
@@ -21,13 +20,17 @@ from mercer.solvers.neighbors.distances import check_votes, distances, weights_o
 from mercer.solvers.neighbors.radius import Within, within
 from mercer.solvers.neighbors.search import nearest
 
-IS_DISTANCE = "it is a distance in feature space"
-
 
 class KernelNeighbors(KernelLearner):
     """The base of both: the training examples kept, and how they are ranked."""
 
     _needs_psd = False
+    _parameters: ClassVar[dict[str, Check]] = {
+        "kernel": Anything(),
+        "n_neighbors": Count(),
+        "weights": OneOf("uniform", "kernel"),
+        "radius": Maybe(NonNegative()),
+    }
 
     def __init__(
         self,
@@ -41,13 +44,6 @@ class KernelNeighbors(KernelLearner):
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.radius = radius
-
-    def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
-        whole_number("n_neighbors", self.n_neighbors)
-        one_of("weights", self.weights, ("uniform", "kernel"))
-        if self.radius is not None:
-            nonnegative("radius", self.radius, IS_DISTANCE)
-        return super()._start(X, y, **checks)
 
     def _keep(self, X: Any, values: np.ndarray) -> None:
         n = count(X)
@@ -95,7 +91,7 @@ class KernelNeighbors(KernelLearner):
         radius = self.radius if radius is None else radius
         if radius is None:
             raise ValueError("radius_neighbors needs a radius, here or in the constructor")
-        radius = nonnegative("radius", radius, IS_DISTANCE)
+        radius = checked("radius_neighbors", "radius", radius, NonNegative())
         queries, own = self._queries(X)
         found = within(self.ranking, queries, self.X_fit_, radius, own)
         index = _ragged(found.index, found.start)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_sparse, is_tensor, like
 from mercer._examples import count
+from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT
@@ -70,6 +71,11 @@ class Smoother(KernelLearner):
     """The base of smoothers: examples kept, a bandwidth chosen, weights made."""
 
     _needs_psd = False
+    _parameters: ClassVar[dict[str, Check]] = {
+        "kernel": Anything(),
+        "bandwidth": Either(OneOf("loo", "rule"), Several(Positive())),
+        "per_column": Flag(),
+    }
 
     def __init__(
         self, kernel: Any = "gaussian()", bandwidth: Any = "loo", *, per_column: bool = False
@@ -105,8 +111,6 @@ class Smoother(KernelLearner):
         if not isinstance(given, str):
             self.bandwidth_ = self._checked(given)
             return
-        if given not in ("loo", "rule"):
-            raise ValueError(f"bandwidth must be 'loo', 'rule' or a number, got {given!r}")
         if self.kernel_.is_opaque:
             # x/h has no meaning for strings, graphs or a given matrix: k is used as it is.
             self.bandwidth_ = 1.0
@@ -128,14 +132,7 @@ class Smoother(KernelLearner):
         self.bandwidths_tried_ = choice.tried
 
     def _checked(self, given: Any) -> Any:
-        try:
-            h = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"bandwidth must be 'loo', 'rule', a number or one per column, got {given!r}"
-            ) from None
-        if h.ndim > 1 or not h.size or not np.isfinite(h).all() or (h <= 0).any():
-            raise ValueError(f"the bandwidth must be positive and finite, got {given!r}")
+        h = np.asarray(given, dtype=float)
         if self.kernel_.is_opaque and (h != 1).any():
             raise ValueError(
                 f"{self.kernel_!r} is not a function of vectors, so x/h has no meaning: leave "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._checks import count, nonnegative
+from mercer._parameters import Check, Count, Maybe, NonNegative, Pair, check_parameters
 from mercer.learners._base import Savable, classes_of, encode, targets
 from mercer.solvers.images.warping import Warps, fit_warps, splat, warped
 
@@ -52,6 +52,14 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     array(['thin', 'thick'], dtype='<U5')
     """
 
+    _parameters: ClassVar[dict[str, Check]] = {
+        "shape": Maybe(Pair(Count())),
+        "stiffness": NonNegative(),
+        "order": Count(0),
+        "rounds": Count(0),
+        "iterations": Count(0),
+    }
+
     def __init__(
         self,
         shape: Any = None,
@@ -69,19 +77,18 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """The templates: means, then means of what is pulled back onto them."""
-        stiffness = nonnegative("stiffness", self.stiffness, "it is the price of a distortion")
+        check_parameters(self, self._parameters)
         X = validate_data(self, X, reset=True, dtype=np.float64)
         y = targets(X, y, type(self).__name__, labels=True)
         self.classes_ = classes_of(y, type(self).__name__)
         codes = encode(y, self.classes_)
         height, width = self._shape()
         self.scale_ = 1.0
-        order = count("order", self.order, 0)
-        self._warps = Warps.cosines((height, width), order, stiffness)
+        self._warps = Warps.cosines((height, width), int(self.order), float(self.stiffness))
         members = [X[codes == c] for c in range(len(self.classes_))]
         templates = [rows.mean(axis=0) for rows in members]
         self.scale_ = self._spread(members, templates)
-        for _ in range(count("rounds", self.rounds, 0)):
+        for _ in range(self.rounds):
             for c, rows in enumerate(members):
                 steps = self._fit(rows, templates[c])[0]
                 templates[c] = splat(self._warps, rows, steps, templates[c])
@@ -93,11 +100,8 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     def _shape(self) -> tuple[int, int]:
         if self.shape is None:
             return 1, int(self.n_features_in_)
-        try:
-            height, width = (int(edge) for edge in self.shape)
-        except (TypeError, ValueError):
-            raise ValueError(f"shape must be (height, width), got {self.shape!r}") from None
-        if height < 1 or width < 1 or height * width != self.n_features_in_:
+        height, width = self.shape
+        if height * width != self.n_features_in_:
             raise ValueError(
                 f"X has {self.n_features_in_} features, which are no images of {height} × {width}"
             )
@@ -112,9 +116,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         return max(float(sum(squares)) / size, 1e-6 * largest, 1e-300)
 
     def _fit(self, X: np.ndarray, template: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return fit_warps(
-            self._warps, X, template, self.scale_, count("iterations", self.iterations, 0)
-        )
+        return fit_warps(self._warps, X, template, self.scale_, int(self.iterations))
 
     def _best(self, X: np.ndarray, template: np.ndarray) -> np.ndarray:
         return warped(self._warps, template, self._fit(X, template)[0])

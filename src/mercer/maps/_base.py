@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._parameters import Check, check_parameters
 from mercer.kernels import as_kernel
 from mercer.kernels.estimators import KernelParams
 
@@ -19,11 +20,14 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     one-dimensional input and a change of width are refused here, before any mathematics.
     """
 
+    #: What each parameter of the constructor may be; `fit` checks them.
+    _parameters: ClassVar[dict[str, Check]] = {}
     _takes_sparse = False
     _min_features = 1
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the width of X and draw whatever the map draws. `y` is ignored."""
+        check_parameters(self, self._parameters)
         self._fit(self._rows(X, reset=True))
         return self
 

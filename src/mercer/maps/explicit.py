@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from mercer._checks import fits
+from mercer._config import check_memory
+from mercer._parameters import Anything, Check
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 
 
@@ -42,6 +43,8 @@ class ExplicitMap(KernelMap):
            [132., 650.]])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = {"kernel": Anything()}
+
     def __init__(self, kernel: Any = "linear()"):
         self.kernel = kernel
 
@@ -58,7 +61,7 @@ class ExplicitMap(KernelMap):
 
     def _fits(self, n: int, X: Any) -> None:
         n_bytes = n * self.n_output_features_ * dtype_of(X).itemsize
-        fits(n, self.n_output_features_, n_bytes, "Use the kernel itself, or NystromMap.")
+        check_memory(n, self.n_output_features_, n_bytes, "Use the kernel itself, or NystromMap.")
 
     def _transform(self, X: Any) -> NDArray[Any]:
         self._fits(n_rows(X), X)

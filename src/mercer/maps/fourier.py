@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
-from mercer._checks import count, fits
+from mercer._config import check_memory
+from mercer._parameters import Anything, Check, Count, Flag
 from mercer.kernels import as_kernel
 from mercer.kernels.estimators import KernelParams
 from mercer.maps._base import FeatureMap
@@ -66,6 +67,12 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
     """
 
     _takes_sparse = True
+    _parameters: ClassVar[dict[str, Check]] = {
+        "kernel": Anything(),
+        "n_components": Count(),
+        "orthogonal": Flag(),
+        "random_state": Anything(),
+    }
 
     def __init__(
         self,
@@ -81,7 +88,7 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
         self.random_state = random_state
 
     def _fit(self, X: Any) -> None:
-        n = count("n_components", self.n_components)
+        n = int(self.n_components)
         self.kernel_ = as_kernel(self.kernel)
         random = check_random_state(self.random_state)
         names = tuple(getattr(self, "feature_names_in_", ()))
@@ -94,7 +101,7 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
     def _transform(self, X: Any) -> NDArray[Any]:
         n, width, dtype = X.shape[0], self._n_features_out, X.dtype
         n_bytes = n * (width + len(self.frequencies_)) * dtype.itemsize
-        fits(n, width, n_bytes, "Take fewer rows or a smaller n_components.")
+        check_memory(n, width, n_bytes, "Take fewer rows or a smaller n_components.")
         angles = safe_sparse_dot(X, self.frequencies_.T.astype(dtype), dense_output=True)
         half = width // 2
         out = np.empty((n, width), dtype=dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._checks import count, fits
+from mercer._config import check_memory
+from mercer._parameters import Anything, Check, Count, Maybe
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 
 
@@ -61,6 +62,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
            [0.1353, 0.6065, 1.    ]])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = {
+        "kernel": Anything(),
+        "n_components": Maybe(Count()),
+        "random_state": Anything(),
+    }
+
     def __init__(
         self,
         kernel: Any = "gaussian(1)",
@@ -74,10 +81,10 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
 
     def _fit(self, X: Any) -> None:
         n = n_rows(X)
-        m = n if self.n_components is None else min(n, count("n_components", self.n_components))
+        m = n if self.n_components is None else min(n, int(self.n_components))
         if self._precomputed and X.shape[1] != n:
             raise ValueError(f"a precomputed kernel matrix must be square, not {X.shape}")
-        fits(m, m, 3 * m * m * 8, "Take a smaller n_components.")
+        check_memory(m, m, 3 * m * m * 8, "Take a smaller n_components.")
         random = check_random_state(self.random_state)
         # All points keep their order: there is nothing to draw.
         chosen = np.arange(n) if m == n else random.permutation(n)[:m]
@@ -124,7 +131,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
     def _project(self, X: Any, divisor: NDArray[np.float64]) -> NDArray[Any]:
         out = dtype_of(X)
         n, width = n_rows(X), self._n_features_out
-        fits(n, width, n * width * out.itemsize, "Take fewer rows or a smaller n_components.")
+        check_memory(
+            n, width, n * width * out.itemsize, "Take fewer rows or a smaller n_components."
+        )
         # The precision of fit decided what is rounding; a Gram takes the wider of its two sides.
         coefficients = (self.eigenvectors_ / divisor).astype(self._dtype)
         if self._precomputed:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
 
+from mercer._parameters import Anything, Check, Flag, Maybe, Number, Pair
 from mercer.maps._base import FeatureMap
 
 
@@ -49,6 +50,11 @@ class PolarMap(FeatureMap):
     """
 
     _min_features = 2
+    _parameters: ClassVar[dict[str, Check]] = {
+        "columns": Pair(Anything()),
+        "winding": Maybe(Number()),
+        "unrolled": Flag(),
+    }
 
     def __init__(self, columns: Any = (0, 1), winding: float | None = None, unrolled: bool = False):
         self.columns = columns
@@ -56,12 +62,6 @@ class PolarMap(FeatureMap):
         self.unrolled = unrolled
 
     def _fit(self, X: Any) -> None:
-        if self.winding is not None and not (
-            isinstance(self.winding, Real) and np.isfinite(float(self.winding))
-        ):
-            raise ValueError(f"winding must be a finite number or None, not {self.winding!r}")
-        if isinstance(self.columns, str) or len(self.columns) != 2:
-            raise ValueError(f"columns must be two columns, not {self.columns!r}")
         first, second = (self._index(c, X.shape[1]) for c in self.columns)
         if first == second:
             raise ValueError(f"columns must be two different columns, not {self.columns!r}")

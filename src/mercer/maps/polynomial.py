@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import factorial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from scipy.sparse import issparse
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from mercer._checks import count, fits, nonnegative
+from mercer._config import check_memory
+from mercer._parameters import Check, Count, NonNegative, Positive, Several
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, term, variables
 from mercer.maps._base import FeatureMap
@@ -33,7 +34,7 @@ class _PowerSeriesMap(FeatureMap):
     def _fit(self, X: Any) -> None:
         monomials = Monomials(X.shape[1], self._coefficients())
         if not issparse(X):
-            fits(1, monomials.n_out, monomials.n_bytes(1, X.dtype.itemsize), self._instead)
+            check_memory(1, monomials.n_out, monomials.n_bytes(1, X.dtype.itemsize), self._instead)
             monomials.weights  # noqa: B018  (computed once, here, and kept)
         self._monomials = monomials
         self.n_output_features_ = monomials.n_out
@@ -45,9 +46,9 @@ class _PowerSeriesMap(FeatureMap):
         if issparse(X):
             if width > np.iinfo(np.int64).max:
                 raise ValueError(f"{width} features are more than a sparse matrix can number")
-            fits(n, width, monomials.sparse_nnz(X) * (size + 8), self._instead)
+            check_memory(n, width, monomials.sparse_nnz(X) * (size + 8), self._instead)
             return monomials.sparse(X, zeroth)
-        fits(n, width, monomials.n_bytes(n, size), self._instead)
+        check_memory(n, width, monomials.n_bytes(n, size), self._instead)
         return monomials.dense(X, zeroth)
 
     @property
@@ -117,15 +118,14 @@ class PolynomialMap(_PowerSeriesMap):
         "Use the kernel Polynomial(degree, offset), which never builds φ, or TensorSketchMap, "
         "whose width you choose."
     )
+    _parameters: ClassVar[dict[str, Check]] = {"degree": Count(), "offset": NonNegative()}
 
     def __init__(self, degree: int = 2, offset: float = 0.0):
         self.degree = degree
         self.offset = offset
 
     def _coefficients(self) -> list[float]:
-        d = count("degree", self.degree)
-        c = nonnegative("offset", self.offset, "(x·z + offset)^degree has no map below 0")
-        return power_coefficients(d, c)
+        return power_coefficients(int(self.degree), float(self.offset))
 
 
 class PowersMap(FeatureMap):
@@ -147,11 +147,13 @@ class PowersMap(FeatureMap):
            [-1.,  1., -1.]])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = {"degree": Count()}
+
     def __init__(self, degree: int = 2):
         self.degree = degree
 
     def _fit(self, X: Any) -> None:
-        self.n_output_features_ = count("degree", self.degree) * X.shape[1]
+        self.n_output_features_ = int(self.degree) * X.shape[1]
 
     def _transform(self, X: Any) -> NDArray[Any]:
         return np.hstack([X**p for p in range(1, self.degree + 1)])
@@ -200,13 +202,14 @@ class TaylorGaussianMap(_PowerSeriesMap):
     """
 
     _instead = "Use the kernel Gaussian(sigma), RandomFourierMap or NystromMap, or a lower order."
+    _parameters: ClassVar[dict[str, Check]] = {"sigma": Several(Positive()), "order": Count(0)}
 
     def __init__(self, sigma: Any = 1.0, order: int = 4):
         self.sigma = sigma
         self.order = order
 
     def _coefficients(self) -> list[float]:
-        return [1 / factorial(n) for n in range(count("order", self.order, minimum=0) + 1)]
+        return [1 / factorial(n) for n in range(self.order + 1)]
 
     def _fit(self, X: Any) -> None:
         sigma = np.asarray(self.sigma, dtype=np.float64)
@@ -215,8 +218,6 @@ class TaylorGaussianMap(_PowerSeriesMap):
                 f"sigma must be one number or one per column ({X.shape[1]}), "
                 f"not of shape {sigma.shape}"
             )
-        if not (np.isfinite(sigma).all() and (sigma > 0).all()):
-            raise ValueError(f"sigma must be positive and finite, not {self.sigma!r}")
         self._scale = 1.0 / sigma
         super()._fit(X)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
 
-from mercer._checks import one_of
+from mercer._parameters import Check, OneOf
 from mercer.maps._base import FeatureMap
 
 
@@ -55,11 +55,12 @@ class SpectrumRepair(OneToOneFeatureMixin, FeatureMap):
     array([[1., 0., 0.]])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = {"how": OneOf("clip", "flip", "shift")}
+
     def __init__(self, how: str = "clip"):
         self.how = how
 
     def _fit(self, X: Any) -> None:
-        how = one_of("how", self.how, ("clip", "flip", "shift"))
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"the training kernel matrix must be square, not of shape {X.shape}")
         K = X.astype(np.float64)
@@ -73,11 +74,11 @@ class SpectrumRepair(OneToOneFeatureMixin, FeatureMap):
         self.shift_ = float(-values[0]) if values[0] < -rounding else 0.0
         if not self.shift_:
             return
-        if how == "shift":
+        if self.how == "shift":
             for i, row in enumerate(X):
                 self._training.setdefault(_digest(row), []).append(i)
         else:
-            kept = np.sign(values) if how == "flip" else (values > 0).astype(np.float64)
+            kept = np.sign(values) if self.how == "flip" else (values > 0).astype(np.float64)
             self._map = (vectors * kept) @ vectors.T
 
     def _transform(self, X: Any) -> NDArray[Any]:

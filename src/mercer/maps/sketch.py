@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from scipy import fft, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state, gen_batches
 
-from mercer._checks import count, fits, nonnegative
+from mercer._config import check_memory
+from mercer._parameters import Anything, Check, Count, NonNegative
 from mercer.maps._base import FeatureMap
 
 # Numbers in one batch of rows: the Fourier transforms of a batch stay in the cache.
@@ -58,6 +59,12 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     """
 
     _takes_sparse = True
+    _parameters: ClassVar[dict[str, Check]] = {
+        "degree": Count(),
+        "offset": NonNegative(),
+        "n_components": Count(),
+        "random_state": Anything(),
+    }
 
     def __init__(
         self,
@@ -73,19 +80,19 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         self.random_state = random_state
 
     def _fit(self, X: Any) -> None:
-        degree = count("degree", self.degree)
-        width = count("n_components", self.n_components)
-        offset = nonnegative("offset", self.offset, "(x·z + offset)^degree has no map below 0")
+        width = int(self.n_components)
         random = check_random_state(self.random_state)
-        shape = (degree, X.shape[1] + 1)
+        shape = (self.degree, X.shape[1] + 1)
         self.places_ = random.randint(width, size=shape)
         self.signs_ = random.choice(np.array([-1.0, 1.0]), size=shape)
-        self._root = np.sqrt(offset)
+        self._root = np.sqrt(float(self.offset))
         self._n_features_out = width
 
     def _transform(self, X: Any) -> NDArray[Any]:
         n, width = X.shape[0], self._n_features_out
-        fits(n, width, n * width * X.dtype.itemsize, "Take fewer rows or a smaller n_components.")
+        check_memory(
+            n, width, n * width * X.dtype.itemsize, "Take fewer rows or a smaller n_components."
+        )
         sketches = [self._sketch(*s, X.dtype) for s in zip(self.places_, self.signs_, strict=True)]
         out = np.empty((n, width), dtype=X.dtype)
         for rows in gen_batches(n, max(1, _BATCH // width)):

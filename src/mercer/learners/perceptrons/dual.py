@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 
 from mercer._arrays import host, is_sparse, is_tensor, like
-from mercer._checks import count, one_of
 from mercer._examples import count as n_rows
+from mercer._parameters import Anything, Check, Count, Maybe, OneOf, check_parameters
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
@@ -112,6 +112,12 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     array([ 1, -1])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = PerceptronBase._parameters | {
+        "kernel": Anything(),
+        "budget": Maybe(Count()),
+        "budget_policy": OneOf(*POLICIES),
+    }
+
     def __init__(
         self,
         kernel: Any = "gaussian(1)",
@@ -155,7 +161,6 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
     def fit(self, X: Any, y: Any, alpha_init: Any = None, intercept_init: Any = None) -> Self:
         """Learn from nothing, or from a given signed α (one row an example) and b."""
-        self._check_options()
         return self._fit(*self._start(X, y, labels=True), alpha_init, intercept_init)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -163,8 +168,8 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
         `classes` (all that will ever come) are needed in the first call.
         """
-        self._check_options()
         if hasattr(self, "_memory"):
+            check_parameters(self, self._parameters)
             X = self._examples(X, reset=False)
             y = targets(X, y, type(self).__name__, labels=True)
             if self.kernel_.takes_matrix:
@@ -202,10 +207,9 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         return told
 
     def _new_store(self, X: Any, outputs: int) -> Store | None:
-        policy = one_of("budget_policy", self.budget_policy, POLICIES)
+        policy = self.budget_policy
         if self.budget is None:
             return None
-        budget = count("budget", self.budget)
         if self.averaging == "vote" or (self.averaging == "average" and policy != "project"):
             raise ValueError(
                 f"averaging={self.averaging!r} needs points that budget_policy={policy!r} gives "
@@ -219,7 +223,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
                 f"a Gaussian kernel on vectors, not {self.kernel_!r} on "
                 f"{type(X).__name__}. 'oldest', 'random' and 'project' take any kernel."
             )
-        return Store(budget, outputs, policy)
+        return Store(int(self.budget), outputs, policy)
 
     def _publish(self) -> None:
         """The attributes of the predictor, from the memory."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._examples import count as n_rows
+from mercer._parameters import Anything, Check, check_parameters
 from mercer.expansion import KernelExpansion
 from mercer.gram.host import HostGram
 from mercer.kernels import Linear
@@ -59,6 +60,10 @@ validation_fraction, n_iter_no_change, shuffle, random_state
     array([[2., 1.]])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = PerceptronBase._parameters | {
+        "feature_map": Anything()
+    }
+
     def __init__(
         self,
         feature_map: Any = None,
@@ -94,7 +99,7 @@ validation_fraction, n_iter_no_change, shuffle, random_state
 
     def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None) -> Self:
         """Learn from nothing, or from a given w (one row an output) and b."""
-        self._check_options()
+        check_parameters(self, self._parameters)
         X = self._checked(X, reset=True)
         y = targets(X, y, type(self).__name__, labels=True)
         return self._fit(X, y, coef_init, intercept_init)
@@ -104,7 +109,7 @@ validation_fraction, n_iter_no_change, shuffle, random_state
 
         `classes` (all that will ever come) are needed in the first call, which also fits φ.
         """
-        self._check_options()
+        check_parameters(self, self._parameters)
         X = self._checked(X, reset=not hasattr(self, "_memory"))
         return self._go_on(X, targets(X, y, type(self).__name__, labels=True), classes)
 
@@ -189,6 +194,7 @@ validation_fraction, n_iter_no_change, shuffle, random_state
 
         `separator` is w* (as `coef_`), or an expansion on φ(x).
         """
+        check_parameters(self, self._parameters)
         model = clone(self)
         X = model._checked(X, reset=True)
         y = targets(X, y, type(self).__name__, labels=True)

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +15,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, winners
-from mercer._checks import count, nonnegative, one_of
+from mercer._parameters import (
+    Anything,
+    Check,
+    Count,
+    Flag,
+    Maybe,
+    NonNegative,
+    Number,
+    OneOf,
+    Positive,
+    checked,
+)
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.solvers.online.memory import Memory
@@ -46,6 +57,20 @@ class Visit:
 class PerceptronBase(ClassifierMixin):
     """Options, labels and the record of a run; a subclass learns and scores."""
 
+    _parameters: ClassVar[dict[str, Check]] = {
+        "epochs": Positive(),
+        "fit_intercept": Flag(),
+        "averaging": OneOf("last", "average", "vote"),
+        "tie": OneOf("mistake", "first"),
+        "margin": NonNegative(),
+        "learning_rate": Positive(),
+        "multi_class": OneOf("native", "ovr"),
+        "max_updates": Maybe(Count()),
+        "validation_fraction": Maybe(Number(0, 1, open_low=True, open_high=True)),
+        "n_iter_no_change": Count(),
+        "shuffle": Flag(),
+        "random_state": Anything(),
+    }
     # The parameters, which the subclasses' constructors store.
     epochs: float
     fit_intercept: bool
@@ -67,31 +92,17 @@ class PerceptronBase(ClassifierMixin):
 
     def _rule(self) -> Rule:
         n = len(self.classes_)
-        how = one_of("multi_class", self.multi_class, ("native", "ovr"))
-        tie = one_of("tie", self.tie, ("mistake", "first"))
-        margin = nonnegative("margin", self.margin, "scores beyond it are left alone")
-        rate = nonnegative("learning_rate", self.learning_rate, "it scales every update")
-        if rate == 0.0:
-            raise ValueError("learning_rate must be positive: with 0 nothing is learnt")
-        ranked = n > 2 and how == "native"
+        ranked = n > 2 and self.multi_class == "native"
         outputs = 1 if n == 2 else n
-        return Rule(outputs, ranked, tie == "first", margin, rate, bool(self.fit_intercept))
+        margin, rate = float(self.margin), float(self.learning_rate)
+        return Rule(outputs, ranked, self.tie == "first", margin, rate, bool(self.fit_intercept))
 
     def _schedule(self, examples: np.ndarray | int, random: Any) -> Schedule:
-        epochs = nonnegative("epochs", self.epochs, "it is a number of passes over the data")
-        if epochs == 0.0:
-            raise ValueError("epochs must be positive; a fraction of a pass, 0.1, is allowed")
-        return Schedule(examples, epochs, random if self.shuffle else None, self._most_updates())
+        order = random if self.shuffle else None
+        return Schedule(examples, float(self.epochs), order, self._most_updates())
 
     def _most_updates(self) -> float:
-        return math.inf if self.max_updates is None else count("max_updates", self.max_updates)
-
-    def _check_options(self) -> None:
-        one_of("averaging", self.averaging, ("last", "average", "vote"))
-        count("n_iter_no_change", self.n_iter_no_change)
-        fraction = self.validation_fraction
-        if fraction is not None and not 0.0 < fraction < 1.0:
-            raise ValueError(f"validation_fraction must lie between 0 and 1, not {fraction!r}")
+        return math.inf if self.max_updates is None else int(self.max_updates)
 
     def _hold_out(self, y: np.ndarray, random: Any) -> tuple[Any, np.ndarray | None]:
         """The positions to learn from, in order, and those to be judged by."""
@@ -235,7 +246,7 @@ class PerceptronBase(ClassifierMixin):
         ("hinge").
         """
         check_is_fitted(self, "n_mistakes_")
-        one_of("loss", loss, ("mistakes", "hinge"))
+        checked("regret", "loss", loss, OneOf("mistakes", "hinge"))
         labels = encode(np.asarray(host(y)), self.classes_)
         memory, n = self._memory, len(labels)
         scores = np.asarray(host(expansion(X)), dtype=np.float64).reshape(n, -1)

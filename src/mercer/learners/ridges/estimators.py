@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
-from mercer._checks import count, one_of
 from mercer._examples import count as n_rows
+from mercer._parameters import Anything, Check, Count, Flag, Maybe, OneOf, Positive, Several
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner
@@ -26,12 +26,10 @@ from mercer.learners._options import (
     check_width,
     finite_dims,
     labelled,
-    penalties,
     warn_if_stopped,
     weights_or_none,
 )
 from mercer.learners.ridges.posterior import Posteriors
-from mercer.learners.svms.shared import positive
 from mercer.solvers.linear.panels import FeaturePanels
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 from mercer.solvers.linear.ridge import Options, RidgeTask, solve
@@ -40,6 +38,20 @@ from mercer.solvers.requirements import solvers_for
 
 class RidgeBase(KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
+
+    _parameters: ClassVar[dict[str, Check]] = {
+        "kernel": Anything(),
+        "alpha": Several(Positive()),
+        "alphas": Maybe(Several(Positive())),
+        "alpha_per_target": Flag(),
+        "fit_intercept": Flag(),
+        "solver": OneOf("auto", more=lambda: solvers_for("ridge")),
+        "n_centers": Maybe(Count()),
+        "preconditioner": Maybe(OneOf("nystrom", "cholesky")),
+        "tol": Positive(),
+        "max_iter": Count(),
+        "random_state": Anything(),
+    }
 
     def __init__(
         self,
@@ -71,22 +83,16 @@ class RidgeBase(KernelLearner):
     # --- fitting ----------------------------------------------------------------------------
 
     def _options(self) -> Options:
-        one_of("solver", self.solver, ("auto", *solvers_for("ridge")))
-        if self.preconditioner is not None:
-            one_of("preconditioner", self.preconditioner, ("nystrom", "cholesky"))
+        random = check_random_state(self.random_state)
         return Options(
-            None if self.n_centers is None else count("n_centers", self.n_centers),
-            self.preconditioner,
-            positive("tol", self.tol, "it is a relative residual"),
-            count("max_iter", self.max_iter),
-            check_random_state(self.random_state),
+            self.n_centers, self.preconditioner, float(self.tol), int(self.max_iter), random
         )
 
     def _penalties(self, targets: int) -> tuple[np.ndarray, bool]:
         """λ for each target, or the path that all share."""
         if self.alphas is not None:
-            return penalties("alphas", self.alphas), True
-        alphas = penalties("alpha", self.alpha)
+            return np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)), True
+        alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         if len(alphas) not in (1, targets):
             raise ValueError(
                 f"alpha has {len(alphas)} numbers, but there are {targets} targets: give one "
@@ -302,6 +308,8 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     >>> model.predict([[2.0, 1.0], [2.0, -1.0]])
     array(['a', 'b'], dtype='<U1')
     """
+
+    _parameters: ClassVar[dict[str, Check]] = RidgeBase._parameters | {"class_weight": Anything()}
 
     def __init__(
         self,

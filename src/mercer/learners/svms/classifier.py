@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -12,13 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_tensor, like, winners
-from mercer._checks import one_of
+from mercer._parameters import Anything, Check, Flag, Maybe, OneOf, Positive, Share
 from mercer.kernels import Gaussian
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.calibrated import calibrated
 from mercer.learners.svms.pairs import Pairs, as_pairs
-from mercer.learners.svms.shared import SupportVectorBase, positive, share, weights_of
+from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.learners.svms.votes import one_against_rest, pair_votes
 
 
@@ -82,6 +82,16 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     array([1., 1., 1., 1.])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {
+        "C": Positive(infinite=True),
+        "nu": Maybe(Share()),
+        "class_weight": Anything(),
+        "decision_function_shape": OneOf("ovr", "ovo"),
+        "break_ties": Flag(),
+        "probability": Flag(),
+        "warm_start": Flag(),
+    }
+
     def __init__(
         self,
         kernel: Any = Gaussian(),  # noqa: B008 - kernels are immutable
@@ -111,11 +121,10 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve one problem for each pair of classes."""
-        C = positive("C", self.C, "it is the price of slack", infinite=True)
-        nu = None if self.nu is None else share(self.nu)
-        self._check_shape()
         old, known = as_pairs(getattr(self, "_solved", None)), getattr(self, "classes_", None)
         X, y = self._start(X, y, labels=True)
+        self._check_ties()
+        C, nu = float(self.C), None if self.nu is None else float(self.nu)
         weights = weights_of(sample_weight, X)
         self.classes_ = classes_of(y[weights > 0], type(self).__name__)
         codes = np.full(len(y), -1)
@@ -166,8 +175,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         self.dual_objective_ = pairs.objective
         self._solved, self._n = pairs, n
 
-    def _check_shape(self) -> None:
-        one_of("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+    def _check_ties(self) -> None:
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
 
@@ -197,7 +205,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     def predict(self, X: Any) -> Any:
         """The class with most votes."""
-        self._check_shape()
+        self._check_ties()
         values = self._values(X)
         if values.ndim == 1:
             return labels_at(winners(values), self.classes_)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._checks import nonnegative
+from mercer._parameters import Check, Flag, Maybe, NonNegative, Positive, Share
 from mercer.kernels import Gaussian
 from mercer.learners._device import RegressorMixin
-from mercer.learners.svms.shared import SupportVectorBase, positive, share, weights_of
+from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.solvers.quadratic.problem import (
     Quadratic,
     Task,
@@ -63,6 +63,13 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
     array([21.])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {
+        "C": Positive(infinite=True),
+        "epsilon": NonNegative(),
+        "nu": Maybe(Share()),
+        "warm_start": Flag(),
+    }
+
     def __init__(
         self,
         kernel: Any = Gaussian(),  # noqa: B008 - kernels are immutable
@@ -84,10 +91,9 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for f."""
-        C = positive("C", self.C, "it is the price of a deviation", infinite=True)
-        epsilon = nonnegative("epsilon", self.epsilon, "it is the radius of the tube")
-        nu = None if self.nu is None else share(self.nu)
         X, y = self._start(X, y)
+        C, epsilon = float(self.C), float(self.epsilon)
+        nu = None if self.nu is None else float(self.nu)
         y = np.asarray(y, dtype=np.float64)
         weights = weights_of(sample_weight, X)
         rows = np.flatnonzero(weights)
@@ -164,6 +170,8 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
     array([ 1, -1])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {"nu": Share()}
+
     def __init__(
         self,
         kernel: Any = Gaussian(),  # noqa: B008 - kernels are immutable
@@ -179,11 +187,10 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Solve for w and ρ; y is ignored."""
-        nu = share(self.nu)
         X, _ = self._start(X)
         weights = weights_of(sample_weight, X)
         rows = np.flatnonzero(weights)
-        (found,) = self._solve(X, [Task(rows, one_class(weights[rows], nu))])
+        (found,) = self._solve(X, [Task(rows, one_class(weights[rows], float(self.nu)))])
         a, b = found.a[0], float(found.thresholds[0])
         support = np.flatnonzero(a)
         self._keep(X, rows[support], a[support], b)

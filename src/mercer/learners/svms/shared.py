@@ -1,12 +1,10 @@
-"""What the support vector machines share: options checked, problems solved, support kept."""
+"""What the support vector machines share: problems solved, support kept."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from mercer._arrays import host
 from mercer._config import config
 from mercer._examples import count
+from mercer._parameters import Among, Anything, Check, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner
@@ -27,6 +26,11 @@ from mercer.solvers.requirements import resident
 class SupportVectorBase(KernelLearner):
     """Fits by the solver of the place where X is, predicts by one product over support vectors."""
 
+    _parameters: ClassVar[dict[str, Check]] = {
+        "kernel": Anything(),
+        "tol": Positive(),
+        "max_iter": Either(Count(), Among(-1)),
+    }
     tol: float
     max_iter: int
 
@@ -38,11 +42,8 @@ class SupportVectorBase(KernelLearner):
     # --- fitting ----------------------------------------------------------------------------
 
     def _solve(self, X: Any, tasks: Sequence[Task]) -> list[Solution]:
-        tol = positive("tol", self.tol, "it is the gap at which the solver stops")
-        steps = self.max_iter
-        if not isinstance(steps, Integral) or isinstance(steps, bool) or steps < -1 or steps == 0:
-            raise ValueError(f"max_iter must be a positive whole number, or -1, not {steps!r}")
-        found, interrupted = _solved(self.kernel_, X, tasks, tol, int(steps), type(self).__name__)
+        tol, steps = float(self.tol), int(self.max_iter)
+        found, interrupted = _solved(self.kernel_, X, tasks, tol, steps, type(self).__name__)
         late = [s for s in found if not s.converged]
         self.fit_status_ = int(bool(late))
         self.shape_fit_ = tuple(getattr(X, "shape", (count(X),)))
@@ -105,22 +106,6 @@ def _solved(
             return solve_all(solver_gram(kernel, host(X)), tasks, tol, steps, what)
     gram = resident(solver_gram(kernel, X))
     return gram.solver("svm", solve_all)(gram, tasks, tol, steps, what)  # type: ignore[no-any-return]
-
-
-def positive(name: str, value: Any, why: str, infinite: bool = False) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    if not float(value) > 0 or (not infinite and not math.isfinite(value)):
-        raise ValueError(f"{name} must be positive, not {value!r}: {why}")
-    return float(value)
-
-
-def share(nu: Any) -> float:
-    if isinstance(nu, bool) or not isinstance(nu, Real):
-        raise TypeError(f"nu must be a number, not {nu!r}")
-    if not 0 < float(nu) <= 1:
-        raise ValueError(f"nu must lie in (0, 1], not {nu!r}: it bounds a share of the examples")
-    return float(nu)
 
 
 def weights_of(sample_weight: Any, X: Any) -> np.ndarray:

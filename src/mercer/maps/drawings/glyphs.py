@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._parameters import Check, Count, Maybe, Number, Pair
 from mercer.maps._base import FeatureMap
 
 NAMES = ("loops", "3-joints", "4-joints", "angles", "ink")
@@ -41,22 +42,20 @@ class GlyphFeatures(FeatureMap):
     array([1., 1., 0.])
     """
 
+    _parameters: ClassVar[dict[str, Check]] = {
+        "shape": Maybe(Pair(Count())),
+        "threshold": Number(0, 1, open_low=True, open_high=True),
+        "angle": Number(0, 180, open_low=True, open_high=True),
+    }
+
     def __init__(self, shape: Any = None, threshold: float = 0.5, angle: float = 60.0):
         self.shape = shape
         self.threshold = threshold
         self.angle = angle
 
     def _fit(self, X: Any) -> None:
-        if not 0 < self.threshold < 1:
-            raise ValueError(f"threshold must be between 0 and 1, not {self.threshold!r}")
-        if not 0 < self.angle < 180:
-            raise ValueError(f"angle must be between 0 and 180 degrees, not {self.angle!r}")
-        shape = (1, X.shape[1]) if self.shape is None else self.shape
-        try:
-            height, width = (int(edge) for edge in shape)
-        except (TypeError, ValueError):
-            raise ValueError(f"shape must be (height, width), not {self.shape!r}") from None
-        if min(height, width) < 1 or height * width != X.shape[1]:
+        height, width = (1, X.shape[1]) if self.shape is None else self.shape
+        if height * width != X.shape[1]:
             raise ValueError(f"X has {X.shape[1]} columns, which are no {height} × {width} images")
         self._shape = (height, width)
 

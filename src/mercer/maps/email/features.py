@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from email.message import Message
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._checks import count, one_of
+from mercer._parameters import Check, Count, Maybe, OneOf, Several, check_parameters
 from mercer._progress import progress
 from mercer.maps.email.groups import GROUPS
 from mercer.maps.email.reading import Limits, Mail, read_mail
@@ -89,6 +89,18 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
     np.float64(4.0)
     """
 
+    _parameters: ClassVar[dict[str, Check]] = {
+        "groups": Several(OneOf(*GROUPS)),
+        "min_df": Count(),
+        "max_features": Maybe(Count()),
+        "weighting": OneOf("log", "count", "binary"),
+        "norm": Maybe(OneOf("group", "row")),
+        "max_text": Count(),
+        "max_header": Count(),
+        "max_parts": Count(),
+        "max_depth": Count(0),
+    }
+
     def __init__(
         self,
         groups: Iterable[str] = tuple(GROUPS),
@@ -132,6 +144,7 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
 
     def read(self, message: bytes | str | Message) -> Mail:
         """What is read of one message: `fields`, `text`, `html`, `kinds`, `faults`."""
+        check_parameters(self, self._parameters)
         return read_mail(_messages([message])[0], self._limits())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -143,22 +156,18 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
 
     def _learn(self, X: Any) -> tuple[_Rows, NDArray[np.int64]]:
         """Read all messages, keep the names that deserve it; the new column of each old one."""
-        one_of("weighting", self.weighting, ("log", "count", "binary"))
-        if self.norm is not None:
-            one_of("norm", self.norm, ("group", "row"))
-        least = count("min_df", self.min_df)
+        check_parameters(self, self._parameters)
         names = self._groups()
         rows = _Rows({}, grow=True)
         self._read_all(_messages(X), rows)
         found = list(rows.vocabulary)
         messages_with = np.bincount(rows.columns(), minlength=len(found))
-        keep = np.flatnonzero(messages_with >= least)
+        keep = np.flatnonzero(messages_with >= self.min_df)
         # Alphabetical within a group, so that the order of the messages does not matter.
         rank = {name: position for position, name in enumerate(names)}
         order = sorted(keep, key=lambda i: (rank[found[i].partition("=")[0]], found[i]))
         if self.max_features is not None:
-            most = count("max_features", self.max_features)
-            best = sorted(order, key=lambda i: -messages_with[i])[:most]
+            best = sorted(order, key=lambda i: -messages_with[i])[: self.max_features]
             order = sorted(best, key=lambda i: (rank[found[i].partition("=")[0]], found[i]))
         if not order:
             raise ValueError(
@@ -171,20 +180,11 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
         return rows, moved
 
     def _groups(self) -> tuple[str, ...]:
-        if isinstance(self.groups, str):
-            raise TypeError(f"groups must be a sequence of names, ({self.groups!r},) perhaps")
-        chosen = {one_of("groups", name, tuple(GROUPS)) for name in self.groups}
-        if not chosen:
-            raise ValueError(f"groups is empty; there are {', '.join(GROUPS)}")
+        chosen = set(self.groups)
         return tuple(name for name in GROUPS if name in chosen)
 
     def _limits(self) -> Limits:
-        return Limits(
-            count("max_text", self.max_text),
-            count("max_parts", self.max_parts),
-            count("max_depth", self.max_depth, 0),
-            count("max_header", self.max_header),
-        )
+        return Limits(self.max_text, self.max_parts, self.max_depth, self.max_header)
 
     def _read_all(self, messages: list[Any], rows: _Rows) -> None:
         limits = self._limits()
