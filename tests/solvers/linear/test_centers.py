@@ -154,6 +154,23 @@ def test_an_indefinite_kernel_is_solved_with_a_warning():
     np.testing.assert_allclose(left, 0.0, atol=1e-6)
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_conjugate_gradients_give_what_the_normal_equations_give(weights, intercept, monkeypatch):
+    centers = nystrom.draw_centers(Gaussian(0.7).gram(X), 30, np.random.RandomState(0))
+    problem = RidgeProblem(TARGETS, ALPHAS, weights, intercept)
+    direct = nystrom.ridge(centers, problem)
+    monkeypatch.setattr(nystrom, "DIRECT", 0.0)
+    found = nystrom.ridge(centers, problem, tol=1e-12)
+    assert direct.n_iter == 1 < found.n_iter < 60
+    assert found.stopped == ""
+    np.testing.assert_allclose(found.intercept, direct.intercept, atol=1e-8)
+    K = centers.panels.gram.dense()
+    np.testing.assert_allclose(K @ found.coef, K @ direct.coef, atol=1e-7)
+    short = nystrom.ridge(centers, problem, tol=1e-12, max_iter=2)
+    assert (short.n_iter, short.stopped) == (2, "max_iter")
+
+
 def test_default_counts():
     assert nystrom.default_count(50) == 50
     assert nystrom.default_count(10_000) == 2000

@@ -10,7 +10,7 @@ import mercer
 from mercer import Gaussian, NegativeSquaredDistance
 from mercer.solvers.linear import cg, preconditioner
 from mercer.solvers.linear import exact as ridge_exact
-from mercer.solvers.linear.cg import NotDefinite, conjugate_gradients
+from mercer.solvers.linear.iterations import NotDefinite, conjugate_gradients
 from mercer.solvers.linear.problem import RidgeProblem
 
 RNG = np.random.default_rng(3)

@@ -5,7 +5,8 @@
     matrix.py          SKS as one array; the norm of an operator
     factor.py          its Cholesky, LU and eigenvectors, in place; what to do where it is singular
     exact.py           ridge and its leave-one-out path through that factor
-    cg.py              the same by conjugate gradients, with a preconditioner.py
+    iterations.py      conjugate gradients
+    cg.py              ridge by products with K, and its preconditioner.py
     panels.py          Φ = K(X, centers) or φ(X) in panels of rows: products and sums
     primal.py          ridge and its path through ΦᵀΦ
     nystrom.py         Φ at m centers, by the normal equations or by conjugate gradients

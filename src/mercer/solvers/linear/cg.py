@@ -1,112 +1,23 @@
 """(SKS + λI) C = ST by conjugate gradients: K is multiplied by, tile by tile, and never stored.
 
-Each target is a sequence of its own, with its own λ if need be; they share the products K @ P, and
-leave as they converge.
+Each target may have a λ of its own; they share the products K @ P.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._machine.threads import single_threaded_blas
-from mercer._progress import progress
 from mercer.gram.base import Gram
 from mercer.solvers.linear.factor import doubtful, warn_condition
+from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients
 from mercer.solvers.linear.matrix import operator_norm
 from mercer.solvers.linear.preconditioner import CHOICES, Woodbury, default_rank
 from mercer.solvers.linear.problem import RidgeProblem, RidgeSolution
 
 #: A true residual above this, where a smaller one was asked for, is worth a word.
 ROUGH = 1e-4
-#: Steps without a smaller residual after which it is asked whether they still lead anywhere, and
-#: the share of ½ xᵀAx − bᵀx that they must have gained. Residuals alone do not tell: where A is
-#: badly conditioned they grow for hundreds of steps, and the solution gets better with each.
-PATIENCE, GAIN = 100, 1e-10
-
-Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Iterations:
-    """The solution, the relative residual ‖AX − B‖/‖B‖ of each column, and why it ended."""
-
-    X: np.ndarray
-    residuals: np.ndarray
-    n_iter: int
-    stopped: str = ""
-
-
-class NotDefinite(ArithmeticError):
-    """pᵀAp ≤ 0 was met: the matrix is not positive definite."""
-
-
-def conjugate_gradients(
-    multiply: Product,
-    B: np.ndarray,
-    precondition: Product,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-) -> Iterations:
-    """A X = B for symmetric positive definite A.
-
-    `multiply(P, columns)` and `precondition(R, columns)` get the columns that are still running
-    and which ones those are.
-    """
-    X = np.zeros(B.shape)
-    R = np.array(B, dtype=np.float64)
-    norms = np.linalg.norm(B, axis=0)
-    norms[norms == 0] = 1.0
-    running = np.flatnonzero(np.linalg.norm(R, axis=0) > tol * norms)
-    Z = precondition(R[:, running], running)
-    P = Z.copy()
-    rz = np.einsum("ij,ij->j", R[:, running], Z)
-    best, stalled, stopped, step = np.inf, 0, "", 0
-    gained, recently = np.zeros(B.shape[1]), np.zeros(B.shape[1])
-    with progress("conjugate gradients", None) as bar, single_threaded_blas():
-        try:
-            while len(running) and step < max_iter:
-                AP = multiply(P, running)
-                curvature = np.einsum("ij,ij->j", P, AP)
-                if not (curvature > 0).all():
-                    if step and (np.abs(curvature) < 1e-10 * np.abs(rz)).any():
-                        stopped = "rounding"
-                        break
-                    raise NotDefinite(f"pᵀAp = {curvature.min():.3g} ≤ 0")
-                length = rz / curvature
-                X[:, running] += length * P
-                R[:, running] -= length * AP
-                gained[running] += length * rz
-                recently[running] += length * rz
-                step += 1
-                relative = np.linalg.norm(R[:, running], axis=0) / norms[running]
-                worst = float(relative.max())
-                bar.advance(note=f"residual {worst:.1e}")
-                stalled = 0 if worst < 0.9 * best else stalled + 1
-                best = min(best, worst)
-                if stalled > PATIENCE:
-                    if (recently[running] <= GAIN * gained[running]).all():
-                        stopped = "rounding"
-                        break
-                    stalled = 0
-                if not stalled:
-                    recently[:] = 0
-                going = relative > tol
-                running, P, rz = running[going], P[:, going], rz[going]
-                if not len(running):
-                    break
-                Z = precondition(R[:, running], running)
-                new = np.einsum("ij,ij->j", R[:, running], Z)
-                P = Z + (new / rz) * P
-                rz = new
-            else:
-                stopped = "max_iter" if len(running) else ""
-        except KeyboardInterrupt:
-            stopped = "interrupt"
-    return Iterations(X, np.linalg.norm(R, axis=0) / norms, step, stopped)
 
 
 def ridge(

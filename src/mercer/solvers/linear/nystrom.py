@@ -13,20 +13,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
 from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, solve_lower
-from mercer._machine.threads import single_threaded_blas
-from mercer._progress import progress
 from mercer.gram.base import Gram
 from mercer.solvers.linear import primal
+from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients
 from mercer.solvers.linear.panels import Normal, Panels, panels_of
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 
 #: Operations of the normal matrix from which conjugate gradients are the shorter way.
 DIRECT = 4e14
-#: Steps without a smaller residual after which rounding has taken over.
+#: Steps without a smaller residual after which rounding may have taken over.
 PATIENCE = 10
 
 
@@ -93,14 +93,16 @@ def _by_products(
     panels.keep(0.4)
     normal = panels.normal(problem.targets, problem.weights, matrix=False)
     R = normal.centered()[1] if problem.intercept else normal.R
-    coef, steps, stopped = 0.0 * R, 1, ""
+    coef, runs = 0.0 * R, []
     L = primal.lower_factor(centers.penalty)
     for alpha, mine in problem.each_alpha():
         system = _System(panels, L, normal, problem, alpha)
-        coef[:, mine], more, why = system.solve(R[:, mine], tol, max_iter)
-        steps, stopped = max(steps, more), stopped or why
+        coef[:, mine], run = system.solve(R[:, mine], tol, max_iter)
+        runs.append(run)
     b = normal.intercept(coef) if problem.intercept else np.zeros(len(problem.alphas))
-    return RidgeSolution(host(coef), host(b), steps, stopped)
+    # Rounding of single precision is expected here, and no news.
+    stopped = next((run.stopped for run in runs if run.stopped in ("interrupt", "max_iter")), "")
+    return RidgeSolution(host(coef), host(b), max(run.n_iter for run in runs), stopped)
 
 
 class _System:
@@ -124,35 +126,19 @@ class _System:
             image -= sums[:, None] * ((sums @ beta) / self.normal.weight)
         return solve_lower(self.L, image) + self.alpha * q
 
-    def solve(self, R: Any, tol: float, max_iter: int) -> tuple[Any, int, str]:
-        """All targets in step; ends at `tol` or where rounding takes over."""
-        xp = self.panels.xp
-
-        def above_zero(x: Any) -> Any:
-            return xp.clip(x, min=1e-300)
-
-        r = solve_lower(self.L, R)
-        x, size = 0.0 * r, above_zero(xp.linalg.vector_norm(r, axis=0))
-        z = cholesky_solve(self.A, r)
-        p, rz = z, xp.sum(r * z, axis=0)
-        best, stalled, steps, stopped = float("inf"), 0, 0, "max_iter"
-        with progress("conjugate gradients", None) as bar, single_threaded_blas():
-            try:
-                while steps < max_iter:
-                    steps += 1
-                    Ap = self.multiply(p)
-                    length = rz / above_zero(xp.sum(p * Ap, axis=0))
-                    x, r = x + length * p, r - length * Ap
-                    worst = float(xp.max(xp.linalg.vector_norm(r, axis=0) / size))
-                    bar.advance(note=f"residual {worst:.1e}")
-                    stalled = 0 if worst < 0.9 * best else stalled + 1
-                    best = min(best, worst)
-                    if worst <= tol or stalled > PATIENCE:
-                        stopped = ""
-                        break
-                    z = cholesky_solve(self.A, r)
-                    new = xp.sum(r * z, axis=0)
-                    p, rz = z + (new / above_zero(rz)) * p, new
-            except KeyboardInterrupt:
-                stopped = "interrupt"
-        return solve_lower(self.L, x, transposed=True), steps, stopped
+    def solve(self, R: Any, tol: float, max_iter: int) -> tuple[Any, Iterations]:
+        try:
+            run = conjugate_gradients(
+                lambda q, _: self.multiply(q),
+                solve_lower(self.L, R),
+                lambda r, _: cholesky_solve(self.A, r),
+                tol,
+                max_iter,
+                PATIENCE,
+            )
+        except NotDefinite as error:
+            raise LinAlgError(
+                f"the normal equations are not positive definite to rounding ({error}): raise "
+                "alpha, or take fewer centers or float64"
+            ) from error
+        return solve_lower(self.L, run.X, transposed=True), run

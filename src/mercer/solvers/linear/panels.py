@@ -66,6 +66,9 @@ class Panels(ABC):
     def asarray(self, values: Any) -> Any:
         return np.asarray(values)
 
+    def zeros(self, *shape: int) -> Any:
+        return np.zeros(shape)
+
     def keep(self, share: float = 0.5) -> bool:
         """Hold all of Φ, if that takes no more than a share of the memory limit."""
         return False

@@ -157,8 +157,7 @@ def _second_pass(
     """Φw for every λ, and hᵢ/wᵢ for every λ."""
     n = panels.shape[0]
     mean = (normal.sums / normal.weight) @ rotation.basis if intercept else None
-    fitted = panels.asarray(np.empty((n, flat.shape[1])))
-    own = panels.asarray(np.empty((n, inverse.shape[1])))
+    fitted, own = panels.zeros(n, flat.shape[1]), panels.zeros(n, inverse.shape[1])
 
     def body(rows: slice, panel: Any) -> None:
         fitted[rows] = panel @ flat

@@ -123,7 +123,7 @@ class _Newton:
         if given is None:
             b = self.space.asarray(self.loss.start())
             b = b if self.intercept else 0.0 * b
-            return Point(self.space.zeros(shape), b, self.space.zeros((n, shape[1])) + b, 0.0)
+            return Point(self.space.zeros(*shape), b, self.space.zeros(n, shape[1]) + b, 0.0)
         coef, b = given
         values = self._evaluate(coef)
         return Point(coef, b, values + b, self.space.inner(coef, coef, values))

@@ -49,10 +49,7 @@ class Space(ABC):
     ) -> None:
         """The preconditioner knows at most `rank` examples at a time; None: what is affordable."""
         self.panels, self.size, self.rank, self.random = panels, size, rank, random
-        self.asarray = panels.asarray
-
-    def zeros(self, shape: tuple[int, int]) -> Any:
-        return self.asarray(np.zeros(shape))
+        self.asarray, self.zeros = panels.asarray, panels.zeros
 
     @abstractmethod
     def evaluate(self, coef: Any) -> Any: ...
@@ -98,7 +95,7 @@ class Space(ABC):
             c = columns.start
             root = xp.sqrt(own[:, c])
             scaled = root[:, None] * F
-            inner = self.asarray(np.zeros((size, size)))
+            inner = self.zeros(size, size)
             inner[:rank, :rank] = scaled.T @ scaled
             add_to_diagonal(inner, alpha)
             if intercept:

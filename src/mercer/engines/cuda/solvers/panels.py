@@ -34,6 +34,9 @@ class DevicePanels(Panels):
     def asarray(self, values: Any) -> torch.Tensor:
         return self.gram.asarray(values)  # type: ignore[no-any-return]
 
+    def zeros(self, *shape: int) -> torch.Tensor:
+        return torch.zeros(shape, dtype=torch.float64, device=self.gram.device)
+
     def keep(self, share: float = 0.5) -> bool:
         need = self.shape[0] * self.shape[1] * self.dtype.itemsize
         if self.kept is None and need <= share * self.gram.limit_bytes:
@@ -72,7 +75,7 @@ class DevicePanels(Panels):
         right = right if w is None else w[:, None] * right
         H, sums = None, right.sum(0)
         if matrix:
-            H, R = self.asarray(np.zeros((m, m))), self.asarray(np.zeros((m, right.shape[1])))
+            H, R = self.zeros(m, m), self.zeros(m, right.shape[1])
 
             def body(rows: slice, wide: torch.Tensor) -> None:
                 R.addmm_(wide.T, right[rows])
@@ -117,7 +120,7 @@ class StreamedPanels(DevicePanels):
     def normal_product(self, B: torch.Tensor, weights: Any = None) -> torch.Tensor:
         """Rows pass only once."""
         B, points = self._single(B), self.gram.others()
-        total = self.asarray(np.zeros((self.shape[1], B.shape[1])))
+        total = self.zeros(self.shape[1], B.shape[1])
         for rows, chunk in self.gram.chunks():
             image = CudaGram(self.gram.kernel, chunk, points) @ B
             if weights is not None:
