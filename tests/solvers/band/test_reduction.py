@@ -252,7 +252,7 @@ def _minus_squared_distance(a, b):
 
 
 def test_an_indefinite_matrix_goes_to_the_eigenvectors(small, monkeypatch):
-    """By what is known of the kernel, and where nothing is known, by the factorisation."""
+    """By what is known of the kernel, and where nothing is known, by the factorization."""
     alphas = np.array([0.3, 1.0])
     unknown = Similarity(_minus_squared_distance)
     calls = []

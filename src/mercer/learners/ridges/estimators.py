@@ -190,7 +190,7 @@ class RidgeBase(KernelLearner):
         return Posteriors(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A factorisation is as large as K; it is made again when asked for.
+        # A factorization is as large as K; it is made again when asked for.
         return {k: v for k, v in super().__getstate__().items() if k != "_posteriors"}
 
 
@@ -208,7 +208,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         λ > 0, one for all targets or one for each.
     alphas : array or None
         Choose λ among these instead, by leave-one-out error: the whole path and the N refits of
-        each λ come from one factorisation.
+        each λ come from one factorization.
     alpha_per_target : bool, default False
         Choose for each target by itself.
     fit_intercept : bool, default False

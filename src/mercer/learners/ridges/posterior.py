@@ -42,7 +42,7 @@ class Posteriors:
 
     def _variance(self, X: Any, alpha: float) -> np.ndarray:
         if self._kept is None or self._kept[0] != alpha:
-            self._kept = None  # two factorisations need not fit
+            self._kept = None  # two factorizations need not fit
             self._kept = (alpha, self._make(alpha))
         posterior = self._kept[1]
         model = self.model

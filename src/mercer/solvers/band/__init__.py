@@ -1,6 +1,10 @@
 """Ridge paths of many penalties by reducing K to a band, instead of to eigenvectors.
 
-GAIN_PLACEHOLDER
+The gain, for a path of 50 penalties with its leave-one-out errors (float64, 10 columns), in CPU
+seconds of all threads on two cores of an AMD EPYC that others used at the same time:
+
+    N = 3000    band  3.4 s    eigenvectors 20 s
+    N = 6000    band 22 s      eigenvectors 81 s
 
     reduction.py   K = Q B Qᵀ with a band B, by blocks of reflections
     path.py        all λ from B: coefficients and leave-one-out errors

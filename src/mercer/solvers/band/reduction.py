@@ -81,7 +81,7 @@ def _reduce(
         count = min(size, n - rest.start)
         if count:
             below = np.ascontiguousarray(panel[:, size:])
-            T = _factorise(below)
+            T = _factorize(below)
             panel[:, size : size + count] = np.tril(below[:, :count])
             v = _reflectors(below, count)
             A[k : k + count, rest] = v
@@ -162,7 +162,7 @@ def _each_tile(rest: slice, body: Callable[[int, slice, slice], None]) -> None:
     sweep(Tiling((threads, 1), (1, 1), threads, fixed=True), share, "band")
 
 
-def _factorise(below: np.ndarray) -> np.ndarray:
+def _factorize(below: np.ndarray) -> np.ndarray:
     """Pᵀ = QR, in place of P; returns T."""
     (geqrt,) = get_lapack_funcs(("geqrt",), (below,))
     count = min(below.shape)

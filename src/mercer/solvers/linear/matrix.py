@@ -42,7 +42,7 @@ def scaled_matrix(
 
 
 def upper_triangle(gram: Gram) -> np.ndarray:
-    """K on and above the diagonal; a factorisation never reads what is below it."""
+    """K on and above the diagonal; a factorization never reads what is below it."""
     A = np.zeros(gram.shape, dtype=gram.dtype)  # pages that are never touched take no memory
 
     def made(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
