@@ -65,7 +65,7 @@ def solve_upper(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK) -> None:
 
 
 class DeviceShifted:
-    """SKS + λI for one λ after the other; the device's counterpart of `solvers.linear.factor.Shifted`."""
+    """SKS + λI for one λ after the other: what `Shifted` of `solvers.linear.factor` is here."""
 
     def __init__(self, gram: CudaGram, scale: np.ndarray | None = None, once: bool = False) -> None:
         self.gram = gram
