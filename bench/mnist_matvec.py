@@ -1,7 +1,7 @@
 """Gaussian K @ V on MNIST, 60000 × 10000, D = 784, 10 columns: against the bare products.
 
 The floor is what any method must do: X Zᵀ tile by tile, and each tile times V. It is measured both
-ways a careful author would write it (BLAS threads on each tile; a thread a tile, as Mercer does),
+ways a careful author would write it (BLAS threads on each tile; a thread per tile, as Mercer does),
 in row panels of the size Mercer's own plan uses, into buffers made once; the faster one counts.
 Ours may take less than this floor, which is BLAS's: pixels are multiplied as bytes.
 """

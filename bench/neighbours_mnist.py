@@ -1,8 +1,8 @@
 """Nearest neighbours on MNIST, 10000 × 60000, D = 784, Gaussian kernel: against the bare product.
 
 The floor is X Zᵀ alone, tile by tile into buffers made once, in the faster of two ways a careful
-author would write it (BLAS threads on each tile; a thread a tile). The peer is scikit-learn's brute
-force, which needs Euclidean distances only.
+author would write it (BLAS threads on each tile; a thread per tile). The peer is scikit-learn's
+brute force, which needs Euclidean distances only.
 Ours may take less than this floor, which is BLAS's: pixels are multiplied as bytes.
 """
 

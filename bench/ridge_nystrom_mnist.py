@@ -2,7 +2,7 @@
 
 The products are K_nm's (X Cᵀ in float32), those of the normal matrix K_nmᵀK_nm (float64: in float32
 it cannot be factorised at a penalty this small), and its factorisation; each at the best rate this
-machine has for it, a thread a panel, nothing converted and no exponential taken.
+machine has for it, a thread per panel, nothing converted and no exponential taken.
 """
 
 from __future__ import annotations

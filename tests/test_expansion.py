@@ -110,8 +110,8 @@ def test_it_is_a_plain_value() -> None:
         ((K, POINTS, ALPHA.reshape(1, 6, 1)), ValueError, "1-D or 2-D"),
         ((K, POINTS, np.array(["a"] * 6)), ValueError, "coef must be real"),
         ((K, POINTS, ALPHA * 1j), ValueError, "coef must be real"),
-        ((K, POINTS, OUTPUTS, [1.0, 2.0, 3.0]), ValueError, "one intercept an output is needed"),
-        ((K, POINTS, ALPHA, [1.0]), ValueError, "one intercept an output is needed"),
+        ((K, POINTS, OUTPUTS, [1.0, 2.0, 3.0]), ValueError, "one intercept per output is needed"),
+        ((K, POINTS, ALPHA, [1.0]), ValueError, "one intercept per output is needed"),
     ],
 )
 def test_parts_that_do_not_fit(given, kind, message: str) -> None:

@@ -18,7 +18,7 @@ from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 @dataclass(frozen=True, eq=False)
 class KernelExpansion:
-    """f(x) = Σᵢ αᵢ k(xᵢ, x) + b; `coef` has one column an output.
+    """f(x) = Σᵢ αᵢ k(xᵢ, x) + b; `coef` has one column per output.
 
     >>> import numpy as np
     >>> from mercer import KernelExpansion, Polynomial
@@ -45,7 +45,7 @@ class KernelExpansion:
         intercept = np.asarray(host(self.intercept), dtype=np.float64)
         if intercept.ndim > 1 or (intercept.ndim == 1 and intercept.shape != coef.shape[1:]):
             raise ValueError(
-                f"one intercept an output is needed ({coef.shape[1:]}), got {intercept.shape}"
+                f"one intercept per output is needed ({coef.shape[1:]}), got {intercept.shape}"
             )
         object.__setattr__(self, "coef", coef)
         object.__setattr__(self, "intercept", intercept if intercept.ndim else float(intercept))
@@ -70,7 +70,7 @@ class KernelExpansion:
 
     @cached_property
     def squared_norm(self) -> Any:
-        """‖w‖² = αᵀ K α, one number an output."""
+        """‖w‖² = αᵀ K α, one number per output."""
         if not len(self.coef):
             return np.zeros(self.coef.shape[1:])[()]
         if self.kernel.takes_matrix:

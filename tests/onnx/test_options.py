@@ -100,7 +100,7 @@ MODELS = {
         lambda: KernelRidge("gaussian(1)", solver="nystrom", n_centers=9, random_state=0),
         "t",
     ),
-    "svc, one score a pair": (
+    "svc, one score per pair": (
         lambda: KernelSVC("gaussian(0.5)", C=5.0, decision_function_shape="ovo"),
         "three",
     ),
@@ -113,7 +113,7 @@ MODELS = {
         "three",
     ),
     "smoother, chosen bandwidth": (lambda: NadarayaWatsonRegressor(), "t"),
-    "smoother, one bandwidth a column": (
+    "smoother, one bandwidth per column": (
         lambda: NadarayaWatsonRegressor("laplacian(1)", bandwidth=[0.2, 0.3, 0.4]),
         "both",
     ),

@@ -115,7 +115,7 @@ class Monomials:
             yield degree, variable, parent, multinomial
 
     def dense(self, X: NDArray[Any], zeroth: NDArray[Any] | None = None) -> NDArray[Any]:
-        """φ(x) for the rows of X. `zeroth` (one number a row) multiplies all of φ(x).
+        """φ(x) for the rows of X. `zeroth` (one number per row) multiplies all of φ(x).
 
         It takes the place of the monomial 1, from which the others are made: a factor that
         underflows then gives zeros, and not 0 · ∞.

@@ -30,7 +30,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     """argmin over classes c of ‖φ(x) − μ_c‖², μ_c the mean of φ over the class.
 
     ‖φ(x) − μ_c‖² = k(x, x) − 2 Σᵢ Aᵢ k(x, xᵢ) + AᵀKA: by kernel values only, μ_c itself is never
-    computed. The decision value of a class is half of what this falls short of k(x, x).
+    computed. The decision value of a class is (k(x, x) − ‖φ(x) − μ_c‖²) / 2.
 
     Parameters
     ----------

@@ -175,14 +175,14 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     # --- predicting -------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Any:
-        """f(x): the log-odds of the second of two classes, or one score a class."""
+        """f(x): the log-odds of the second of two classes, or one score per class."""
         check_is_fitted(self)
         X = self._examples(X, reset=False)
         check_width(type(self).__name__, self.kernel_, X, self._n_train)
         return as_scores(self.expansion_(X))
 
     def predict_proba(self, X: Any) -> Any:
-        """P(Y = c|x), one column a class."""
+        """P(Y = c|x), one column per class."""
         scores = self.decision_function(X)
         if is_tensor(scores):
             return self.predict_log_proba(X).exp()

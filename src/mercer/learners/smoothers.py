@@ -28,8 +28,8 @@ EVALUATIONS = 25
 
 @dataclass(frozen=True)
 class Estimate:
-    """At each query: the value, the variance around it, the variance of the value per unit of
-    that, and which queries had nothing near them."""
+    """At each query: the estimated value; the variance of the targets around it; the factor that
+    turns this into the variance of the estimate; and whether no example was near."""
 
     value: np.ndarray
     variance: np.ndarray | None

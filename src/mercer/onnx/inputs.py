@@ -106,7 +106,7 @@ def _(step: Warped, table: Table) -> Table:
 
 
 def row_number(function: Any, table: Table) -> Wire:
-    """f(x), one number a row, as (N, 1): what `reweight` multiplies with."""
+    """f(x), one number per row, as (N, 1): what `reweight` multiplies with."""
     g = table.graph
     if function in ELEMENTWISE and table.width == 1:
         return ELEMENTWISE[function](table).numbers()

@@ -55,7 +55,7 @@ class Pairs:
         found = self._evaluated(formula)
         if isinstance(found, Wire) and dependence(formula)[id(formula)] == "pair":
             return found
-        # k that does not depend on both sides still is one number a pair.
+        # k that does not depend on both sides still is one number per pair.
         with precision(self.graph, self.dtype):
             zeros = self.graph.zeros(self._any_column())
             wide = self.graph.add("Add", zeros, np.zeros((1, len(self.points))))

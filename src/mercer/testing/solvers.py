@@ -2,7 +2,7 @@
 
 A solver is a plain function ``solve(gram, targets)`` (options bound beforehand, with a lambda or
 `functools.partial`). It sees a square `Gram` and a vector of targets, and gives an object with
-`coef`, one number an example, and perhaps `intercept`: f(x) = Σᵢ coefᵢ k(xᵢ, x) + intercept.
+`coef`, one number per example, and perhaps `intercept`: f(x) = Σᵢ coefᵢ k(xᵢ, x) + intercept.
 """
 
 from __future__ import annotations

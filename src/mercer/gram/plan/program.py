@@ -1,6 +1,6 @@
 """From a formula to what an engine runs for each tile.
 
-A program has *sources* (matrix products, differences, opaque blocks: each gives one value a pair),
+A program has *sources* (products, differences, opaque blocks: each gives one value per pair),
 *row values* (everything that depends on one row only, computed once and kept as a vector), and an
 *epilogue*: the formula that is left, over those.
 """

@@ -85,7 +85,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     alpha_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         The last predictor's signed α, one for each example seen (Ritter).
     counts_ : ndarray
-        How often each example was updated on, α ≥ 0 (as in the notes): one number an example, with
+        How often each example was updated on, α ≥ 0 (as in the notes): one number per example, with
         "ovr" one for each class.
     expansion_ : KernelExpansion
         f (of a vote: its last predictor).
@@ -160,7 +160,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         return self.budget is None  # the points of a budget come and go one by one
 
     def fit(self, X: Any, y: Any, alpha_init: Any = None, intercept_init: Any = None) -> Self:
-        """Learn from nothing, or from a given signed α (one row an example) and b."""
+        """Learn from nothing, or from a given signed α (one row per example) and b."""
         return self._fit(*self._start(X, y, labels=True), alpha_init, intercept_init)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:

@@ -98,7 +98,7 @@ validation_fraction, n_iter_no_change, shuffle, random_state
     # --- learning ---------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None) -> Self:
-        """Learn from nothing, or from a given w (one row an output) and b."""
+        """Learn from nothing, or from a given w (one row per output) and b."""
         check_parameters(self, self._parameters)
         X = self._checked(X, reset=True)
         y = targets(X, y, type(self).__name__, labels=True)

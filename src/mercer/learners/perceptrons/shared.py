@@ -38,7 +38,7 @@ from mercer.solvers.online.run import Journal, Outcome, Schedule
 class Visit:
     """One visit of a perceptron: what it saw, what it said, and what it then was.
 
-    `score` is f(x) before the update (one number an output, b included); `alpha` (signed, one row
+    `score` is f(x) before the update (one number per output, b included); `alpha` (signed, one row
     an example), `intercept`, `squared_norm` ‖w‖² and `alignment` ⟨w, w*⟩ are those after it.
     """
 
@@ -317,7 +317,7 @@ class PerceptronBase(ClassifierMixin):
 
 
 def given_bias(bias: Any, outputs: int) -> np.ndarray | None:
-    """A given b, one number an output."""
+    """A given b, one number per output."""
     if bias is None:
         return None
     given = np.atleast_1d(np.asarray(bias, dtype=np.float64))

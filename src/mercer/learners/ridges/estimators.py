@@ -343,7 +343,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Solve for one target a class, or one in all for two classes."""
+        """Solve for one target per class, or one in all for two classes."""
         X, y = self._start(X, y, labels=True)
         self.classes_, places, weights = labelled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
@@ -356,7 +356,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
         return self
 
     def decision_function(self, X: Any) -> Any:
-        """f(x): one score a class, or one in all for two classes (above 0: the second)."""
+        """f(x): one score per class, or one in all for two classes (above 0: the second)."""
         return self._values(self._checked(X))
 
     def predict(self, X: Any) -> Any:

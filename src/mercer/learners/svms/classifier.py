@@ -62,12 +62,12 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, n_iter_, class_weight_
         As in scikit-learn's `SVC`.
     margins_ : yᵢ f(xᵢ) / ‖w‖ for every training example, its signed distance to the surface; with
-        more than two classes one column a pair, NaN where the example is of neither class.
+        more than two classes one column per pair, NaN where the example is of neither class.
     slack_ : max(0, 1 − yᵢ f(xᵢ)), likewise.
     margin_ : 1/‖w‖ for each pair, the distance of the closest examples where there is no slack
         (the whole street between the classes is twice as wide).
     dual_objective_ : the value of the dual, Σα − ½‖w‖² negated as LIBSVM prints it, for each pair.
-    expansion_ : f as a `KernelExpansion`, one column a pair.
+    expansion_ : f as a `KernelExpansion`, one column per pair.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     # --- predicting -------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Any:
-        """f(x); positive for the second class of two, one column a class ("ovr") or a pair."""
+        """f(x); positive for the second class of two, one column per class ("ovr") or a pair."""
         values = self._values(X)
         if values.ndim == 1 or self.decision_function_shape == "ovo":
             return values

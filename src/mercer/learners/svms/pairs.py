@@ -30,7 +30,7 @@ from mercer.solvers.quadratic.problem import (
 class Pairs:
     """`rows`, `signs` and `weights` of the examples; after `finish`, their `coef` and `signed` yf.
 
-    `intercept`, `margin` 1/‖w‖, `objective` and `n_iter` have one number a pair.
+    `intercept`, `margin` 1/‖w‖, `objective` and `n_iter` have one number per pair.
     """
 
     first: np.ndarray

@@ -85,7 +85,7 @@ class SupportVectorBase(KernelLearner):
 
     @property
     def coef_(self) -> np.ndarray:
-        """w = Σ αᵢ φ(xᵢ), one row an output, where φ is finite."""
+        """w = Σ αᵢ φ(xᵢ), one row per output, where φ is finite."""
         try:
             return np.atleast_2d(self.expansion_.primal().T)
         except (TypeError, ValueError) as error:

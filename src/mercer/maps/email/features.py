@@ -280,7 +280,7 @@ def _messages(X: Any) -> list[Any]:
     if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:  # one column of a table
         X = np.asarray(X).ravel()
     elif getattr(X, "ndim", 1) != 1:
-        raise ValueError(f"expected one message a row, got an array of shape {X.shape}")
+        raise ValueError(f"expected one message per row, got an array of shape {X.shape}")
     messages = [bytes(m) if isinstance(m, bytearray | memoryview) else m for m in X]
     if not messages:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")

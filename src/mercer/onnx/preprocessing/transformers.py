@@ -1,4 +1,4 @@
-"""Transformers in front of a model, and feature maps, as nodes: one entry a class.
+"""Transformers in front of a model, and feature maps, as nodes: one entry per class.
 
 Everything here works on float64, whatever the model takes and gives: it costs little, and a year
 minus the mean of all years keeps its digits.

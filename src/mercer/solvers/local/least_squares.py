@@ -34,8 +34,8 @@ from mercer.solvers.local.weights import Weights
 #: rounding) they are zero, above SURE the normal equations keep half of all digits, and between
 #: the two the query is solved by singular values.
 NONE, SURE = 1e-14, 1e-7
-#: A spread below this, of rows divided by h, is none: nearly all weight lies on one point. Its
-#: square is still far above the smallest number of float64.
+#: A standard deviation of the weighted rows (divided by h) below this counts as zero: then nearly
+#: all weight lies on one point. Its square is still far above the smallest number of float64.
 TINY = 1e-100
 #: Queries whose weights are kept at once where singular values are needed: rows of N numbers.
 BLOCK = 64

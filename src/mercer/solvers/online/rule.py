@@ -44,7 +44,7 @@ class Rule:
         return np.minimum(count, 1) if self.ranked else count
 
     def cut(self, units: np.ndarray, allowed: float) -> int:
-        """How many updates a visit stands for; beyond `allowed`, the later ones are taken back."""
+        """The number of updates in `units`, at most `allowed`: those beyond it become 0."""
         if self.ranked:
             return 1
         made = np.flatnonzero(units)

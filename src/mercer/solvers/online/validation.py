@@ -1,4 +1,8 @@
-"""The score of a learner on held-out examples, epoch by epoch, at the cost of what is new."""
+"""The score of a learner on held-out examples after every epoch.
+
+Scores are kept between epochs, so that an epoch costs only k between the held-out examples and
+those that it added.
+"""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ METHODS: dict[str, Callable[..., Solution]] = {
 }
 #: Rows of the smallest working set that makes sense, and the fewest rows of K to be kept.
 LEAST = 256
-#: Floating-point operations per entry of K from which its rows are worth all the memory there is:
-#: below, a page touched for the first time costs more than computing what goes there.
+#: Operations per entry of K above which computed rows are kept in all the memory there is. A
+#: cheaper entry is computed again faster than the system provides a fresh page to keep it in.
 EXPENSIVE = 500
 #: Bytes of rows that a cheaper kernel keeps: what the last-level cache and fast reuse can gain.
 CHEAP_BYTES = 256_000_000

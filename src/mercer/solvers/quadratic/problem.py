@@ -100,7 +100,8 @@ def fill_up(lower: np.ndarray, upper: np.ndarray, total: float) -> np.ndarray:
 def carried(a: np.ndarray, old: Quadratic, new: Quadratic) -> np.ndarray:
     """The solution of one problem as a start for the next: other bounds, the same Σ a = 0.
 
-    What was at a bound goes to the new one, the rest stays; then the heavier sign gives way.
+    Variables at a bound move to the new bound, the others stay. Then those of the sign whose sum
+    is larger shrink until the sums agree.
     """
     a = np.where((old.upper > 0) & (a >= old.upper), new.upper, a)
     a = np.where((old.lower < 0) & (a <= old.lower), new.lower, a)

@@ -157,7 +157,7 @@ class Span(Space):
 
     @cached_property
     def rounding(self) -> float:  # type: ignore[override]
-        """Relative to aᵀa, aᵀKa is known to this: more than that below zero is no rounding."""
+        """The error of aᵀKa relative to aᵀa: a value further below zero cannot be rounding."""
         trace = float(np.abs(self.gram.diagonal()).sum(dtype=np.float64))
         return 100 * float(np.finfo(self.gram.dtype).eps) * trace
 

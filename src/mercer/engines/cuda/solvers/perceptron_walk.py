@@ -2,7 +2,7 @@
 
 The scores of the whole block are in registers. Each turn finds the first example, from where the
 last turn stopped, that calls for an update, and adds its column of K to the scores of all: a turn
-an update, not a turn an example. The order of updates is exactly that of the plain loop.
+an update, not a turn per example. The order of updates is exactly that of the plain loop.
 """
 
 from __future__ import annotations

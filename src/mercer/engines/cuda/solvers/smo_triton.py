@@ -1,6 +1,6 @@
 """Two Triton kernels of support vector machines: SMO on a working set, and F after it.
 
-`smo`: one program a problem, all its steps in one launch. F and what may move stay in registers;
+`smo`: one program per problem, all its steps in one launch. F and what may move stay in registers;
 a step reads two rows of K[W, W] and makes four reductions. The arithmetic is that of
 `mercer.solvers.quadratic.smo`: the coordinate i that most wants to grow, the partner j that
 gains most by the second order, and a step of both to the minimum or the first bound.
