@@ -201,14 +201,16 @@ def parse_bytes(size: str | int) -> int:
     return int(value)
 
 
-def check_memory(n_rows: int, n_features: int, n_bytes: int, instead: str) -> None:
-    """Refuse, with the exact count, features that the memory limit does not allow."""
+def check_memory(
+    n_rows: int, n_features: int, n_bytes: int, instead: str, of: str = "features"
+) -> None:
+    """Refuse, with the exact count, what the memory limit does not allow."""
     limit = get_config().memory_bytes
     if n_bytes > limit:
         n_bytes = min(n_bytes, 10**300)  # a count can be larger than any float
         rows = "one row" if n_rows == 1 else f"{n_rows} rows"
         raise ValueError(
-            f"to make {rows} of {n_features} features takes {show_bytes(n_bytes)} and the limit is "
+            f"to make {rows} of {n_features} {of} takes {show_bytes(n_bytes)} and the limit is "
             f"{show_bytes(limit)} (mercer.set_config(memory=...)). {instead}"
         )
 

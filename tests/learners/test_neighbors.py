@@ -256,3 +256,36 @@ def test_weights_precomputed_and_strings(rng: np.random.Generator) -> None:
 def test_means_of_nothing() -> None:
     with pytest.raises(ValueError, match="at least one non-zero"):
         KernelCentroidClassifier().fit(np.eye(2), [0, 1], sample_weight=[0, 0])
+
+
+@pytest.mark.parametrize("columns", [3, 12])
+def test_many_neighbors_are_those_of_a_full_sort_with_ties(columns: int) -> None:
+    """Long lists are merged, not inserted into; of equal distances the first index comes first."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (700, columns)).astype(float)
+    apart = ((X[:60, None] - X[None]) ** 2).sum(-1)
+    order = np.argsort(apart, axis=1, kind="stable")[:, :500]
+    model = KernelNeighborsRegressor("gaussian(2)").fit(X, X[:, 0])
+    distance, index = model.kneighbors(X[:60], 500)
+    found = np.take_along_axis(apart, index, axis=1)
+    np.testing.assert_array_equal(found, np.take_along_axis(apart, order, axis=1))
+    assert (np.diff(distance) >= 0).all()
+    assert (np.diff(index)[np.diff(found) == 0] > 0).all()
+    assert all(len(set(row)) == 500 for row in index.tolist())
+
+
+@pytest.mark.parametrize("weights", ["uniform", "kernel"])
+def test_neighbors_stay_within_the_memory_limit_or_are_refused(weights: str) -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(900, 9)), rng.normal(size=900)
+    model = KernelNeighborsRegressor("gaussian(2)", n_neighbors=300, weights=weights).fit(X, y)
+    whole = *model.kneighbors(X[:400]), model.predict(X), model.kneighbors()[1]
+    with mercer.config(memory="6MB"):
+        np.testing.assert_array_equal(model.kneighbors(X[:400])[1], whole[1])
+        np.testing.assert_allclose(model.kneighbors(X[:400])[0], whole[0], rtol=1e-12)
+        np.testing.assert_allclose(model.predict(X), whole[2], rtol=1e-12)
+        np.testing.assert_array_equal(model.kneighbors(return_distance=False), whole[3])
+        with pytest.raises(ValueError, match="Ask for 312 rows at a time") as told:
+            model.kneighbors(X, 900)
+        assert "900 rows of 900 neighbors" in str(told.value)
+        assert model.kneighbors(X[:312], 900)[0].shape == (312, 900)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -10,15 +11,21 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like
+from mercer._config import check_memory, get_config
 from mercer._examples import count
 from mercer._parameters import Anything, Check, Count, Maybe, NonNegative, OneOf, checked
+from mercer._tiles import cut
 from mercer.formula.nodes import ROOT
 from mercer.formula.ranking import Ranking, ranking
 from mercer.learners._base import KernelLearner, classes_of, encode, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
 from mercer.solvers.neighbors.radius import Within, within
-from mercer.solvers.neighbors.search import nearest
+from mercer.solvers.neighbors.search import Neighbors, nearest
+
+#: What a search keeps per query and neighbor before it gives index and value: bytes, counted from
+#: the arrays it makes (lists, exact distances, their order, what is taken from them).
+SEARCH_BYTES = 72
 
 
 class KernelNeighbors(KernelLearner):
@@ -77,11 +84,30 @@ class KernelNeighbors(KernelLearner):
         most = count(self.X_fit_) - (own is not None)
         if not 1 <= k <= most:
             raise ValueError(f"n_neighbors must lie between 1 and {most} here, got {k}")
-        found = nearest(self.ranking, queries, self.X_fit_, int(k), own)
+        n, each = count(queries), int(k) * (16 if return_distance else 8)
+        search = min(n, _at_a_time(int(k))) * SEARCH_BYTES * int(k)
+        fitting = max(1, 3 * get_config().memory_bytes // (4 * each))
+        instead = f"Ask for {fitting} rows at a time, or for fewer neighbors."
+        check_memory(n, int(k), n * each + search, instead, "neighbors")
+        index = np.empty((n, int(k)), dtype=np.intp)
+        apart = np.empty(index.shape if return_distance else (0, 0))
+        for rows, part, found in self._near(queries, int(k), own):
+            index[rows] = found.index
+            if return_distance:
+                apart[rows] = distances(self.ranking, part, self.X_fit_, found)
         if not return_distance:
-            return like(found.index, queries)
-        apart = distances(self.ranking, queries, self.X_fit_, found)
-        return like(apart, queries), like(found.index, queries)
+            return like(index, queries)
+        return like(apart, queries), like(index, queries)
+
+    def _near(
+        self, queries: Any, k: int, own: np.ndarray | None = None
+    ) -> Iterator[tuple[slice, Any, Neighbors]]:
+        """The neighbors of all queries, a block at a time."""
+        n, step = count(queries), _at_a_time(k)
+        for rows in cut(0, n, step):
+            part = queries if n <= step else take(queries, rows)
+            mine = None if own is None else own[rows]
+            yield rows, part, nearest(self.ranking, part, self.X_fit_, k, mine)
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, return_distance: bool = True
@@ -112,13 +138,14 @@ class KernelNeighbors(KernelLearner):
         queries = self._examples(X, reset=False)
         if self.radius is not None:
             return self._mean_within(queries)
-        rank = self.ranking
-        found = nearest(rank, queries, self.X_fit_, int(self.n_neighbors))
-        w: np.ndarray = np.ones(found.index.shape)
-        if self.weights == "kernel":
-            w = weights_of(rank, queries, self.X_fit_, found)
-        start = np.arange(0, w.size + 1, found.index.shape[1])
-        return self._weighted(w.ravel(), found.index.ravel(), start)
+        result = np.empty((count(queries), self.y_fit_.shape[1]))
+        for rows, part, found in self._near(queries, int(self.n_neighbors)):
+            w: np.ndarray = np.ones(found.index.shape)
+            if self.weights == "kernel":
+                w = weights_of(self.ranking, part, self.X_fit_, found)
+            start = np.arange(0, w.size + 1, found.index.shape[1])
+            result[rows] = self._weighted(w.ravel(), found.index.ravel(), start)
+        return result
 
     def _weighted(self, w: np.ndarray, index: np.ndarray, start: np.ndarray) -> np.ndarray:
         """The weighted mean of the targets of each row's neighbors, as a sparse product."""
@@ -224,6 +251,11 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _at_a_time(k: int) -> int:
+    """Queries whose search for k neighbors takes a quarter of the memory limit."""
+    return max(1, get_config().memory_bytes // (4 * SEARCH_BYTES * k))
 
 
 def _ragged(values: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -28,6 +28,8 @@ from mercer.gram.rows.validate import matrix
 #: Columns up to which, and pairs from which on, a tree is asked. Five neighbors of 10,000 points
 #: among themselves on two cores: 0.2 s against 1.6 s by tiles with 3 columns, even with 8.
 TREE_COLUMNS, TREE_PAIRS = 8, 1_000_000
+#: Neighbors from which on sorting and merging each tile beats inserting its entries one by one.
+MERGE = 256
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,9 @@ def _search(
     gram: Gram, scale: float, offset: np.ndarray | None, k: int, own: np.ndarray | None
 ) -> Neighbors:
     """The k largest of scale · K + offset in each row, while tiles pass by."""
-    from mercer.solvers.neighbors.loops import keep_largest
+    from mercer.solvers.neighbors.loops import keep_largest, merge_largest
 
+    keep = keep_largest if k < MERGE else merge_largest
     (n, m), dtype = gram.shape, gram.dtype
     values = np.full((n, k), -np.inf, dtype=dtype)
     index = np.zeros((n, k), dtype=np.intp)
@@ -143,7 +146,7 @@ def _search(
 
     def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
         start, kept = columns.start, (values[rows], index[rows])
-        keep_largest(tile, start, factor, extra[columns], mine[rows], *kept)
+        keep(tile, start, factor, extra[columns], mine[rows], *kept)
 
     gram.sweep(body, what="neighbors")
     return Neighbors(index, values.astype(np.float64))
