@@ -457,3 +457,17 @@ def test_feature_maps_that_are_none() -> None:
         ).predict(np.eye(2))
     with pytest.raises(ValueError, match="degree ≥ 1"):
         LocalLinearRegressor(bandwidth=1.0, degree=0).fit(np.eye(2), [0, 1]).gradient(np.eye(2))
+
+
+def test_local_polynomials_of_many_columns_are_bounded_or_refused() -> None:
+    """A matrix per query: blocks of queries give the same, and what never fits is refused early."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 30)), rng.normal(size=80)
+    whole = LocalLinearRegressor(bandwidth=9.0).fit(X, y).predict(X)
+    with mercer.config(memory="1MB"):
+        np.testing.assert_allclose(
+            LocalLinearRegressor(bandwidth=9.0).fit(X, y).predict(X), whole, rtol=1e-9
+        )
+    with mercer.config(memory="200MB"), pytest.raises(ValueError, match="a lower degree") as told:
+        LocalLinearRegressor(bandwidth=9.0, degree=3).fit(X, y).predict(X)
+    assert "one row of 5456 local coefficients" in str(told.value)

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._config import get_config
+from mercer._checks import fits, memory_bytes
+from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import cut
 from mercer.solvers.local.means import (
     closest,
@@ -27,7 +28,7 @@ from mercer.solvers.local.means import (
     squared,
     unit_weights,
 )
-from mercer.solvers.local.polynomial import Basis
+from mercer.solvers.local.polynomial import LESS, Basis
 from mercer.solvers.local.weights import Weights
 
 #: Eigenvalues of the normal matrix, relative to the largest: below NONE (about 50 units of float64
@@ -85,9 +86,10 @@ def local_fits(
     shift = v @ targets / v.sum() if basis.has_constant else np.zeros(targets.shape[1])
     problem = WeightedLeastSquares(basis, targets - shift, v, squares=spread)
     sums, far = gather(weights, problem.sums, problem.own_terms(weights))
-    beta, variance = problem.solve(sums, weights)
+    with single_threaded_blas():  # a small matrix per query, on which threads only wait
+        beta, variance = problem.solve(sums, weights)
+        leverage = problem.leverage(weights, sums) if spread else None
     value = basis.value(beta)
-    leverage = problem.leverage(weights, sums) if spread else None
     alone = np.flatnonzero(far)
     if len(alone):
         value[alone] = (targets - shift)[closest(weights, alone, v)]
@@ -104,7 +106,8 @@ def local_fits(
 def _affordable(basis: Basis, outputs: int) -> int:
     """How many queries at once a quarter of the memory limit allows."""
     each = 8 * (2 * basis.moments + 6 * basis.size**2 + 3 * outputs * basis.size)
-    return max(256, int(0.25 * get_config().memory_bytes / each))
+    fits(1, basis.size, each, LESS, "local coefficients")
+    return max(1, int(0.25 * memory_bytes() / each))
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -11,14 +11,20 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
+from math import comb
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._checks import fits
 from mercer._config import get_config
 from mercer.formula.inputs import numeric
 from mercer.solvers.local.weights import Weights
+
+#: A monomial in the list and the index of `monomial_table`: bytes, for up to six columns.
+MONOMIAL_BYTES = 200
+LESS = "Take a lower degree, or fewer columns."
 
 
 class Basis(ABC):
@@ -100,6 +106,9 @@ class Polynomial(Basis):
         if is_sparse(rows):
             raise TypeError("local polynomials need dense rows: their differences are not sparse")
         self.z = np.ascontiguousarray(rows.T, dtype=np.float64)
+        size, moments = (comb(len(self.z) + d, d) for d in (degree, 2 * degree))
+        n_bytes = 8 * size**2 + MONOMIAL_BYTES * moments
+        fits(1, size, n_bytes, LESS, "local coefficients")
         self.table = monomial_table(len(self.z), degree)
         self.size, self.moments = self.table.size, len(self.table.parent)
 
