@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._checks import fits, memory_bytes
+from mercer._config import check_memory, get_config
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import cut
 from mercer.solvers.local.means import (
@@ -106,8 +106,8 @@ def local_fits(
 def _affordable(basis: Basis, outputs: int) -> int:
     """How many queries at once a quarter of the memory limit allows."""
     each = 8 * (2 * basis.moments + 6 * basis.size**2 + 3 * outputs * basis.size)
-    fits(1, basis.size, each, LESS, "local coefficients")
-    return max(1, int(0.25 * memory_bytes() / each))
+    check_memory(1, basis.size, each, LESS, "local coefficients")
+    return max(1, int(0.25 * get_config().memory_bytes / each))
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer._checks import fits
-from mercer._config import get_config
+from mercer._config import check_memory, get_config
 from mercer.formula.inputs import numeric
 from mercer.solvers.local.weights import Weights
 
@@ -108,7 +107,7 @@ class Polynomial(Basis):
         self.z = np.ascontiguousarray(rows.T, dtype=np.float64)
         size, moments = (comb(len(self.z) + d, d) for d in (degree, 2 * degree))
         n_bytes = 8 * size**2 + MONOMIAL_BYTES * moments
-        fits(1, size, n_bytes, LESS, "local coefficients")
+        check_memory(1, size, n_bytes, LESS, "local coefficients")
         self.table = monomial_table(len(self.z), degree)
         self.size, self.moments = self.table.size, len(self.table.parent)
 
