@@ -2,7 +2,7 @@
 
 Both get the same training rows and choose on them alone; both are judged by rows that neither saw.
 The peer is GridSearchCV with five folds on all cores, over what one would write first: the numbers
-as they are (a9a), standardised (concrete), one-hot letters (splice), tf-idf of words (SMS); C and γ
+as they are (a9a), standardized (concrete), one-hot letters (splice), tf-idf of words (SMS); C and γ
 in steps of ten (γ of three on concrete).
 """
 

@@ -1,6 +1,6 @@
 """Freund and Schapire's experiment (1999) on MNIST: ten perceptrons one against all, (1 + x·z)^d.
 
-One run of 10 epochs holds all shorter ones as its beginning, so that each degree is learnt once and
+One run of 10 epochs holds all shorter ones as its beginning, so each degree is learned once and
 the errors of the vote, the average and the last predictor are read off on the way.
 `python bench/freund_schapire.py` prints the table of the paper; `make bench` its claims.
 """

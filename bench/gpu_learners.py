@@ -103,12 +103,12 @@ def exact_ridge() -> None:
         say("exact ridge, 60k × 60k", took, first, "≤ 10", note)
 
 
-def centres() -> None:
+def centers() -> None:
     X, y, Xt, yt = mnist()
     options: dict[str, Any] = {"alpha": 6e-3, "solver": "nystrom", "n_centers": 10_000}
     make = KernelRidgeClassifier(Gaussian(5.0), random_state=0, **options)
     model, took, first = seconds(lambda: make.fit(X, y))
-    say("ridge, 10k centres", took, first, "≤ 5", f"error {error(model, Xt, yt):.2f} % (≤ 1.8)")
+    say("ridge, 10k centers", took, first, "≤ 5", f"error {error(model, Xt, yt):.2f} % (≤ 1.8)")
     _, took, first = seconds(lambda: model.predict(Xt))
     say("  predict 10k", took, first, "-", "")
 
@@ -126,7 +126,7 @@ def local() -> None:
     X, y, Xt, yt = mnist()
     near = KernelNeighborsClassifier(Gaussian(5.0), n_neighbors=1).fit(X, y)
     _, took, first = seconds(lambda: near.predict(Xt))
-    say("1-nearest neighbour, 10k queries", took, first, "-", f"error {error(near, Xt, yt):.2f} %")
+    say("1-nearest neighbor, 10k queries", took, first, "-", f"error {error(near, Xt, yt):.2f} %")
     smooth = NadarayaWatsonClassifier(Gaussian(), bandwidth=2.0).fit(X, y)
     _, took, first = seconds(lambda: smooth.predict(Xt))
     say("Nadaraya–Watson, 10k queries", took, first, "-", f"error {error(smooth, Xt, yt):.2f} %")
@@ -155,7 +155,7 @@ def ten_million() -> None:
         with mercer.config(device="cuda"):
             r2 = model.score(X[:100_000], y[:100_000])
         print(
-            f"ridge, N = 10⁷ × 28, {m} centres, {model.n_iter_} iterations, {where}: {took:.1f} s, "
+            f"ridge, N = 10⁷ × 28, {m} centers, {model.n_iter_} iterations, {where}: {took:.1f} s, "
             f"{flops / took / 1e12:.0f} TFLOP/s in products, "
             f"{100 * flops / took / ceiling:.0f} % of the tensor-core ceiling "
             f"({ceiling / 1e12:.0f}), R² {r2:.4f}",
@@ -164,7 +164,7 @@ def ten_million() -> None:
 
 
 CLAIMS = {
-    run.__name__: run for run in (perceptron, exact_ridge, centres, logistic, local, ten_million)
+    run.__name__: run for run in (perceptron, exact_ridge, centers, logistic, local, ten_million)
 }
 
 if __name__ == "__main__":

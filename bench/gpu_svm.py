@@ -21,7 +21,7 @@ from mercer.kernels import Gaussian
 from mercer.learners import KernelSVC
 
 C, GAMMA = 5.0, 0.02
-#: The sum over the 45 pairs of what LIBSVM minimises: from KernelSVC on the CPU at tol = 1e-3,
+#: The sum over the 45 pairs of what LIBSVM minimizes: from KernelSVC on the CPU at tol = 1e-3,
 #: whose optimum is LIBSVM's (bench/svc_optimum.py); at tol = 1e-5 it is −13005.885235.
 LIBSVM = -13005.884204
 TARGET_SECONDS, TARGET_ERROR = 4.0, 1e-4

@@ -55,8 +55,8 @@ def rows(name: str, split: Split) -> list[Row]:
     search = GridSearchCV(
         KNeighborsRegressor(weights="distance"), {"n_neighbors": [3, 5, 8, 12, 20, 30]}, cv=5
     )
-    neighbours, _ = error(search, split)
-    beside = f"k-NN {neighbours:.4f}; fit and predict"
+    neighbors, _ = error(search, split)
+    beside = f"k-NN {neighbors:.4f}; fit and predict"
     return [
         claim(
             f"{name}: local line better than the weighted mean",

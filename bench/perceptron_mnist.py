@@ -3,7 +3,7 @@
 Any exact method needs k between every example and every example it was wrong on (once for each time
 it was wrong). The floor is the matrix product for these values alone, at the rate measured in the
 same run, both ways a careful author would write it; the faster counts. The other peer is the loop
-of the textbook, vectorised over the support vectors with NumPy, on 5000 images.
+of the textbook, vectorized over the support vectors with NumPy, on 5000 images.
 Ours may take less than this floor, which is BLAS's: pixels are multiplied as bytes.
 """
 

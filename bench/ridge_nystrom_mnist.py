@@ -1,7 +1,7 @@
-"""Ridge on 5000 centres, 60000 digits: error, time over the products it needs, memory; and N = 10⁶.
+"""Ridge on 5000 centers, 60000 digits: error, time over the products it needs, memory; and N = 10⁶.
 
 The products are K_nm's (X Cᵀ in float32), those of the normal matrix K_nmᵀK_nm (float64: in float32
-it cannot be factorised at a penalty this small), and its factorisation; each at the best rate this
+it cannot be factorized at a penalty this small), and its factorization; each at the best rate this
 machine has for it, a thread per panel, nothing converted and no exponential taken.
 """
 
@@ -38,9 +38,9 @@ from mercer.solvers.linear.blas import add_squares
 
 N, CENTERS, SIGMA, PANEL = 60_000, 5000, 5.0, 1024
 SEEDS = (0, 1, 2)
-ERROR = "ridge MNIST 60k, 5000 centres, σ 5: worst error of three seeds"
+ERROR = "ridge MNIST 60k, 5000 centers, σ 5: worst error of three seeds"
 TIME, MEMORY = "  fit, vs the products it needs", "  peak memory of fit"
-MILLION = "ridge N 10⁶ × D 10, 2000 centres, limit 4 GB: peak memory with the data"
+MILLION = "ridge N 10⁶ × D 10, 2000 centers, limit 4 GB: peak memory with the data"
 ROWS = [(ERROR, below(2.3, "%")), (TIME, at_most(1.5)), (MEMORY, below(3000, "MB"))]
 
 

@@ -1,6 +1,6 @@
 """SpamAssassin: 6046 messages, 1896 of them spam; a quarter held out at random, three times.
 
-The columns and the classifier are learnt from the other three quarters. Each group of features has
+The columns and the classifier are learned from the other three quarters. Each group of features has
 length 1 (`norm="group"`), so the columns of some groups are what `EmailFeatures(groups=...)` of
 those groups would give: headers only and body only are cut out of the same matrix.
 

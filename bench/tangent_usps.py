@@ -1,4 +1,4 @@
-"""One nearest neighbour on USPS and on a part of MNIST: Euclid against the tangent distance."""
+"""One nearest neighbor on USPS and on a part of MNIST: Euclid against the tangent distance."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def answers(done) -> list[str]:
     return [row["prediction"] for row in csv.DictReader(io.StringIO(done.stdout))]
 
 
-def test_the_model_learnt_the_rule(mercer, model: Path) -> None:
+def test_the_model_learned_the_rule(mercer, model: Path) -> None:
     assert answers(mercer("predict", model, stdin=ROWS)) == ["yes", "no"]
 
 
@@ -123,8 +123,8 @@ def test_vectors_with_and_without_a_header(mercer, tmp_path: Path) -> None:
     expected = [str(v) for v in package.load(path).predict(X)]
     assert answers(mercer("predict", path, stdin=lines)) == expected
     assert answers(mercer("predict", path, stdin="a;b\n" + lines.replace(",", ";"))) == expected
-    labelled = "\n".join(f"{line},{v}" for line, v in zip(lines.split(), y, strict=True))
-    assert answers(mercer("predict", path, stdin=f"a,b,y\n{labelled}")) == expected
+    labeled = "\n".join(f"{line},{v}" for line, v in zip(lines.split(), y, strict=True))
+    assert answers(mercer("predict", path, stdin=f"a,b,y\n{labeled}")) == expected
     assert answers(mercer("predict", path, tmp_path / "moons.npz", "--block", "9")) == expected
     sparse = "\n".join(f"0 1:{a!r} 2:{b!r}" for a, b in X.tolist())
     assert answers(mercer("predict", path, "--format", "libsvm", stdin=sparse)) == expected

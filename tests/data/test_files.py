@@ -26,8 +26,8 @@ def test_npz_in_its_forms(tmp_path):
     assert found.X.dtype == np.uint8
     assert found.y.dtype == np.int64
     assert found.target == "y_train"
-    colour = savez(tmp_path / "b.npz", data=np.zeros((4, 2, 3, 3)), target=y)
-    assert data.load(colour).shape == (2, 9)
+    color = savez(tmp_path / "b.npz", data=np.zeros((4, 2, 3, 3)), target=y)
+    assert data.load(color).shape == (2, 9)
     assert data.load(savez(tmp_path / "c.npz", X=np.eye(3))).y is None
     real = savez(tmp_path / "d.npz", X=np.eye(4), z=np.linspace(0, 1, 4))
     assert data.load(real, "z").task == "regression"
@@ -137,7 +137,7 @@ def make_maildir(path, subjects):
         box.add(f"Subject: {subject}\n\nhello\n")
 
 
-def test_a_folder_of_maildirs_is_labelled_by_its_names(tmp_path):
+def test_a_folder_of_maildirs_is_labeled_by_its_names(tmp_path):
     make_maildir(tmp_path / "ham", ["a", "b"])
     make_maildir(tmp_path / "spam", ["c"])
     found = data.load(tmp_path)

@@ -86,7 +86,7 @@ def test_truths_as_targets_are_words(tmp_path):
     assert load(tmp_path, "a,y\n1,True\n2,False\n", "y").y.tolist() == ["True", "False"]
 
 
-def test_a_column_of_free_text_is_what_is_learnt_from(tmp_path):
+def test_a_column_of_free_text_is_what_is_learned_from(tmp_path):
     lines = [f'row{i}\tit is number {i} and a "quote\tq{i % 2}' for i in range(60)]
     found = load(tmp_path, "id\ttext\tlabel\n" + "\n".join(lines), "label", "t.tsv")
     assert found.kind == "strings"

@@ -25,7 +25,7 @@ def gaps(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
 
 
 def near_rows(center: np.ndarray, columns: int, spread: float = 1.0) -> np.ndarray:
-    """Rows around centres, with exact and near duplicates among them."""
+    """Rows around centers, with exact and near duplicates among them."""
     X = center + spread * RNG.normal(size=(len(center), columns)) / np.sqrt(columns)
     X[5] = X[4]
     X[7] = X[6] + 1e-3 * spread * RNG.normal(size=columns)
@@ -161,8 +161,8 @@ def test_products_far_from_the_origin(text, dtype) -> None:
     assert np.abs(value - expected).max() <= LIMIT[dtype] * expected.max()
 
 
-def test_a_centred_product_serves_its_neighbours_too() -> None:
-    """One product for ‖x − z‖² and x·z: the shift that centring needs is put back."""
+def test_a_centered_product_serves_its_neighbors_too() -> None:
+    """One product for ‖x − z‖² and x·z: the shift that centering needs is put back."""
     X = (20 + RNG.normal(size=(120, 40))).astype(np.float32)
     k = Gaussian(8.0) + 1e-3 * Linear() + 1e-6 * Polynomial(2)
     G = k.gram(X)

@@ -206,7 +206,7 @@ def test_empty_columns_take_no_part_and_no_copy_is_made(kernel, always):
 def test_a_center_leaves_empty_columns_out(always):
     X = pixels(200, 80, dtype=np.float32)
     X[:, 5:40] = 0.0
-    near, along = Gaussian(0.6), Polynomial(2, 1.0)  # x·z is the centred product, put right again
+    near, along = Gaussian(0.6), Polynomial(2, 1.0)  # x·z is the centered product, put right again
     G = (near * along).gram(X)
     ((key, rows),) = G._x.grids.items()
     assert G.program.methods[key].center

@@ -2,7 +2,7 @@
 
 Compiling starts above an amount of work that tests do not want to do, so the threshold is lowered
 here. That the generated text means the right thing is tested for every kernel without a compiler
-(see `mercer.testing.interpret`); these few formulas show that it compiles, vectorised, to the same.
+(see `mercer.testing.interpret`); these few formulas show that it compiles, vectorized, to the same.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch) -
     assert G._engine(G._plan()).compiled is not None
 
 
-def test_what_has_no_vectorised_form_stays_in_numpy() -> None:
+def test_what_has_no_vectorized_form_stays_in_numpy() -> None:
     X = NARROW[:50]
     for text in ("sigmoid()", "periodic()", "arc_cosine(1)", "rational_quadratic()"):
         G = parse(text).gram(X)

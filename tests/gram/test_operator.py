@@ -214,7 +214,7 @@ def test_explain_shows_every_part() -> None:
     wide[::2] += 1e4
     far = k.explain(wide)
     assert any("near pairs by direct differences" in s for s in far.sources)
-    assert "centred" in str(far)
+    assert "centered" in str(far)
     black = mercer.Similarity(max).explain([1, 2, 3])
     assert "blocks of an opaque kernel" in str(black)
 

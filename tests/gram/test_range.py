@@ -73,12 +73,12 @@ def test_weights_count() -> None:
         k(SMALL.astype(np.float32))
 
 
-def test_normalising_what_is_negative_is_told_about() -> None:
+def test_normalizing_what_is_negative_is_told_about() -> None:
     with pytest.raises(ValueError, match="k\\(x, x\\) overflows or is negative"):
         (Linear() - 50.0).normalized()(SMALL)
 
 
-def test_normalising_zero_rows_gives_zero() -> None:
+def test_normalizing_zero_rows_gives_zero() -> None:
     rows = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
     for dtype in (np.float32, np.float64):
         for form in (np.asarray, sparse.csr_matrix):

@@ -92,7 +92,7 @@ def wendland(X, Z, n, width):
 
 
 def spline(X, Z, degree, width):
-    """The centred B-spline as SciPy has it, on its own knots."""
+    """The centered B-spline as SciPy has it, on its own knots."""
     knots = np.arange(degree + 2) - (degree + 1) / 2
     basis = BSpline.basis_element(knots, extrapolate=False)
     return np.nan_to_num(basis(gap(X, Z) / width)).prod(-1)
@@ -191,7 +191,7 @@ def halved(X):
     return X * 0.5
 
 
-def normalised(k, f):
+def normalized(k, f):
     def g(X, Z):
         return quotient(f(X, Z), np.sqrt(np.outer(diagonal(f, X), diagonal(f, Z))))
 
@@ -217,13 +217,13 @@ def grow(rng, depth):
     if choice == 5:
         return k.polynomial([1, 0, c]), lambda X, Z: 1 + c * f(X, Z) ** 2
     if choice == 6:
-        n, unit = normalised(k, f)
+        n, unit = normalized(k, f)
         return (c * n).exp(), lambda X, Z: np.exp(c * unit(X, Z))
     if choice == 7:
         return k.warp(halved), lambda X, Z: f(X * 0.5, Z * 0.5)
     if choice == 8:
         return k.reweight(weight), lambda X, Z: weight(X)[:, None] * f(X, Z) * weight(Z)
-    return normalised(k, f)
+    return normalized(k, f)
 
 
 def tree(seed):

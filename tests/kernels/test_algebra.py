@@ -212,7 +212,7 @@ def test_kernels_of_different_kinds_differ() -> None:
             assert (a == b) == (i == j)
 
 
-def test_numbers_are_normalised_so_that_equal_kernels_are_equal() -> None:
+def test_numbers_are_normalized_so_that_equal_kernels_are_equal() -> None:
     assert Gaussian(2) == Gaussian(np.float32(2.0)) == Gaussian(sigma=2.0)
     assert hash(Gaussian(2)) == hash(Gaussian(2.0))
     assert Polynomial(np.int64(3)) == Polynomial(3.0)

@@ -62,14 +62,14 @@ def test_naive_bayes(kind):
 def test_small_densities_do_not_vanish():
     """In 400 dimensions p(x | c) is 0 in float64; the cosine between two points is not."""
     rng = np.random.default_rng(0)
-    centres = np.zeros((2, 400))
-    centres[1, 0] = 1.0
+    centers = np.zeros((2, 400))
+    centers[1, 0] = 1.0
 
     class Two:
         weights = (0.25, 0.75)
 
         def log_densities(self, X):
-            squared = ((X[:, None, :] - centres) ** 2).sum(axis=2)
+            squared = ((X[:, None, :] - centers) ** 2).sum(axis=2)
             return -0.5 * squared * 50 - 2000.0
 
     points = rng.normal(size=(6, 400)) * 5
@@ -126,7 +126,7 @@ def test_identity_is_that_of_the_model():
     assert np.array_equal(k(X[:5]), before)
     assert "GaussianMixture" in repr(k)
     assert "P(c)" in k.latex()
-    assert r"mathrm{normalised}" in k.normalized().latex()
+    assert r"mathrm{normalized}" in k.normalized().latex()
 
 
 def test_models_that_cannot_be_pickled():

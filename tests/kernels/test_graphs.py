@@ -198,7 +198,7 @@ def test_what_is_no_graph(graph, error, words):
         WeisfeilerLehman(1)([WATER, graph])
 
 
-def test_directed_and_half_labelled_networks_are_refused():
+def test_directed_and_half_labeled_networks_are_refused():
     nx = pytest.importorskip("networkx")
     with pytest.raises(ValueError, match="directed"):
         WeisfeilerLehman(1)([nx.DiGraph([(0, 1)])])

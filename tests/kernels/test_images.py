@@ -141,7 +141,7 @@ def test_gaussian_of_the_distance():
     assert mercer.parse(repr(k)) == k
 
 
-def test_neighbours_by_tangent_distance():
+def test_neighbors_by_tangent_distance():
     X, y = load_digits(return_X_y=True)
     X = X.astype(np.float32)
     train, test = slice(0, 700), slice(700, 1000)

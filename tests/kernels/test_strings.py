@@ -41,7 +41,7 @@ def subsequences(s, p, decay):
     return found
 
 
-def neighbours(s, p, m, alphabet):
+def neighbors(s, p, m, alphabet):
     found: Counter = Counter()
     for gram, times in grams(s, p).items():
         for u in product(alphabet, repeat=p):
@@ -102,14 +102,14 @@ def test_blended_and_weighted_spectra(X, Z, weights):
 @given(words, words, st.integers(1, 4), st.integers(0, 3), st.integers(3, 5))
 def test_mismatch_against_explicit_features(X, Z, p, m, size):
     m = min(m, p - 1)
-    expected = table(lambda s: neighbours(s, p, m, "abcde"[:size]), X, Z)
+    expected = table(lambda s: neighbors(s, p, m, "abcde"[:size]), X, Z)
     assert np.array_equal(mercer.Mismatch(p, m, alphabet=size)(X, Z), expected)
 
 
 @pytest.mark.parametrize("alphabet", [1, 2])
 def test_mismatch_with_hardly_any_letters(alphabet):
     X = ["aaaa", "abab"[:alphabet] * 2, ""]
-    expected = table(lambda s: neighbours(s, 2, 1, "ab"[:alphabet]), X, X)
+    expected = table(lambda s: neighbors(s, 2, 1, "ab"[:alphabet]), X, X)
     assert np.array_equal(mercer.Mismatch(2, 1, alphabet=alphabet)(X), expected)
 
 
@@ -165,8 +165,8 @@ def test_numbers_of_keys_are_exact_and_in_order_of_appearance():
 def test_car_and_cat(decay):
     k = mercer.Subsequence(2, decay)
     assert k(["car"], ["cat"])[0, 0] == pytest.approx(decay**4, rel=1e-15)
-    normalised = k.normalized()(["car"], ["cat"])[0, 0]
-    assert normalised == pytest.approx(1 / (2 + decay**2), rel=1e-14)
+    normalized = k.normalized()(["car"], ["cat"])[0, 0]
+    assert normalized == pytest.approx(1 / (2 + decay**2), rel=1e-14)
 
 
 @QUICK

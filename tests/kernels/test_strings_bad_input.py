@@ -90,7 +90,7 @@ def test_strange_letters():
     X = ["\ud800\udfff", "é\U0001f600é", "\x00\x00", "e\u0301"]
     K = mercer.Spectrum(1)(X)
     assert np.array_equal(np.diagonal(K), [2, 5, 4, 2])
-    assert K[1, 3] == 0  # letters are code points; normalise the text first where that matters
+    assert K[1, 3] == 0  # letters are code points; normalize the text first where that matters
     assert mercer.Subsequence(1, 1.0)(X)[1, 1] == 5
 
 

@@ -123,7 +123,7 @@ def test_sparse_single_precision_and_strings():
     assert list(model.predict(["aaaa", "cccc"])) == ["x", "y"]
 
 
-def test_centres_come_near_the_exact_model():
+def test_centers_come_near_the_exact_model():
     A, labels = load_digits(return_X_y=True)
     A = A[:400] / 16
     labels = labels[:400]
@@ -137,7 +137,7 @@ def test_centres_come_near_the_exact_model():
     assert np.abs(near.predict_proba(A) - exact.predict_proba(A)).mean() < 0.01
 
 
-def test_auto_takes_centres_beyond_its_limit(monkeypatch):
+def test_auto_takes_centers_beyond_its_limit(monkeypatch):
     monkeypatch.setattr("mercer.solvers.smooth.fit.EXACT_ROWS", 100)
     model = KernelLogisticRegression("gaussian(1)", n_centers=20).fit(IRIS, KINDS)
     assert model.solver_ == "nystrom"

@@ -1,4 +1,4 @@
-"""Neighbours and class means as estimators."""
+"""Neighbors and class means as estimators."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_votes_weighted_by_the_kernel(rng: np.random.Generator) -> None:
     index = model.kneighbors(Q, return_distance=False)
     w = np.take_along_axis(Gaussian(0.2)(Q, X), index, axis=1)
     np.testing.assert_allclose(model.predict(Q), (w * y[index]).sum(axis=1) / w.sum(axis=1))
-    # All n neighbours with kernel weights are Nadaraya and Watson's mean.
+    # All n neighbors with kernel weights are Nadaraya and Watson's mean.
     everyone = KernelNeighborsRegressor(Gaussian(0.2), 60, weights="kernel").fit(X, y)
     mean = mercer.NadarayaWatsonRegressor(Gaussian(0.2), 1.0).fit(X, y)
     np.testing.assert_allclose(everyone.predict(Q), mean.predict(Q), rtol=1e-9)

@@ -110,7 +110,7 @@ def test_the_path_chooses_by_what_refitting_without_each_example_gives(solver, i
 def test_one_penalty_for_all_targets_or_one_for_each():
     alphas = np.logspace(-3, 2, 15)
     shared = KernelRidge(KERNEL, alphas=alphas).fit(X, Y)
-    assert shared.solver_ == "eigh"  # many penalties: one factorisation
+    assert shared.solver_ == "eigh"  # many penalties: one factorization
     assert isinstance(shared.alpha_, float)
     assert shared.loo_errors_.shape == (15, 3)
     own = KernelRidge(KERNEL, alphas=alphas, alpha_per_target=True).fit(X, Y)
@@ -210,7 +210,7 @@ def test_parameters_of_the_kernel_reach_a_grid_search():
 def test_copies_and_files(tmp_path):
     model = KernelRidge(KERNEL, alphas=[0.1, 1.0], fit_intercept=True).fit(X, Y)
     std = model.predict(Z, return_std=True)[1]
-    assert len(pickle.dumps(model)) < 5 * N * N * 8  # no factorisation in it
+    assert len(pickle.dumps(model)) < 5 * N * N * 8  # no factorization in it
     mercer.save(model, tmp_path / "m")
     for again in (pickle.loads(pickle.dumps(model)), mercer.load(tmp_path / "m")):
         np.testing.assert_array_equal(again.predict(Z), model.predict(Z))

@@ -300,7 +300,7 @@ def test_far_away_the_formula_still_holds() -> None:
         np.testing.assert_allclose(model.predict([[1e4]]), [1 / (1 + np.exp(-1))])
 
 
-def test_a_classifier_far_away_is_sure_of_its_nearest_neighbour() -> None:
+def test_a_classifier_far_away_is_sure_of_its_nearest_neighbor() -> None:
     model = NadarayaWatsonClassifier(bandwidth=1.0).fit([[0.0], [1.0], [5.0]], [0, 0, 1])
     with pytest.warns(UserWarning, match="so far"):
         np.testing.assert_allclose(model.predict_proba([[1e5]]), [[0.0, 1.0]])

@@ -12,7 +12,7 @@ import mercer
 
 
 def _separable(features: np.ndarray, labels: np.ndarray, *, bias: bool = True) -> bool:
-    """Is there (w, b) with yᵢ(w·φᵢ + b) ≥ 1 for every i?  A linear programme decides it.
+    """Is there (w, b) with yᵢ(w·φᵢ + b) ≥ 1 for every i?  A linear program decides it.
 
     Given a Gram matrix K for `features`, w runs over α, so the answer is about the feature
     space of the kernel: w = Σ αᵢ φ(xᵢ) gives w·φ(xⱼ) = (Kα)ⱼ.

@@ -252,13 +252,13 @@ def test_the_common_kernels_are_kernels_except_the_sigmoid():
 
 
 def test_the_width_of_the_gaussian_controls_the_fit(rng):
-    """000, lines 228-236: a narrow kernel memorises each example, a wide one sees no difference."""
+    """000, lines 228-236: a narrow kernel memorizes each example, a wide one sees no difference."""
     X = rng.normal(size=(15, 2))
     kernel = Gaussian(sigma=1.0)
     narrow, wide = kernel.set_params(sigma=1e-3), kernel.set_params(sigma=1e3)
     np.testing.assert_allclose(narrow(X), np.eye(15), atol=1e-12)
     np.testing.assert_allclose(wide(X), np.ones((15, 15)), atol=1e-4)
-    # memorised: with α = labels every label comes back, whatever the labels are
+    # memorized: with α = labels every label comes back, whatever the labels are
     labels = rng.choice([-1.0, 1.0], size=15)
     f = mercer.KernelExpansion(narrow, X, labels)
     np.testing.assert_allclose(f(X), labels, atol=1e-10)

@@ -1,4 +1,4 @@
-"""Lecture 001: the dual of regularised linear regression, as an estimator."""
+"""Lecture 001: the dual of regularized linear regression, as an estimator."""
 
 from __future__ import annotations
 

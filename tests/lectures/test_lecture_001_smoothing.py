@@ -25,8 +25,8 @@ from mercer import (
 from mercer.data import linear_noise, pure_noise, sine_linear_noise
 
 
-def test_the_generalized_distance_finds_neighbours(rng):
-    """001, line 336: k-nearest neighbours by κ(x,x) − 2κ(x,x') + κ(x',x'), for any kernel."""
+def test_the_generalized_distance_finds_neighbors(rng):
+    """001, line 336: k-nearest neighbors by κ(x,x) − 2κ(x,x') + κ(x',x'), for any kernel."""
     X, Q, t = rng.normal(size=(40, 2)), rng.normal(size=(9, 2)), rng.normal(size=40)
     for kernel in (Linear(), Polynomial(2), Polynomial(3, offset=1.0), Gaussian(0.7)):
         square = kernel.diag(Q)[:, None] - 2 * kernel(Q, X) + kernel.diag(X)[None, :]
@@ -142,8 +142,8 @@ def test_weighted_majority(rng):
     np.testing.assert_allclose(share[:, 1] - share[:, 0], average.predict(Q), atol=1e-12)
 
 
-def test_locally_weighted_regression_minimises_the_weighted_squares(rng):
-    """001, lines 484-490: w minimises Σ rₙ (tₙ − wᵀφ(xₙ))², rₙ = exp(−‖xₙ−x‖²/2σ²); wᵀφ(x)."""
+def test_locally_weighted_regression_minimizes_the_weighted_squares(rng):
+    """001, lines 484-490: w minimizes Σ rₙ (tₙ − wᵀφ(xₙ))², rₙ = exp(−‖xₙ−x‖²/2σ²); wᵀφ(x)."""
     X, t, sigma = rng.random((30, 1)), rng.normal(size=30), 0.2
 
     def phi(x):

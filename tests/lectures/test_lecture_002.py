@@ -348,7 +348,7 @@ def test_kernel_matrix(kernel, rng, features):
     for i in range(7):
         for j in range(7):
             assert K[i, j] == pytest.approx(phi[i] @ phi[j], rel=1e-9, abs=1e-12)
-    # the overlap, as an angle: normalised it lies in [−1, 1] and is 1 for a point with itself
+    # the overlap, as an angle: normalized it lies in [−1, 1] and is 1 for a point with itself
     cosine = kernel.normalized()(X)
     assert np.abs(cosine).max() <= 1 + 1e-12
     np.testing.assert_allclose(np.diag(cosine), 1.0, rtol=1e-12)
@@ -429,7 +429,7 @@ def test_nice_and_useful_functions_are_smooth_ones(rng):
 
 
 def _spline(degree, t):
-    """The centred cardinal B-spline from another library."""
+    """The centered cardinal B-spline from another library."""
     knots = np.arange(degree + 2) - (degree + 1) / 2
     return np.nan_to_num(SciPySpline.basis_element(knots, extrapolate=False)(t))
 
@@ -489,10 +489,10 @@ def test_the_table_of_kernels_is_proved_and_psd(kernel, rng, smallest_eigenvalue
 
 def test_conditional_expectation_is_a_kernel_of_features(rng, smallest_eigenvalue):
     """002, line 604: E_c[p(x|c) p(x'|c)] is the dot product of √P(c) p(x|c)."""
-    weight, centre, width = np.array([0.2, 0.5, 0.3]), np.array([-2.0, 0.0, 3.0]), 0.8
+    weight, center, width = np.array([0.2, 0.5, 0.3]), np.array([-2.0, 0.0, 3.0]), 0.8
 
     def density(X):
-        return np.exp(-((X - centre) ** 2) / (2 * width**2)) / (width * np.sqrt(2 * np.pi))
+        return np.exp(-((X - center) ** 2) / (2 * width**2)) / (width * np.sqrt(2 * np.pi))
 
     kernel = FromFeatures(lambda X: np.sqrt(weight) * density(X))
     X, Z = rng.normal(size=(8, 1)), rng.normal(size=(6, 1))

@@ -52,7 +52,7 @@ def test_a_medical_record_is_words_and_numbers():
 
 
 def test_conditional_expectation_from_a_mixture(rng, smallest_eigenvalue):
-    """002, line 604: E_c[p(x|c) p(x'|c)], with p a mixture of normal densities that was learnt."""
+    """002, line 604: E_c[p(x|c) p(x'|c)], with p a mixture of normal densities that was learned."""
     sample = np.concatenate([rng.normal(-2, 0.5, 80), rng.normal(1, 1.0, 120)])[:, None]
     mixture = GaussianMixture(2, random_state=0).fit(sample)
     kernel = ConditionalExpectation(mixture)

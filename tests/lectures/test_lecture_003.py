@@ -177,7 +177,7 @@ def test_any_distinct_points_become_separable_under_a_narrow_gaussian(rng, separ
     nearest = np.sort(np.linalg.norm(X[:, None] - X, axis=-1), axis=1)[:, 1].min()
     K = Gaussian(sigma=nearest / 4)(X)
     assert np.linalg.matrix_rank(K) == 30
-    # nearest neighbours weigh at most e⁻⁸: K is diagonally dominant, so never singular
+    # nearest neighbors weigh at most e⁻⁸: K is diagonally dominant, so never singular
     assert np.linalg.eigvalsh(K).min() > 1 - 30 * np.exp(-8)
     for _ in range(10):
         y = rng.permutation(np.repeat([1.0, -1.0], 15))
@@ -188,8 +188,8 @@ def test_any_distinct_points_become_separable_under_a_narrow_gaussian(rng, separ
         np.testing.assert_allclose(f(X), y, atol=1e-10)
 
 
-def test_every_labelling_of_five_points_at_any_width(separable):
-    """003, line 267: all 30 labellings of five points; the Gaussian is full rank at any width."""
+def test_every_labeling_of_five_points_at_any_width(separable):
+    """003, line 267: all 30 labelings of five points; the Gaussian is full rank at any width."""
     X = np.array([[0.0], [0.3], [1.0], [1.1], [2.0]])
     K = Gaussian(sigma=0.7)(X)
     assert np.linalg.matrix_rank(K) == 5

@@ -44,7 +44,7 @@ def test_lazy_learning_keeps_the_data_around(rng):
 
 
 def test_2_10_100_10000_examples_approach_the_truth(rng):
-    """003, lines 23-31: the map of the nearest neighbour comes closer to the truth."""
+    """003, lines 23-31: the map of the nearest neighbor comes closer to the truth."""
     side = np.linspace(0, 1, 60)
     grid = np.column_stack([c.ravel() for c in np.meshgrid(side, side)])
     below, above = grid[_truth(grid) == 0], grid[_truth(grid) == 1]
@@ -60,7 +60,7 @@ def test_2_10_100_10000_examples_approach_the_truth(rng):
     assert errors[3] < 0.01
 
 
-def test_nearest_neighbour_for_digits():
+def test_nearest_neighbor_for_digits():
     """003, lines 41-46: compare a new image to all training images, assign the closest one's."""
     X, y = load_digits(return_X_y=True)
     X, new = X[:1500] / 16, X[1500:] / 16

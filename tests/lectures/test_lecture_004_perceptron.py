@@ -57,7 +57,7 @@ def test_the_kernel_perceptron_of_the_lecture(kernel, rng):
 
 
 def test_alpha_may_start_at_some_values(rng):
-    """004, line 96: "initialise α to some values": a warm start from given counts."""
+    """004, line 96: "initialize α to some values": a warm start from given counts."""
     kernel = Linear() + Polynomial(2)
     X = rng.integers(-3, 4, size=(15, 2)).astype(float)
     y = np.where(X[:, 0] > X[:, 1], 1, -1)

@@ -76,7 +76,7 @@ def test_loops_are_per_image_and_not_across():
     assert np.array_equal(loops(speck[None]), [0])
 
 
-def test_scale_and_offset_of_grey_values_do_not_matter():
+def test_scale_and_offset_of_gray_values_do_not_matter():
     assert np.array_equal(described(T), described(3.0 * T - 1.0))
 
 

@@ -64,7 +64,7 @@ LEARNERS = {
     "smoother": (lambda k: NadarayaWatsonRegressor(k, bandwidth=0.8), "t"),
     "smoothing classifier": (lambda k: NadarayaWatsonClassifier(k, bandwidth=0.8), "two"),
     "neighbours": (lambda k: KernelNeighborsRegressor(k, 3), "t"),
-    "neighbours, classes": (lambda k: KernelNeighborsClassifier(k, 4, weights="kernel"), "three"),
+    "neighbors, classes": (lambda k: KernelNeighborsClassifier(k, 4, weights="kernel"), "three"),
 }
 #: Smoothers and neighbors read single rows of K; the others sum over an expansion.
 LOCAL = [name for name in LEARNERS if name.startswith(("smooth", "neighb"))]

@@ -123,35 +123,35 @@ MODELS = {
     ),
     "smoother, all weights underflow": (lambda: NadarayaWatsonRegressor(bandwidth=0.003), "t"),
     "smoothing classifier, far": (lambda: NadarayaWatsonClassifier(bandwidth=0.004), "two"),
-    "neighbours by distance": (lambda: KernelNeighborsClassifier("gaussian(0.01)", 1), "three"),
-    "neighbours, weighted": (
+    "neighbors by distance": (lambda: KernelNeighborsClassifier("gaussian(0.01)", 1), "three"),
+    "neighbors, weighted": (
         lambda: KernelNeighborsRegressor("gaussian(0.1)", 4, weights="kernel"),
         "both",
     ),
-    "neighbours, no constant diagonal": (
+    "neighbors, no constant diagonal": (
         lambda: KernelNeighborsRegressor("polynomial(2, offset=1)", 4, weights="kernel"),
         "t",
     ),
-    "neighbours of a composite": (
+    "neighbors of a composite": (
         lambda: KernelNeighborsRegressor(
             "(gaussian(0.3) + laplacian(1, norm=1)).normalized()", 4, weights="kernel"
         ),
         "t",
     ),
-    "neighbours within": (lambda: KernelNeighborsRegressor("gaussian(1)", radius=0.5), "t"),
-    "neighbours within, weighted": (
+    "neighbors within": (lambda: KernelNeighborsRegressor("gaussian(1)", radius=0.5), "t"),
+    "neighbors within, weighted": (
         lambda: KernelNeighborsClassifier("gaussian(1)", radius=0.6, weights="kernel"),
         "two",
     ),
-    "neighbours within, by k": (
+    "neighbors within, by k": (
         lambda: KernelNeighborsRegressor("polynomial(2, offset=1)", radius=0.9, weights="kernel"),
         "t",
     ),
-    "neighbours within, by the 1-norm": (
+    "neighbors within, by the 1-norm": (
         lambda: KernelNeighborsRegressor("laplacian(1, norm=1)", radius=0.4),
         "t",
     ),
-    "neighbours within, nobody there": (
+    "neighbors within, nobody there": (
         lambda: KernelNeighborsRegressor("gaussian(1)", radius=1e-3),
         "t",
     ),
@@ -239,7 +239,7 @@ def test_labels_that_are_neither_numbers_nor_text_are_refused(sample):
 
 
 def test_far_from_the_origin_the_digits_stay(in_onnx):
-    """Centred before the product, or in float64: float32 would lose all of ‖x − z‖² here."""
+    """Centered before the product, or in float64: float32 would lose all of ‖x − z‖² here."""
     X = np.random.default_rng(0).uniform(4095, 4097, (50, 4)).astype(np.float32).astype(float)
     t = np.sin(X.sum(axis=1))
     for text in ("gaussian(0.8)", "laplacian(1)", "laplacian(1, norm=1)", "bspline(3, 2.0)"):

@@ -41,7 +41,7 @@ NUMERIC = {
     "min max": MinMaxScaler((-1, 2), clip=True),
     "max": MaxAbsScaler(),
     "robust": RobustScaler(),
-    "robust, centred only": RobustScaler(with_scaling=False),
+    "robust, centered only": RobustScaler(with_scaling=False),
     "unit length": Normalizer(),
     "unit sum": Normalizer("l1"),
     "unit maximum": Normalizer("max"),

@@ -45,7 +45,7 @@ def test_also_on_near_duplicates_and_large_offsets(valid):
 @pytest.mark.parametrize(
     "f",
     [
-        # the loss of digits is in the function itself: acos near 1, and a cancelling square
+        # the loss of digits is in the function itself: acos near 1, and a canceling square
         lambda x, z: 1 - np.arccos(np.clip(x @ z / np.sqrt((x @ x) * (z @ z)), -1, 1)) / np.pi,
         lambda x, z: np.exp(-(x @ x - 2 * (x @ z) + z @ z) / 2),
         lambda x, z: (x @ z + 1) ** 9,

@@ -1,4 +1,4 @@
-"""Parameters learnt by descent: slopes against differences, and data whose parameters are known."""
+"""Parameters learned by descent: slopes against differences, and data with known parameters."""
 
 import numpy as np
 import pytest

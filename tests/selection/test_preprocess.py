@@ -48,7 +48,7 @@ def test_budgets():
 # --- preprocessing -------------------------------------------------------------------------------
 
 
-def test_numbers_are_standardised_and_gaps_marked():
+def test_numbers_are_standardized_and_gaps_marked():
     X = np.column_stack([np.arange(20.0), np.ones(20), [np.nan] + [3.0, 5.0] * 9 + [4.0]])
     rows, made = prepared(X)
     assert rows.shape == (20, 4)  # with a column that marks the gap

@@ -180,7 +180,7 @@ def test_a_lonely_peak_is_not_trusted():
     assert smoothed_best({0: 1.0, 1: 1.0, 2: 1.0}) == 0
 
 
-def test_neighbours_change_one_scale_at_a_time():
+def test_neighbors_change_one_scale_at_a_time():
     made = scaled_copies(Gaussian(2.0) + 0.5 * Periodic(3.0, 1.0))
     assert [repr(k) for k in made] == [
         "Gaussian(sigma=1.4) + 0.5 * Periodic(period=3.0)",

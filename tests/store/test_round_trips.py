@@ -68,13 +68,13 @@ MODELS = {
     "ridge, a path": (learners.KernelRidge(alphas=[0.1, 1.0], alpha_per_target=True), T),
     "ridge, two targets": (learners.KernelRidge(alpha=[0.1, 1.0]), np.column_stack([T, -T])),
     "ridge, primal": (learners.KernelRidge("polynomial(2, offset=1)", solver="primal"), T),
-    "ridge, centres": (
+    "ridge, centers": (
         learners.KernelRidge(solver="nystrom", n_centers=9, random_state=0),
         T,
     ),
     "ridge classifier": (learners.KernelRidgeClassifier(class_weight="balanced"), Y),
     "logistic": (learners.KernelLogisticRegression(alpha=0.1), Y),
-    "logistic, centres": (
+    "logistic, centers": (
         learners.KernelLogisticRegression(solver="nystrom", n_centers=7, random_state=0),
         Y,
     ),
@@ -92,7 +92,7 @@ MODELS = {
         T,
     ),
     "neighbours": (learners.KernelNeighborsClassifier(weights="kernel"), Y),
-    "neighbours, radius": (learners.KernelNeighborsRegressor(radius=0.5), T),
+    "neighbors, radius": (learners.KernelNeighborsRegressor(radius=0.5), T),
     "centroids": (learners.KernelCentroidClassifier(prototype="medoid"), Y),
     "templates": (learners.DeformableTemplateClassifier(), Y),
 }
@@ -122,8 +122,8 @@ def test_what_else_a_model_can_do(again):
     assert ridge.loo_predictions_.shape == T.shape
     smoother = again(learners.NadarayaWatsonRegressor().fit(X, T))
     assert len(smoother.confidence_band(X[:3])) == 3
-    neighbours = again(learners.KernelNeighborsClassifier().fit(X, Y))
-    assert neighbours.kneighbors(X[:2])[1].shape == (2, 5)
+    neighbors = again(learners.KernelNeighborsClassifier().fit(X, Y))
+    assert neighbors.kneighbors(X[:2])[1].shape == (2, 5)
     svc = learners.KernelSVC(C=1.0, warm_start=True).fit(X, Y)
     found = again(svc)
     assert same(found.margins_, svc.margins_)

@@ -262,7 +262,7 @@ class Categories(Step):
 
 
 def _too_large(rows: np.ndarray) -> bool:
-    """Whether some integers would meet their neighbours when written as float64."""
+    """Whether some integers would meet their neighbors when written as float64."""
     return bool(rows.size) and max(abs(int(rows.min())), abs(int(rows.max()))) > EXACT_INTEGERS
 
 

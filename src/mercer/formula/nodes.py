@@ -99,7 +99,7 @@ class Formula:
         return Formula("sqrt", (self,))
 
     def rsqrt(self) -> Formula:
-        """1/√u, and 0 where u is 0 (a zero vector stays a zero vector when normalised)."""
+        """1/√u, and 0 where u is 0 (a zero vector stays a zero vector when normalized)."""
         return Formula("rsqrt", (self,))
 
     def over(self, other: Formula | float) -> Formula:

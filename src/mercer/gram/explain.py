@@ -81,7 +81,7 @@ def _sources(gram: Gram, program: Program) -> tuple[str, ...]:
         method = program.methods.get(source.rows) if source.kind != "opaque" else None
         if method is not None and method.how == "direct" and source.kind == "product":
             method = None  # the product x·z; only the distance is computed from differences
-        note = f"  ({'centred ' if method.center else ''}{method.reason})" if method else ""
+        note = f"  ({'centered ' if method.center else ''}{method.reason})" if method else ""
         kind = _KINDS[source.kind]
         if source.kind in ("product", "repaired") and source.rows in grids:
             kind = kind.replace("matrix product", f"matrix product {grids[source.rows]}")

@@ -352,7 +352,7 @@ class Normalized(SameFeatures):
 
     def claim(self, n_features: int | None = None) -> Claim:
         part = self.kernel.claim(n_features)
-        return closed_under(self, "normalised kernel", [part], "f(x) k f(z), f = k(x, x)^(−1/2)")
+        return closed_under(self, "normalized kernel", [part], "f(x) k f(z), f = k(x, x)^(−1/2)")
 
     def features(self, X: Any) -> np.ndarray:
         phi = self.kernel.features(X)

@@ -22,7 +22,7 @@ from mercer.kernels.core import Kernel
 
 @kernel
 class BSpline(Kernel):
-    """k(x, z) = Πⱼ Bₙ((xⱼ − zⱼ) / width), Bₙ the centred B-spline: the box convolved n times.
+    """k(x, z) = Πⱼ Bₙ((xⱼ − zⱼ) / width), Bₙ the centered B-spline: the box convolved n times.
 
     Odd degrees (the lecture's B₂ₙ₊₁) are squares in the Fourier domain and so kernels; even ones
     compute and are refuted.

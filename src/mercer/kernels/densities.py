@@ -133,7 +133,7 @@ class ConditionalExpectation(_WithModel, OpaqueKernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         k = rf"\sum_c P(c) \, p({x} \mid c) \, p({z} \mid c)"
-        return k if not self.unit else rf"\left[{k}\right]_{{\mathrm{{normalised}}}}"
+        return k if not self.unit else rf"\left[{k}\right]_{{\mathrm{{normalized}}}}"
 
 
 def _weights(model: Any) -> np.ndarray:

@@ -38,7 +38,7 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
 
     #: Whether the mathematics needs a positive semi-definite k (then a refuted one is warned of).
     _needs_psd = True
-    #: Whether examples on a GPU are learnt from there; otherwise they are fetched.
+    #: Whether examples on a GPU are learned from there; otherwise they are fetched.
     _keeps_rows_in_place = True
     #: What each parameter of the constructor may be; `_start` checks them.
     _parameters: ClassVar[dict[str, Check]] = {"kernel": Anything()}

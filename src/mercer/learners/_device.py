@@ -1,4 +1,4 @@
-"""Learners and tensors: what comes in on a GPU is checked, learnt from and answered there."""
+"""Learners and tensors: what comes in on a GPU is checked, learned from and answered there."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
     return None if (weights == 1).all() else weights
 
 
-def labelled(
+def labeled(
     who: str, y: np.ndarray, weights: np.ndarray | None, class_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """The classes, each example's place among them, and its weight times that of its class.

@@ -20,7 +20,7 @@ from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
-from mercer.learners._options import labelled, weights_or_none
+from mercer.learners._options import labeled, weights_or_none
 
 #: Members of a class whose distances are computed at a time: rows of K. A choice, for memory.
 PANEL = 512
@@ -74,7 +74,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         """Find the coefficients of the means, or the medoids."""
         X, y = self._start(X, y, labels=True)
         given, who = weights_or_none(sample_weight, X), type(self).__name__
-        self.classes_, labels, given = labelled(who, np.asarray(y), given, None)
+        self.classes_, labels, given = labeled(who, np.asarray(y), given, None)
         weight = np.ones(count(X)) if given is None else given
         gram = solver_gram(self.kernel_, X)
         A = means(labels, len(self.classes_), weight)

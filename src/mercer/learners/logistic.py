@@ -18,7 +18,7 @@ from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at
 from mercer.learners._options import (
     check_width,
-    labelled,
+    labeled,
     warn_if_stopped,
     weights_or_none,
 )
@@ -146,7 +146,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         return self
 
     def _loss(self, X: Any, y: np.ndarray, sample_weight: Any) -> SmoothLoss:
-        self.classes_, places, weights = labelled(
+        self.classes_, places, weights = labeled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
         if len(self.classes_) == 2:

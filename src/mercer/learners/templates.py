@@ -45,7 +45,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from mercer import DeformableTemplateClassifier
-    >>> bump = lambda centre, width: np.exp(-np.square((np.arange(20) - centre) / width))
+    >>> bump = lambda center, width: np.exp(-np.square((np.arange(20) - center) / width))
     >>> X = np.array([bump(9, 2), bump(10, 2), bump(9, 5), bump(10, 5)])
     >>> model = DeformableTemplateClassifier().fit(X, ["thin", "thin", "thick", "thick"])
     >>> model.predict([bump(12, 2), bump(7, 5)])

@@ -5,7 +5,7 @@ given), cᵀKc < 0 is decided on the exact values: what cancels is seen, and the
 
 Anything else has float64 only, and a violation counts where it is larger than all the noise that
 could have made it. The noise is measured: along a line through the points a smooth k has small
-fourth differences, while rounding inside of k, however large the numbers were that cancelled
+fourth differences, while rounding inside of k, however large the numbers were that canceled
 there, makes them large. Several steps are tried, and the same points further out, because noise
 that comes from adding a large number to the points shows only where they move by more than its last
 digit. A function of other things than numbers has nothing to be moved; its values are taken as

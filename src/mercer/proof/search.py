@@ -245,7 +245,7 @@ class Search:
     def descend(self, points: np.ndarray, evaluations: int = 400) -> np.ndarray | None:
         """Move the points downhill in the smallest eigenvalue; the moved set once it is negative.
 
-        Points that fall together make any eigenvalue small, so what is minimised is the smallest
+        Points that fall together make any eigenvalue small, so what is minimized is the smallest
         eigenvalue of the set over the smallest that any two of its points have.
         """
         from scipy.optimize import minimize

@@ -90,7 +90,7 @@ def hash_of(name: str) -> int:
 
 
 def picture(pixels: np.ndarray, words: str) -> Markup:
-    """Grey pixels as an image element, dark on light as ink on paper."""
+    """Gray pixels as an image element, dark on light as ink on paper."""
     from matplotlib.image import imsave
 
     stream = io.BytesIO()

@@ -272,12 +272,12 @@ def report(model: Any, X: Any, y: Any, confidence: float = 0.95) -> Report:
     if separation.separator is not None:
         bound = mistake_bound(separation.separator, X, positive, bool(model.fit_intercept))
         rows.append(("mistakes", bound, mistakes))
-        centred = separation.separator
+        centered = separation.separator
     else:
         rows.append(("mistakes", math.inf, mistakes))
-        centred = model.expansion_
-    if float(centred.intercept) == 0.0 and centred.coef.ndim == 1 and len(centred):
-        bound, _ = deviation_bound(centred, X, positive)
+        centered = model.expansion_
+    if float(centered.intercept) == 0.0 and centered.coef.ndim == 1 and len(centered):
+        bound, _ = deviation_bound(centered, X, positive)
         first = getattr(model, "history_", None)
         rows.append(("mistakes in one pass", bound, _first_pass(first, mistakes)))
     wrong = float(np.mean(model.predict(X) != y))

@@ -111,7 +111,7 @@ except ValueError as error:
     assert "negative" in str(error)
 assert isinstance(LocalLinearRegressor(bandwidth=1.0).fit(T, y).predict(q), torch.Tensor)
 """,
-    "neighbours and means": """
+    "neighbors and means": """
 for k in (Gaussian(), Gaussian(0.01), Polynomial(2, 1.0), Linear(), Laplacian(0.5, norm=1)):
     a, b = (KernelNeighborsClassifier(k, 3).fit(x, c) for x in (T, wide))
     for rows, host in [(q, Q[:9].astype(float)), (None, None)]:
@@ -122,7 +122,7 @@ for k in (Gaussian(), Gaussian(0.01), Polynomial(2, 1.0), Linear(), Laplacian(0.
     same(a.predict_proba(q), b.predict_proba(Q[:9].astype(float)))
 same(KernelNeighborsRegressor(n_neighbors=3).fit(T, Y).predict(q),
      KernelNeighborsRegressor(n_neighbors=3).fit(wide, Y).predict(Q[:9]))
-# Two far clusters: a product of single precision cannot tell neighbours apart, differences can.
+# Two far clusters: a product of single precision cannot tell neighbors apart, differences can.
 near = there((X + 3000.0 * (np.arange(60) % 2)[:, None]).astype(np.float32))
 got = KernelNeighborsClassifier(n_neighbors=1).fit(near, c).kneighbors(return_distance=False)
 exact = near.double().cpu().numpy()

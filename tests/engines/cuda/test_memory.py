@@ -86,7 +86,7 @@ with mercer.config(memory="120kB"):
         assert "'cg' fits" in str(error), error
     KernelRidge(Gaussian(), alpha=100.0, solver="cg", tol=0.01).fit(tall, tall[:, 0])
 """,
-    "centres stream, and so do gradients": """
+    "centers stream, and so do gradients": """
 some = {"solver": "nystrom", "n_centers": 20, "random_state": 0}
 answers = lambda model: getattr(model, "predict_proba", model.predict)(Q)
 for make, t in (
@@ -106,7 +106,7 @@ for make, t in ((KernelRidge, y), (KernelLogisticRegression, c)):
         chosen = make(k, n_centers=20).fit(X, t)
     assert chosen.solver_ == "nystrom", make  # by itself
 """,
-    "smoothers and neighbours stream": """
+    "smoothers and neighbors stream": """
 import mercer.solvers.local.bandwidth as search
 # A short search: every bandwidth that is tried streams all rows.
 search.BELOW = search.ABOVE = 1

@@ -17,10 +17,10 @@ def test_products_with_a_symmetric_matrix(n, dtype):
     tolerance = 1e-4 if dtype == np.float32 else 1e-11
     np.testing.assert_allclose(blas.symmetric_times(A, B), A @ B, atol=tolerance * n)
     np.testing.assert_allclose(blas.times(A, B), A @ B, atol=tolerance * n)
-    spoilt = A.copy()
-    spoilt[256:, :256] = np.nan  # below the squares on the diagonal nothing is read
+    spoiled = A.copy()
+    spoiled[256:, :256] = np.nan  # below the squares on the diagonal nothing is read
     with mercer.config(threads=1):
-        np.testing.assert_allclose(blas.symmetric_times(spoilt, B), A @ B, atol=tolerance * n)
+        np.testing.assert_allclose(blas.symmetric_times(spoiled, B), A @ B, atol=tolerance * n)
 
 
 @pytest.mark.parametrize("threads", [2, 3])

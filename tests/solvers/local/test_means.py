@@ -117,7 +117,7 @@ def test_single_precision_underflows_earlier_and_is_saved_as_well() -> None:
     assert found.far.all()
 
 
-def test_compact_kernels_fall_back_to_the_nearest_neighbour() -> None:
+def test_compact_kernels_fall_back_to_the_nearest_neighbor() -> None:
     Z, t = np.array([[0.0], [1.0], [5.0]]), np.array([[1.0], [2.0], [4.0]])
     X = np.array([[3.2], [0.4], [-9.0]])
     found = weighted_means(weights(Epanechnikov(), X, Z), t, spread=True)
@@ -127,7 +127,7 @@ def test_compact_kernels_fall_back_to_the_nearest_neighbour() -> None:
     assert np.isfinite(found.variance).all()
 
 
-def test_the_nearest_neighbour_must_have_weight() -> None:
+def test_the_nearest_neighbor_must_have_weight() -> None:
     Z, t = np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]])
     found = weighted_means(weights(Uniform(), np.array([[9.0]]), Z), t, np.array([1.0, 0.0]))
     assert found.mean[0, 0] == 1.0

@@ -184,7 +184,7 @@ def test_variance_and_leverage(rng: np.random.Generator) -> None:
 
 
 def test_given_features(rng: np.random.Generator) -> None:
-    """Lecture 001: w minimises Σ rₙ (tₙ − wᵀφ(xₙ))², the answer is wᵀφ(x)."""
+    """Lecture 001: w minimizes Σ rₙ (tₙ − wᵀφ(xₙ))², the answer is wᵀφ(x)."""
     Z, X, t = rng.random((60, 1)), rng.random((5, 1)), rng.normal(size=(60, 2))
 
     def phi(x: np.ndarray) -> np.ndarray:

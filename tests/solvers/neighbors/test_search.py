@@ -203,7 +203,7 @@ def test_means_and_shrinkage() -> None:
     np.testing.assert_allclose(squared_norms_of(Linear().gram(X), A), (mu**2).sum(axis=1))
 
 
-def test_medoids_minimise_the_sum_of_distances(rng: np.random.Generator) -> None:
+def test_medoids_minimize_the_sum_of_distances(rng: np.random.Generator) -> None:
     X, labels, weight = rng.normal(size=(50, 2)), rng.integers(0, 3, 50), rng.random(50)
     weight[:5] = 0.0
     found = medoids(Gaussian().gram(X), labels, 3, weight)

@@ -119,7 +119,7 @@ class CudaGram(Gram):
             error *= 2 / math.sqrt(X.shape[1])
         if error <= (TOLERANCE[self.precision] if single else 2e-13):
             centers[node.value] = center
-            return Method("product", True, f"centred: error ≤ {error:.1e}")
+            return Method("product", True, f"centered: error ≤ {error:.1e}")
         centers[node.value] = None
         return Method("direct", False, "differences: the product cancels")
 
@@ -321,7 +321,7 @@ class CudaGram(Gram):
         known: dict[Formula, Any] = {}
         for i, source in enumerate(self.program.sources):
             if source.kind == "product":
-                tile = x.centred(source.rows) @ z.centred(source.rows).T
+                tile = x.centered(source.rows) @ z.centered(source.rows).T
             else:
                 tile = _differences(source.node, x.matrices[source.rows], z.matrices[source.rows])
             known[Formula("tile", value=i)] = tile

@@ -44,7 +44,7 @@ class DeviceSide:
     def device(self) -> torch.device:
         return next(iter(self.matrices.values())).device
 
-    def centred(self, rows: Input) -> torch.Tensor:
+    def centered(self, rows: Input) -> torch.Tensor:
         center = self.centers.get(rows)
         return self.matrices[rows] if center is None else self.matrices[rows] - center
 
@@ -106,7 +106,7 @@ def _row_statistic(node: Formula, side: DeviceSide) -> torch.Tensor:
     if node.op == "sqnorm":
         return squared_norms(side.matrices[node.value[1]].double())
     if node.op == "prepared_norm":
-        return squared_norms(side.centred(node.value[1]).double())
+        return squared_norms(side.centered(node.value[1]).double())
     if node.op == "prepared_shift":
         center = side.centers[node.value[1]]
         assert center is not None

@@ -50,7 +50,7 @@ def _scale(gram: Any, rows: Input) -> float:
     key = ("scale", rows)
     if key not in gram._z.cache:
         sides = (gram._x, gram._z)
-        largest = max(float(s.centred(rows).abs().max()) for s in sides) or 1.0
+        largest = max(float(s.centered(rows).abs().max()) for s in sides) or 1.0
         exponent = 0 if 0.25 <= largest <= 2048 else 10 - torch.frexp(torch.tensor(largest))[1]
         gram._z.cache[key] = 2.0 ** int(exponent)
     return float(gram._z.cache[key])
@@ -63,7 +63,7 @@ def prepare_products(
     key = ("parts", rows, layout, right)
     if key in side.cache:
         return side.cache[key]  # type: ignore[no-any-return]
-    values = side.centred(rows) * _scale(gram, rows)
+    values = side.centered(rows) * _scale(gram, rows)
     high = values.half()
     if gram.precision == "fast" and values.shape[1] > NARROW_COLUMNS:
         blocks = [[high]]

@@ -60,7 +60,7 @@ class GridRows:
         left = (128 + grid.low) * sums + float(len(used) * grid.low**2)
         return cls(grid, codes, used, np.zeros(len(used)), error, left, grid.low * sums)
 
-    def centred(self, center: np.ndarray) -> GridRows:
+    def centered(self, center: np.ndarray) -> GridRows:
         """The same with c taken off every row; c in steps of the grid, 0 in empty columns."""
         center = center[self.used]
         parts = [
@@ -115,8 +115,8 @@ def rows_on(grid: Grid, rows: np.ndarray, used: np.ndarray) -> GridRows | None:
 
 def about(center: np.ndarray, x: GridRows, z: GridRows) -> tuple[GridRows, GridRows]:
     """Both sides with c taken off; one and the same set of rows stays one."""
-    first = x.centred(center)
-    return first, first if z is x else z.centred(center)
+    first = x.centered(center)
+    return first, first if z is x else z.centered(center)
 
 
 def worth(shape: tuple[int, ...]) -> bool:

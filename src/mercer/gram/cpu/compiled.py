@@ -50,8 +50,8 @@ class Compiled:
 def whole_rows(out: np.ndarray) -> np.ndarray:
     """A stretch of columns seen as rows of the full length: loops over it are then contiguous.
 
-    What lies beyond the stretch is never touched; it only tells the compiler that neighbours in a
-    row are neighbours in memory.
+    What lies beyond the stretch is never touched; it only tells the compiler that neighbors in a
+    row are neighbors in memory.
     """
     if out.flags.c_contiguous or out.strides[1] != out.itemsize or out.strides[0] % out.itemsize:
         return out

@@ -13,7 +13,7 @@ def distances_from_product(  # pragma: no cover - compiled
 ) -> None:
     """out ← ‖x‖² + ‖z‖² − 2 out; where that is below near·(‖x‖² + ‖z‖²), from x − z.
 
-    In place: two names for one array would keep the compiler from vectorising.
+    In place: two names for one array would keep the compiler from vectorizing.
     """
     columns = 256
     for i in range(out.shape[0]):

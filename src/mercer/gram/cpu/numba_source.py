@@ -3,7 +3,7 @@
 Shape of the generated function, for each row i and each chunk of columns:
 
     statistics by differences   a loop over features into a small buffer in the first-level cache
-    epilogue                    one pass over the chunk, vectorised by the compiler
+    epilogue                    one pass over the chunk, vectorized by the compiler
     result                      stored in the tile ("fill"), or multiplied with V ("multiply")
 
 Numbers are passed at run time, so that one text serves every σ.
@@ -214,7 +214,7 @@ class _Writer:
         return [i for i in self.direct if self.widths[i] <= UNROLL]
 
     def _views(self, kind: str) -> list[str]:
-        """Slices that start at the chunk: an index that cannot be negative lets loops vectorise."""
+        """Slices that start at the chunk: an index that cannot be negative lets loops vectorize."""
         lines = ["row = out[i, s : s + w]"] if kind == "fill" else []
         lines += [f"t{i} = T{i}[i, s : s + w]" for i in self.tiles[1:]]
         lines += [f"v{i} = rz{i}[s : s + w]" for i in range(len(self.program.row_z))]
@@ -336,7 +336,7 @@ def power_statements(name: str, base: str, n: int, one: str) -> list[str]:
     return lines
 
 
-#: How each operation is written; what is not here has no vectorised form and stays in NumPy.
+#: How each operation is written; what is not here has no vectorized form and stays in NumPy.
 NUMBA: dict[str, Callable[..., str]] = {
     "add": lambda *a: " + ".join(a),
     "mul": lambda *a: " * ".join(a),
@@ -358,5 +358,5 @@ def numba_form(op: str) -> Any:
 
 
 def renderable(program: Program) -> bool:
-    """Whether every operation of the program has a vectorised form."""
+    """Whether every operation of the program has a vectorized form."""
     return program.written_in(numba_form)

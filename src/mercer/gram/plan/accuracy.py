@@ -2,8 +2,8 @@
 
 ‖x‖² + ‖z‖² − 2x·z runs at the speed of the matrix product but cancels where x and z are close and
 far from the origin. The error that reaches k is about  u · max‖x‖² · |∂k/∂s|,  u the rounding unit.
-So: the product as it is where that is small; after centring where that helps; and else the product
-with every pair whose distance cancelled (s < τ(‖x‖² + ‖z‖²)) computed again from x − z.
+So: the product as it is where that is small; after centering where that helps; and else the product
+with every pair whose distance canceled (s < τ(‖x‖² + ‖z‖²)) computed again from x − z.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SMALL_WORK = 200_000
 
 @dataclass(frozen=True)
 class Method:
-    """How ‖x − z‖² is made over one input: "product", "repaired" or "direct", centred or not."""
+    """How ‖x − z‖² is made over one input: "product", "repaired" or "direct", centered or not."""
 
     how: str
     center: bool = False
@@ -46,7 +46,7 @@ def choose(
     norms: tuple[float, float | None],
     dtype: np.dtype,
 ) -> Method:
-    """`norms`: the largest ‖x‖² of the raw rows and of the centred ones (None: cannot centre).
+    """`norms`: the largest ‖x‖² of the raw rows and of the centered ones (None: cannot center).
 
     `dtype` is that of the products; the rows themselves may be wider.
     """
@@ -57,22 +57,22 @@ def choose(
         return Method("direct", reason=f"{columns} columns: differences are as fast")
     unit = np.finfo(dtype).eps / 2
     tolerance = TOLERANCE[dtype.itemsize]
-    raw, centred = norms
+    raw, centered = norms
     if not math.isfinite(raw):
         if is_sparse(X):
             raise ValueError(f"‖x‖² overflows {dtype.name} on this data: scale the data")
         return Method("direct", reason="squared norms overflow")
-    slope = sensitivity(formula, node, _round_up(centred if centred is not None else raw))
+    slope = sensitivity(formula, node, _round_up(centered if centered is not None else raw))
     if 4 * unit * raw * slope <= tolerance:
         return Method("product", reason=f"error ≤ {4 * unit * raw * slope:.1e}")
-    if centred is not None and 4 * unit * centred * slope <= tolerance:
-        return Method("product", True, f"centred: error ≤ {4 * unit * centred * slope:.1e}")
-    center = centred is not None and centred < 0.9 * raw
+    if centered is not None and 4 * unit * centered * slope <= tolerance:
+        return Method("product", True, f"centered: error ≤ {4 * unit * centered * slope:.1e}")
+    center = centered is not None and centered < 0.9 * raw
     return Method("repaired", center, "near pairs from their differences: the product cancels")
 
 
 def _round_up(value: float) -> float:
-    """To a power of two, so that the cached sensitivity serves neighbouring data sets."""
+    """To a power of two, so that the cached sensitivity serves neighboring data sets."""
     return 2.0 ** math.ceil(math.log2(value)) if 0 < value < math.inf else 1.0
 
 
@@ -84,10 +84,10 @@ def tolerates_rounding(
     Rounding the data to a grid does that: it changes a squared distance s by up to
     4 error √(s max‖x‖²). Where the distances needed a center, that can be more than k tolerates.
     """
-    raw, centred = norms
+    raw, centered = norms
     if error == 0:
         return True
-    slope = sensitivity(formula, node, _round_up(raw if centred is None else centred), root=True)
+    slope = sensitivity(formula, node, _round_up(raw if centered is None else centered), root=True)
     return 4 * error * math.sqrt(raw) * slope <= TOLERANCE[dtype.itemsize]
 
 

@@ -104,7 +104,7 @@ def _compiled(
         index = sources.setdefault(Source(kind, node), len(sources))
         return Formula("tile", value=index)
 
-    def realise(node: Formula, args: tuple[Formula, ...]) -> Formula:
+    def realize(node: Formula, args: tuple[Formula, ...]) -> Formula:
         if node.op == "sqdist":
             how, _ = methods[node.value]
             if how == "product":
@@ -126,9 +126,9 @@ def _compiled(
             return tile("opaque", node)
         return Formula(node.op, args, node.value)
 
-    realised = simplify(formula.rebuild(realise))
+    realized = simplify(formula.rebuild(realize))
     rows: dict[str, dict[Formula, int]] = {"x": {}, "z": {}}
-    epilogue = _lift(realised, rows)
+    epilogue = _lift(realized, rows)
     return tuple(sources), tuple(rows["x"]), tuple(rows["z"]), epilogue
 
 

@@ -1,7 +1,7 @@
-"""Kernels on labelled graphs: molecules, parse trees, networks.
+"""Kernels on labeled graphs: molecules, parse trees, networks.
 
 `WeisfeilerLehman` and `ShortestPath` turn each graph once into sparse counts, and a block is a
-matrix product; `RandomWalk` runs a compiled programme for every pair. See `reading` for what a
+matrix product; `RandomWalk` runs a compiled program for every pair. See `reading` for what a
 graph may look like.
 """
 

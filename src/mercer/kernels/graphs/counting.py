@@ -69,7 +69,7 @@ class WeisfeilerLehman(CountingKernel):
     """k(x, z) = Σ_{h≤depth} Σ_t (nodes of x with subtree t) · (nodes of z with it), t of height h.
 
     Every node starts with its label; in each round its new label stands for its old one together
-    with the multiset of its neighbours' (Shervashidze et al. 2011). New labels are found by
+    with the multiset of its neighbors' (Shervashidze et al. 2011). New labels are found by
     comparing, never by a hash alone, and for X and Z together, so that new labels at prediction
     time are nothing special. All graphs are relabelled at once.
 
@@ -80,7 +80,7 @@ class WeisfeilerLehman(CountingKernel):
     >>> WeisfeilerLehman(0)([water, hydroxide])  # atoms
     array([[5., 3.],
            [3., 2.]])
-    >>> WeisfeilerLehman(1)([water, hydroxide])  # and atoms with their neighbours
+    >>> WeisfeilerLehman(1)([water, hydroxide])  # and atoms with their neighbors
     array([[10.,  5.],
            [ 5.,  4.]])
     """
@@ -101,7 +101,7 @@ class WeisfeilerLehman(CountingKernel):
         columns = [labels]
         offset = known
         for _ in range(self.depth):
-            labels, known = relabel(labels, known, graphs.pointers, graphs.neighbours)
+            labels, known = relabel(labels, known, graphs.pointers, graphs.neighbors)
             columns.append(labels + offset)
             offset += known
         # Nodes lie graph by graph, rounds side by side: the columns of a graph are one stretch.
@@ -118,17 +118,17 @@ class WeisfeilerLehman(CountingKernel):
 
 
 def relabel(
-    labels: np.ndarray, known: int, pointers: np.ndarray, neighbours: np.ndarray
+    labels: np.ndarray, known: int, pointers: np.ndarray, neighbors: np.ndarray
 ) -> tuple[np.ndarray, int]:
     """One round: equal numbers for nodes with equal labels and equal multisets around them.
 
-    A node's key grows by one neighbour at a time, in the order of their labels, and is numbered
-    anew after each; who has fewer neighbours drops out with a number nobody gets later.
+    A node's key grows by one neighbor at a time, in the order of their labels, and is numbered
+    anew after each; who has fewer neighbors drops out with a number nobody gets later.
     """
     degrees = np.diff(pointers)
     sources = np.repeat(np.arange(len(labels)), degrees)
-    # Sorting (node, label of neighbour) packed into one integer sorts within every node.
-    around = np.sort(sources * max(known, 1) + labels[neighbours]) % max(known, 1)
+    # Sorting (node, label of neighbor) packed into one integer sorts within every node.
+    around = np.sort(sources * max(known, 1) + labels[neighbors]) % max(known, 1)
     result, used = labels.copy(), known
     active = np.flatnonzero(degrees)
     place = 0
@@ -144,7 +144,7 @@ def relabel(
 
 @kernel
 class ShortestPath(CountingKernel):
-    """k(x, z) = Σ over (a, b, d) of (pairs in x of nodes labelled a and b, d steps apart) · (in z).
+    """k(x, z) = Σ over (a, b, d) of (pairs in x of nodes labeled a and b, d steps apart) · (in z).
 
     A pair of nodes counts once, without order, and nodes that no path joins don't count
     (Borgwardt and Kriegel 2005, with a comparison by equality).
@@ -173,7 +173,7 @@ class ShortestPath(CountingKernel):
         labels, span = graphs.labels, int(sizes.max(initial=1))
         if base * base * span >= MAX_KEY:
             raise ValueError(f"{base} labels in graphs of {span} nodes are too many to pack")
-        arrays = (graphs.starts, sizes, labels, graphs.pointers, graphs.neighbours)
+        arrays = (graphs.starts, sizes, labels, graphs.pointers, graphs.neighbors)
         blocks: list[Any] = []
         keys: list[np.ndarray] = []
         ends = np.cumsum(sizes * (sizes - 1) // 2)

@@ -11,7 +11,7 @@ from mercer._machine.jit import njit
 
 @njit(nogil=True)
 def _distances(  # pragma: no cover - compiled
-    source: Any, start: Any, pointers: Any, neighbours: Any, distance: Any, queue: Any
+    source: Any, start: Any, pointers: Any, neighbors: Any, distance: Any, queue: Any
 ) -> Any:
     """Steps from `source` to every node of its graph (−1: none); the queue lists who is reached."""
     distance[:] = -1
@@ -23,7 +23,7 @@ def _distances(  # pragma: no cover - compiled
         node = queue[at]
         at += 1
         for e in range(pointers[node], pointers[node + 1]):
-            other = neighbours[e]
+            other = neighbors[e]
             if distance[other - start] < 0:
                 distance[other - start] = distance[node - start] + 1
                 queue[known] = other
@@ -33,7 +33,7 @@ def _distances(  # pragma: no cover - compiled
 
 @njit(nogil=True)
 def count_reached(  # pragma: no cover - compiled
-    starts: Any, sizes: Any, labels: Any, pointers: Any, neighbours: Any
+    starts: Any, sizes: Any, labels: Any, pointers: Any, neighbors: Any
 ) -> Any:
     """Pairs of nodes joined by a path, for every graph: Σ over components of c(c − 1)/2."""
     reached = np.zeros(len(starts), dtype=np.int64)
@@ -45,7 +45,7 @@ def count_reached(  # pragma: no cover - compiled
         for v in range(size):
             if seen[v]:
                 continue
-            known = _distances(start + v, start, pointers, neighbours, distance, queue)
+            known = _distances(start + v, start, pointers, neighbors, distance, queue)
             for i in range(known):
                 seen[queue[i] - start] = True
             reached[g] += known * (known - 1) // 2
@@ -58,7 +58,7 @@ def fill_paths(  # pragma: no cover - compiled
     sizes: Any,
     labels: Any,
     pointers: Any,
-    neighbours: Any,
+    neighbors: Any,
     places: Any,
     base: Any,
     span: Any,
@@ -71,7 +71,7 @@ def fill_paths(  # pragma: no cover - compiled
         queue = np.empty(size, dtype=np.int64)
         at = places[g]
         for v in range(size):
-            known = _distances(start + v, start, pointers, neighbours, distance, queue)
+            known = _distances(start + v, start, pointers, neighbors, distance, queue)
             for i in range(1, known):
                 other = queue[i]
                 if other > start + v:
@@ -87,12 +87,12 @@ def fill_walks(  # pragma: no cover - compiled
     sizes_x: Any,
     labels_x: Any,
     pointers_x: Any,
-    neighbours_x: Any,
+    neighbors_x: Any,
     starts_z: Any,
     sizes_z: Any,
     labels_z: Any,
     pointers_z: Any,
-    neighbours_z: Any,
+    neighbors_z: Any,
     decay: Any,
     length: Any,
     tolerance: Any,
@@ -122,7 +122,7 @@ def fill_walks(  # pragma: no cover - compiled
                 for u in range(n):
                     row = half[u]
                     for e in range(pointers_x[first_x + u], pointers_x[first_x + u + 1]):
-                        other = now[neighbours_x[e] - first_x]
+                        other = now[neighbors_x[e] - first_x]
                         for v in range(m):
                             row[v] += other[v]
                 term = 0.0
@@ -131,7 +131,7 @@ def fill_walks(  # pragma: no cover - compiled
                         value = 0.0
                         if labels_x[first_x + u] == labels_z[first_z + v]:
                             for e in range(pointers_z[first_z + v], pointers_z[first_z + v + 1]):
-                                value += half[u, neighbours_z[e] - first_z]
+                                value += half[u, neighbors_z[e] - first_z]
                         now[u, v] = decay * value
                         term += decay * value
                 total += term

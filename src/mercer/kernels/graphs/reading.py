@@ -29,14 +29,14 @@ _UNDIRECTED = "these kernels compare graphs without directions"
 
 @dataclass(frozen=True)
 class Graphs:
-    """Nodes of graph i are ``starts[i] … starts[i] + sizes[i] − 1``; their neighbours, sorted, are
-    ``neighbours[pointers[v] : pointers[v + 1]]``."""
+    """Nodes of graph i are ``starts[i] … starts[i] + sizes[i] − 1``; their neighbors, sorted, are
+    ``neighbors[pointers[v] : pointers[v + 1]]``."""
 
     starts: np.ndarray
     sizes: np.ndarray
     labels: np.ndarray
     pointers: np.ndarray
-    neighbours: np.ndarray
+    neighbors: np.ndarray
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,11 +48,11 @@ class Graphs:
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        return self.starts, self.sizes, self.labels, self.pointers, self.neighbours
+        return self.starts, self.sizes, self.labels, self.pointers, self.neighbors
 
     def __getitem__(self, index: Any) -> Graphs:
         """Some of the graphs; nodes and edges are shared, not copied."""
-        rest = (self.labels, self.pointers, self.neighbours)
+        rest = (self.labels, self.pointers, self.neighbors)
         return Graphs(self.starts[index], self.sizes[index], *rest)
 
     def same_as(self, other: Graphs) -> bool:
@@ -188,9 +188,9 @@ def _joined(parts: list[_Parts]) -> Graphs:
     a, b = edges[:, 0], edges[:, 1]
     keys = np.sort(np.concatenate([a * total + b, b * total + a]))
     keys = keys[np.diff(keys, prepend=-1) > 0]
-    nodes, neighbours = keys // max(total, 1), keys % max(total, 1)
+    nodes, neighbors = keys // max(total, 1), keys % max(total, 1)
     pointers = np.concatenate([[0], np.cumsum(np.bincount(nodes, minlength=total))])
-    return Graphs(starts, sizes, _numbered(parts), pointers.astype(np.int64), neighbours)
+    return Graphs(starts, sizes, _numbered(parts), pointers.astype(np.int64), neighbors)
 
 
 def _numbered(parts: list[_Parts]) -> np.ndarray:

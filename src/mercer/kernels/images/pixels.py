@@ -68,7 +68,7 @@ def checked_shape(shape: Any, who: str) -> tuple[int, int] | None:
 
 
 def moved(shape: tuple[int, int], degrees: float, down: float = 0.0, right: float = 0.0) -> Any:
-    """The matrix that turns an image about its centre (counter-clockwise), then shifts it.
+    """The matrix that turns an image about its center (counter-clockwise), then shifts it.
 
     Values between pixels are interpolated; beyond the edge an image goes on as it ends there, so
     that a background of −1 is as good as one of 0.

@@ -139,7 +139,7 @@ class TangentDistance(Kernel):
     two planes. Linear, so it is easy to compute, and only small changes are free: no 6 becomes a 9.
 
     Without `sigma` k = −d²/2, whose feature-space distance ``k.distance(X, Z)`` is d itself: that
-    is what nearest neighbours need, and no kernel. With it k looks like a Gaussian, but planes
+    is what nearest neighbors need, and no kernel. With it k looks like a Gaussian, but planes
     violate the triangle inequality and nothing is proved. ``sides=1`` moves x only: a distance that
     depends on the order of its arguments, refused as a kernel.
 

@@ -2,7 +2,7 @@
 
 Two families. Kernels that count (`Spectrum`, `Mismatch`, `BagOfWords`) turn each string once into
 sparse counts, and a block is a matrix product. Kernels that align (`Subsequence`,
-`LocalAlignment`, `WeightedDegree`) run a compiled dynamic programme for every pair.
+`LocalAlignment`, `WeightedDegree`) run a compiled dynamic program for every pair.
 """
 
 from __future__ import annotations

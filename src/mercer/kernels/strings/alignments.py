@@ -1,4 +1,4 @@
-"""Kernels of pairs of strings: a compiled dynamic programme for each pair."""
+"""Kernels of pairs of strings: a compiled dynamic program for each pair."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ class Mismatch(CountingKernel):
 
     def _kinds(self) -> list[Gapped]:
         # A pair of grams at distance d agrees on C(p−d, j−d) of the sets of p−j places. So sums
-        # over gapped grams, weighted to give each pair its number of common neighbours, are k.
+        # over gapped grams, weighted to give each pair its number of common neighbors, are k.
         most = min(2 * self.m, self.p)
         weights: dict[int, int] = {}
         for d in range(most, -1, -1):

@@ -1,9 +1,9 @@
 """Compiled loops over letters; imported on first use, because Numba is.
 
-The dynamic programmes walk along anti-diagonals: the cells of one depend on the two before it only,
+The dynamic programs walk along anti-diagonals: the cells of one depend on the two before it only,
 so that the inner loops are plain vector operations, and memory is a few vectors as long as the
 shorter string. Each inner loop is a function of few arrays: with more of them the compiler gives
-up proving that they do not overlap, and with that vectorisation.
+up proving that they do not overlap, and with that vectorization.
 """
 
 from __future__ import annotations

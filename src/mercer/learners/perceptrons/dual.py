@@ -58,7 +58,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     multi_class : {"native", "ovr"}
         What more than two classes do.
     max_updates : int or None
-        Stop after so many updates; few updates are a form of regularisation.
+        Stop after so many updates; few updates are a form of regularization.
     validation_fraction : float or None
         Hold out this part of the data, judge each epoch on it, stop after `n_iter_no_change`
         epochs without a better score, and keep the best.

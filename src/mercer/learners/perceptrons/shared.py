@@ -196,7 +196,7 @@ class PerceptronBase(ClassifierMixin):
         if outcome.interrupted:
             warnings.warn(
                 f"{type(self).__name__} was interrupted after {tally.visits} visits and "
-                f"{tally.updates} updates. What it has learnt so far is kept and can be used.",
+                f"{tally.updates} updates. What it has learned so far is kept and can be used.",
                 UserWarning,
                 stacklevel=3,
             )

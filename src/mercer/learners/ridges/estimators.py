@@ -25,7 +25,7 @@ from mercer.learners._device import (
 from mercer.learners._options import (
     check_width,
     finite_dims,
-    labelled,
+    labeled,
     warn_if_stopped,
     weights_or_none,
 )
@@ -345,7 +345,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one target per class, or one in all for two classes."""
         X, y = self._start(X, y, labels=True)
-        self.classes_, places, weights = labelled(
+        self.classes_, places, weights = labeled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
         if len(self.classes_) == 2:

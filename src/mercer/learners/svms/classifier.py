@@ -26,7 +26,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, 1 − yᵢf(xᵢ)),  f(x) = w·φ(x) + b = Σᵢ yᵢαᵢ k(xᵢ, x) + b.
 
     Several classes are told apart two by two, and vote. The optimum, the stopping rule and the
-    attributes are those of LIBSVM in scikit-learn's `SVC`. CUDA tensors are learnt from on their
+    attributes are those of LIBSVM in scikit-learn's `SVC`. CUDA tensors are learned from on their
     GPU, all pairs at once; support vectors, scores and predictions are tensors then.
 
     Parameters

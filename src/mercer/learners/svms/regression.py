@@ -49,7 +49,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         As in scikit-learn's `SVR`.
     epsilon_ : the radius of the tube.
     slack_ : max(0, |yᵢ − f(xᵢ)| − ε) for every training example.
-    dual_objective_ : the value of the dual problem that was minimised.
+    dual_objective_ : the value of the dual problem that was minimized.
     expansion_ : f as a `KernelExpansion`.
 
     Examples
@@ -158,7 +158,7 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
         As in scikit-learn's `OneClassSVM`.
     margins_ : (w·φ(xᵢ) − ρ) / ‖w‖ for every training example.
     slack_ : max(0, ρ − w·φ(xᵢ)).
-    dual_objective_ : the value of the dual problem that was minimised.
+    dual_objective_ : the value of the dual problem that was minimized.
     expansion_ : w·φ(x) − ρ as a `KernelExpansion`.
 
     Examples

@@ -45,9 +45,9 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
     `headers`   which fields there are; the program that wrote the message
     ==========  ===============================================================================
 
-    The columns are learnt from the messages of `fit` (a vocabulary and not a hash, so that each
+    The columns are learned from the messages of `fit` (a vocabulary and not a hash, so that each
     has a name and none share one); what is new in `transform` is left out. With ``norm="group"``
-    a dot product of two rows is a sum of cosines, one a group: a sum of normalised linear kernels.
+    a dot product of two rows is a sum of cosines, one a group: a sum of normalized linear kernels.
 
     Nothing in a message raises, and nothing in it is run, opened or fetched. Attachments are not
     decoded. What is too long or nested too deep is left out; features ``encoding=fault:…`` tell,

@@ -148,7 +148,7 @@ class _Growth:
         self.blocks = [block for block, _ in blocks]
         places = [self.consider(b, partial(self.matrix, b), None, how) for b, how in blocks]
         found = [self._grow(places, "best single block", steps, end)]
-        # A block over all columns is greedy's favourite, and may hide a sum over single ones.
+        # A block over all columns is greedy's favorite, and may hide a sum over single ones.
         single = [i for i in places if isinstance(self.kernels[i], On)]
         if single and not isinstance(self.kernels[self._root(found[0])], On):
             found.append(self._grow(single, "best block over one column", steps, end))

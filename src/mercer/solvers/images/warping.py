@@ -76,7 +76,7 @@ def fit_warps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best parameters for every image, and their price.
 
-    >>> bump = lambda centre: np.exp(-np.square(np.arange(30) - centre) / 18)
+    >>> bump = lambda center: np.exp(-np.square(np.arange(30) - center) / 18)
     >>> warps = Warps.cosines((1, 30), 0, 1e-4)
     >>> steps, price = fit_warps(warps, bump(np.array([[14.0]])), bump(12.0), 1.0, 10)
     >>> steps.round(2)  # what is at 14 was at 12

@@ -24,7 +24,7 @@ PIECE = 64_000_000
 class Validation:
     """The share of held-out examples that the predictor gets right; `marks` lead back to an epoch.
 
-    `block(positions)` is K between the held-out examples and some of those learnt from; `scores`
+    `block(positions)` is K between the held-out examples and some of those learned from; `scores`
     are those of the predictor that the run starts from, b included.
     """
 

@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation: ½ aᵀKa + cᵀa, two coordinates at a time, on a compact K.
+"""Sequential minimal optimization: ½ aᵀKa + cᵀa, two coordinates at a time, on a compact K.
 
 Each step takes the coordinate i that most wants to grow (largest −f over those below their upper
 bound, f = Ka + c) and the partner j whose decrease by the same amount gains most, by the second
@@ -7,7 +7,7 @@ stopping rule, written so that the compiler makes vectors of it:
 
 - a bound is an additive mask (0 or −∞), so no loop over coordinates branches;
 - a maximum is kept for each of `LANES` lanes, because a running maximum over one scalar would
-  serialise the loop; the lanes are folded at the end, and the position is found in one lane only.
+  serialize the loop; the lanes are folded at the end, and the position is found in one lane only.
 
 Variables come as (sides, rows): one side for classification, two for regression, where a⁺ ≥ 0 and
 a⁻ ≤ 0 of an example share its row of K. Masks come as (groups, sides, rows): the ν problems have

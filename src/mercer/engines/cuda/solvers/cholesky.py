@@ -24,7 +24,7 @@ ROUGH = 1e-3
 
 
 def cholesky_in_place(A: torch.Tensor, block: int = BLOCK) -> bool:
-    """L in the lower triangle of A; False, with A spoilt, where A is not positive definite."""
+    """L in the lower triangle of A; False, with A spoiled, where A is not positive definite."""
     n = len(A)
     for start in range(0, n, block):
         stop = min(start + block, n)

@@ -1,4 +1,4 @@
-"""Nearest neighbours on MNIST, 10000 × 60000, D = 784, Gaussian kernel: against the bare product.
+"""Nearest neighbors on MNIST, 10000 × 60000, D = 784, Gaussian kernel: against the bare product.
 
 The floor is X Zᵀ alone, tile by tile into buffers made once, in the faster of two ways a careful
 author would write it (BLAS threads on each tile; a thread per tile). The peer is scikit-learn's
@@ -94,7 +94,7 @@ def measure() -> list[Row]:
     floor = race(lambda: model.predict(Q), ways[best], rounds=2)
     brute = race(lambda: model.predict(Q), lambda: peer.predict(Q), rounds=1)
     return [
-        claim(NAMES[0], wrong, None, TARGETS[0], f"Euclidean 3.09 %; same neighbour {same:.1%}"),
+        claim(NAMES[0], wrong, None, TARGETS[0], f"Euclidean 3.09 %; same neighbor {same:.1%}"),
         claim(NAMES[1], floor.ours, floor.peer, TARGETS[1], f"{best}; {floor.note}"),
         claim(NAMES[2], brute.ours, brute.peer, TARGETS[2], brute.note),
     ]
