@@ -293,6 +293,8 @@ def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> A
     """The value as it is used, or an error that names class, parameter, rule and value."""
     try:
         return check(value)
+    except OverflowError:  # an integer beyond all floats
+        raise ValueError(f"{owner}: {name} must be {check.words}, got a larger integer") from None
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         said = str(error) or f"must be {check.words}, got {value!r}"

@@ -191,8 +191,9 @@ def idx(rng, i):
     head = bytes([0, 0, int(rng.choice([8, 9, 11, 12, 13, 14, 77])), len(shape)])
     data = head + struct.pack(f">{len(shape)}I", *shape) + rng.bytes(int(rng.integers(0, 200)))
     if i % 2:
-        good = bytes([0, 0, 8, 3]) + struct.pack(">3I", 4, 3, 3) + rng.bytes(36)
-        data = scrambled(good, rng)
+        kind, size = [(8, 1), (9, 1), (11, 2), (12, 4), (13, 4), (14, 8)][int(rng.integers(6))]
+        good = bytes([0, 0, kind, 3]) + struct.pack(">3I", 4, 3, 3) + rng.bytes(36 * size)
+        data = good if i % 4 == 1 else scrambled(good, rng)
     if i % 5 == 0:
         return "t-images-idx3-ubyte.gz", gzip.compress(data), None
     return "t-images-idx3-ubyte", data, None
@@ -244,12 +245,32 @@ def npz(rng, i):
 
 
 def parquet(rng, i):
-    import pandas as pd
+    """Columns of every type that a writer may have chosen, sound or scrambled."""
+    import pyarrow as pa
+    from pyarrow import parquet as writer
 
-    out = io.BytesIO()
-    frame = pd.DataFrame({"a": rng.normal(size=8), "b": list("xyxyxyxy"), "label": [0, 1] * 4})
-    frame.to_parquet(out)
-    return "t.parquet", scrambled(out.getvalue(), rng), "label"
+    n, out = int(rng.integers(0, 12)), io.BytesIO()
+    columns = [
+        pa.array(rng.normal(size=n)),
+        pa.array([[1.0, 2.0]] * n, pa.list_(pa.float64())),
+        pa.array([{"a": 1}] * n, pa.struct([("a", pa.int8())])),
+        pa.array([b"\xff\x00"] * n, pa.binary()),
+        pa.array([2**63] * n, pa.uint64()),
+        pa.array([1] * n, pa.decimal128(30, 5)),
+        pa.array([2**62] * n, pa.timestamp("ns", "UTC")),
+        pa.array([1] * n, pa.duration("s")),
+        pa.array(["x", "y"] * n)[:n].dictionary_encode(),
+        pa.array([None] * n, pa.null()),
+        pa.array([True, None] * n)[:n],
+        pa.array([str(v) for v in rng.choice(ODD_FIELDS, n)]),
+        pa.array([float("nan"), float("inf")] * n)[:n],
+    ]
+    chosen = [columns[int(j)] for j in rng.integers(0, len(columns), int(rng.integers(0, 4)))]
+    names = [str(rng.choice(["a", "label", "", "\x1b[31m", "x" * 300, "1"])) for _ in chosen]
+    table = pa.table([*chosen, pa.array([0, 1] * n)[:n]], names=[*names, "label"])
+    writer.write_table(table, out, compression=str(rng.choice(["none", "snappy", "gzip"])))
+    data = out.getvalue()
+    return "t.parquet", scrambled(data, rng) if i % 2 else data, None if i % 3 else "label"
 
 
 def rows(rng, i):

@@ -211,3 +211,11 @@ def test_kernels_know_when_they_depend_on_the_difference_only() -> None:
         assert not parse(text).radial(), text
     assert not mercer.Similarity(max).stationary()
     assert not mercer.Similarity(max).radial()
+
+
+@pytest.mark.parametrize(
+    "make", [Gaussian, mercer.Constant, lambda v: v * Linear(), lambda v: Linear().polynomial([v])]
+)
+def test_an_integer_beyond_all_floats_is_refused_as_not_finite(make) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        make(10**400)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -250,7 +251,7 @@ class PolynomialOf(Kernel):
             raise ValueError(
                 f"polynomial takes up to {MOST_COEFFICIENTS} coefficients, got {len(values)}"
             )
-        if not all(is_number(v) and math.isfinite(v) for v in values):
+        if not all(is_number(v) and abs(v) <= sys.float_info.max for v in values):
             raise ValueError(f"the coefficients must be finite numbers, got {list(values)}")
         self._set("coefficients", tuple(float(v) for v in values))
 

@@ -124,7 +124,10 @@ class Parameters:
                 raise TypeError(
                     f"{type(self).__name__}: {name} must be a number, got {type(value).__name__}"
                 )
-            value = float(value)
+            try:
+                value = float(value)
+            except OverflowError:  # an integer beyond all floats
+                value = math.inf
             if not math.isfinite(value):
                 raise ValueError(f"{type(self).__name__}: {name} must be finite, got {value}")
             self._set(name, value)

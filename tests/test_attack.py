@@ -1,0 +1,26 @@
+"""A short attack in every run of the tests; `make attack` goes on for longer."""
+
+import pytest
+
+pytest.importorskip("click")
+pytest.importorskip("pandas")
+from tests import attack
+
+#: The fuzzers of files and models have tests of their own.
+KERNELS = [(name, script) for name, script in attack.FUZZERS if "fuzz_kernels" in script[0]]
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(("name", "script"), KERNELS)
+def test_a_short_attack_finds_nothing(name, script):
+    report = attack.attack(script, 60, 11)
+    assert not report["problems"]
+    assert sum(report["outcomes"].values()) == 60
+    assert report["outcomes"]["accepted"] >= 5
+
+
+@pytest.mark.linux
+def test_what_is_wrong_is_found(monkeypatch, capsys):
+    monkeypatch.setattr(attack, "FUZZERS", [("none", ["fuzz_kernels.py", "commands", "x"])])
+    assert attack.main(1) == 1
+    assert "ended with status" in capsys.readouterr().out
