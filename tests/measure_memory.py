@@ -1,0 +1,100 @@
+"""What a call takes beyond what was there: ``python tests/measure_memory.py ridge 200 8000``.
+
+The case runs once, so that libraries and compiled loops are loaded (LLVM takes some 100 MB), and
+once more to be measured, on so many rows within a limit of so many MB. Printed is the growth of
+resident memory (its peak, less what was there before the call) as a share of the limit, or
+the sentence of a refusal.
+"""
+
+import ctypes
+import json
+import sys
+import time
+from contextlib import suppress
+
+import numpy as np
+
+import mercer
+
+M_MMAP_THRESHOLD = -3
+
+
+def learner(name, predict="predict", **options):
+    def run(X, y):
+        labels = name.endswith(("Classifier", "SVC", "LogisticRegression", "Perceptron"))
+        model = getattr(mercer, name)("gaussian(3)", **options)
+        target = (y > 0).astype(int) if labels else y
+        model = model.fit(X) if name == "KernelOneClass" else model.fit(X, target)
+        getattr(model, predict)(X[: len(X) // 4])
+
+    return run
+
+
+def feature_map(name, **options):
+    return lambda X, y: getattr(mercer.maps, name)(**options).fit(X).transform(X[: len(X) // 4])
+
+
+def matrix(action):
+    return lambda X, y: action(mercer.Gaussian(3.0), X, y)
+
+
+CASES = {
+    "ridge": learner("KernelRidge"),
+    "ridge-cg": learner("KernelRidge", solver="cg", max_iter=20, tol=1e-2),
+    "ridge-classifier": learner("KernelRidgeClassifier"),
+    "svc": learner("KernelSVC"),
+    "svr": learner("KernelSVR"),
+    "one-class": learner("KernelOneClass", nu=0.1),
+    "logistic": learner("KernelLogisticRegression"),
+    "perceptron": learner("KernelPerceptron"),
+    "neighbors": learner("KernelNeighborsRegressor", n_neighbors=50),
+    "kneighbors": learner("KernelNeighborsRegressor", "kneighbors", n_neighbors=1500),
+    "centroid": learner("KernelCentroidClassifier"),
+    "smoother": learner("NadarayaWatsonRegressor"),
+    "smoother-classifier": learner("NadarayaWatsonClassifier"),
+    "local-linear": learner("LocalLinearRegressor", bandwidth=2.0),
+    "nystrom-map": feature_map("NystromMap", kernel="gaussian(3)", n_components=300),
+    "fourier-map": feature_map("RandomFourierMap", n_components=300),
+    "polynomial-map": feature_map("PolynomialMap", degree=2),
+    "product": matrix(lambda k, X, y: k.gram(X) @ y),
+    "warped": matrix(lambda k, X, y: k.warp("tanh").gram(X) @ y),
+    "reweighted": matrix(lambda k, X, y: k.reweight("norm").gram(X) @ y),
+    "on-columns": matrix(lambda k, X, y: k.on([0, 1, 2]).gram(X) @ y),
+    "normalized": matrix(lambda k, X, y: (k + 1.0).normalized().gram(X) @ y),
+}
+
+
+def resident(name):
+    """A line of /proc/self/status in bytes: VmRSS now, VmHWM at its peak."""
+    with open("/proc/self/status") as stream:
+        line = next(line for line in stream if line.startswith(name))
+    return 1024 * int(line.split()[1])
+
+
+def main(case, megabytes, rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 20))
+    y = X[:, 0] + 0.3 * rng.normal(size=rows)
+    mercer.set_config(memory=f"{megabytes}MB", progress=False)
+    libc = ctypes.CDLL(None)
+    libc.mallopt(M_MMAP_THRESHOLD, 2**16)  # so that what is freed is given back
+    with suppress(ValueError, MemoryError):
+        CASES[case](X, y)
+    libc.malloc_trim(0)
+    with open("/proc/self/clear_refs", "w") as stream:
+        stream.write("5")  # the peak starts anew
+    before, started, told = resident("VmRSS"), time.perf_counter(), ""
+    try:
+        CASES[case](X, y)
+    except (ValueError, MemoryError) as error:
+        told = str(error)
+    share = (resident("VmHWM") - before) / (1e6 * megabytes)
+    seconds = time.perf_counter() - started
+    print(json.dumps({"case": case, "share": share, "seconds": seconds, "refused": told}))
+
+
+if __name__ == "__main__":
+    import warnings
+
+    warnings.simplefilter("ignore")
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
