@@ -40,8 +40,11 @@ class DevicePanels(Panels):
     def keep(self, share: float = 0.5) -> bool:
         need = self.shape[0] * self.shape[1] * self.dtype.itemsize
         if self.kept is None and need <= share * self.gram.limit_bytes:
-            self.kept = self.gram.tensor()
+            self.kept = self._whole()
         return self.kept is not None
+
+    def _whole(self) -> torch.Tensor:
+        return self.gram.tensor()  # type: ignore[no-any-return]
 
     def take(self, rows: np.ndarray) -> DevicePanels:
         kept = None if self.kept is None else self.kept[self.asarray(rows)]
@@ -100,25 +103,34 @@ class DevicePanels(Panels):
 
 
 class StreamedPanels(DevicePanels):
-    """Rows that pass over the device in chunks; nothing is kept."""
+    """Rows that pass over the device in chunks; Φ itself may be small enough to be kept."""
 
     gram: StreamedGram
 
-    def keep(self, share: float = 0.5) -> bool:
-        return False
+    def _whole(self) -> torch.Tensor:
+        return self.asarray(self.gram.dense())
 
     def pieces(self) -> Iterator[tuple[slice, torch.Tensor]]:
+        if self.kept is not None:
+            yield from super().pieces()
+            return
         for rows, part in self.gram.parts(self._step()):
             yield rows, part.tensor()
 
     def product(self, B: torch.Tensor) -> torch.Tensor:
+        if self.kept is not None:
+            return super().product(B)
         return self.asarray(self.gram @ B).double()
 
     def transposed_product(self, V: torch.Tensor) -> torch.Tensor:
+        if self.kept is not None:
+            return super().transposed_product(V)
         return self.gram.transposed_times(self._single(V))
 
     def normal_product(self, B: torch.Tensor, weights: Any = None) -> torch.Tensor:
         """Rows pass only once."""
+        if self.kept is not None:
+            return super().normal_product(B, weights)  # type: ignore[no-any-return]
         B, points = self._single(B), self.gram.others()
         total = self.zeros(self.shape[1], B.shape[1])
         for rows, chunk in self.gram.chunks():
