@@ -31,7 +31,7 @@ def stroke(degrees=0.0, offset=(0, 0)):
 def test_small_similarity_of_the_same_thing_moved():
     """003, 75-88: a shifted, turned or thicker digit is the same and its pixels say otherwise."""
     same = np.stack(
-        [stroke(), stroke(25), stroke(0, (0, 3)), ndimage.gray_dilation(stroke(), (3, 3))]
+        [stroke(), stroke(25), stroke(0, (0, 3)), ndimage.grey_dilation(stroke(), (3, 3))]
     )
     similarity = Cosine()(same.reshape(4, -1))
     assert (similarity[0, 1:3] < 0.75).all()
