@@ -190,23 +190,38 @@ def _decisions(f: np.ndarray, ranked: bool) -> np.ndarray:
     return votes
 
 
-@njit(nogil=True)
-def _add(f: Any, weights: Any, k: float) -> None:
-    """f += weights k, in place and without a copy."""
-    for c in range(len(f)):
-        if weights[c] != 0.0:
-            f[c] += weights[c] * k
+# Rows are passed as arrays with an index: a slice per step would cost more than the step.
 
 
 @njit(nogil=True)
-def _signed_vote(f: Any, votes: Any, weights: Any, k: float, time: float, last: Any) -> None:
+def _winner(f: Any, i: int) -> int:
+    """The first of the best classes of a row."""
+    best = 0
+    for c in range(1, f.shape[1]):
+        if f[i, c] > f[i, best]:
+            best = c
+    return best
+
+
+@njit(nogil=True)
+def _add(f: Any, i: int, weights: Any, e: int, k: float) -> None:
+    """f[i] += weights[e] k."""
+    for c in range(f.shape[1]):
+        if weights[e, c] != 0.0:
+            f[i, c] += weights[e, c] * k
+
+
+@njit(nogil=True)
+def _signed_vote(
+    f: Any, votes: Any, i: int, weights: Any, e: int, k: float, time: float, last: Any
+) -> None:
     """Each output votes by its sign for the time since it last changed."""
-    for c in range(len(f)):
-        if weights[c] != 0.0:
-            sign = 1.0 if f[c] > 0.0 else -1.0
-            votes[c] += sign * (time - last[c])
+    for c in range(f.shape[1]):
+        if weights[e, c] != 0.0:
+            sign = 1.0 if f[i, c] > 0.0 else -1.0
+            votes[i, c] += sign * (time - last[c])
             last[c] = time
-            f[c] += weights[c] * k
+            f[i, c] += weights[e, c] * k
 
 
 @njit(nogil=True)
@@ -228,12 +243,13 @@ def _vote(
         if ranked:
             start = since[0]
             for e in range(len(times)):
-                votes[i, np.argmax(f[i])] += times[e] - start
+                votes[i, _winner(f, i)] += times[e] - start
                 start = times[e]
-                _add(f[i], weights[e], K[i, columns[e]] + extra)
+                _add(f, i, weights, e, K[i, columns[e]] + extra)
             last[:] = start
         else:
             for e in range(len(times)):
-                _signed_vote(f[i], votes[i], weights[e], K[i, columns[e]] + extra, times[e], last)
+                k = K[i, columns[e]] + extra
+                _signed_vote(f, votes, i, weights, e, k, times[e], last)
     if len(f) > 0:
         since[:] = last

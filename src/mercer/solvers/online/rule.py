@@ -84,9 +84,10 @@ def next_update(
     """
     for i in range(start, stop):
         if ranked:
-            made = _beside_rival(scores[i], labels[i], bias, first, margin, units, loss)
+            made = _beside_rival(scores, i, labels[i], bias, first, margin, units, loss)
         else:
-            made = _against_rest(scores[i], labels[i] - positive, bias, first, margin, units, loss)
+            right = labels[i] - positive
+            made = _against_rest(scores, i, right, bias, first, margin, units, loss)
         if made:
             return i
     units[:] = 0.0
@@ -95,16 +96,16 @@ def next_update(
 
 @njit(nogil=True)
 def _beside_rival(
-    scores: Any, right: int, bias: Any, first: bool, margin: float, units: Any, loss: Any
+    scores: Any, i: int, right: int, bias: Any, first: bool, margin: float, units: Any, loss: Any
 ) -> bool:
     """Whether the right class does not win clearly; then it gains what its rival loses."""
     rival, best = -1, -np.inf
-    for c in range(len(scores)):
-        score = scores[c] + bias[c]
+    for c in range(scores.shape[1]):
+        score = scores[i, c] + bias[c]
         if c != right and (rival < 0 or score > best):
             best = score
             rival = c
-    gap = scores[right] + bias[right] - best
+    gap = scores[i, right] + bias[right] - best
     loss[0] += max(0.0, 1.0 - gap)
     if not (gap < margin or (gap == margin and (not first or rival < right))):
         return False
@@ -116,13 +117,13 @@ def _beside_rival(
 
 @njit(nogil=True)
 def _against_rest(
-    scores: Any, right: int, bias: Any, first: bool, margin: float, units: Any, loss: Any
+    scores: Any, i: int, right: int, bias: Any, first: bool, margin: float, units: Any, loss: Any
 ) -> bool:
     """Whether any output has the wrong sign; each of those moves by one unit."""
     made = False
-    for c in range(len(scores)):
+    for c in range(scores.shape[1]):
         target = 1.0 if right == c else -1.0
-        gap = target * (scores[c] + bias[c])
+        gap = target * (scores[i, c] + bias[c])
         loss[0] += max(0.0, 1.0 - gap)
         wrong = gap < margin or (gap == margin and (not first or target > 0.0))
         units[c] = target if wrong else 0.0
