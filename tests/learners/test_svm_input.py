@@ -321,6 +321,7 @@ def test_ctrl_c_with_many_pairs(monkeypatch):
     assert model.predict(X[:10]).shape == (10,)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_ctrl_c_interrupts")
 def test_ctrl_c_with_many_small_pairs(monkeypatch):
     """What was solved before the signal is kept, the other pairs stay at zero."""

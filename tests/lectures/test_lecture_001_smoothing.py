@@ -175,6 +175,7 @@ def test_only_observations_close_to_the_query_count(rng):
             np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_local_regression_is_more_accurate_and_slower():
     """001, lines 498-499: LWLR needs D + 1 times the sums of KR, and has the smaller error."""
     X, t = sine_linear_noise(n=400, noise=0.1, random_state=1)

@@ -135,6 +135,7 @@ def test_a_black_box_that_tells_the_dot_product_is_enough(rng):
     np.testing.assert_allclose(black(names), vectors @ (vectors.T @ alpha), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_only_nonzero_alphas_cost_time(rng):
     """003, lines 216 and 222-223: the sum runs over the examples with α ≠ 0."""
     X, Z = rng.normal(size=(50, 3)), rng.normal(size=(7, 3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import timeit
 
 import numpy as np
+import pytest
 from scipy import ndimage
 
 import mercer
@@ -94,6 +95,7 @@ def test_deformable_templates_pay_for_distortion():
     assert price[1] < price[0]
 
 
+@pytest.mark.slow
 def test_hard_and_easy_to_compute():
     """003, lines 106-110: the best over all pairs of rotations takes longer than tangents."""
     images = np.stack([stroke(a).ravel() for a in range(0, 80, 2)])
