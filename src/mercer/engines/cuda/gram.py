@@ -18,7 +18,7 @@ import torch
 from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
 from mercer._progress import progress
-from mercer._tiles import Scratch, Tiling, cut
+from mercer._tiles import Scratch, cut
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.ops import apply_steps, evaluate_torch
 from mercer.engines.cuda.rows import DeviceSide, row_vector, squared_norms, to_device
@@ -198,11 +198,9 @@ class CudaGram(Gram):
         body: Body,
         *,
         out: Any = None,
-        tiling: Tiling | None = None,
-        triangle: bool = False,
-        repeats: int = 1,
         exact_diagonal: bool = False,
         what: str = "kernel",
+        **only_for_the_host: Any,
     ) -> None:
         """Tiles are panels of whole rows, as tensors; the device fills each by all its threads."""
         n, m = self.shape

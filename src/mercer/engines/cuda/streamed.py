@@ -14,7 +14,7 @@ import torch
 from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
 from mercer._machine.threads import Background
-from mercer._tiles import Scratch, Tiling
+from mercer._tiles import Scratch
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.rows import to_device
@@ -255,11 +255,9 @@ class StreamedGram(Gram):
         body: Body,
         *,
         out: Any = None,
-        tiling: Tiling | None = None,
-        triangle: bool = False,
-        repeats: int = 1,
         exact_diagonal: bool = False,
         what: str = "kernel",
+        **only_for_the_host: Any,
     ) -> None:
         """Chunk by chunk of the rows; tiles are tensors on the device."""
         for rows, columns, part in self.blocks():

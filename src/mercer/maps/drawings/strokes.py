@@ -85,6 +85,19 @@ def _bridges(image: Any, y: Any, x: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
+def _onward(image: Any, y: Any, x: Any) -> Any:  # pragma: no cover - compiled
+    """The direction of a neighbor, −1 if there is none; straight ones first, a diagonal one may lie
+    behind them."""
+    found = -1
+    for d in range(8):
+        if image[y + _DY[d], x + _DX[d]]:
+            found = d
+            if d % 2 == 0:
+                break
+    return found
+
+
+@njit(nogil=True)
 def prune(skeleton: Any, shortest: Any) -> None:  # pragma: no cover - compiled
     """Remove spurs: lines from a free end to a joint with fewer than `shortest` pixels."""
     height, width = skeleton.shape
@@ -98,13 +111,7 @@ def prune(skeleton: Any, shortest: Any) -> None:  # pragma: no cover - compiled
                 path[length, 0], path[length, 1] = y, x
                 length += 1
                 skeleton[y, x] = False
-                found = -1
-                for d in range(8):
-                    if skeleton[y + _DY[d], x + _DX[d]]:
-                        found = d
-                        # Straight neighbors first: a diagonal one may lie behind them.
-                        if d % 2 == 0:
-                            break
+                found = _onward(skeleton, y, x)
                 if found < 0:
                     break
                 y, x = y + _DY[found], x + _DX[found]
@@ -196,12 +203,7 @@ def _walk(lines: Any, y: Any, x: Any, path: Any) -> Any:  # pragma: no cover - c
         path[length, 0], path[length, 1] = y, x
         length += 1
         lines[y, x] = False
-        found = -1
-        for d in range(8):
-            if lines[y + _DY[d], x + _DX[d]]:
-                found = d
-                if d % 2 == 0:
-                    break
+        found = _onward(lines, y, x)
         if found < 0:
             return length
         y, x = y + _DY[found], x + _DX[found]
