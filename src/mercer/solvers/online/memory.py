@@ -212,19 +212,6 @@ def _add(f: Any, i: int, weights: Any, e: int, k: float) -> None:
 
 
 @njit(nogil=True)
-def _signed_vote(
-    f: Any, votes: Any, i: int, weights: Any, e: int, k: float, time: float, last: Any
-) -> None:
-    """Each output votes by its sign for the time since it last changed."""
-    for c in range(f.shape[1]):
-        if weights[e, c] != 0.0:
-            sign = 1.0 if f[i, c] > 0.0 else -1.0
-            votes[i, c] += sign * (time - last[c])
-            last[c] = time
-            f[i, c] += weights[e, c] * k
-
-
-@njit(nogil=True)
 def _vote(
     K: Any,
     columns: Any,
@@ -250,6 +237,11 @@ def _vote(
         else:
             for e in range(len(times)):
                 k = K[i, columns[e]] + extra
-                _signed_vote(f, votes, i, weights, e, k, times[e], last)
+                for c in range(f.shape[1]):  # each output votes for the time since it changed
+                    if weights[e, c] != 0.0:
+                        sign = 1.0 if f[i, c] > 0.0 else -1.0
+                        votes[i, c] += sign * (times[e] - last[c])
+                        last[c] = times[e]
+                        f[i, c] += weights[e, c] * k
     if len(f) > 0:
         since[:] = last
