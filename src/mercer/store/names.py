@@ -41,6 +41,7 @@ DECLARED = {
     "perceptron.Budget": "mercer.solvers.online.budget:Store",
     "perceptron.Tally": "mercer.solvers.online.run:Tally",
     "svm.Pair": "mercer.learners.svms.pairs:Pair",
+    "svm.PairExpansion": "mercer.learners.svms.many_classes:PairExpansion",
     "svm.Pairs": "mercer.learners.svms.pairs:Pairs",
     "svm.Quadratic": "mercer.solvers.quadratic.problem:Quadratic",
     "templates.Warps": "mercer.solvers.images.warping:Warps",

@@ -10,6 +10,7 @@ v1: the first format, whose files name classes by the modules they stood in then
 v2: stable names; as many of the cases as have all of them.
 v3: the pairs of classes of a KernelSVC as flat arrays.
 v4: PowersMap.
+v5: a KernelSVC of many classes keeps the compact coefficients alone.
 """
 
 import json
@@ -166,6 +167,7 @@ def learners():
         "svc-nu": (KernelSVC(kernel, nu=0.3, decision_function_shape="ovo"), THREE),
         "svc-hard-margin": (KernelSVC("gaussian(0.1)", C=np.inf), TWO),
         "svc-probability": (KernelSVC(kernel, probability=True), TWO),
+        "svc-many": (KernelSVC(kernel), np.arange(len(X))),
         "svr": (KernelSVR(kernel, warm_start=True), TARGETS),
         "svr-nu": (KernelSVR(kernel, nu=0.4), TARGETS),
         "one-class": (KernelOneClass(kernel, nu=0.2), None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from mercer.kernels import Gaussian
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.calibrated import calibrated
+from mercer.learners.svms.many_classes import MANY, PairExpansion
 from mercer.learners.svms.pairs import Pairs, as_pairs
 from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.learners.svms.votes import one_against_rest, pair_votes
@@ -157,20 +159,22 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         where = np.full(n, -1)
         where[support] = np.arange(len(support))
         at = where[rows]
-        coef = np.zeros((len(support), len(pairs)))
-        coef[at, column] = values
         self.n_support_ = np.bincount(codes[support], minlength=classes).astype(np.int32)
         self.dual_coef_ = np.zeros((classes - 1, len(support)))
         first, second = pairs.first[column], pairs.second[column]
         self.dual_coef_[np.where(codes[rows] == first, second - 1, first), at] = values
-        intercept = pairs.intercept
+        self.intercept_ = pairs.intercept
         if classes == 2:
             # scikit-learn counts the second class as the positive one where there are two.
-            self.dual_coef_, self.intercept_ = -self.dual_coef_, -intercept
-            self._keep(X, support, -coef[:, 0], -intercept[0])
+            self.dual_coef_, self.intercept_ = -self.dual_coef_, -pairs.intercept
+        if classes >= MANY:
+            compact = self.dual_coef_, self.n_support_, self.intercept_
+            self._keep(X, support, *compact, kind=PairExpansion)
         else:
-            self.intercept_ = intercept
-            self._keep(X, support, coef, intercept)
+            coef = np.zeros((len(support), len(pairs)))
+            coef[at, column] = values
+            b = self.intercept_
+            self._keep(X, support, *((-coef[:, 0], b[0]) if classes == 2 else (coef, b)))
         self.n_iter_, self.margin_ = pairs.n_iter, pairs.margin
         self.dual_objective_ = pairs.objective
         self._solved, self._n = pairs, n
@@ -198,19 +202,20 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     def decision_function(self, X: Any) -> Any:
         """f(x); positive for the second class of two, one column per class ("ovr") or a pair."""
-        values = self._values(X)
-        if values.ndim == 1 or self.decision_function_shape == "ovo":
-            return values
-        return one_against_rest(values, len(self.classes_))
+        wide = self.decision_function_shape == "ovo"
+        return self._values(X) if wide else self._votes(X, one_against_rest)
 
     def predict(self, X: Any) -> Any:
         """The class with most votes."""
         self._check_ties()
-        values = self._values(X)
-        if values.ndim == 1:
-            return labels_at(winners(values), self.classes_)
-        votes = one_against_rest if self.break_ties else pair_votes
-        return labels_at(winners(votes(values, len(self.classes_))), self.classes_)
+        votes = self._votes(X, one_against_rest if self.break_ties else pair_votes)
+        return labels_at(winners(votes), self.classes_)
+
+    def _votes(self, X: Any, votes: Callable[[Any, int], Any]) -> Any:
+        """One number per class from the scores of all pairs; of two classes, their one score."""
+        check_is_fitted(self)
+        classes = len(self.classes_)
+        return self._values(X) if classes == 2 else self._values(X, lambda f: votes(f, classes))
 
     @available_if(lambda self: self.probability)
     def predict_proba(self, X: Any) -> Any:

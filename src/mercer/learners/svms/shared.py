@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from mercer.gram.dispatch import solver_gram
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import as_scores
 from mercer.learners._options import check_width
+from mercer.learners.svms.many_classes import PairExpansion
 from mercer.solvers.quadratic.problem import Solution, Task
 from mercer.solvers.requirements import resident
 
@@ -68,20 +69,23 @@ class SupportVectorBase(KernelLearner):
             )
         return found
 
-    def _keep(self, X: Any, support: np.ndarray, coef: np.ndarray, intercept: Any) -> None:
+    def _keep(self, X: Any, support: np.ndarray, *coef: Any, kind: Any = KernelExpansion) -> None:
         """Sets `support_`, `support_vectors_` and the expansion over them."""
         self.support_ = support.astype(np.int32)
         points = self.kernel_.points(X, support)
         self.support_vectors_ = np.empty((0, 0)) if self.kernel_.takes_matrix else points
-        self.expansion_ = KernelExpansion(self.kernel_, points, coef, intercept)
+        self.expansion_ = kind(self.kernel_, points, *coef)
 
     # --- predicting -------------------------------------------------------------------------
 
-    def _values(self, X: Any) -> Any:
+    def _values(self, X: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
+        """The scores of every row, or what `then` makes of them."""
         check_is_fitted(self)
         X = self._examples(X, reset=False)
         check_width(type(self).__name__, self.kernel_, X, self.shape_fit_[0])
-        return as_scores(self.expansion_(X))
+        if isinstance(self.expansion_, PairExpansion):
+            return self.expansion_(X, lambda scores: then(as_scores(scores)))
+        return then(as_scores(self.expansion_(X)))
 
     @property
     def coef_(self) -> np.ndarray:
