@@ -1,4 +1,4 @@
-"""The boards of earlier versions come out again, to the digit; see `golden/make.py`."""
+"""The boards of earlier versions come out again; see `golden/make.py`."""
 
 import json
 import runpy
@@ -17,26 +17,38 @@ def cases(tmp_path_factory):
     return make.cases(tmp_path_factory.mktemp("files"))
 
 
-def same(found, expected, where=""):
-    """Equal but for the last digits of floats, which another processor may round otherwise."""
+#: How far floats may differ. Another processor, or another version of NumPy or Numba, rounds the
+#: last digits otherwise. The solver of the SVM stops at a violation of 1e-3 in units of the targets
+#: and where it stops hangs on those digits, so a KernelSVR promises no more than that. (The
+#: decisions of an SVC are classes, and those do not change.)
+TOLERANCE = {"KernelSVR": 1e-3}
+ROUNDING = 1e-9
+
+
+def same(found, expected, where, tolerance):
+    """Equal, floats within the tolerance of the learner that a part of the board belongs to."""
     assert type(found) is type(expected), where
     if isinstance(expected, dict):
         assert found.keys() == expected.keys(), where
+        if "learner" in expected:
+            tolerance = TOLERANCE.get(expected["learner"], ROUNDING)
         for key, value in expected.items():
-            same(found[key], value, f"{where}.{key}")
+            same(found[key], value, f"{where}.{key}", tolerance)
     elif isinstance(expected, list):
         assert len(found) == len(expected), where
         for i, value in enumerate(expected):
-            same(found[i], value, f"{where}[{i}]")
+            same(found[i], value, f"{where}[{i}]", tolerance)
     elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), where
+        assert found == pytest.approx(expected, rel=tolerance, abs=tolerance), where
     else:
         assert found == expected, where
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_the_board_is_the_same(name, cases):
-    same(make.found(*cases[name]), BOARDS[name])
+    expected = BOARDS[name]
+    tolerance = TOLERANCE.get(expected["best"]["learner"], ROUNDING)
+    same(make.found(*cases[name]), expected, "", tolerance)
 
 
 def test_every_case_has_its_board(cases):
