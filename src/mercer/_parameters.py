@@ -277,6 +277,20 @@ class Pair:
         yield from ((value, value) for value in self.check.bad())
 
 
+class Function:
+    """Something that can be called."""
+
+    words = "a function"
+
+    def __call__(self, value: Any) -> Any:
+        if not callable(value):
+            raise TypeError
+        return value
+
+    def bad(self) -> Iterable[Any]:
+        return ("f", 3, None)
+
+
 class Anything:
     """Checked elsewhere, where there is more to go by: a kernel, a random state, class weights."""
 

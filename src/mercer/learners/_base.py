@@ -126,12 +126,17 @@ def warn_if_refuted(kernel: Kernel, n_features: int | None, *, stacklevel: int =
 
 
 def targets(X: Any, y: Any, who: str, *, labels: bool = False, multi_output: bool = False) -> Any:
-    """One target an example: numbers, or with `labels` classes of any type."""
+    """One target an example: numbers, or with `labels` classes of any type.
+
+    With `multi_output` there may be several, in columns.
+    """
     if y is None:
         raise ValueError(f"requires y to be passed, but the target y is None: {who} is supervised")
     y = host(y)
     if labels:
-        y = column_or_1d(y, warn=True)
+        array = np.asarray(y)  # before any other function of NumPy: it may only look like an array
+        several = multi_output and array.ndim == 2 and array.shape[1] != 1
+        y = array if several else column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y", estimator_name=who)
         check_classification_targets(y)
     else:

@@ -39,16 +39,26 @@ def labeled(
     classes = classes_of(y[counted], who)
     places = np.zeros(len(y), dtype=np.int64)
     places[counted] = encode(y[counted], classes)
-    if class_weight is None:
+    factors = class_factors(classes, places, weights, class_weight)
+    if factors is None:
         return classes, places, weights
+    return classes, places, factors[places] if weights is None else weights * factors[places]
+
+
+def class_factors(
+    classes: np.ndarray, places: np.ndarray, weights: np.ndarray | None, class_weight: Any
+) -> np.ndarray | None:
+    """The weight of each class, as `class_weight` gives it; None where all are 1."""
+    if class_weight is None:
+        return None
     if isinstance(class_weight, str) and class_weight == "balanced":
         sums = np.bincount(places, weights, len(classes))  # weights count, as copies would
-        factors = (sums.sum() / (len(classes) * sums))[places]
+        factors = sums.sum() / (len(classes) * sums)
     else:
-        factors = compute_class_weight(class_weight, classes=classes, y=y[counted])[places]
+        factors = compute_class_weight(class_weight, classes=classes, y=classes)
     if not (np.isfinite(factors).all() and (factors > 0).all()):
         raise ValueError(f"class_weight must be positive for every class, not {class_weight!r}")
-    return classes, places, factors if weights is None else weights * factors
+    return factors
 
 
 def finite_dims(kernel: Kernel, n_features: int | None) -> int | None:

@@ -3,48 +3,51 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like
-from mercer._config import check_memory, get_config
 from mercer._examples import count
-from mercer._parameters import Anything, Check, Count, Maybe, NonNegative, OneOf, checked
-from mercer._tiles import cut
-from mercer.formula.nodes import ROOT
-from mercer.formula.ranking import Ranking, ranking
-from mercer.learners._base import KernelLearner, classes_of, encode, take
+from mercer._parameters import (
+    Anything,
+    Check,
+    Count,
+    Either,
+    Function,
+    Maybe,
+    NonNegative,
+    OneOf,
+)
+from mercer.learners._base import take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
+from mercer.learners._options import class_factors, labeled, weights_or_none
+from mercer.learners.nearest import NeighborSearch, ragged
 from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
 from mercer.solvers.neighbors.radius import Within, within
 from mercer.solvers.neighbors.search import Neighbors, nearest
 
-#: What a search keeps per query and neighbor before it gives index and value: bytes, counted from
-#: the arrays it makes (lists, exact distances, their order, what is taken from them).
-SEARCH_BYTES = 72
 
-
-class KernelNeighbors(KernelLearner):
-    """The base of both: the training examples kept, and how they are ranked."""
+class KernelNeighbors(NeighborSearch):
+    """The base of both: neighbors are found, and vote."""
 
     _needs_psd = False
     _parameters: ClassVar[dict[str, Check]] = {
         "kernel": Anything(),
         "n_neighbors": Count(),
-        "weights": OneOf("uniform", "kernel"),
+        "weights": Maybe(Either(OneOf("uniform", "distance", "kernel"), Function())),
         "radius": Maybe(NonNegative()),
     }
+    y_fit_: np.ndarray
 
     def __init__(
         self,
         kernel: Any = "gaussian()",
         n_neighbors: int = 5,
         *,
-        weights: str = "uniform",
+        weights: Any = "uniform",
         radius: float | None = None,
     ) -> None:
         self.kernel = kernel
@@ -52,135 +55,129 @@ class KernelNeighbors(KernelLearner):
         self.weights = weights
         self.radius = radius
 
-    def _keep(self, X: Any, values: np.ndarray) -> None:
-        n = count(X)
-        if self.radius is None and self.n_neighbors > n:
-            raise ValueError(
-                f"{self.n_neighbors} neighbors cannot be had from n_samples = {n}: "
-                "n_neighbors is too large"
-            )
-        self.X_fit_ = self.kernel_.points(X)
-        self.y_fit_ = values
-        # k(x, x) of the training examples: all that ranking needs beyond the examples.
-        self.diagonal_ = np.asarray(host(self.kernel_.diag(X)), dtype=np.float64)
-
-    @property
-    def ranking(self) -> Ranking:
-        """What tells near from far, and how distances follow from it."""
-        return ranking(self.kernel_.lower(ROOT), self.diagonal_)
-
-    # --- who is near -----------------------------------------------------------------------
-
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:
-        """Feature-space distances to the nearest training examples, and their indices.
-
-        Without X, the neighbors of every training example, itself not counted.
-        """
-        check_is_fitted(self, "X_fit_")
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        queries, own = self._queries(X)
-        most = count(self.X_fit_) - (own is not None)
-        if not 1 <= k <= most:
-            raise ValueError(f"n_neighbors must lie between 1 and {most} here, got {k}")
-        n, each = count(queries), int(k) * (16 if return_distance else 8)
-        search = min(n, _at_a_time(int(k))) * SEARCH_BYTES * int(k)
-        fitting = max(1, 3 * get_config().memory_bytes // (4 * each))
-        instead = f"Ask for {fitting} rows at a time, or for fewer neighbors."
-        check_memory(n, int(k), n * each + search, instead, "neighbors")
-        index = np.empty((n, int(k)), dtype=np.intp)
-        apart = np.empty(index.shape if return_distance else (0, 0))
-        for rows, part, found in self._near(queries, int(k), own):
-            index[rows] = found.index
-            if return_distance:
-                apart[rows] = distances(self.ranking, part, self.X_fit_, found)
-        if not return_distance:
-            return like(index, queries)
-        return like(apart, queries), like(index, queries)
-
-    def _near(
-        self, queries: Any, k: int, own: np.ndarray | None = None
-    ) -> Iterator[tuple[slice, Any, Neighbors]]:
-        """The neighbors of all queries, a block at a time."""
-        n, step = count(queries), _at_a_time(k)
-        for rows in cut(0, n, step):
-            part = queries if n <= step else take(queries, rows)
-            mine = None if own is None else own[rows]
-            yield rows, part, nearest(self.ranking, part, self.X_fit_, k, mine)
-
-    def radius_neighbors(
-        self, X: Any = None, radius: float | None = None, return_distance: bool = True
-    ) -> Any:
-        """All examples within a feature-space distance, an array per row, nearest first."""
-        check_is_fitted(self, "X_fit_")
-        radius = self.radius if radius is None else radius
-        if radius is None:
-            raise ValueError("radius_neighbors needs a radius, here or in the constructor")
-        radius = checked("radius_neighbors", "radius", radius, NonNegative())
-        queries, own = self._queries(X)
-        found = within(self.ranking, queries, self.X_fit_, radius, own)
-        index = _ragged(found.index, found.start)
-        return (_ragged(found.distance, found.start), index) if return_distance else index
-
-    def _queries(self, X: Any) -> tuple[Any, np.ndarray | None]:
-        if X is not None:
-            return self._examples(X, reset=False), None
-        if self.kernel_.takes_matrix:
-            raise ValueError("give the training matrix again: a precomputed one is not kept")
-        return self.X_fit_, np.arange(count(self.X_fit_))
+    def _keep(
+        self, X: Any, targets: np.ndarray, copies: np.ndarray | None, factors: Any = None
+    ) -> None:
+        """Keep the examples that have weight, their targets (in columns), and what votes count."""
+        kept = None if copies is None or copies.all() else np.flatnonzero(copies)
+        which = slice(None) if kept is None else kept
+        self.y_fit_ = targets[which]
+        self.sample_weight_ = None if copies is None else copies[which]
+        self._factors = None if factors is None else factors[which]
+        self._keep_examples(X, kept)
 
     # --- votes -----------------------------------------------------------------------------
 
-    def _mean(self, X: Any) -> np.ndarray:
-        """The mean of the targets over the neighbors of each row."""
+    def _mean(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The mean of the targets over the neighbors of each row, and which rows have none."""
         check_is_fitted(self, "X_fit_")
-        queries = self._examples(X, reset=False)
+        queries, own = self._queries(X)
         if self.radius is not None:
-            return self._mean_within(queries)
+            return self._mean_within(queries, own)
+        k = self._neighbors_asked_for(None, own)
         result = np.empty((count(queries), self.y_fit_.shape[1]))
-        for rows, part, found in self._near(queries, int(self.n_neighbors)):
-            w: np.ndarray = np.ones(found.index.shape)
-            if self.weights == "kernel":
-                w = weights_of(self.ranking, part, self.X_fit_, found)
-            start = np.arange(0, w.size + 1, found.index.shape[1])
+        for rows, part, found in self._near(queries, k, own):
+            start = np.arange(0, found.index.size + 1, k)
+            w = self._weights_near(part, found, start) * self._counts(found.index)
             result[rows] = self._weighted(w.ravel(), found.index.ravel(), start)
-        return result
+        return result, np.empty(0, dtype=np.intp)
+
+    def _counts(self, index: np.ndarray) -> Any:
+        """What the vote of each neighbor counts for: its weight, and the weight of its class.
+
+        A row of the k nearest counts for k examples at most: one of weight 2 stands for two.
+        """
+        given, factors = getattr(self, "sample_weight_", None), getattr(self, "_factors", None)
+        counts: Any = 1.0
+        if given is not None:
+            counts = given[index]
+            if index.ndim == 2:
+                so_far = np.minimum(np.cumsum(counts, axis=1), index.shape[1])
+                counts = np.diff(so_far, axis=1, prepend=0.0)
+        return counts if factors is None else counts * factors[index]
 
     def _weighted(self, w: np.ndarray, index: np.ndarray, start: np.ndarray) -> np.ndarray:
         """The weighted mean of the targets of each row's neighbors, as a sparse product."""
-        import scipy.sparse as sp
-
         n = len(start) - 1
         votes = sp.csr_array((w, index, start), shape=(n, len(self.y_fit_)))
         total = np.asarray(votes.sum(axis=1)).reshape(n, 1)
         return np.asarray((votes @ self.y_fit_) / np.where(total > 0, total, 1.0))
 
-    def _mean_within(self, queries: Any) -> np.ndarray:
-        assert self.radius is not None
-        found = within(self.ranking, queries, self.X_fit_, float(self.radius))
-        n = len(found.start) - 1
-        result = self._weighted(self._weights_within(found), found.index, found.start)
-        alone = np.flatnonzero(np.diff(found.start) == 0)
-        if len(alone):
-            near = nearest(self.ranking, take(queries, alone), self.X_fit_, 1)
-            result[alone] = self.y_fit_[near.index[:, 0]]
-            warnings.warn(
-                f"{len(alone)} of {n} examples have no training example within the radius; their "
-                "nearest neighbor alone answers",
-                UserWarning,
-                stacklevel=4,
-            )
-        return result
+    def _weights_near(self, part: Any, found: Neighbors, start: np.ndarray) -> np.ndarray:
+        if self.weights in (None, "uniform"):
+            return np.ones(found.index.shape)
+        if self.weights == "kernel":
+            return weights_of(self.ranking, part, self.X_fit_, found)
+        apart = distances(self.ranking, part, self.X_fit_, found)
+        return self._weights_at(apart, start).reshape(apart.shape)
 
     def _weights_within(self, found: Within) -> np.ndarray:
-        if self.weights == "uniform":
+        if self.weights in (None, "uniform"):
             return np.ones(len(found.index))
+        if self.weights != "kernel":
+            return self._weights_at(found.distance, found.start)
         w = check_votes(found.similarity)
         # Neighbors with no weight at all vote alike.
-        rows = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
-        total = np.bincount(rows, weights=w, minlength=len(found.start) - 1)
+        total, rows = _sums(w, found.start)
         return np.where(total[rows] > 0, w, 1.0)
+
+    def _weights_at(self, apart: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """1 / distance, or the function that was given; where that is infinite, only those vote."""
+        if self.weights == "distance":
+            with np.errstate(divide="ignore"):
+                w = 1.0 / apart.ravel()
+        else:
+            given = self.weights(apart if apart.ndim == 2 else ragged(apart, start))
+            flat = np.ravel(given) if apart.ndim == 2 else np.concatenate([*given])
+            w = np.asarray(flat, dtype=np.float64)
+            if w.shape != (apart.size,):
+                raise ValueError(
+                    "weights must give one number per distance: a function of an array of "
+                    f"{apart.size} distances gave {w.size} numbers"
+                )
+        infinite = np.isinf(w)
+        total, rows = _sums(infinite, start)
+        w = np.where(total[rows] > 0, infinite, w)
+        total, _ = _sums(w, start)
+        if not (total[np.diff(start) > 0] > 0).all():
+            raise ValueError(
+                "weights must leave at least one neighbor of every example a positive weight: "
+                "the function gave some example weights whose sum is not positive"
+            )
+        return w
+
+    def _mean_within(self, queries: Any, own: Any) -> tuple[np.ndarray, np.ndarray]:
+        assert self.radius is not None
+        found = within(self.ranking, queries, self.X_fit_, float(self.radius), own)
+        w = self._weights_within(found) * self._counts(found.index)
+        result = self._weighted(w, found.index, found.start)
+        alone = np.flatnonzero(np.diff(found.start) == 0)
+        if len(alone):
+            mine = None if own is None else own[alone]
+            result[alone] = self._without_neighbors(take(queries, alone), mine, count(queries))
+        return result, alone
+
+    def _without_neighbors(self, alone: Any, own: np.ndarray | None, n: int) -> np.ndarray:
+        """The targets of rows that have no training example within the radius."""
+        warnings.warn(
+            f"{count(alone)} of {n} examples have no training example within the radius; their "
+            "nearest neighbor alone answers",
+            UserWarning,
+            stacklevel=5,
+        )
+        near = nearest(self.ranking, alone, self.X_fit_, 1, own)
+        return np.asarray(self.y_fit_[near.index[:, 0]])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _sums(w: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sum of each row's entries, and the row of every entry."""
+    rows = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    return np.bincount(rows, weights=w, minlength=len(start) - 1), rows
 
 
 class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
@@ -194,11 +191,21 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
     kernel : Kernel, expression, callable or "precomputed"
         Any similarity; it need not be positive semi-definite.
     n_neighbors : int
-    weights : "uniform" or "kernel"
-        Whether a neighbor's vote counts 1 or k(x, z).
+    weights : "uniform", "distance", "kernel" or function
+        What a neighbor's vote counts: 1, one over its distance in feature space, k(x, z), or what
+        a function makes of an array of distances (one row per example; with `radius`, an array of
+        arrays). Neighbors at distance 0 vote alone.
     radius : float or None
-        If given, all examples within this feature-space distance vote instead; where there are
-        none, the nearest one does, with a warning.
+        If given, all examples within this feature-space distance vote instead.
+    outlier_label : label, "most_frequent", list of such or None
+        With `radius`: the answer where nobody is near (one per output, if there are several).
+        None lets the nearest training example answer, with a warning.
+    class_weight : dict, "balanced", list of such or None
+        Multiplies the votes of the examples of each class.
+
+    Attributes
+    ----------
+    classes_ : the labels; for a y with several columns, a list with those of each column
 
     >>> import numpy as np
     >>> from mercer import KernelNeighborsClassifier
@@ -207,26 +214,132 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
     array(['b'], dtype='<U1')
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Keep the examples."""
-        X, y = self._start(X, y, labels=True)
-        self.classes_ = classes_of(y, type(self).__name__)
-        self._keep(X, np.eye(len(self.classes_))[encode(y, self.classes_)])
+    _parameters: ClassVar[dict[str, Check]] = KernelNeighbors._parameters | {
+        "outlier_label": Anything(),
+        "class_weight": Anything(),
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian()",
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        radius: float | None = None,
+        outlier_label: Any = None,
+        class_weight: Any = None,
+    ) -> None:
+        super().__init__(kernel, n_neighbors, weights=weights, radius=radius)
+        self.outlier_label = outlier_label
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the examples; y may have several columns.
+
+        An example of weight 2 counts as two; those of weight 0 are left out, and indices of
+        neighbors count the others.
+        """
+        X, y = self._start(X, y, labels=True, multi_output=True)
+        copies = weights_or_none(sample_weight, X)
+        columns = y.T if y.ndim == 2 else y[None]
+        classes, indicators, factors = [], [], None
+        for column, weight in zip(columns, _each(self.class_weight, len(columns)), strict=True):
+            found, places, _ = labeled(type(self).__name__, column, copies, None)
+            classes.append(found)
+            indicators.append(np.eye(len(found))[places])
+            own = class_factors(found, places, copies, weight)
+            if own is not None:
+                factors = own[places] if factors is None else factors * own[places]
+        self.classes_ = classes if y.ndim == 2 else classes[0]
+        self._keep(X, np.hstack(indicators), copies, factors)
+        self.outlier_label_ = self._outlier_labels()
         return self
 
+    def _outlier_labels(self) -> list[Any] | None:
+        """The answer for outliers of each output; None where the nearest example answers."""
+        if self.outlier_label is None:
+            return None
+        labels, outputs = [], self._outputs(self.y_fit_.sum(axis=0)[None])
+        given = _each(self.outlier_label, len(outputs))
+        for label, (classes, sums) in zip(given, outputs, strict=True):
+            if isinstance(label, str) and label == "most_frequent":
+                label = classes[sums[0].argmax()]
+            elif np.ndim(label) != 0:
+                raise TypeError(f"outlier_label must be one label per output, got {label!r}")
+            elif np.asarray(label).dtype.kind != classes.dtype.kind:
+                raise TypeError(
+                    f"outlier_label {label!r} is no label like those of y, such as {classes[0]!r}"
+                )
+            labels.append(label)
+        return labels
+
+    def _outputs(self, values: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The classes of each output, and the columns of `values` that belong to them."""
+        classes = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+        ends = np.cumsum([len(c) for c in classes])[:-1]
+        return [*zip(classes, np.split(values, ends, axis=1), strict=True)]
+
+    def _without_neighbors(self, alone: Any, own: np.ndarray | None, n: int) -> np.ndarray:
+        labels = getattr(self, "outlier_label_", None)
+        if labels is None:
+            return super()._without_neighbors(alone, own, n)
+        outputs = self._outputs(np.zeros((count(alone), self.y_fit_.shape[1])))
+        for label, (classes, shares) in zip(labels, outputs, strict=True):
+            shares[:, classes == label] = 1.0
+            if label not in classes:
+                warnings.warn(
+                    f"Outlier label {label!r} is not in training classes: the probabilities of "
+                    "all classes are 0 where nobody is within the radius",
+                    UserWarning,
+                    stacklevel=5,
+                )
+        return np.hstack([shares for _, shares in outputs])
+
     def predict_proba(self, X: Any) -> Any:
-        """The share of each class in the votes."""
-        return like(self._mean(X), X)
+        """The share of each class in the votes; for several outputs, a list of such.
+
+        Without X (None), those of the training examples, each by its neighbors without itself.
+        """
+        values, _ = self._mean(X)
+        where = self.X_fit_ if X is None else X
+        shares = [like(part, where) for _, part in self._outputs(values)]
+        return shares if isinstance(self.classes_, list) else shares[0]
 
     def predict(self, X: Any) -> Any:
-        """The class with the most votes; of equal ones the first."""
-        return labels_at(self.predict_proba(X).argmax(axis=1), self.classes_)
+        """The class with the most votes; of equal ones the first. X may be None, as above."""
+        values, alone = self._mean(X)
+        where = self.X_fit_ if X is None else X
+        answers = []
+        given = getattr(self, "outlier_label_", None)
+        for output, (classes, shares) in enumerate(self._outputs(values)):
+            found = labels_at(like(shares.argmax(axis=1), where), classes)
+            if given is not None and len(alone):
+                nobody = np.isin(np.arange(len(values)), alone)
+                found = np.where(nobody, np.asarray(given[output]), host(found))
+                found = like(found, where) if found.dtype.kind in "biuf" else found
+            answers.append(found)
+        return np.column_stack([*map(host, answers)]) if len(answers) > 1 else answers[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _each(given: Any, outputs: int) -> list[Any]:
+    """One value per output, from one for all or from a list."""
+    if not isinstance(given, (list, tuple)):
+        return [given] * outputs
+    if outputs > 1 and len(given) != outputs:
+        raise ValueError(f"{len(given)} values are given for {outputs} outputs: one per output")
+    return [given] if outputs == 1 else [*given]
 
 
 class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
     """The mean target of the k training examples nearest in feature space.
 
-    Parameters as in `KernelNeighborsClassifier`; y may have several columns.
+    Parameters as in `KernelNeighborsClassifier`, without those of classes; y may have several
+    columns.
 
     >>> import numpy as np
     >>> from mercer import KernelNeighborsRegressor
@@ -235,31 +348,19 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
     array([0.5])
     """
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Keep the examples."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the examples; weights as in `KernelNeighborsClassifier.fit`."""
         X, y = self._start(X, y, multi_output=True)
         self._one_output = y.ndim == 1
-        self._keep(X, np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64))
+        columns = np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
+        self._keep(X, columns, weights_or_none(sample_weight, X))
         return self
 
     def predict(self, X: Any) -> Any:
-        """The mean over the neighbors."""
-        values = self._mean(X)
-        return like(values[:, 0] if self._one_output else values, X)
+        """The mean over the neighbors.
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-
-def _at_a_time(k: int) -> int:
-    """Queries whose search for k neighbors takes a quarter of the memory limit."""
-    return max(1, get_config().memory_bytes // (4 * SEARCH_BYTES * k))
-
-
-def _ragged(values: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """One array per row, as an array of objects."""
-    rows = np.empty(len(start) - 1, dtype=object)
-    rows[:] = [values[a:b] for a, b in pairwise(start)]
-    return rows
+        Without X (None), for each training example over its neighbors without itself.
+        """
+        values, _ = self._mean(X)
+        where = self.X_fit_ if X is None else X
+        return like(values[:, 0] if self._one_output else values, where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import json
 import math
@@ -267,6 +268,11 @@ class _Reader:
             return cls(**state)
         if any(name.startswith("__") for name in state):
             raise self.refuse(f"a {cls.__name__} has fields that no object is saved with")
+        if hasattr(cls, "get_params"):
+            # A parameter that came after the file was written has its default.
+            known = inspect.signature(cls).parameters.values()
+            since = {p.name: p.default for p in known if p.default is not p.empty}
+            state = since | state
         instance: Any = object.__new__(cls)
         for name, value in state.items():
             object.__setattr__(instance, name, value)

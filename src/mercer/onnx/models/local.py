@@ -13,6 +13,7 @@ from mercer.formula.profile import log2_of, never_negative
 from mercer.formula.ranking import SPARE, Ranking, ranking
 from mercer.gram.host import HostGram
 from mercer.learners.smoothers import divide
+from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.models.outputs import Outputs, highest
 from mercer.onnx.operations import evaluate, squared_differences
@@ -156,6 +157,19 @@ def neighbors_classifier(model: Any, table: Table, out: Outputs) -> None:
 
 def _mean(model: Any, table: Table) -> Wire:
     """The mean of the targets of the neighbors."""
+    counts = [getattr(model, name, None) for name in ("sample_weight_", "_factors")]
+    kept_out = {
+        "weights='distance' or a function": model.weights not in (None, "uniform", "kernel"),
+        "weights of examples or classes": any(c is not None for c in counts),
+        "outlier_label": getattr(model, "outlier_label_", None) is not None,
+        "several outputs of labels": isinstance(getattr(model, "classes_", None), list),
+    }
+    found = [what for what, present in kept_out.items() if present]
+    if found:
+        raise NotExportable(
+            f"{type(model).__name__} is exported with equal or kernel weights, one output and no "
+            f"label for outliers; this one has {' and '.join(found)}"
+        )
     return _without_last(table.graph, _of_neighbors(model, _one_more(table)))
 
 
@@ -167,7 +181,7 @@ def _of_neighbors(model: Any, table: Table) -> Wire:
     k = int(model.n_neighbors)
     found = _nearest(pairs, rank, k)
     targets = g.add("Gather", model.y_fit_, found.places)  # (N, k, outputs)
-    if model.weights == "uniform":
+    if model.weights in (None, "uniform"):
         return Wire(g.add("ReduceMean", targets, np.array([1]), keepdims=0))
     w = g.add("Unsqueeze", _weights(pairs, rank, found), np.array([2]))
     sums = g.add("ReduceSum", g.add("Mul", targets, w), np.array([1]), keepdims=0)

@@ -25,8 +25,10 @@ class Within:
     similarity: np.ndarray
 
 
-def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None = None) -> Within:
-    """The examples of Z within `radius` of each of X; `own[i]` does not count for query i.
+def within(rank: Ranking, X: Any, Z: Any, radius: Any, own: np.ndarray | None = None) -> Within:
+    """The examples of Z within `radius` (one for all, or one per query) of each of X.
+
+    `own[i]` is an index that does not count for query i.
 
     >>> import numpy as np
     >>> from mercer import Linear
@@ -38,16 +40,17 @@ def within(rank: Ranking, X: Any, Z: Any, radius: float, own: np.ndarray | None 
     if rank.distance_by_statistic:
         # In float64, and for ‖x − z‖² from differences where x and z are close.
         formula = rank.statistic.sqrt() if rank.by_distance else rank.statistic
-        limit = rank.statistic_at(radius)
         gram = HOST.make(formula, widened(X), widened(Z))
-        least = np.full(gram.shape[0], -np.sqrt(limit) if rank.by_distance else -limit)
+        radii, which = np.unique(np.broadcast_to(radius, gram.shape[:1]), return_inverse=True)
+        limits = np.array([rank.statistic_at(float(r)) for r in radii])[which]
+        least = -np.sqrt(limits) if rank.by_distance else -limits
         rows, index, value = _collect(gram, -1.0, None, least, own)
         statistic = value**2 if rank.by_distance else -value
         distance, similarity = rank.distance(statistic), rank.similarity(statistic)
     else:
         gram, k_xx = HOST.make(rank.kernel, X, Z), own_similarity(rank, X)
         assert rank.diagonal is not None
-        rows, index, value = _collect(gram, 2.0, -rank.diagonal, k_xx - radius**2, own)
+        rows, index, value = _collect(gram, 2.0, -rank.diagonal, k_xx - np.square(radius), own)
         distance = np.sqrt(np.maximum(k_xx[rows] - value, 0.0))
         similarity = 0.5 * (value + rank.diagonal[index])
     order = np.lexsort((index, distance, rows))
