@@ -49,8 +49,8 @@ def pictures() -> Iterator[tuple[str, Any]]:
     errors = plot.errors_over(NadarayaWatsonRegressor(), "bandwidth", widths, X, t, more, cv=10)
     yield "error_over_bandwidth", plot.error_curves(widths, errors, "h")
     row = panels(2)
-    for ax, model in zip(row, (NadarayaWatsonRegressor, LocalLinearRegressor), strict=True):
-        plot.query_weights(model(bandwidth=0.7).fit(X, t), 9.8, ax=ax)
+    for ax, cls in zip(row, (NadarayaWatsonRegressor, LocalLinearRegressor), strict=True):
+        plot.query_weights(cls(bandwidth=0.7).fit(X, t), 9.8, ax=ax)
         ax.set_title("weighted mean" if ax is row[0] else "local line")
     yield "weights_at_the_edge", row
     yield "many_dimensions", many_dimensions()

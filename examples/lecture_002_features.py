@@ -43,8 +43,8 @@ def pictures() -> Iterator[tuple[str, Any]]:
     messages, kinds = data.mail(80)
     phi = EmailFeatures(("words",)).fit(messages[:60])
     filter_ = KernelSVC("linear()").fit(phi.transform(messages[:60]), kinds[:60])
-    score = filter_.score(phi.transform(messages[60:]), kinds[60:])
-    print(f"spam or ham: {score:.0%} of new messages right")
+    right = filter_.score(phi.transform(messages[60:]), kinds[60:])
+    print(f"spam or ham: {right:.0%} of new messages right")
     yield "deciding_words", plot.deciding_words(filter_, phi, messages[61])
     spirals = data.spirals(160)
     # Two turns: the angle runs by ω = 2π·2 per unit of radius.

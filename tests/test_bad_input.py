@@ -37,7 +37,7 @@ ROWS = {
     "1-D list": ([1.0, 2.0], ValueError, ["2-D", "X.reshape(1, -1)"]),
     "3-D": (np.zeros((2, 2, 2)), ValueError, ["2-D", "(2, 2, 2)"]),
     "0-D": (np.array(3.0), ValueError, ["a set of examples, got a single number"]),
-    "a number": (3.0, TypeError, ["expected an array or a list of examples, got float"]),
+    "True": (True, TypeError, ["expected an array or a list of examples, got bool"]),
     "None": (None, TypeError, ["expected an array or a list of examples, got NoneType"]),
     "empty": (np.empty((0, 3)), ValueError, ["X is empty: at least one example is needed"]),
     "empty list": ([], ValueError, ["X is empty"]),
@@ -116,10 +116,18 @@ def test_parameters_that_do_not_fit_the_rows() -> None:
 @pytest.mark.parametrize(
     ("make", "kind", "message"),
     [
-        (lambda: Gaussian(0.0), ValueError, "Gaussian: sigma must be positive, got 0.0"),
-        (lambda: Gaussian(-2), ValueError, "sigma must be positive, got -2.0"),
-        (lambda: Polynomial(0), ValueError, "Polynomial: degree must be an integer ≥ 1, got 0"),
-        (lambda: Polynomial(2.5), ValueError, "degree must be an integer ≥ 1, got 2.5"),
+        (lambda: Gaussian(0.0), ValueError, "Gaussian: sigma must be a positive number"),
+        (lambda: Gaussian(-2), ValueError, "or 'scale' or 'median', got -2"),
+        (
+            lambda: Polynomial(0),
+            ValueError,
+            "Polynomial: degree must be a whole number",
+        ),
+        (
+            lambda: Polynomial(2.5),
+            ValueError,
+            "of at least 1, got 2.5",
+        ),
         (lambda: Bilinear([[1, 2], [0, 1]]), ValueError, "Use (A + A.T) / 2"),
         (lambda: parse("__import__('os')"), ValueError, "there is no kernel named '__import__'"),
         (lambda: parse("lambda x, z: x"), ValueError, "not part of the language of kernels"),

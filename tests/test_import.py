@@ -48,8 +48,9 @@ def test_names_are_listed_once_and_in_order() -> None:
 
 
 def test_a_name_that_does_not_exist() -> None:
-    with pytest.raises(AttributeError, match="module 'mercer' has no attribute 'Gausian'"):
+    with pytest.raises(AttributeError, match="module 'mercer' has no attribute 'Gausian'") as told:
         mercer.Gausian
+    assert "Did you mean 'Gaussian'?" in str(told.value)
     with pytest.raises(ImportError):
         importlib.import_module("mercer.nothing")
 
@@ -61,3 +62,22 @@ def test_leaves_are_public() -> None:
     for name, cls in KERNELS.items():
         assert getattr(mercer, name) is cls
         assert name in dir(mercer)
+
+
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("SVC", "SVC is called mercer.KernelSVC"),
+        ("RBF", "RBF is called mercer.Gaussian"),
+        ("PolynomialMap", "it is mercer.maps.PolynomialMap"),
+        ("Nystroem", "Nystroem is called mercer.maps.NystromMap"),
+        ("DEFAULT", "it is mercer.kernels.DEFAULT"),
+        ("alignment", "it is mercer.selection.alignment"),
+        ("LogisticRegression", "is called mercer.KernelLogisticRegression"),
+    ],
+)
+def test_names_that_are_elsewhere_or_called_otherwise(name: str, here: str) -> None:
+    with pytest.raises(AttributeError) as told:
+        getattr(mercer, name)
+    assert here in str(told.value)
+    assert not hasattr(mercer, "__no_such_name__")

@@ -1,8 +1,9 @@
 """Write out what the catalog of kernels says: `python tools/catalog.py [--write]`.
 
-Two texts follow from the catalog: the names for type checkers in `kernels/names.pyi`, and the
-table of kernels in `docs/onnx.md`. Without `--write` a stale one is reported and the exit status
-is 1; with it, rewritten. The lines between "catalog: begin" and "catalog: end" are replaced.
+Three texts follow from the catalog: the names for type checkers in `kernels/names.pyi`, the table
+of kernels in `docs/onnx.md`, and that of widths in `docs/kernels.md`. Without `--write` a stale one
+is reported and the exit status is 1; with it, rewritten. The lines between "catalog: begin" and
+"catalog: end" are replaced.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import re
 import sys
 from pathlib import Path
 
-from mercer.kernels import KERNELS, Kernel, examples
+from mercer.kernels import KERNELS, Kernel, Width, examples
+from mercer.kernels.parameters import as_width
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(
@@ -59,7 +61,23 @@ def _note(cls: type[Kernel]) -> str:
     return f"{domain}, as in Python (not checked in ONNX)" if domain else ""
 
 
-TEXTS = {"src/mercer/kernels/names.pyi": imports, "docs/onnx.md": table}
+def widths() -> str:
+    """One row per parameter that data may choose: what both words mean."""
+    rows = ['| kernel | parameter | `"scale"` | `"median"` |', "|---|---|---|---|"]
+    for cls in sorted(KERNELS.values(), key=lambda c: c.__name__):
+        for name, check in cls.parameters.items():
+            width = as_width(check)
+            if isinstance(width, Width):
+                meanings = f"{width.scale.text} | {width.median.text}"
+                rows.append(f"| `{cls.__name__}` | `{name}` | {meanings} |")
+    return "\n".join(rows) + "\n"
+
+
+TEXTS = {
+    "src/mercer/kernels/names.pyi": imports,
+    "docs/onnx.md": table,
+    "docs/kernels.md": widths,
+}
 
 
 def stale(path: str) -> str | None:

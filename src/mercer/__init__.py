@@ -16,8 +16,41 @@ from typing import TYPE_CHECKING, Any
 
 from mercer._lazy import by_name
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names that load on use
+    from mercer import data as data
+    from mercer import formula as formula
+    from mercer import gram as gram
+    from mercer import kernels as kernels
+    from mercer import learners as learners
+    from mercer import maps as maps
+    from mercer import onnx as onnx
+    from mercer import plot as plot
+    from mercer import proof as proof
+    from mercer import report as report
+    from mercer import selection as selection
+    from mercer import solvers as solvers
+    from mercer import store as store
+    from mercer import testing as testing
+    from mercer import theory as theory
+    from mercer._config import config as config
+    from mercer._config import get_config as get_config
+    from mercer._config import set_config as set_config
+    from mercer.expansion import KernelExpansion as KernelExpansion
+    from mercer.gram import Gram as Gram
+    from mercer.gram import distance_to_mean as distance_to_mean
+    from mercer.kernels import Kernel as Kernel
+    from mercer.kernels import parse as parse
     from mercer.kernels.names import *  # noqa: F403
+    from mercer.learners import *  # noqa: F403
+    from mercer.proof import Counterexample as Counterexample
+    from mercer.proof import Proof as Proof
+    from mercer.proof import Undecided as Undecided
+    from mercer.proof import fourier_check as fourier_check
+    from mercer.proof import prove as prove
+    from mercer.proof import repair as repair
+    from mercer.selection import compare as compare
+    from mercer.store import load as load
+    from mercer.store import save as save
 
 __version__ = "0.2.0.dev0"
 
@@ -77,15 +110,41 @@ _HOME = {name: module for module, names in _WHERE.items() for name in names}
 _load = by_name(__name__, _HOME, _MODULES)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        return __dir__()
-    if name[:1].isupper() and name not in _HOME:
-        from mercer import kernels
+if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
 
-        if name in kernels.KERNELS:
-            return kernels.KERNELS[name]
-    return _load(name)
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return __dir__()
+        if name[:1].isupper() and name not in _HOME:
+            from mercer import kernels
+
+            if name in kernels.KERNELS:
+                return kernels.KERNELS[name]
+        try:
+            return _load(name)
+        except AttributeError as error:
+            raise AttributeError(f"{error}{_hint(name)}", name=name, obj=None) from None
+
+
+def _hint(name: str) -> str:
+    """Where a name is that is not here, or what it is called: a sentence, or nothing."""
+    from importlib import import_module
+
+    from mercer._suggest import CALLED_HERE, nearest
+
+    if name.startswith("_"):
+        return ""
+    called = CALLED_HERE.get(name, name)
+    for module in ("mercer", *(f"mercer.{part}" for part in _MODULES if part != "solvers")):
+        try:
+            names = __dir__() if module == "mercer" else dir(import_module(module))
+        except ModuleNotFoundError:  # an extra that is not installed
+            continue
+        if called in names:
+            what = f"{name} is called" if called != name else "it is"
+            return f"; {what} {module}.{called}"
+    near = nearest(name, __dir__())
+    return f". Did you mean {near!r}?" if near else ""
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -59,7 +60,10 @@ class Number:
     def __call__(self, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, Real):
             raise TypeError
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer beyond all floats
+            raise ValueError from None
         too_low = number <= self.low if self.open_low else number < self.low
         too_high = number >= self.high if self.open_high else number > self.high
         if math.isnan(number) or too_low or too_high:
@@ -301,6 +305,14 @@ class Anything:
 
     def bad(self) -> Iterable[Any]:
         return ()
+
+
+T = TypeVar("T")
+
+
+def declare(**entries: T) -> Mapping[str, T]:
+    """A read-only table of parameters by name, for the body of a class."""
+    return MappingProxyType(entries)
 
 
 def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> Any:

@@ -36,4 +36,59 @@ def suggest(name: str, among: Iterable[object], cutoff: float = 0.5) -> str:
     return f" There are: {', '.join(names[:MOST_LISTED])}{more}." if names else ""
 
 
-__all__ = ["nearest", "suggest"]
+#: What names of other libraries, and of the field, are called here.
+CALLED_HERE = {
+    "SVC": "KernelSVC",
+    "SVR": "KernelSVR",
+    "SVM": "KernelSVC",
+    "NuSVC": "KernelSVC",
+    "LinearSVC": "KernelSVC",
+    "OneClassSVM": "KernelOneClass",
+    "Ridge": "KernelRidge",
+    "RidgeClassifier": "KernelRidgeClassifier",
+    "LogisticRegression": "KernelLogisticRegression",
+    "KernelLogistic": "KernelLogisticRegression",
+    "KNeighborsClassifier": "KernelNeighborsClassifier",
+    "KNeighborsRegressor": "KernelNeighborsRegressor",
+    "NearestCentroid": "KernelCentroidClassifier",
+    "NadarayaWatson": "NadarayaWatsonRegressor",
+    "LocallyWeightedRegression": "LocalLinearRegressor",
+    "RBF": "Gaussian",
+    "rbf": "Gaussian",
+    "RBFKernel": "Gaussian",
+    "SquaredExponential": "Gaussian",
+    "Poly": "Polynomial",
+    "DotProduct": "Linear",
+    "ExpSineSquared": "Periodic",
+    "ChiSquare": "ChiSquared",
+    "Exponential": "Laplacian",
+    "Nystroem": "NystromMap",
+    "RBFSampler": "RandomFourierMap",
+    "PolynomialCountSketch": "TensorSketchMap",
+    "PolynomialFeatures": "PolynomialMap",
+}
+
+#: What arguments of other libraries, and symbols of the field, are called here, likeliest first.
+ARGUMENTS_HERE = {
+    "lam": ("alpha",),
+    "lambda_": ("alpha",),
+    "reg": ("alpha",),
+    "ridge": ("alpha",),
+    "penalty": ("alpha", "C"),
+    "C": ("alpha",),
+    "alpha": ("C",),
+    "max_iter": ("epochs",),
+    "n_iter": ("max_iter", "epochs"),
+    "epochs": ("max_iter",),
+    "k": ("n_neighbors",),
+    "h": ("bandwidth",),
+    "bias": ("fit_intercept",),
+    "intercept": ("fit_intercept",),
+    "eps": ("epsilon", "tol"),
+    "seed": ("random_state",),
+    "metric": ("kernel",),
+    "rank": ("n_components",),
+}
+
+
+__all__ = ["ARGUMENTS_HERE", "CALLED_HERE", "nearest", "suggest"]

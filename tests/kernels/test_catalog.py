@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer._parameters import declare
 from mercer.formula.nodes import Formula, Input, sqdist
-from mercer.kernels import KERNELS, LEAVES, Kernel, Rule, examples, kernel, parse
+from mercer.kernels import KERNELS, LEAVES, Kernel, Rule, Width, examples, kernel, parse
 from mercer.testing import check_kernel
 from mercer.testing.examples import DATA
 
@@ -26,8 +27,7 @@ class Lorentz(Kernel):
     examples = "lorentz()", "lorentz(width=0.5)"
     proof = Rule(True, "Lorentz", "a mixture of Gaussians")
 
-    def __post_init__(self) -> None:
-        self._make_positive("width")
+    parameters = declare(width=Width())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return (1.0 + sqdist(rows).over(self._named(path, "width") ** 2)) ** -1

@@ -117,10 +117,12 @@ def test_contract(k):
 
 
 def test_what_is_proved_and_what_is_refuted():
-    assert isinstance(Jittered(Gaussian(2.0)).prove(16), mercer.Proof)
+    assert isinstance(Jittered(Gaussian(2.0)).prove(n_features=16), mercer.Proof)
     assert Jittered(Similarity(np.dot)).claim().holds is None
-    assert isinstance(RotationInvariant(Linear(), [0, 90]).prove(16), mercer.Counterexample)
-    assert isinstance(TangentDistance(4, 4).prove(16), mercer.Counterexample)
+    assert isinstance(
+        RotationInvariant(Linear(), [0, 90]).prove(n_features=16), mercer.Counterexample
+    )
+    assert isinstance(TangentDistance(4, 4).prove(n_features=16), mercer.Counterexample)
     assert TangentDistance(4, 4, sigma=1.0).claim().holds is None
 
 
@@ -198,7 +200,7 @@ def test_a_linear_mean_is_the_product_of_mean_images():
         (lambda: TangentDistance(4, 4, transforms=()), "transforms are some of"),
         (lambda: TangentDistance(4, 4, sides=3), "sides"),
         (lambda: TangentDistance(0, 4), "height"),
-        (lambda: TangentDistance(4, 4, sigma=0), "sigma must be positive"),
+        (lambda: TangentDistance(4, 4, sigma=0), "sigma must be a positive number"),
         (lambda: RotationInvariant(Linear())(np.ones((2, 15))), "no square images"),
         (lambda: RotationInvariant(Linear(), []), "angles must be finite numbers"),
         (lambda: RotationInvariant(Linear(), [np.inf]), "angles must be finite numbers"),

@@ -109,10 +109,10 @@ def test_an_alphabet_that_is_too_small_is_named():
         (lambda: mercer.Spectrum(1, weights=(np.inf,)), "finite"),
         (lambda: mercer.Mismatch(2, 2), "less than p"),
         (lambda: mercer.Mismatch(2, 1, alphabet=0), "alphabet"),
-        (lambda: mercer.Subsequence(2, 0.0), "decay must be positive"),
+        (lambda: mercer.Subsequence(2, 0.0), "decay must be a number, positive"),
         (lambda: mercer.Subsequence(2, np.nan), "finite"),
-        (lambda: mercer.LocalAlignment(beta=-1), "beta must be positive"),
-        (lambda: mercer.LocalAlignment(gap_open=-1), "must not be negative"),
+        (lambda: mercer.LocalAlignment(beta=-1), "beta must be a number, positive"),
+        (lambda: mercer.LocalAlignment(gap_open=-1), "gap_open must be a number, at least 0"),
         (lambda: mercer.LocalAlignment(beta=300.0), "beyond 200"),
         (lambda: mercer.BagOfWords(pattern="["), "not a pattern"),
     ],
@@ -123,7 +123,7 @@ def test_impossible_parameters(make, message):
 
 
 def test_parameters_of_the_wrong_type():
-    with pytest.raises(TypeError, match="p must be an integer"):
+    with pytest.raises(TypeError, match="p must be a whole number"):
         mercer.Spectrum("3")
     with pytest.raises(TypeError, match="list of p"):
         mercer.Spectrum(2, weights=3.0)

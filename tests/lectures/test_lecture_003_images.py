@@ -61,7 +61,9 @@ def test_rotation_invariance_allows_large_transformations():
 
 def test_the_best_over_rotations_is_no_kernel():
     """003, 96-100 and 225-232: s' is a similarity that `prove` refutes."""
-    assert isinstance(RotationInvariant(Linear(), [0, 90]).prove(16), mercer.Counterexample)
+    assert isinstance(
+        RotationInvariant(Linear(), [0, 90]).prove(n_features=16), mercer.Counterexample
+    )
 
 
 def test_tangent_distance_models_small_rotations():

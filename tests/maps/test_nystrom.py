@@ -173,7 +173,7 @@ def test_names_and_frames(rng):
     ("parameters", "error"),
     [
         ({"kernel": None}, TypeError),
-        ({"kernel": Gaussian}, TypeError),
+        ({"kernel": 3}, TypeError),
         ({"kernel": "__import__('os')"}, ValueError),
     ],
 )

@@ -125,8 +125,9 @@ def test_data_gives_the_number_of_columns():
 def test_what_can_be_asked_about():
     assert prove("gaussian(sigma=2) + 3")
     assert mk.Gaussian().prove()
+    assert prove(mk.Gaussian)
     with pytest.raises(TypeError, match="class"):
-        prove(mk.Gaussian)
+        prove(dict)
     with pytest.raises(TypeError):
         prove(3)
     for bad, error in ((0, ValueError), (-1, ValueError), (2.5, TypeError), (True, TypeError)):

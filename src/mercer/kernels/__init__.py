@@ -7,7 +7,7 @@ in `algebra` and `on_inputs`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mercer.kernels import (  # noqa: F401  (each of these files enters its kernels in the catalog)
     columnwise,
@@ -23,19 +23,24 @@ from mercer.kernels.algebra import Exp, Normalized, PolynomialOf, Power, Product
 from mercer.kernels.catalog import LEAVES, examples, kernel, leaves, register
 from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.core import Kernel
-from mercer.kernels.grammar import parse
+from mercer.kernels.grammar import BESIDE, bare, parse
 from mercer.kernels.on_inputs import On, Reweight, Warp
-from mercer.kernels.opaque import OpaqueKernel, Precomputed, Similarity
+from mercer.kernels.opaque import OpaqueKernel, Similarity
+from mercer.kernels.parameters import Meaning, Width
+from mercer.kernels.radial import Gaussian
 
 if TYPE_CHECKING:  # type checkers cannot read the catalog; `make format` writes this file from it
     from mercer.kernels.names import *  # noqa: F403
 
 __all__ = [
+    "BESIDE",
+    "DEFAULT",
     "KERNELS",
     "LEAVES",
     "Claim",
     "Exp",
     "Kernel",
+    "Meaning",
     "Normalized",
     "On",
     "OpaqueKernel",
@@ -47,6 +52,7 @@ __all__ = [
     "Scaled",
     "Sum",
     "Warp",
+    "Width",
     "as_kernel",
     "examples",
     "kernel",
@@ -61,19 +67,37 @@ if not TYPE_CHECKING:
     __all__ += list(KERNELS)
 
 
-def as_kernel(kernel: object) -> Kernel:
-    """A Kernel from a Kernel, an expression, "precomputed", or a function of two examples.
+#: The kernel of every learner and map that is not given one.
+DEFAULT = Gaussian("scale")
 
-    >>> as_kernel("gaussian(2)")
-    Gaussian(sigma=2.0)
+
+def as_kernel(kernel: object, **beside: Any) -> Kernel:
+    """A Kernel from a Kernel or its class, an expression, "precomputed", or a function.
+
+    A function takes two examples, or two sets of them and gives a matrix. `beside` are the `gamma`,
+    `degree` and `coef0` that scikit-learn's estimators take beside the name of a kernel.
+
+    >>> as_kernel("gaussian(2)"), as_kernel("rbf"), as_kernel("poly", degree=2, coef0=1)
+    (Gaussian(sigma=2.0), Gaussian(sigma='scale'), Polynomial(degree=2, offset=1.0, gamma='scale'))
     """
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        return bare(kernel, **beside)
+    if isinstance(kernel, str) and kernel.strip().isidentifier():
+        return bare(kernel.strip(), **beside)
+    given = [f"{name}={value!r}" for name, value in beside.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"{', '.join(given)} goes with the bare name of a kernel such as 'rbf'; {kernel!r} "
+            "has its own parameters: write them there, as in 'gaussian(gamma=0.1)'"
+        )
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
-        return Precomputed() if kernel == "precomputed" else parse(kernel)
+        return parse(kernel)
     if callable(kernel):
-        return Similarity(kernel)
+        return Similarity(kernel, blocks="auto")
     raise TypeError(
-        "kernel must be a Kernel, an expression such as 'gaussian(sigma=2)', a function of two "
-        f"examples, or 'precomputed'; got {type(kernel).__name__}"
+        "kernel must be a Kernel, an expression such as 'gaussian(sigma=2)', a bare name such as "
+        "'rbf', a function of two examples or of two sets of them, or 'precomputed'; got "
+        f"{type(kernel).__name__}"
     )

@@ -7,17 +7,29 @@ package, and import what they need when they are called.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mercer.kernels.parameters import is_number
 
 if TYPE_CHECKING:
     from mercer.gram.base import Gram
     from mercer.kernels.core import Kernel
 
 
-def dense(self: Kernel, X: Any, Z: Any = None) -> np.ndarray:
-    """The dense block of k(x, z) for all rows x of X and z of Z (X itself by default)."""
+def dense(self: Kernel, X: Any, Z: Any = None) -> Any:
+    """The dense block of k(x, z) for all rows x of X and z of Z (X itself by default).
+
+    Two numbers are two examples of one column:
+
+    >>> from mercer import Gaussian
+    >>> round(Gaussian()(1.0, 2.0), 4)
+    0.6065
+    """
+    if is_number(X) and (Z is None or is_number(Z)) and not self.is_opaque:
+        return float(self([[float(X)]], [[float(X if Z is None else Z)]])[0, 0])
     return self.gram(X, Z).dense()
 
 
@@ -61,10 +73,18 @@ def explain(self: Kernel, X: Any, Z: Any = None) -> Any:
     return gram_explain.explain(self, X, Z)
 
 
-def prove(self: Kernel, n_features: int | None = None, data: Any = None) -> Any:
-    """Proof, Counterexample or Undecided: see `mercer.prove`."""
+def prove(self: Kernel, data: Any = None, n_features: int | None = None) -> Any:
+    """Proof, Counterexample or Undecided: see `mercer.prove`, which has the same arguments."""
     from mercer import proof
 
+    if is_number(data):
+        warnings.warn(
+            f"k.prove({data}) is k.prove(n_features={data}) now: the first argument is data, as in "
+            "mercer.prove",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        data, n_features = None, data
     return proof.prove(self, data=data, n_features=n_features)
 
 

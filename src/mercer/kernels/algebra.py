@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._parameters import Count, Number, declare
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, at_diagonal
 from mercer.formula.simplify import simplify
@@ -23,13 +24,7 @@ from mercer.kernels.core import (
     Kernel,
     bracket,
 )
-from mercer.kernels.parameters import is_number
-
-
-def as_part(value: Any, where: str) -> Kernel:
-    if not isinstance(value, Kernel):
-        raise TypeError(f"{where} needs a Kernel, got {type(value).__name__}")
-    return value
+from mercer.kernels.parameters import Part, is_number
 
 
 @frozen
@@ -45,9 +40,7 @@ class Sum(Kernel):
     right: Kernel
     binding: ClassVar[int] = SUM
 
-    def __post_init__(self) -> None:
-        as_part(self.left, "Sum")
-        as_part(self.right, "Sum")
+    parameters = declare(left=Part(), right=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.left.lower(rows, f"{path}left__") + self.right.lower(rows, f"{path}right__")
@@ -92,9 +85,7 @@ class Product(Kernel):
     right: Kernel
     binding: ClassVar[int] = PRODUCT
 
-    def __post_init__(self) -> None:
-        as_part(self.left, "Product")
-        as_part(self.right, "Product")
+    parameters = declare(left=Part(), right=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.left.lower(rows, f"{path}left__") * self.right.lower(rows, f"{path}right__")
@@ -146,9 +137,7 @@ class Scaled(SameFeatures):
     kernel: Kernel
     binding: ClassVar[int] = PRODUCT
 
-    def __post_init__(self) -> None:
-        self._make_float("factor")
-        as_part(self.kernel, "a multiple")
+    parameters = declare(factor=Number(), kernel=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self._named(path, "factor") * self.kernel.lower(rows, f"{path}kernel__")
@@ -188,9 +177,7 @@ class Power(Kernel):
     degree: int
     binding: ClassVar[int] = POWER
 
-    def __post_init__(self) -> None:
-        as_part(self.kernel, "a power")
-        self._make_integer("degree", 1)
+    parameters = declare(kernel=Part(), degree=Count(1, floats=True))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.kernel.lower(rows, f"{path}kernel__") ** self.degree
@@ -239,8 +226,9 @@ class PolynomialOf(Kernel):
     kernel: Kernel
     coefficients: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        as_part(self.kernel, "polynomial")
+    parameters = declare(kernel=Part())
+
+    def _check_together(self) -> None:
         values = self.coefficients
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise TypeError(f"polynomial takes a list of coefficients, got {values!r}")
@@ -313,8 +301,7 @@ class Exp(Kernel):
 
     kernel: Kernel
 
-    def __post_init__(self) -> None:
-        as_part(self.kernel, "exp")
+    parameters = declare(kernel=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.kernel.lower(rows, f"{path}kernel__").exp()
@@ -339,8 +326,7 @@ class Normalized(SameFeatures):
 
     kernel: Kernel
 
-    def __post_init__(self) -> None:
-        as_part(self.kernel, "normalized")
+    parameters = declare(kernel=Part())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         k = self.kernel.lower(rows, f"{path}kernel__")

@@ -21,15 +21,18 @@ array([[0.2]])
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._suggest import suggest
 from mercer.kernels.core import Kernel
+from mercer.kernels.parameters import grammar_name
+from mercer.kernels.parameters.widths import WORDS
 
 K = TypeVar("K", bound=type[Kernel])
 
@@ -41,7 +44,29 @@ LEAVES: dict[str, type[Kernel]] = {}
 def frozen(cls: K) -> K:
     """What every kernel is: a read-only dataclass; `Kernel` gives it identity and text."""
     dataclass(frozen=True, eq=False, repr=False)(cls)  # changes the class in place
+    init, known = cls.__init__, {field.name for field in fields(cls)}  # type: ignore[arg-type]
+
+    @wraps(init)
+    def by_any_name(self: Kernel, *values: Any, **named: Any) -> None:
+        init(self, *values, **(named if named.keys() <= known else respelled(cls, named)))
+
+    cls.__init__ = by_any_name  # type: ignore[assignment]
     return cls
+
+
+def respelled(cls: type[Kernel], named: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by the names of this library; those of other libraries are in `spellings`."""
+    known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+    given: dict[str, Any] = {}
+    for name, value in named.items():
+        if name not in known and name not in cls.spellings:
+            hint = suggest(name, [*known, *cls.spellings]) or " It has none."
+            raise TypeError(f"{cls.__name__} has no parameter {name!r}.{hint}")
+        ours, convert = cls.spellings.get(name, (name, lambda value: value))
+        if ours in given:
+            raise TypeError(f"{cls.__name__}: {name} and {ours} are one parameter; give one")
+        given[ours] = value if isinstance(value, str) and value in WORDS else convert(value)
+    return given
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
@@ -56,11 +81,6 @@ def kernel(cls: K) -> K:
         )
     LEAVES[name] = frozen(cls)
     return cls
-
-
-def grammar_name(cls: type[Kernel]) -> str:
-    """`squared_distance` for the class `SquaredDistance`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
 
 def leaves() -> tuple[type[Kernel], ...]:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
+
+from mercer._arrays import host, is_sparse
+from mercer._parameters import Count, declare
 from mercer.formula.inputs import Categories, NonNegative
 from mercer.formula.nodes import (
     DIFFERENCE,
@@ -18,6 +23,7 @@ from mercer.formula.nodes import (
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, zero_function
 from mercer.kernels.core import Kernel
+from mercer.kernels.parameters.widths import SIZE, Meaning, Spread, Width
 
 
 @kernel
@@ -33,7 +39,7 @@ class BSpline(Kernel):
     """
 
     degree: int
-    width: float = 1.0
+    width: float | str = 1.0
     examples = (
         "bspline(3, width=2)",
         "bspline(0)",
@@ -42,9 +48,20 @@ class BSpline(Kernel):
         "bspline(5, width=2)",
     )
 
-    def __post_init__(self) -> None:
-        self._make_integer("degree", 0, 25)  # beyond, the terms cancel
-        self._make_width("width")
+    parameters = declare(
+        degree=Count(0, 25, floats=True),  # beyond, the terms cancel
+        # The box convolved n times has the variance (n + 1)/12 of its width squared.
+        width=Width(
+            Meaning(
+                "√(6·D·var/(degree + 1))",
+                lambda kernel, rows: rows.length * math.sqrt(12.0 / (kernel.degree + 1)),
+            ),
+            Meaning(
+                "m·√(12/(degree + 1))",
+                lambda kernel, rows: rows.median() * math.sqrt(12.0 / (kernel.degree + 1)),
+            ),
+        ),
+    )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         n = self.degree
@@ -70,7 +87,15 @@ class BSpline(Kernel):
         return Claim(False, f"B-spline of even degree {self.degree}", self, because)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\prod_j B_{{{self.degree}}}\left(({x}_j - {z}_j) / {self.width:g}\right)"
+        width = self._tex("width", "w")
+        return rf"\prod_j B_{{{self.degree}}}\left(({x}_j - {z}_j) / {width}\right)"
+
+
+def _on_circles(kernel: Any, rows: Spread) -> Spread:
+    """The rows that the periodic kernel is a Gaussian of: each column on a circle."""
+    dense = rows.rows.toarray() if is_sparse(rows.rows) else host(rows.rows)
+    angles = (2.0 * math.pi / kernel.period) * dense
+    return Spread(np.hstack([np.cos(angles), np.sin(angles)]), rows.weight)
 
 
 @kernel
@@ -78,12 +103,19 @@ class Periodic(Kernel):
     """k(x, z) = exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/period) / length²)."""
 
     period: float = 1.0
-    length: float = 1.0
+    length: float | str = 1.0
     examples = ("periodic(2, length=0.7)",)
     proof = Rule(True, "periodic", "a Gaussian of (cos, sin) of each column")
 
-    def __post_init__(self) -> None:
-        self._make_width("period", "length")
+    parameters = declare(
+        period=SIZE,
+        length=Width(
+            Meaning(
+                "√(D·var) of (cos, sin) of 2πx/period", lambda k, rows: _on_circles(k, rows).length
+            ),
+            Meaning("m of (cos, sin) of 2πx/period", lambda k, rows: _on_circles(k, rows).median()),
+        ),
+    )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         phase = (PI * DIFFERENCE).over(self._named(path, "period"))
@@ -92,14 +124,15 @@ class Periodic(Kernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         wave = rf"\sum_j \sin^2(\pi ({x}_j - {z}_j) / {self.period:g})"
-        return rf"\exp\left(-2 {wave} / {self.length**2:g}\right)"
+        square = self._tex("length", "l^2", lambda length: length**2)
+        return rf"\exp\left(-2 {wave} / {square}\right)"
 
 
 @kernel
 class ChiSquared(Kernel):
     """k(x, z) = exp(−γ Σⱼ (xⱼ − zⱼ)² / (xⱼ + zⱼ)) for x, z ≥ 0 (histograms)."""
 
-    gamma: float = 1.0
+    gamma: float | str = 1.0
     examples = ("chi_squared(0.5)",)
     proof = Rule(
         True,
@@ -108,8 +141,16 @@ class ChiSquared(Kernel):
         domain="x ≥ 0",
     )
 
-    def __post_init__(self) -> None:
-        self._make_width("gamma")
+    # (x − z)²/(x + z) is about (x − z)²/(2·mean): the words are those of a Gaussian of that.
+    parameters = declare(
+        gamma=Width(
+            Meaning(
+                "2·mean/(D·var)",
+                lambda kernel, rows: 2.0 * rows.mean / (rows.n_columns * rows.variance),
+            ),
+            Meaning("mean/m²", lambda kernel, rows: rows.mean / rows.median() ** 2),
+        )
+    )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         body = (DIFFERENCE**2).over(X_J + Z_J)
@@ -118,7 +159,8 @@ class ChiSquared(Kernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         body = rf"\frac{{({x}_j - {z}_j)^2}}{{{x}_j + {z}_j}}"
-        return rf"\exp\left(-{self.gamma:g} \sum_j {body}\right)"
+        gamma = self._tex("gamma", r"\gamma")
+        return rf"\exp\left(-{gamma} \sum_j {body}\right)"
 
 
 @kernel
@@ -173,13 +215,24 @@ class Anova(Kernel):
     """
 
     degree: int = 2
-    sigma: float = 1.0
+    sigma: float | str = 1.0
     examples = "anova()", "anova(3, sigma=2)"
     proof = Rule(True, "ANOVA", "a sum of products of Gaussians of single columns")
 
-    def __post_init__(self) -> None:
-        self._make_integer("degree", 1, 10)  # beyond, the sums cancel
-        self._make_width("sigma")
+    # A product of `degree` columns is a Gaussian of that many columns.
+    parameters = declare(
+        degree=Count(1, 10, floats=True),  # beyond, the sums cancel
+        sigma=Width(
+            Meaning(
+                "√(degree·var/2)",
+                lambda kernel, rows: math.sqrt(kernel.degree * rows.variance / 2.0),
+            ),
+            Meaning(
+                "m·√(degree/D)",
+                lambda kernel, rows: rows.median() * math.sqrt(kernel.degree / rows.n_columns),
+            ),
+        ),
+    )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         rate = const(-0.5).over(self._named(path, "sigma") ** 2)
@@ -205,5 +258,6 @@ class Anova(Kernel):
         return super().claim(n_features)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        body = rf"e^{{-({x}_j - {z}_j)^2 / {2 * self.sigma**2:g}}}"
+        width = self._tex("sigma", r"(2\sigma^2)", lambda sigma: 2 * sigma**2)
+        body = rf"e^{{-({x}_j - {z}_j)^2 / {width}}}"
         return rf"\sum_{{|S| = {self.degree}}} \prod_{{j \in S}} {body}"

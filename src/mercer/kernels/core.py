@@ -112,11 +112,11 @@ class Kernel(Parameters):
 
     def stationary(self) -> bool:
         """Whether k(x, z) depends on x − z only, by the structure of its formula."""
-        return not self.is_opaque and is_stationary(self.formula())
+        return not self.is_opaque and is_stationary(self.with_widths().formula())
 
     def radial(self) -> bool:
         """Whether k(x, z) depends on ‖x − z‖ only, by the structure of its formula."""
-        return not self.is_opaque and is_radial(self.formula())
+        return not self.is_opaque and is_radial(self.with_widths().formula())
 
     __call__ = _facade.dense
     gram = _facade.gram

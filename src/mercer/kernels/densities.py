@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._parameters import Flag, declare
 from mercer.formula.inputs import Warped, numeric
 from mercer.formula.nodes import Formula, Input, dot
 from mercer.kernels.catalog import kernel
@@ -84,9 +85,10 @@ class ConditionalExpectation(_WithModel, OpaqueKernel):
     _field = "mixture"
     examples = (lambda: ConditionalExpectation(TwoNormals()),)
 
-    def __post_init__(self) -> None:
+    parameters = declare(unit=Flag())
+
+    def _check_together(self) -> None:
         _reader(self.mixture)  # an unsuitable or unfitted model is reported here
-        self._set("unit", bool(self.unit))
         self._keep(self.mixture)
 
     def normalized(self) -> Kernel:
@@ -227,7 +229,7 @@ class Fisher(_WithModel, Kernel):
     examples = (lambda: Fisher(TwoNormals()),)
     proof = Rule(True, "Fisher kernel", "φ(x) = I^(−1/2) ∇ ln p(x | θ)", generic=False)
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         model = self.model
         if not hasattr(model, "fisher_scores") and not hasattr(model, "covariance_type"):
             raise TypeError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import check_memory
+from mercer._parameters import Count, Number, declare
 from mercer.formula import nodes
 from mercer.formula.definite import factors, sign_of
 from mercer.formula.inputs import Factor, FrozenArray, Matrix, Unit, check_finite, numeric
@@ -29,6 +30,7 @@ from mercer.formula.nodes import (
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, zero_function
 from mercer.kernels.core import Kernel
+from mercer.kernels.parameters.widths import GAMMA
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -70,8 +72,7 @@ class Constant(Kernel):
     value: float = 1.0
     examples = "constant(2)", "constant(0)", "constant(-2)"
 
-    def __post_init__(self) -> None:
-        self._make_float("value")
+    parameters = declare(value=Number())
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self._named(path, "value")
@@ -101,7 +102,7 @@ class Constant(Kernel):
 
 @kernel
 class Polynomial(Kernel):
-    """k(x, z) = (x·z + offset)^degree: all monomials up to that degree (exactly it at offset 0).
+    """k(x, z) = (γ x·z + offset)^degree: all monomials up to that degree (exactly it at offset 0).
 
     >>> from mercer import Polynomial
     >>> Polynomial(2)([[1, 1], [-1, 1]])
@@ -113,23 +114,30 @@ class Polynomial(Kernel):
 
     degree: int
     offset: float = 0.0
-    examples = "polynomial(3, offset=1)", "polynomial(2)", "polynomial(3, offset=-1)"
-
-    def __post_init__(self) -> None:
-        self._make_integer("degree", 1)
-        self._make_float("offset")
+    gamma: float | str = 1.0
+    examples = (
+        "polynomial(3, offset=1)",
+        "polynomial(2)",
+        "polynomial(3, offset=-1)",
+        "polynomial(2, offset=1, gamma=0.5)",
+    )
+    parameters = declare(degree=Count(1, floats=True), offset=Number(), gamma=GAMMA)
+    spellings = declare(coef0=("offset", lambda offset: offset))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
-        return (dot(rows) + self._named(path, "offset")) ** self.degree
+        inner = self._named(path, "gamma") * dot(rows)
+        return (inner + self._named(path, "offset")) ** self.degree
 
     def claim(self, n_features: int | None = None) -> Claim:
-        if self.offset < 0:
-            return Claim(None, "polynomial", self, "the rule needs an offset ≥ 0")
+        if self.offset < 0 or (not isinstance(self.gamma, str) and self.gamma < 0):
+            return Claim(None, "polynomial", self, "the rule needs an offset ≥ 0 and a γ ≥ 0")
+        if self.gamma == 0 and self.offset == 0:
+            return zero_function(self)
         return Claim(True, "polynomial of x·z", self, "φ(x) = all monomials, multinomial weights")
 
     def features(self, X: Any) -> np.ndarray:
-        if self.offset < 0:
-            raise ValueError(f"{self!r} has no feature map: the offset is negative")
+        if self.offset < 0 or self.number("gamma") < 0:
+            raise ValueError(f"{self!r} has no feature map: the offset or γ is negative")
         rows = _dense(X)
         check_finite(rows, "X")
         monomials = self._monomials(rows.shape[1])
@@ -138,7 +146,9 @@ class Polynomial(Kernel):
         return monomials.dense(rows)
 
     def _monomials(self, n_features: int) -> Monomials:
-        return Monomials(n_features, power_coefficients(self.degree, self.offset))
+        gamma = 1.0 if isinstance(self.gamma, str) else self.gamma
+        powers = power_coefficients(self.degree, self.offset)
+        return Monomials(n_features, [a * gamma**n for n, a in enumerate(powers)])
 
     def n_dims(self, n_features: int) -> int | float:
         m = n_features + (self.offset != 0)
@@ -149,27 +159,29 @@ class Polynomial(Kernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         offset = f" + {self.offset:g}" if self.offset else ""
-        return rf"\left({x} \cdot {z}{offset}\right)^{{{self.degree}}}"
+        gamma = "" if self.gamma == 1 else self._tex("gamma", r"\gamma") + r" \, "
+        return rf"\left({gamma}{x} \cdot {z}{offset}\right)^{{{self.degree}}}"
 
 
 @kernel
 class Sigmoid(Kernel):
     """k(x, z) = tanh(eta x·z + nu): a similarity; not positive semi-definite in general."""
 
-    eta: float = 1.0
+    eta: float | str = 1.0
     nu: float = 0.0
     examples = ("sigmoid(0.5, -1)",)
     proof = Rule(None, "sigmoid", "tanh has negative Taylor coefficients")
 
-    def __post_init__(self) -> None:
-        self._make_float("eta", "nu")
+    parameters = declare(eta=GAMMA, nu=Number())
+    spellings = declare(gamma=("eta", lambda eta: eta), coef0=("nu", lambda nu: nu))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         inside = self._named(path, "eta") * dot(rows) + self._named(path, "nu")
         return inside.apply("tanh")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\tanh({self.eta:g} \, {x} \cdot {z} + {self.nu:g})"
+        eta = self._tex("eta", r"\eta")
+        return rf"\tanh({eta} \, {x} \cdot {z} + {self.nu:g})"
 
 
 @kernel
@@ -184,7 +196,7 @@ class Bilinear(Kernel):
     A: Any
     examples = "bilinear([[2, 1], [1, 2]])", "bilinear([[2, 1], [1, -2]])", "bilinear([[0.0]])"
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         A = np.array(self.A)
         if A.dtype.kind not in "biuf":
             raise TypeError(f"Bilinear needs a matrix of real numbers, got dtype {A.dtype}")
@@ -294,8 +306,7 @@ class ArcCosine(Kernel):
     examples = "arc_cosine(0)", "arc_cosine(1)", "arc_cosine(2)"
     proof = Rule(True, "expectation of products", "E[Θ(w·x)(w·x)ⁿ Θ(w·z)(w·z)ⁿ]")
 
-    def __post_init__(self) -> None:
-        self._make_integer("order", 0, 2)
+    parameters = declare(order=Count(0, 2, floats=True))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         # The angle from the chord, θ = 2 arcsin(‖x̂ − ẑ‖/2), is exact near 0, where arccos is not.

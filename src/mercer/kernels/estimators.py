@@ -10,16 +10,54 @@ Nothing in this file imports scikit-learn, so that `import mercer` stays light.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
 from typing import Any, Self
 
-from mercer.kernels.grammar import parse
+from mercer._parameters import Anything, Check, Count, Either, Maybe, Number, OneOf
+from mercer._suggest import ARGUMENTS_HERE, nearest, suggest
+from mercer.kernels import BESIDE, KERNELS, Kernel, as_kernel
+from mercer.kernels.parameters import WORDS
+
+#: What a learner declares of its kernel; k itself says more of each when it is made.
+KERNEL: dict[str, Check] = {
+    "kernel": Anything(),
+    "gamma": Maybe(Either(Number(), OneOf(*WORDS))),
+    "degree": Maybe(Count(floats=True)),
+    "coef0": Maybe(Number()),
+}
 
 
 def _nested(value: Any) -> Any:
-    """`value` in the form whose parameters have names: an expression string is parsed."""
-    if not isinstance(value, str) or value == "precomputed":
-        return value
-    return parse(value)
+    """`value` in the form whose parameters have names: an expression or a class is a kernel."""
+    return as_kernel(value) if isinstance(value, (str, type)) else value
+
+
+def _suggesting(init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that says what an argument is called that it does not know."""
+    known = [name for name in signature(init).parameters if name != "self"]
+
+    @wraps(init)
+    def checked(self: Any, *values: Any, **named: Any) -> None:
+        for name in named:
+            if name not in known:
+                who = type(self).__name__
+                raise TypeError(f"{who} has no parameter {name!r}.{_advice(name, known)}")
+        init(self, *values, **named)
+
+    return checked
+
+
+def _advice(name: str, known: list[str]) -> str:
+    here = next((n for n in ARGUMENTS_HERE.get(name, ()) if n in known), None)
+    if here is not None:
+        return f" Did you mean {here!r}?"
+    owners = [cls.__name__ for cls in KERNELS.values() if name in cls.parameters]
+    if owners and "kernel" in known and nearest(name, known, 0.8) is None:
+        owner = "Gaussian" if "Gaussian" in owners else owners[0]
+        return f" It is one of the kernel's: kernel={owner}({name}=…)."
+    return suggest(name, known)
 
 
 class KernelParams:
@@ -33,16 +71,28 @@ class KernelParams:
     Gaussian(sigma=3.0) + Linear()
     """
 
+    #: Parameters of the estimator that stand beside the bare name of a kernel.
+    _beside: tuple[str, ...] = BESIDE
+    kernel: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = _suggesting(cls.__init__)  # type: ignore[method-assign]
+
+    def _given_kernel(self) -> Kernel:
+        """The kernel as it was given, its widths still to be chosen by the data."""
+        return as_kernel(self.kernel, **{name: getattr(self, name, None) for name in self._beside})
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]
         kernel = params.get("kernel")
-        if deep and isinstance(kernel, str):
+        if deep and isinstance(kernel, (str, type)):
             try:
                 inner = _nested(kernel)
             except (ValueError, TypeError):
                 return params  # a wrong expression is reported by fit, not by looking at it
-            if not isinstance(inner, str):
-                params.update((f"kernel__{name}", v) for name, v in inner.get_params().items())
+            params.update((f"kernel__{name}", v) for name, v in inner.get_params().items())
         return params
 
     def set_params(self, **params: Any) -> Self:

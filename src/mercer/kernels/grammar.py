@@ -1,5 +1,8 @@
 """The expression language: text to kernel, through a grammar on Python's `ast`.
 
+A bare name is a word of the field: "rbf", "poly", "sigmoid", "laplacian" and "linear" mean what
+they mean in scikit-learn, and the data chooses their widths.
+
 Nothing is ever evaluated: names, signed numbers, strings, lists, keyword arguments, ``+ - * / **``
 and calls of known kernels and building blocks are all there is, with limits on length, depth and
 the size of numbers.
@@ -12,11 +15,15 @@ import difflib
 import inspect
 import math
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from typing import Any
 
 from mercer._suggest import suggest
-from mercer.kernels.catalog import LEAVES
+from mercer.kernels.catalog import LEAVES, respelled
 from mercer.kernels.core import Kernel
+from mercer.kernels.dots import Polynomial
+from mercer.kernels.parameters import WORDS, as_width, grammar_name
+from mercer.kernels.radial import Gaussian
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 60
@@ -36,6 +43,11 @@ def parse(text: str) -> Kernel:
 
     >>> parse("0.5*gaussian(sigma=2).on(['age']) + polynomial(3, offset=1).normalized()")
     0.5 * Gaussian(sigma=2.0).on(['age']) + Polynomial(degree=3, offset=1.0).normalized()
+
+    A bare name is a kernel whose widths the data chooses, "scale" and "median" need no quotes:
+
+    >>> parse("rbf + 2*matern(length=median)")
+    Gaussian(sigma='scale') + 2.0 * Matern(length='median')
     """
     if not isinstance(text, str):
         raise TypeError(f"an expression is a string, got {type(text).__name__}")
@@ -103,9 +115,7 @@ class _Reader:
     def name(self, node: ast.Name, depth: int) -> Any:
         if node.id in _INFINITY:
             return _INFINITY[node.id]
-        if _spelled(node.id) is not None:
-            raise self.refuse(node, f"is a kernel: write {node.id}(…)")
-        raise unknown_name(node.id)
+        return node.id if node.id in WORDS else bare(node.id)
 
     def unary(self, node: ast.UnaryOp, depth: int) -> Any:
         value = self.read(node.operand, depth)
@@ -141,12 +151,14 @@ class _Reader:
                 raise self.refuse(node, f"gives {keyword.arg} twice")
             keywords[keyword.arg] = self.read(keyword.value, depth)
         if isinstance(node.func, ast.Name):
-            target: Callable[..., Any] = find(node.func.id)
+            target: Callable[..., Any] = ALIASES.get(node.func.id.lower()) or find(node.func.id)
         elif isinstance(node.func, ast.Attribute):
             target = self.method(node.func, depth)
         else:
             raise self.refuse(node, "is not a call of a kernel")
         try:
+            if isinstance(target, type):
+                keywords = respelled(target, keywords)
             _check_names(target, arguments, keywords)
             return target(*arguments, **keywords)
         except (TypeError, ValueError) as error:
@@ -222,7 +234,64 @@ def _spelled(name: str) -> type[Kernel] | None:
 
 
 def unknown_name(name: str) -> ValueError:
-    known = sorted(LEAVES)
+    known = sorted([*LEAVES, *ALIASES])
     near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.5)
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
     return ValueError(f"there is no kernel named {_shorten(name)!r}. {hint}")
+
+
+# --- the field's words -----------------------------------------------------------------------
+
+#: Parameters of a bare name that are neither a width nor at their default.
+_SETTINGS: dict[str, dict[str, Any]] = {"polynomial": {"degree": 3}, "laplacian": {"norm": 1}}
+#: Arguments that scikit-learn's estimators take beside the name of a kernel.
+BESIDE = ("gamma", "degree", "coef0")
+
+
+def rbf(gamma: Any = "scale") -> Gaussian:
+    """exp(−γ‖x − z‖²), under the name it has elsewhere."""
+    return Gaussian.from_gamma(gamma)
+
+
+#: Names of the field for kernels that are called otherwise here.
+ALIASES: dict[str, Callable[..., Kernel]] = {"rbf": rbf, "poly": Polynomial}
+_CLASSES: dict[str, type[Kernel]] = {"rbf": Gaussian, "poly": Polynomial}
+
+
+def bare(cls: type[Kernel] | str, **beside: Any) -> Kernel:
+    """The kernel that a class or a bare name stands for; `gamma`, `degree` and `coef0` set parts.
+
+    >>> from mercer import Laplacian, Matern
+    >>> bare("poly"), bare("rbf", gamma=0.5), bare(Matern)
+    (Polynomial(degree=3, gamma='scale'), Gaussian(), Matern(length='scale'))
+
+    scikit-learn's "laplacian" is of the norm 1; the class is of the Euclidean one:
+
+    >>> bare("laplacian"), bare(Laplacian)
+    (Laplacian(rate='scale', norm=1), Laplacian(rate='scale'))
+    """
+    settings: dict[str, Any] = {}
+    if isinstance(cls, str):
+        cls = _CLASSES.get(cls.lower()) or find(cls)
+        settings = dict(_SETTINGS.get(grammar_name(cls), {}))
+    elif cls is Polynomial:
+        settings = dict(_SETTINGS["polynomial"])
+    # What a kernel has no parameter for is ignored, as scikit-learn does: a search over "rbf" and
+    # "poly" gives a degree to both.
+    for name, value in beside.items():
+        if value is not None and (name in cls.parameters or name in cls.spellings):
+            settings.pop(cls.spellings.get(name, (name,))[0], None)
+            settings[name] = value
+    return cls(**settings, **_chosen(cls, settings))
+
+
+def _chosen(cls: type[Kernel], settings: dict[str, Any]) -> dict[str, str]:
+    """ "scale" for the widths that are not set; an error for what has no default."""
+    taken = {cls.spellings.get(name, (name,))[0] for name in settings}
+    others = [field for field in fields(cls) if field.name not in taken]  # type: ignore[arg-type]
+    lacking = [f.name for f in others if f.default is MISSING and f.default_factory is MISSING]
+    if lacking:
+        name = grammar_name(cls)
+        raise ValueError(f"{name} needs its {' and '.join(lacking)}: write {name}({lacking[0]}=…)")
+    widths = [f for f in others if as_width(cls.parameters.get(f.name))]
+    return {f.name: "scale" for f in widths if isinstance(f.default, float)}

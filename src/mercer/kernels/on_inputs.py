@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from mercer._parameters import declare
 from mercer.formula import nodes
 from mercer.formula.inputs import Columns, Warped
 from mercer.formula.nodes import Formula, Input
 from mercer.formula.simplify import simplify
-from mercer.kernels.algebra import SameFeatures, as_part, latex_factor
+from mercer.kernels.algebra import SameFeatures, latex_factor
 from mercer.kernels.catalog import check_function, frozen, name_of, resolve
 from mercer.kernels.claims import ZERO, Claim, closed_under, mapped
 from mercer.kernels.core import ATOM, Kernel, bracket
-from mercer.kernels.parameters import is_number, literal
+from mercer.kernels.parameters import Part, is_number, literal
 
 
 @frozen
@@ -27,9 +28,13 @@ class Warp(Kernel):
     kernel: Kernel
     phi: Any
 
-    def __post_init__(self) -> None:
-        as_part(self.kernel, "warp")
+    parameters = declare(kernel=Part())
+
+    def _check_together(self) -> None:
         check_function(self.phi, "warp")
+
+    def _inner_rows(self, X: Any) -> Any:
+        return self._step(X)
 
     @property
     def _step(self) -> Warped:
@@ -74,7 +79,7 @@ def _positive_diagonal(kernel: Kernel) -> bool:
     """Whether k(x, x) is one positive number, by the structure of its formula."""
     if kernel.is_opaque:
         return False
-    diagonal = simplify(nodes.at_diagonal(kernel.formula()))
+    diagonal = simplify(nodes.at_diagonal(kernel.with_widths().formula()))
     return diagonal.op == "const" and bool(diagonal.value > 0)
 
 
@@ -85,8 +90,9 @@ class Reweight(SameFeatures):
     kernel: Kernel
     f: Any
 
-    def __post_init__(self) -> None:
-        as_part(self.kernel, "reweight")
+    parameters = declare(kernel=Part())
+
+    def _check_together(self) -> None:
         check_function(self.f, "reweight")
 
     def lower(self, rows: Input, path: str = "") -> Formula:
@@ -118,8 +124,9 @@ class On(Kernel):
     columns: Any
     picks_columns = True
 
-    def __post_init__(self) -> None:
-        as_part(self.kernel, "on")
+    parameters = declare(kernel=Part())
+
+    def _check_together(self) -> None:
         columns = self.columns
         single = isinstance(columns, str) or is_number(columns)
         if not single and not hasattr(columns, "__iter__"):
@@ -133,6 +140,9 @@ class On(Kernel):
                 raise TypeError(f"a column is an index or a name, got {name!r}")
         listed = [name if isinstance(name, str) else int(name) for name in listed]
         self._set("columns", listed[0] if single else tuple(listed))
+
+    def _inner_rows(self, X: Any) -> Any:
+        return self._step(X)
 
     @property
     def _step(self) -> Columns:

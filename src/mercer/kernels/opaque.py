@@ -5,13 +5,14 @@ They compose with everything else: a block is one more statistic of the pair.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._parameters import Flag, declare
 from mercer.formula import nodes
 from mercer.formula.inputs import Warped, check_finite, numeric
 from mercer.formula.nodes import Formula, Input, dot
@@ -63,9 +64,36 @@ class OpaqueKernel(Kernel):
         return 8
 
 
+class ByTrying:
+    """True, False, or "auto": whether a function takes sets of examples is found by trying it."""
+
+    words = "True, False or 'auto'"
+
+    def __call__(self, value: Any) -> Any:
+        return value if isinstance(value, str) and value == "auto" else Flag()(value)
+
+    def bad(self) -> Iterable[Any]:
+        return ("yes", 2, None)
+
+    def chosen(self, word: str, kernel: Any, X: Any, weight: Any = None) -> bool:
+        """Whether the function gives a 2 × 3 matrix for two and three of these examples."""
+        state = kernel.prepare(X)
+        some = [i % kernel.count(state) for i in range(3)]
+        parts = [kernel.select(state, index) for index in (some[:2], some)]
+        try:
+            return np.shape(resolve(kernel.function)(*parts)) == (2, 3)
+        except Exception:  # a function of two examples may raise anything when given more
+            return False
+
+    def stand_in(self, number: float) -> str:
+        return "auto"
+
+
 @kernel
 class Similarity(OpaqueKernel):
     """Any function of two examples; with ``blocks=True`` of two sets of them, giving a matrix.
+
+    With ``blocks="auto"``, which a function given as ``kernel=`` has, `fitted` tries which it is.
 
     >>> from mercer import Similarity
     >>> k = Similarity(lambda a, b: float(len(set(a) & set(b))))
@@ -75,13 +103,14 @@ class Similarity(OpaqueKernel):
     """
 
     function: Any
-    blocks: bool = False
+    blocks: bool | str = False
+    parameters = declare(blocks=ByTrying())
     symmetric = False
     takes = "anything"
     examples = (lambda: Similarity(_common_items),)
     proof = Rule(None, "black box", "a function can only be tried, not proved")
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_function(self.function, "Similarity")
 
     def prepare(self, X: Any) -> Any:
@@ -89,7 +118,7 @@ class Similarity(OpaqueKernel):
             return numeric(X)
         if isinstance(X, (str, bytes)):
             raise TypeError("a set of examples was expected, got one string; wrap it in a list")
-        if self.blocks or is_sparse(X) or hasattr(X, "iloc"):
+        if self.blocks is True or is_sparse(X) or hasattr(X, "iloc"):
             return X
         if isinstance(X, Sequence) and len(X) and isinstance(X[0], (list, tuple, np.ndarray)):
             # Rows of numbers reach the function as vectors, as they do from an array.
@@ -102,7 +131,7 @@ class Similarity(OpaqueKernel):
 
     def block(self, state_x: Any, state_z: Any) -> np.ndarray:
         f = resolve(self.function)
-        if self.blocks:
+        if self._takes_sets(state_x):
             shape = (self.count(state_x), self.count(state_z))
             result = f(state_x, state_z)
             result = np.asarray(result.toarray() if is_sparse(result) else result, dtype=float)
@@ -119,6 +148,11 @@ class Similarity(OpaqueKernel):
                 values[i, j] = f(x, z)
         return self._checked(values)
 
+    def _takes_sets(self, state: Any) -> bool:
+        if self.blocks == "auto":
+            return bool(ByTrying().chosen("auto", self, state)) if self.count(state) else False
+        return bool(self.blocks)
+
     def _checked(self, values: np.ndarray) -> np.ndarray:
         if not np.isfinite(values).all():
             i, j = np.argwhere(~np.isfinite(values))[0]
@@ -129,14 +163,14 @@ class Similarity(OpaqueKernel):
 
     def diag_of(self, state: Any) -> np.ndarray:
         f = resolve(self.function)
-        if self.blocks:
+        if self._takes_sets(state):
             one = [slice(i, i + 1) for i in range(self.count(state))]
             parts = [self.select(state, s) for s in one]
             return np.asarray([self.block(p, p)[0, 0] for p in parts], dtype=float)
         return np.asarray([f(x, x) for x in _examples(state)], dtype=float)
 
     def __repr__(self) -> str:
-        blocks = ", blocks=True" if self.blocks else ""
+        blocks = f", blocks={self.blocks!r}" if self.blocks else ""
         return f"Similarity({name_of(self.function)}{blocks})"
 
 
@@ -169,7 +203,7 @@ class FromFeatures(Kernel):
     examples = ("from_features('square')",)
     proof = Rule(True, "inner product of features", "φ is given", generic=False)
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_function(self.phi, "FromFeatures")
 
     @property

@@ -3,23 +3,53 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from mercer._parameters import Among, Count, Positive, checked, declare
 from mercer.formula.inputs import FrozenArray, Scale
 from mercer.formula.nodes import Formula, Input, const, l1, linf, sqdist
 from mercer.kernels.catalog import frozen, kernel
 from mercer.kernels.claims import Claim, Rule, within
 from mercer.kernels.core import Kernel
-from mercer.kernels.parameters import check_width, is_number
+from mercer.kernels.parameters import is_number
+from mercer.kernels.parameters.widths import SIZE, WORDS, Meaning, Spread, Width
 
 _FOURIER = "its Fourier transform is non-negative (Bochner)"
 
 
+def _sigma_of(gamma: Any) -> float:
+    return math.sqrt(0.5 / checked("Gaussian", "gamma", gamma, Positive()))
+
+
+class PerColumn:
+    """A positive number, or a 1-D list of them: one per column."""
+
+    words = f"{SIZE.words}, or one per column"
+
+    def __call__(self, value: Any) -> Any:
+        if is_number(value):
+            return SIZE(value)
+        try:
+            values = np.array(value).astype(float, casting="same_kind")  # not text, not complex
+        except (TypeError, ValueError):
+            raise TypeError from None
+        if values.ndim != 1 or not values.size:
+            raise ValueError
+        if not ((values >= SIZE.low) & (values <= SIZE.high)).all():
+            raise ValueError
+        values.setflags(write=False)
+        return values
+
+    def bad(self) -> Iterable[Any]:
+        return (0.0, -1.0, math.nan, math.inf, "1", None, 1j, [1.0, -1.0], [[1.0]], [], ["a"])
+
+
 @kernel
 class Gaussian(Kernel):
-    """k(x, z) = exp(−‖x − z‖² / (2σ²)), σ a number or one per column.
+    """k(x, z) = exp(−‖x − z‖² / (2σ²)), σ a number, one per column, "scale" or "median".
 
     The handwritten notes take σ = 1; Klein's exp(−‖x−z‖²) is σ = 1/√2; others write γ = 1/(2σ²):
 
@@ -34,34 +64,13 @@ class Gaussian(Kernel):
     examples = "gaussian()", "gaussian(0.7)", "gaussian([1.0, 2.0, 0.5])"
     proof = Rule(True, "Gaussian", _FOURIER)
 
-    def __post_init__(self) -> None:
-        if is_number(self.sigma):
-            self._make_width("sigma")
-            return
-        try:
-            sigma = np.array(self.sigma)
-            sigma = sigma.astype(float, casting="same_kind")  # text and complex numbers raise
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"Gaussian: sigma must be a number or one per column, got {self.sigma!r}"
-            ) from None
-        if sigma.ndim != 1 or not sigma.size:
-            raise ValueError(f"Gaussian: one sigma per column is a 1-D list, got {sigma.shape}")
-        if not np.isfinite(sigma).all() or (sigma <= 0).any():
-            raise ValueError(f"Gaussian: sigma must be positive, got {sigma.tolist()}")
-        check_width("Gaussian", "sigma", sigma)
-        sigma.setflags(write=False)
-        self._set("sigma", sigma)
+    parameters = declare(sigma=Width(check=PerColumn()))
+    spellings = declare(gamma=("sigma", _sigma_of), length_scale=("sigma", lambda length: length))
 
     @classmethod
-    def from_gamma(cls, gamma: float) -> Gaussian:
+    def from_gamma(cls, gamma: float | str) -> Gaussian:
         """exp(−γ‖x − z‖²)."""
-        if not is_number(gamma):
-            raise TypeError(f"gamma must be a number, got {type(gamma).__name__}")
-        if not 0 < gamma < math.inf:
-            raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
-        sigma = math.sqrt(0.5 / gamma)
-        return cls(sigma)
+        return cls(gamma if gamma in WORDS else _sigma_of(gamma))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         if isinstance(self.sigma, np.ndarray):
@@ -72,24 +81,33 @@ class Gaussian(Kernel):
         if isinstance(self.sigma, np.ndarray):
             terms = rf"\sum_j ({x}_j - {z}_j)^2 / (2\sigma_j^2)"
             return rf"\exp\left(-{terms}\right)"
-        width = f"{2 * self.sigma**2:g}"
+        width = self._tex("sigma", r"(2\sigma^2)", lambda sigma: 2 * sigma**2)
         return rf"\exp\left(-\|{x} - {z}\|^2 / {width}\right)"
+
+
+def _rate_of_scale(kernel: Any, rows: Spread) -> float:
+    if kernel.norm == 2:
+        return 1.0 / rows.length
+    n_terms = rows.n_columns if kernel.norm == 1 else 1
+    return 1.0 / (n_terms * math.sqrt(rows.variance))
 
 
 @kernel
 class Laplacian(Kernel):
     """k(x, z) = exp(−rate ‖x − z‖) in the norm 1, 2 or ∞ (the last up to two dimensions)."""
 
-    rate: float = 1.0
+    rate: float | str = 1.0
     norm: Any = 2
     examples = "laplacian(0.7)", "laplacian(norm=1)", "laplacian(norm=inf)"
 
-    def __post_init__(self) -> None:
-        self._make_width("rate")
-        norm = math.inf if self.norm in ("inf", "∞") else self.norm
-        if norm not in (1, 2, math.inf):
-            raise ValueError(f"Laplacian: norm must be 1, 2 or inf, got {self.norm!r}")
-        self._set("norm", "inf" if norm == math.inf else int(norm))
+    parameters = declare(
+        rate=Width(
+            Meaning("√(2/(D·var)), norm 1: 1/(D·√var), norm ∞: 1/√var", _rate_of_scale),
+            Meaning("1/m, m in that norm", lambda kernel, rows: 1.0 / rows.median(kernel.norm)),
+        ),
+        norm=Among(1, 2, "inf", spelled={"∞": "inf", math.inf: "inf"}),
+    )
+    spellings = declare(gamma=("rate", lambda gamma: gamma))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         distance = {1: l1, 2: lambda r: sqdist(r).sqrt(), "inf": linf}[self.norm](rows)
@@ -106,7 +124,7 @@ class Laplacian(Kernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         index = {1: "_1", 2: "", "inf": r"_\infty"}[self.norm]
-        return rf"\exp\left(-{self.rate:g} \|{x} - {z}\|{index}\right)"
+        return rf"\exp\left(-{self._tex('rate', 'r')} \|{x} - {z}\|{index}\right)"
 
 
 @kernel
@@ -117,22 +135,18 @@ class Matern(Kernel):
     """
 
     nu: float = 1.5
-    length: float = 1.0
+    length: float | str = 1.0
     examples = "matern(0.5)", "matern(1.5, length=0.5)", "matern(2.5, length=2)"
 
-    def __post_init__(self) -> None:
-        self._make_float("nu")
-        if self.nu not in (0.5, 1.5, 2.5):
-            raise ValueError(f"Matern: nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
-        self._make_width("length")
+    parameters = declare(nu=Among(0.5, 1.5, 2.5), length=Width())
+    spellings = declare(length_scale=("length", lambda length: length))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         a = (const(2 * self.nu).sqrt() * sqdist(rows).sqrt()).over(self._named(path, "length"))
         if self.nu == 0.5:
             return (-a).exp()
-        a = a.apply(
-            "min", 1e4
-        )  # far out, the polynomial must not become infinite before it meets 0
+        # Far out, the polynomial must not become infinite before it meets 0.
+        a = a.apply("min", 1e4)
         decay = (-a).exp()
         if self.nu == 1.5:
             return (1.0 + a) * decay
@@ -142,7 +156,8 @@ class Matern(Kernel):
         return Claim(True, f"Matérn ν = {self.nu:g}", self, _FOURIER)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\mathrm{{Mat\acute{{e}}rn}}_{{{self.nu:g}}}(\|{x} - {z}\| / {self.length:g})"
+        length = self._tex("length", "l")
+        return rf"\mathrm{{Mat\acute{{e}}rn}}_{{{self.nu:g}}}(\|{x} - {z}\| / {length})"
 
 
 @kernel
@@ -150,13 +165,17 @@ class RationalQuadratic(Kernel):
     """k(x, z) = (1 + ‖x − z‖² / (2 α length²))^(−α): a mixture of Gaussians of all widths."""
 
     alpha: float = 1.0
-    length: float = 1.0
+    length: float | str = 1.0
     examples = ("rational_quadratic(0.5, length=2)",)
     proof = Rule(True, "rational quadratic", "a mixture of Gaussians, weights ≥ 0")
 
-    def __post_init__(self) -> None:
-        self._make_width("alpha", "length")
-        check_width(type(self).__name__, "√alpha · length", math.sqrt(self.alpha) * self.length)
+    parameters = declare(alpha=SIZE, length=Width())
+    spellings = declare(length_scale=("length", lambda length: length))
+
+    def _check_together(self) -> None:
+        if not isinstance(self.length, str):
+            both = math.sqrt(self.alpha) * self.length
+            checked("RationalQuadratic", "√alpha · length", both, SIZE)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         alpha, length = self._named(path, "alpha"), self._named(path, "length")
@@ -168,7 +187,8 @@ class RationalQuadratic(Kernel):
         return (-alpha * log).exp()
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        scale = f"{2 * self.alpha * self.length**2:g}"
+        symbol = rf"({2 * self.alpha:g} l^2)"
+        scale = self._tex("length", symbol, lambda length: 2 * self.alpha * length**2)
         return rf"\left(1 + \|{x} - {z}\|^2 / {scale}\right)^{{-{self.alpha:g}}}"
 
 
@@ -196,14 +216,19 @@ class NegativeSquaredDistance(SquaredDistance):
         return rf"-\|{x} - {z}\|^2"
 
 
+#: Beyond the width there is nothing, so that it must reach further than the σ of a Gaussian does.
+_COMPACT_WIDTH = Width(
+    Meaning("3·√(D·var/2)", lambda kernel, rows: 3.0 * rows.length),
+    Meaning("2·m", lambda kernel, rows: 2.0 * rows.median()),
+)
+
+
 @frozen
 class _Compact(Kernel):
     """Zero where ‖x − z‖ > width."""
 
-    width: float = 1.0
-
-    def __post_init__(self) -> None:
-        self._make_width("width")
+    width: float | str = 1.0
+    parameters = declare(width=_COMPACT_WIDTH)
 
     def _squared(self, rows: Input, path: str) -> Formula:
         """u² = ‖x − z‖² / width²."""
@@ -214,7 +239,7 @@ class _Compact(Kernel):
         return Claim(False, name, self, "its Fourier transform dips below zero")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        u = rf"\tfrac{{\|{x} - {z}\|}}{{{self.width:g}}}"
+        u = rf"\tfrac{{\|{x} - {z}\|}}{{{self._tex('width', 'w')}}}"
         return self._profile_latex.replace("u", u)
 
     _profile_latex = "u"
@@ -263,7 +288,7 @@ class Wendland(Kernel):
     """
 
     smoothness: int = 1
-    width: float = 1.0
+    width: float | str = 1.0
     examples = (
         "wendland(0, width=3)",
         "wendland(1, width=3)",
@@ -272,9 +297,7 @@ class Wendland(Kernel):
     )
     proof = Rule(True, "Wendland function", _FOURIER, max_dims=3)
 
-    def __post_init__(self) -> None:
-        self._make_integer("smoothness", 0, 3)
-        self._make_width("width")
+    parameters = declare(smoothness=Count(0, 3, floats=True), width=_COMPACT_WIDTH)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         r = sqdist(rows).sqrt().over(self._named(path, "width")).apply("min", 1.0)
@@ -288,4 +311,4 @@ class Wendland(Kernel):
         return tail * shape
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\phi_{{3{self.smoothness}}}(\|{x} - {z}\| / {self.width:g})"
+        return rf"\phi_{{3{self.smoothness}}}(\|{x} - {z}\| / {self._tex('width', 'w')})"

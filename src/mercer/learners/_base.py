@@ -22,12 +22,13 @@ from sklearn.utils.validation import (
 
 from mercer._arrays import host, is_sparse, is_tensor, refuse_masked
 from mercer._examples import count, joined, take
-from mercer._parameters import Anything, Check, check_parameters
+from mercer._parameters import Check, check_parameters
 from mercer.gram.dispatch import keeper_of
-from mercer.kernels import Kernel, as_kernel
-from mercer.kernels.estimators import KernelParams
+from mercer.kernels import Kernel
+from mercer.kernels.estimators import KERNEL, KernelParams
 from mercer.learners._device import checked_rows
 from mercer.learners._saving import Savable
+from mercer.learners._widths import warn_if_far_off
 
 #: `fit(X, None)` is an error for a supervised learner; `_start(X)` is for the others.
 _NO_TARGETS: Any = object()
@@ -41,14 +42,27 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
     #: Whether examples on a GPU are learned from there; otherwise they are fetched.
     _keeps_rows_in_place = True
     #: What each parameter of the constructor may be; `_start` checks them.
-    _parameters: ClassVar[dict[str, Check]] = {"kernel": Anything()}
+    _parameters: ClassVar[dict[str, Check]] = KERNEL
+    #: Whether a width far off the data spoils the model: not where only the order of k counts.
+    _needs_width = True
     kernel: Any
 
-    def _start(self, X: Any, y: Any = _NO_TARGETS, **checks: Any) -> tuple[Any, Any]:
+    def _with_numbers(self, kernel: Kernel, X: Any, sample_weight: Any) -> Kernel:
+        """The kernel with the widths that these examples choose."""
+        weight = np.asarray(host(1.0 if sample_weight is None else sample_weight))
+        listed = weight.dtype.kind in "biuf" and weight.shape == (count(X),)
+        # One number for all changes nothing; what is no weight at all is refused later.
+        usable = listed and bool((weight >= 0).all()) and bool(weight.any())
+        return kernel.fitted(X, weight if usable else None)
+
+    def _start(
+        self, X: Any, y: Any = _NO_TARGETS, *, sample_weight: Any = None, **checks: Any
+    ) -> tuple[Any, Any]:
         """First of all in `fit`: sets `kernel_`, gives checked examples and targets (if any)."""
         check_parameters(self, self._parameters)
-        self.kernel_ = as_kernel(self.kernel)
+        self.kernel_ = given = self._given_kernel()
         X = self._examples(X, reset=True)
+        self.kernel_ = self._with_numbers(given, X, sample_weight)
         if self.kernel_.takes_matrix and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel matrix must be square, got shape {X.shape}: fit takes "
@@ -56,21 +70,19 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
             )
         if self._needs_psd:
             warn_if_refuted(self.kernel_, getattr(self, "n_features_in_", None))
+        if self._needs_width and not given.words:
+            warn_if_far_off(given, X)
         return X, None if y is _NO_TARGETS else targets(X, y, type(self).__name__, **checks)
 
     def _examples(self, X: Any, *, reset: bool) -> Any:
         """The examples as the kernel takes them; with `reset`, their width becomes the norm."""
-        keeper = keeper_of(self.kernel_, X) if self._keeps_rows_in_place else None
+        keeper = keeper_of(self.kernel_.with_widths(), X) if self._keeps_rows_in_place else None
         if keeper is not None:
             return checked_rows(self, keeper.check_rows(X, "X"), reset=reset)
         X = host(X)
         refuse_masked(X)
         if not goes_as_it_is(self.kernel_, X):
-            # One order of memory: a model that was saved and loaded rounds as it did before.
-            numbers = (np.float64, np.float32)
-            return validate_data(
-                self, X, reset=reset, accept_sparse="csr", dtype=numbers, order="C"
-            )
+            return self._table(X, reset)
         if count(X) == 0:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
         if hasattr(X, "iloc"):
@@ -81,12 +93,48 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
                 self.__dict__.pop(name, None)
         return X
 
+    def _table(self, X: Any, reset: bool) -> Any:
+        """Rows of numbers, by scikit-learn's checks; what does not pass is told what to do."""
+        refuse_text(X, type(self).__name__)
+        numbers = (np.float64, np.float32)
+        try:
+            # One order of memory: a model that was saved and loaded rounds as it did before.
+            return validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=numbers, order="C"
+            )
+        except ValueError as error:
+            if "contains NaN" not in str(error):
+                raise
+            what = str(error).splitlines()[0]
+            raise ValueError(
+                f"{what} {type(self).__name__} takes no missing values: put scikit-learn's "
+                "SimpleImputer before it in a pipeline, or let mercer.compare fill them"
+            ) from None
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         kernel = self.kernel  # not yet checked: an expression, say
-        tags.input_tags.pairwise = kernel == "precomputed" or getattr(kernel, "takes_matrix", False)
+        given = isinstance(kernel, Kernel) and kernel.takes_matrix
+        tags.input_tags.pairwise = given or (isinstance(kernel, str) and kernel == "precomputed")
         return tags
+
+
+def refuse_text(X: Any, who: str) -> None:
+    """A column of text in a frame is named, with what can be done about it."""
+    if not hasattr(X, "iloc") or not hasattr(X, "dtypes"):
+        return
+    for name in getattr(X, "columns", ()):
+        values = X[name]
+        if getattr(values, "ndim", 1) != 1 or getattr(values.dtype, "kind", "O") in "biufc":
+            continue
+        word = next((v for v in values if isinstance(v, str)), None)
+        if word is not None:
+            raise ValueError(
+                f"{who} needs numbers, but the column {name!r} holds text such as {word!r:.40}. "
+                "Choose columns with kernel.on([...]) (Hamming() is a kernel on words), encode it "
+                "(scikit-learn's OneHotEncoder), or let mercer.compare do that"
+            )
 
 
 def goes_as_it_is(kernel: Kernel, X: Any) -> bool:

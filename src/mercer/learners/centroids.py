@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
 from mercer._examples import count
-from mercer._parameters import Anything, Check, Number, OneOf
+from mercer._parameters import Check, Number, OneOf
 from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
+from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import labeled, weights_or_none
@@ -35,6 +37,8 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     Parameters
     ----------
     kernel : Kernel, expression, callable or "precomputed"
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     shrinkage : float from 0 to 1
         Moves every mean that far toward the mean of all examples.
     prototype : "mean" or "medoid"
@@ -56,7 +60,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
 
     _needs_psd = False
     _parameters: ClassVar[dict[str, Check]] = {
-        "kernel": Anything(),
+        **KERNEL,
         "shrinkage": Number(0, 1),
         "prototype": OneOf("mean", "medoid"),
     }
@@ -64,15 +68,23 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     expansion_: KernelExpansion
 
     def __init__(
-        self, kernel: Any = "gaussian()", *, shrinkage: float = 0.0, prototype: str = "mean"
+        self,
+        kernel: Any = DEFAULT,
+        *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
+        shrinkage: float = 0.0,
+        prototype: str = "mean",
     ) -> None:
         self.kernel = kernel
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.shrinkage = shrinkage
         self.prototype = prototype
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients of the means, or the medoids."""
-        X, y = self._start(X, y, labels=True)
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
         given, who = weights_or_none(sample_weight, X), type(self).__name__
         self.classes_, labels, given = labeled(who, np.asarray(y), given, None)
         weight = np.ones(count(X)) if given is None else given

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._arrays import host, refuse_masked
 from mercer._parameters import Anything, Check, Count
 from mercer.formula.inputs import numeric
-from mercer.kernels import as_kernel
+from mercer.kernels import DEFAULT, as_kernel
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor, divide
 from mercer.solvers.local.least_squares import Fits, local_fits
 from mercer.solvers.local.polynomial import Basis, Features, Polynomial
@@ -52,16 +52,20 @@ class LocalLinearRegressor(SmoothingRegressor):
 
     def __init__(
         self,
-        kernel: Any = "gaussian()",
+        kernel: Any = DEFAULT,
         bandwidth: Any = "loo",
         *,
+        gamma: Any = None,
+        coef0: Any = None,
         degree: int = 1,
         feature_map: Any = None,
         per_column: bool = False,
     ) -> None:
-        super().__init__(kernel, bandwidth, per_column=per_column)
+        super().__init__(kernel, bandwidth, gamma=gamma, coef0=coef0, per_column=per_column)
         self.degree = degree
         self.feature_map = feature_map
+
+    _beside: tuple[str, ...] = ("gamma", "coef0")  # its degree is that of the local polynomials
 
     def _start(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
         if as_kernel(self.kernel).takes_matrix:

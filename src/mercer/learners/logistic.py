@@ -14,6 +14,8 @@ from mercer._examples import count as n_rows
 from mercer._parameters import Anything, Check, Count, Flag, Maybe, OneOf, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
+from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at
 from mercer.learners._options import (
@@ -37,6 +39,8 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     ----------
     kernel : Kernel, expression string, function of two examples or "precomputed"
         k. One that is known not to be positive semi-definite is used, with a warning.
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     alpha : float, default 1
         α > 0; with scikit-learn's C = 1/α the objective is that of its `LogisticRegression`.
     fit_intercept : bool, default True
@@ -87,7 +91,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     """
 
     _parameters: ClassVar[dict[str, Check]] = {
-        "kernel": Anything(),
+        **KERNEL,
         "alpha": Positive(),
         "fit_intercept": Flag(),
         "solver": OneOf("auto", more=lambda: solvers_for("logistic")),
@@ -101,9 +105,12 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(1)",
+        kernel: Any = DEFAULT,
         alpha: float = 1.0,
         *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
         fit_intercept: bool = True,
         solver: str = "auto",
         class_weight: Any = None,
@@ -114,6 +121,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.solver = solver
@@ -128,7 +136,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Minimize the penalized log-loss. Weights multiply the losses."""
-        X, y = self._start(X, y, labels=True)
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
         loss, rate = self._loss(X, y, sample_weight), self.learning_rate
         found = minimize(
             solver_gram(self.kernel_, X),

@@ -21,6 +21,8 @@ from mercer._parameters import (
     NonNegative,
     OneOf,
 )
+from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import class_factors, labeled, weights_or_none
@@ -34,8 +36,9 @@ class KernelNeighbors(NeighborSearch):
     """The base of both: neighbors are found, and vote."""
 
     _needs_psd = False
+    _needs_width = False
     _parameters: ClassVar[dict[str, Check]] = {
-        "kernel": Anything(),
+        **KERNEL,
         "n_neighbors": Count(),
         "weights": Maybe(Either(OneOf("uniform", "distance", "kernel"), Function())),
         "radius": Maybe(NonNegative()),
@@ -44,13 +47,17 @@ class KernelNeighbors(NeighborSearch):
 
     def __init__(
         self,
-        kernel: Any = "gaussian()",
+        kernel: Any = DEFAULT,
         n_neighbors: int = 5,
         *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
         weights: Any = "uniform",
         radius: float | None = None,
     ) -> None:
         self.kernel = kernel
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.radius = radius
@@ -190,6 +197,8 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
     ----------
     kernel : Kernel, expression, callable or "precomputed"
         Any similarity; it need not be positive semi-definite.
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     n_neighbors : int
     weights : "uniform", "distance", "kernel" or function
         What a neighbor's vote counts: 1, one over its distance in feature space, k(x, z), or what
@@ -221,15 +230,26 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
 
     def __init__(
         self,
-        kernel: Any = "gaussian()",
+        kernel: Any = DEFAULT,
         n_neighbors: int = 5,
         *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
         weights: Any = "uniform",
         radius: float | None = None,
         outlier_label: Any = None,
         class_weight: Any = None,
     ) -> None:
-        super().__init__(kernel, n_neighbors, weights=weights, radius=radius)
+        super().__init__(
+            kernel,
+            n_neighbors,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            weights=weights,
+            radius=radius,
+        )
         self.outlier_label = outlier_label
         self.class_weight = class_weight
 
@@ -239,7 +259,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         An example of weight 2 counts as two; those of weight 0 are left out, and indices of
         neighbors count the others.
         """
-        X, y = self._start(X, y, labels=True, multi_output=True)
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True, multi_output=True)
         copies = weights_or_none(sample_weight, X)
         columns = y.T if y.ndim == 2 else y[None]
         classes, indicators, factors = [], [], None
@@ -350,7 +370,7 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the examples; weights as in `KernelNeighborsClassifier.fit`."""
-        X, y = self._start(X, y, multi_output=True)
+        X, y = self._start(X, y, sample_weight=sample_weight, multi_output=True)
         self._one_output = y.ndim == 1
         columns = np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
         self._keep(X, columns, weights_or_none(sample_weight, X))

@@ -11,13 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_sparse, is_tensor, like
 from mercer._examples import count
-from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
+from mercer._parameters import Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT
+from mercer.kernels import DEFAULT, Kernel
+from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, classes_of, encode, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import weights_or_none
+from mercer.learners._widths import own_widths
 from mercer.solvers.local.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
 from mercer.solvers.local.means import weighted_means
 from mercer.solvers.local.weights import Weights
@@ -71,16 +74,25 @@ class Smoother(KernelLearner):
     """The base of smoothers: examples kept, a bandwidth chosen, weights made."""
 
     _needs_psd = False
+    _needs_width = False
     _parameters: ClassVar[dict[str, Check]] = {
-        "kernel": Anything(),
+        **KERNEL,
         "bandwidth": Either(OneOf("loo", "rule"), Several(Positive())),
         "per_column": Flag(),
     }
 
     def __init__(
-        self, kernel: Any = "gaussian()", bandwidth: Any = "loo", *, per_column: bool = False
+        self,
+        kernel: Any = DEFAULT,
+        bandwidth: Any = "loo",
+        *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
+        per_column: bool = False,
     ) -> None:
         self.kernel = kernel
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.bandwidth = bandwidth
         self.per_column = per_column
 
@@ -90,6 +102,12 @@ class Smoother(KernelLearner):
         """What is fitted at each query; `queries` are the examples before division by h."""
         found = weighted_means(weights, sample.y, sample.weight, spread=spread)
         return Estimate(found.mean, found.variance, found.concentration, found.far)
+
+    def _with_numbers(self, kernel: Kernel, X: Any, sample_weight: Any) -> Kernel:
+        """The bandwidth is the width that the data chooses here, so that words become 1."""
+        if kernel.is_opaque:
+            return super()._with_numbers(kernel, X, sample_weight)
+        return kernel.with_widths()
 
     # --- fit -----------------------------------------------------------------------------
 
@@ -115,6 +133,14 @@ class Smoother(KernelLearner):
             # x/h has no meaning for strings, graphs or a given matrix: k is used as it is.
             self.bandwidth_ = 1.0
             return
+        if own := own_widths(self.kernel_):
+            warnings.warn(
+                f"{self.kernel_!r} has a width of its own ({', '.join(own)}), and "
+                f"bandwidth={given!r} chooses h for k(x/h, z/h) beside it: give bandwidth=1 to use "
+                "the kernel as it is, or leave its width at 1",
+                UserWarning,
+                stacklevel=4,
+            )
         everyone = self._without_copies()
         start = rule_of_thumb(
             self.kernel_,
@@ -261,6 +287,8 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     ----------
     kernel : Kernel, expression, callable or "precomputed"
         Any k with k(x, z) ≥ 0; it need not be positive semi-definite.
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     bandwidth : "loo", "rule", number or one per column
         h. "loo" minimizes the exact leave-one-out error, "rule" is a rule of thumb. Kernels on
         other things than vectors have no h. Copies of an example (where the same x always comes

@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._parameters import Check, check_parameters
-from mercer.kernels import as_kernel
 from mercer.kernels.estimators import KernelParams
 
 
@@ -72,8 +71,12 @@ class KernelMap(KernelParams, FeatureMap):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the width of X and draw whatever the map draws. `y` is ignored."""
-        self.kernel_ = as_kernel(self.kernel)
-        return super().fit(X, y)
+        check_parameters(self, self._parameters)
+        self.kernel_ = self._given_kernel()
+        X = self._rows(X, reset=True)
+        self.kernel_ = self.kernel_.fitted(X)
+        self._fit(X)
+        return self
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         if hasattr(X, "iloc"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
 from mercer._config import check_memory
-from mercer._parameters import Anything, Check, Count, Flag
-from mercer.kernels import as_kernel
+from mercer._parameters import Anything, Check, Count, Flag, check_parameters
+from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KernelParams
 from mercer.maps._base import FeatureMap
 from mercer.maps.frequencies import Draw, frequencies
@@ -33,8 +33,8 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
 
     Parameters
     ----------
-    kernel : Kernel or expression string, default "gaussian(1)"
-        k.
+    kernel : Kernel or expression string
+        k; by default a Gaussian whose width the data chooses (`mercer.kernels.DEFAULT`).
     n_components : int, default 100
         n, the width of φ.
     orthogonal : bool, default False
@@ -58,7 +58,7 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.kernels import Gaussian
+    >>> from mercer.kernels import DEFAULT, Gaussian
     >>> from mercer.maps import RandomFourierMap
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0]])
     >>> F = RandomFourierMap(Gaussian(1.0), n_components=20000, random_state=0).fit_transform(X)
@@ -76,7 +76,7 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
 
     def __init__(
         self,
-        kernel: Any = "gaussian(1)",
+        kernel: Any = DEFAULT,
         n_components: int = 100,
         *,
         orthogonal: bool = False,
@@ -87,9 +87,17 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
         self.orthogonal = orthogonal
         self.random_state = random_state
 
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the width of X and draw the frequencies. `y` is ignored."""
+        check_parameters(self, self._parameters)
+        rows = self._rows(X, reset=True)
+        # A kernel on columns by name finds them in a frame only.
+        self.kernel_ = self._given_kernel().fitted(X if hasattr(X, "iloc") else rows)
+        self._fit(rows)
+        return self
+
     def _fit(self, X: Any) -> None:
         n = int(self.n_components)
-        self.kernel_ = as_kernel(self.kernel)
         random = check_random_state(self.random_state)
         names = tuple(getattr(self, "feature_names_in_", ()))
         draw = Draw(random, -(-n // 2), X.shape[1], bool(self.orthogonal), names)

@@ -95,13 +95,13 @@ def _(kernel: k.Laplacian, draw: Draw) -> Spectrum:
         if draw.n_features > 1:
             draw.only_independent(kernel)
         shape = (draw.size, draw.n_features)
-        return Spectrum(1.0, kernel.rate * draw.random.standard_cauchy(shape))
+        return Spectrum(1.0, kernel.number("rate") * draw.random.standard_cauchy(shape))
     if kernel.norm == 2:
-        return Spectrum(1.0, kernel.rate * _student(1.0, draw))
+        return Spectrum(1.0, kernel.number("rate") * _student(1.0, draw))
     if draw.n_features == 2:
         # max(|a|, |b|) = (|a + b| + |a − b|)/2: in the plane it is norm 1, turned.
         draw.only_independent(kernel)
-        a, b = kernel.rate / 2 * draw.random.standard_cauchy((2, draw.size))
+        a, b = kernel.number("rate") / 2 * draw.random.standard_cauchy((2, draw.size))
         return Spectrum(1.0, np.column_stack([a + b, a - b]))
     raise ValueError(
         f"{kernel!r} is no kernel beyond two columns, and here are {draw.n_features}: "
@@ -111,7 +111,7 @@ def _(kernel: k.Laplacian, draw: Draw) -> Spectrum:
 
 @frequencies.register
 def _(kernel: k.Matern, draw: Draw) -> Spectrum:
-    return Spectrum(1.0, _student(2.0 * kernel.nu, draw) / kernel.length)
+    return Spectrum(1.0, _student(2.0 * kernel.nu, draw) / kernel.number("length"))
 
 
 def _student(degrees: float, draw: Draw) -> NDArray[np.float64]:
@@ -123,14 +123,14 @@ def _student(degrees: float, draw: Draw) -> NDArray[np.float64]:
 def _(kernel: k.RationalQuadratic, draw: Draw) -> Spectrum:
     # A mixture of Gaussians whose 1/σ² has a gamma distribution with mean 1/length².
     precision = draw.random.gamma(kernel.alpha, 1.0 / kernel.alpha, size=(draw.size, 1))
-    return Spectrum(1.0, draw.normal() * np.sqrt(precision) / kernel.length)
+    return Spectrum(1.0, draw.normal() * np.sqrt(precision) / kernel.number("length"))
 
 
 @frequencies.register
 def _(kernel: k.Periodic, draw: Draw) -> Spectrum:
     # exp(a (cos θ − 1)) is the characteristic function of the difference of two Poisson(a/2).
     draw.only_independent(kernel)
-    rate = 0.5 / kernel.length**2
+    rate = 0.5 / kernel.number("length") ** 2
     counts = draw.random.poisson(rate, size=(2, draw.size, draw.n_features))
     return Spectrum(1.0, 2.0 * np.pi / kernel.period * (counts[0] - counts[1]))
 

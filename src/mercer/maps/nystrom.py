@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check, Count, Maybe
+from mercer.kernels import DEFAULT
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 
 
@@ -70,7 +71,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(1)",
+        kernel: Any = DEFAULT,
         n_components: int | None = 100,
         *,
         random_state: Any = None,

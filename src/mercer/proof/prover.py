@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels import Kernel
 from mercer.kernels import as_kernel as kernel_from
 
 from . import rules
@@ -62,8 +63,8 @@ def prove(
     >>> bool(mercer.prove("gaussian() * polynomial(2, offset=1) + 3"))
     True
     """
-    kernel = as_kernel(k)
     first = _first_of(data)
+    kernel = _with_widths_of(as_kernel(k), data)
     n_features = _checked_width(n_features, first)
     claim = kernel.claim(n_features)
     proof = rules.from_claim(claim, n_features)
@@ -73,6 +74,7 @@ def prove(
     reason = rules.objection(claim, n_features)
     # "no rule" is worth a line where nothing is known in the end, not below a counterexample
     because = reason if claim.holds is False else ""
+    kernel = kernel.with_widths()  # without data, what is tried has the width 1
     if kernel.takes_matrix:
         return _prove_matrix(kernel, data, reason, seconds, seed)
     try:
@@ -109,9 +111,14 @@ def _first_of(data: Any) -> Any:
     return as_points(take(data, [0]))
 
 
+def _with_widths_of(kernel: Kernel, data: Any) -> Kernel:
+    """The widths that data chooses; they stay words where there is none."""
+    return kernel if data is None else kernel.fitted(data)
+
+
 def as_kernel(k: Any) -> Any:
     """A Kernel from a Kernel, an expression string, or a function of two examples."""
-    if isinstance(k, type):
+    if isinstance(k, type) and not issubclass(k, Kernel):
         raise TypeError(f"{k.__name__} is a class; give an instance of it, {k.__name__}(…)")
     return kernel_from(k)
 

@@ -77,7 +77,7 @@ def one_number(value: Any) -> float:
 
 def function_of(kernel: Any) -> Any:
     """The function of two examples a kernel consists of; None if it is anything else."""
-    if not isinstance(kernel, Similarity) or kernel.blocks:
+    if not isinstance(kernel, Similarity) or kernel.blocks is True:
         return None
     return resolve(kernel.function)
 

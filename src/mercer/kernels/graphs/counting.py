@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._parameters import Count, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Rule
 from mercer.kernels.graphs.reading import Graphs, read_pair
@@ -89,8 +90,7 @@ class WeisfeilerLehman(CountingKernel):
     examples = ("weisfeiler_lehman(2)",)
     proof = Rule(True, "inner product of features", "φ_t(x) = number of nodes of x with subtree t")
 
-    def __post_init__(self) -> None:
-        self._make_integer("depth", 0)
+    parameters = declare(depth=Count(0, floats=True))
 
     def _count(self, graphs: Graphs) -> Any:
         from scipy import sparse

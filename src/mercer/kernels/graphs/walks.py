@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._parameters import Among, Count, Either, Positive, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Rule
 from mercer.kernels.graphs.reading import Graphs, read_pair
@@ -41,12 +42,10 @@ class RandomWalk(OpaqueKernel):
         "φ_s(x) = √λⁿ · number of walks of x with the n + 1 labels s",
     )
 
-    def __post_init__(self) -> None:
-        self._make_positive("decay")
-        if self.length in ("inf", math.inf):
-            self._set("length", "inf")
-        else:
-            self._make_integer("length", 0)
+    parameters = declare(
+        decay=Positive(),
+        length=Either(Count(0, floats=True), Among("inf", spelled={math.inf: "inf"})),
+    )
 
     def prepare_pair(self, X: Any, Z: Any) -> tuple[Graphs, Graphs]:
         x, z = read_pair(X, Z)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._parameters import Count, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, closed_under
 from mercer.kernels.core import Kernel
 from mercer.kernels.images.pixels import checked_shape, moved, read_images, shape_of
 from mercer.kernels.opaque import OpaqueKernel
+from mercer.kernels.parameters import Part
 
 
 class _OverMotions(OpaqueKernel):
@@ -24,12 +26,13 @@ class _OverMotions(OpaqueKernel):
     def _motions(self, shape: tuple[int, int]) -> Iterator[Any]:
         raise NotImplementedError
 
-    def _check(self) -> None:
-        name = type(self).__name__
-        if not isinstance(self.base, Kernel):
-            raise TypeError(f"{name}: base must be a Kernel, got {type(self.base).__name__}")
-        self._set("shape", checked_shape(self.shape, name))
+    def _check_together(self) -> None:
+        self._make_numbers("angles")
+        self._set("shape", checked_shape(self.shape, type(self).__name__))
         self._set("symmetric", _is_symmetric(self.base))
+
+    def _inner_rows(self, X: Any) -> Any:
+        return read_images(X, shape_of(X, self.shape))
 
     def _make_numbers(self, name: str) -> None:
         values = getattr(self, name)
@@ -89,9 +92,7 @@ class RotationInvariant(_OverMotions):
     examples = ("rotation_invariant(gaussian(2), [0, 90])",)
     proof = Rule(None, "maximum over transformations", "the larger of two kernels need not be one")
 
-    def __post_init__(self) -> None:
-        self._make_numbers("angles")
-        self._check()
+    parameters = declare(base=Part())
 
     def _motions(self, shape: tuple[int, int]) -> Iterator[Any]:
         return (moved(shape, angle) for angle in self.angles)
@@ -138,10 +139,7 @@ class Jittered(_OverMotions):
     shape: tuple[int, int] | None = None
     examples = ("jittered(gaussian(2))",)
 
-    def __post_init__(self) -> None:
-        self._make_integer("shifts", 0)
-        self._make_numbers("angles")
-        self._check()
+    parameters = declare(base=Part(), shifts=Count(0, floats=True))
 
     def _motions(self, shape: tuple[int, int]) -> Iterator[Any]:
         steps = range(-self.shifts, self.shifts + 1)

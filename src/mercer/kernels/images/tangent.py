@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._parameters import Count, Maybe, Positive, declare
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input
 from mercer.kernels.catalog import frozen, kernel
@@ -14,6 +15,7 @@ from mercer.kernels.claims import Claim
 from mercer.kernels.core import Kernel
 from mercer.kernels.images.pixels import read_images
 from mercer.kernels.opaque import OpaqueKernel
+from mercer.kernels.parameters.widths import Width
 from mercer.kernels.strings.sharing import over_pairs
 
 TRANSFORMS = ("shift", "rotate", "scale", "shear", "thickness")
@@ -168,26 +170,31 @@ class TangentDistance(Kernel):
     width: int
     transforms: tuple[str, ...] = TRANSFORMS
     sides: int = 2
-    sigma: float | None = None
+    sigma: float | str | None = None
     blur: float = 1.0
     takes = "images"
     examples = "tangent_distance(6, 6, sigma=2)", "tangent_distance(6, 6)"
 
-    def __post_init__(self) -> None:
-        self._make_integer("height", 1)
-        self._make_integer("width", 1)
-        self._make_integer("sides", 1, 2)
-        self._make_positive("blur")
+    parameters = declare(
+        height=Count(1, floats=True),
+        width=Count(1, floats=True),
+        sides=Count(1, 2, floats=True),
+        sigma=Maybe(Width()),
+        blur=Positive(),
+    )
+
+    def _check_together(self) -> None:
         names = self.transforms
         names = (names,) if isinstance(names, str) else tuple(names)
         unknown = [name for name in names if name not in TRANSFORMS]
         if unknown or not names:
             raise ValueError(f"TangentDistance: transforms are some of {TRANSFORMS}, got {names}")
         self._set("transforms", tuple(name for name in TRANSFORMS if name in names))
-        if self.sigma is not None:
-            self._make_positive("sigma")
-            if self.sides == 1:
-                raise ValueError(f"TangentDistance: {_ONE_SIDED}")
+        if self.sigma is not None and self.sides == 1:
+            raise ValueError(f"TangentDistance: {_ONE_SIDED}")
+
+    def _inner_rows(self, X: Any) -> Any:
+        return read_images(X, (self.height, self.width))
 
     @property
     def is_opaque(self) -> bool:
@@ -227,7 +234,8 @@ class TangentDistance(Kernel):
         planes = rf"\min_{{a,b}} \|{x} + T({x})a - {z} - T({z})b\|^2"
         if self.sigma is None:
             return rf"-\tfrac12 {planes}"
-        return rf"\exp\left(-\frac{{{planes}}}{{2 \cdot {self.sigma:g}^2}}\right)"
+        sigma = self._tex("sigma", r"\sigma")
+        return rf"\exp\left(-\frac{{{planes}}}{{2 \cdot {sigma}^2}}\right)"
 
 
 _ONE_SIDED = (

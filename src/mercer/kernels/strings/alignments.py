@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._parameters import Count, NonNegative, Number, Positive, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.opaque import OpaqueKernel
@@ -74,9 +75,7 @@ class Subsequence(PairKernel):
         True, "inner product of features", "φᵤ(x) = Σ over occurrences of u in x of λ^span"
     )
 
-    def __post_init__(self) -> None:
-        self._make_integer("p", 1)
-        self._make_positive("decay")
+    parameters = declare(p=Count(1, floats=True), decay=Positive())
 
     def _fill(self, x: Sequences, z: Sequences, out: np.ndarray) -> None:
         from mercer.kernels.strings.loops import fill_subsequence
@@ -115,12 +114,15 @@ class LocalAlignment(PairKernel):
     examples = ("local_alignment(0.5)",)
     proof = Rule(None, "logarithm of a kernel", "the logarithm may lose definiteness")
 
-    def __post_init__(self) -> None:
-        self._make_positive("beta")
-        self._make_float("gap_open", "gap_extend", "match", "mismatch")
-        for name in ("gap_open", "gap_extend"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"LocalAlignment: {name} is a cost and must not be negative")
+    parameters = declare(
+        beta=Positive(),
+        gap_open=NonNegative(),
+        gap_extend=NonNegative(),
+        match=Number(),
+        mismatch=Number(),
+    )
+
+    def _check_together(self) -> None:
         if self.beta * max(self.match, self.mismatch) > 200:
             raise ValueError(
                 f"LocalAlignment: beta * match = {self.beta * max(self.match, self.mismatch):g} "
@@ -159,8 +161,9 @@ class WeightedDegree(PairKernel):
     weights: tuple[float, ...] | None = None
     examples = "weighted_degree(3)", "weighted_degree(2, weights=[1, 10])"
 
-    def __post_init__(self) -> None:
-        self._make_integer("p", 1)
+    parameters = declare(p=Count(1, floats=True))
+
+    def _check_together(self) -> None:
         if self.weights is None:
             return
         self._set("weights", checked_weights(self.weights, self.p, "WeightedDegree"))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._parameters import Count, Flag, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.opaque import OpaqueKernel
@@ -87,9 +88,9 @@ class Spectrum(CountingKernel):
     weights: tuple[float, ...] | None = None
     examples = "spectrum(2)", "spectrum(3, blended=True)", "spectrum(2, weights=[1, 0.5])"
 
-    def __post_init__(self) -> None:
-        self._make_integer("p", 1)
-        self._set("blended", bool(self.blended))
+    parameters = declare(p=Count(1, floats=True), blended=Flag())
+
+    def _check_together(self) -> None:
         if self.weights is None:
             return
         if self.blended:
@@ -138,10 +139,13 @@ class Mismatch(CountingKernel):
     examples = ("mismatch(3, 1, alphabet=26)",)
     proof = Rule(True, "inner product of features", "φ(x) = the number of grams near each u")
 
-    def __post_init__(self) -> None:
-        self._make_integer("p", 1)
-        self._make_integer("m", 0)
-        self._make_integer("alphabet", 1)
+    parameters = declare(
+        p=Count(1, floats=True),
+        m=Count(0, floats=True),
+        alphabet=Count(1, floats=True),
+    )
+
+    def _check_together(self) -> None:
         if self.m >= self.p:
             raise ValueError(f"Mismatch: m = {self.m} must be less than p = {self.p}")
 
@@ -207,9 +211,9 @@ class BagOfWords(CountingKernel):
     examples = "bag_of_words()", "bag_of_words(binary=True)"
     proof = Rule(True, "inner product of features", "φ(x) = the counts of all words")
 
-    def __post_init__(self) -> None:
-        self._set("lowercase", bool(self.lowercase))
-        self._set("binary", bool(self.binary))
+    parameters = declare(lowercase=Flag(), binary=Flag())
+
+    def _check_together(self) -> None:
         checked_pattern(self.pattern)
 
     def _read(self, X: Any, Z: Any) -> tuple[Sequences, Sequences]:

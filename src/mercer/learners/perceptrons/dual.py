@@ -10,11 +10,12 @@ from sklearn.base import clone
 
 from mercer._arrays import host, is_sparse, is_tensor, like
 from mercer._examples import count as n_rows
-from mercer._parameters import Anything, Check, Count, Maybe, OneOf, check_parameters
+from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
-from mercer.kernels import Gaussian, as_kernel
+from mercer.kernels import DEFAULT, Gaussian, as_kernel
+from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, take, targets
 from mercer.learners.perceptrons.primal import Perceptron
 from mercer.learners.perceptrons.shared import PerceptronBase, Visit
@@ -39,6 +40,8 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     ----------
     kernel : Kernel, expression string, function of two examples or "precomputed"
         k. One that is known not to be positive semi-definite is used, with a warning.
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     epochs : float, default 10
         Passes over the data, possibly a fraction of one. An epoch without a mistake is the last.
     fit_intercept : bool, default False
@@ -113,16 +116,19 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     """
 
     _parameters: ClassVar[dict[str, Check]] = PerceptronBase._parameters | {
-        "kernel": Anything(),
+        **KERNEL,
         "budget": Maybe(Count()),
         "budget_policy": OneOf(*POLICIES),
     }
 
     def __init__(
         self,
-        kernel: Any = "gaussian(1)",
+        kernel: Any = DEFAULT,
         epochs: float = 10,
         *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
         fit_intercept: bool = False,
         averaging: str = "last",
         tie: str = "mistake",
@@ -138,6 +144,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.epochs = epochs
         self.fit_intercept = fit_intercept
         self.averaging = averaging

@@ -15,6 +15,8 @@ from mercer._examples import count as n_rows
 from mercer._parameters import Anything, Check, Count, Flag, Maybe, OneOf, Positive, Several
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
+from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import (
     ClassifierMixin,
@@ -40,7 +42,7 @@ class RidgeBase(KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
 
     _parameters: ClassVar[dict[str, Check]] = {
-        "kernel": Anything(),
+        **KERNEL,
         "alpha": Several(Positive()),
         "alphas": Maybe(Several(Positive())),
         "alpha_per_target": Flag(),
@@ -55,9 +57,12 @@ class RidgeBase(KernelLearner):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(1)",
+        kernel: Any = DEFAULT,
         alpha: Any = 1.0,
         *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
         alphas: Any = None,
         alpha_per_target: bool = False,
         fit_intercept: bool = False,
@@ -69,6 +74,7 @@ class RidgeBase(KernelLearner):
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.alpha = alpha
         self.alphas = alphas
         self.alpha_per_target = alpha_per_target
@@ -204,6 +210,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     ----------
     kernel : Kernel, expression string, function of two examples or "precomputed"
         k. One that is known not to be positive semi-definite is used, with a warning.
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     alpha : float or array of shape (n_targets,), default 1
         λ > 0, one for all targets or one for each.
     alphas : array or None
@@ -269,7 +277,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for a and b. Weights multiply the squared errors."""
-        X, y = self._start(X, y, multi_output=True)
+        X, y = self._start(X, y, sample_weight=sample_weight, multi_output=True)
         self._fit(X, y, weights_or_none(sample_weight, X))
         return self
 
@@ -313,9 +321,12 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
 
     def __init__(
         self,
-        kernel: Any = "gaussian(1)",
+        kernel: Any = DEFAULT,
         alpha: Any = 1.0,
         *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
         alphas: Any = None,
         alpha_per_target: bool = False,
         fit_intercept: bool = True,
@@ -330,6 +341,9 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
         super().__init__(
             kernel,
             alpha,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
             alphas=alphas,
             alpha_per_target=alpha_per_target,
             fit_intercept=fit_intercept,
@@ -344,7 +358,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one target per class, or one in all for two classes."""
-        X, y = self._start(X, y, labels=True)
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
         self.classes_, places, weights = labeled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_tensor, like, winners
 from mercer._parameters import Anything, Check, Flag, Maybe, OneOf, Positive, Share
-from mercer.kernels import Gaussian
+from mercer.kernels import DEFAULT
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.calibrated import calibrated
@@ -34,7 +34,9 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     Parameters
     ----------
     kernel : Kernel, str, callable or "precomputed"
-        k, by default Gaussian(sigma=1).
+        k; by default a Gaussian whose width the data chooses (`mercer.kernels.DEFAULT`).
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     C : float
         The price of slack; ``inf`` allows none (a hard margin) and raises
         `NotSeparableError` (`mercer.solvers.quadratic.hard_margin`), with a certificate, where the
@@ -96,10 +98,13 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     def __init__(
         self,
-        kernel: Any = Gaussian(),  # noqa: B008 - kernels are immutable
+        kernel: Any = DEFAULT,
         C: float = 1.0,
         *,
         nu: float | None = None,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
         tol: float = 1e-3,
         class_weight: Any = None,
         decision_function_shape: str = "ovr",
@@ -111,6 +116,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         self.kernel = kernel
         self.C = C
         self.nu = nu
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.tol = tol
         self.class_weight = class_weight
         self.decision_function_shape = decision_function_shape
@@ -124,7 +130,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve one problem for each pair of classes."""
         old, known = as_pairs(getattr(self, "_solved", None)), getattr(self, "classes_", None)
-        X, y = self._start(X, y, labels=True)
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
         self._check_ties()
         C, nu = float(self.C), None if self.nu is None else float(self.nu)
         weights = weights_of(sample_weight, X)

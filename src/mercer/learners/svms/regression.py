@@ -10,7 +10,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._parameters import Check, Flag, Maybe, NonNegative, Positive, Share
-from mercer.kernels import Gaussian
+from mercer.kernels import DEFAULT
 from mercer.learners._device import RegressorMixin
 from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.solvers.quadratic.problem import (
@@ -31,7 +31,9 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
     Parameters
     ----------
     kernel : Kernel, str, callable or "precomputed"
-        k, by default Gaussian(sigma=1).
+        k; by default a Gaussian whose width the data chooses (`mercer.kernels.DEFAULT`).
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     C : float
         The price of a deviation beyond ε; ``inf`` allows none and raises `NoTubeError`
         (`mercer.solvers.quadratic.hard_margin`) where no f is within ε of every target.
@@ -72,11 +74,14 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
 
     def __init__(
         self,
-        kernel: Any = Gaussian(),  # noqa: B008 - kernels are immutable
+        kernel: Any = DEFAULT,
         C: float = 1.0,
         epsilon: float = 0.1,
         *,
         nu: float | None = None,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
         tol: float = 1e-3,
         max_iter: int = -1,
         warm_start: bool = False,
@@ -85,13 +90,14 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         self.C = C
         self.epsilon = epsilon
         self.nu = nu
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for f."""
-        X, y = self._start(X, y)
+        X, y = self._start(X, y, sample_weight=sample_weight)
         C, epsilon = float(self.C), float(self.epsilon)
         nu = None if self.nu is None else float(self.nu)
         y = np.asarray(y, dtype=np.float64)
@@ -146,7 +152,9 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
     Parameters
     ----------
     kernel : Kernel, str, callable or "precomputed"
-        k, by default Gaussian(sigma=1).
+        k; by default a Gaussian whose width the data chooses (`mercer.kernels.DEFAULT`).
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     nu : float
         In (0, 1]: an upper bound on the share of outliers, a lower one on that of support vectors.
     tol, max_iter
@@ -174,20 +182,24 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
 
     def __init__(
         self,
-        kernel: Any = Gaussian(),  # noqa: B008 - kernels are immutable
+        kernel: Any = DEFAULT,
         nu: float = 0.5,
         *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
         tol: float = 1e-3,
         max_iter: int = -1,
     ) -> None:
         self.kernel = kernel
         self.nu = nu
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.tol = tol
         self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Solve for w and ρ; y is ignored."""
-        X, _ = self._start(X)
+        X, _ = self._start(X, sample_weight=sample_weight)
         weights = weights_of(sample_weight, X)
         rows = np.flatnonzero(weights)
         (found,) = self._solve(X, [Task(rows, one_class(weights[rows], float(self.nu)))])

@@ -13,9 +13,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from mercer._arrays import host
 from mercer._config import config
 from mercer._examples import count
-from mercer._parameters import Among, Anything, Check, Count, Either, Positive
+from mercer._parameters import Among, Check, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
+from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import as_scores
 from mercer.learners._options import check_width
@@ -28,7 +29,7 @@ class SupportVectorBase(KernelLearner):
     """Fits by the solver of the place where X is, predicts by one product over support vectors."""
 
     _parameters: ClassVar[dict[str, Check]] = {
-        "kernel": Anything(),
+        **KERNEL,
         "tol": Positive(),
         "max_iter": Either(Count(), Among(-1)),
     }

@@ -105,7 +105,7 @@ def _ridge_values(model: Any, table: Table) -> Wire:
         from mercer.maps import PolynomialMap
 
         kernel, phi = model.kernel_, None
-        if isinstance(kernel, Polynomial):
+        if isinstance(kernel, Polynomial) and kernel.gamma == 1.0:
             monomials = PolynomialMap(kernel.degree, kernel.offset).fit(np.zeros((1, table.width)))
             phi = transform(monomials, table)
         elif isinstance(kernel, Linear):

@@ -1,0 +1,282 @@
+"""Parameters: what makes two kernels equal, how their parameters are read, changed and written."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from mercer._parameters import Check, checked
+from mercer.formula import nodes
+from mercer.formula.inputs import FrozenArray
+from mercer.formula.nodes import Formula
+from mercer.kernels.parameters.widths import WORDS, Chosen, as_width
+
+if TYPE_CHECKING:
+    from mercer.kernels.core import Kernel
+
+
+class Parameters:
+    """A frozen dataclass as a value: identity by its fields, scikit-learn's names, text."""
+
+    # NumPy must leave `np.float64(2) * k` to the kernel.
+    __array_ufunc__ = None
+    #: What each parameter may be. A parameter without a declaration is kept as it is given.
+    parameters: ClassVar[Mapping[str, Check]] = {}
+    #: Other names of parameters, with the function that makes one of the other; words stay words.
+    spellings: ClassVar[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {}
+
+    def children(self) -> tuple[tuple[str, Kernel], ...]:
+        """The kernels among the parameters, by name."""
+        return tuple((name, value) for name, value in self._fields() if _is_kernel(value))
+
+    def _fields(self) -> list[tuple[str, Any]]:
+        return [(f.name, getattr(self, f.name)) for f in dataclasses.fields(self)]  # type: ignore[arg-type]
+
+    def _key(self) -> tuple[Any, ...]:
+        values = (FrozenArray.of(v) if isinstance(v, np.ndarray) else v for _, v in self._fields())
+        return (type(self), *values)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Parameters) and self._key() == other._key())
+
+    def __hash__(self) -> int:
+        # Kept, because formulas that hold kernels are looked up often.
+        if "_hash" not in self.__dict__:
+            self._set("_hash", hash(self._key()))
+        return self.__dict__["_hash"]  # type: ignore[no-any-return]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The hash of a text differs from process to process.
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that arrays come back read-only.
+        return type(self), tuple(value for _, value in self._fields())
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; those of parts as ``left__sigma`` and, short, ``gaussian__sigma``.
+
+        The second Gaussian of a composed kernel, read from the left, is ``gaussian_2``.
+
+        >>> from mercer import Gaussian, Linear
+        >>> k = Gaussian(2.0) + Linear() * Gaussian(3.0)
+        >>> k.set_params(gaussian_2__sigma=4.0)
+        Gaussian(sigma=2.0) + Linear() * Gaussian(sigma=4.0)
+        """
+        params = dict(self._fields())
+        if not deep or not self.children():
+            return params
+        parts = dict(self.parts())
+        for path, part in parts.items():
+            params |= {f"{path}{name}": value for name, value in part._fields()}
+        for short, path in self.short_names().items():
+            own = (f for f in parts[path]._fields() if not _is_kernel(f[1]))
+            params |= {f"{short}__{name}": value for name, value in own}
+        return params
+
+    def parts(self, path: str = "") -> Iterator[tuple[str, Parameters]]:
+        """This kernel and all its parts, from the left, each with the prefix of its parameters."""
+        yield path, self
+        for name, child in self.children():
+            yield from child.parts(f"{path}{name}__")
+
+    def short_names(self) -> dict[str, str]:
+        """`gaussian`, `gaussian_2`, …: short names of parts, and the prefixes they stand for."""
+        seen: Counter[str] = Counter()
+        names = {}
+        for path, part in self.parts():
+            name = grammar_name(type(part))
+            seen[name] += 1
+            names[name if seen[name] == 1 else f"{name}_{seen[name]}"] = path
+        return names
+
+    def set_params(self, **params: Any) -> Self:
+        """A new kernel with these parameters; kernels never change."""
+        if not params:
+            return self
+        own: dict[str, Any] = {}
+        nested: dict[str, dict[str, Any]] = {}
+        known = dict(self._fields())
+        short = {} if all(p.partition("__")[0] in known for p in params) else self.short_names()
+        for name, value in params.items():
+            head, _, rest = name.partition("__")
+            if head not in known and head in short:
+                head, _, rest = f"{short[head]}{rest}".removesuffix("__").partition("__")
+            if head not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {head!r}; it has {sorted(known)}"
+                    + (f", and its parts are {', '.join(short)}" if len(short) > 1 else "")
+                )
+            if rest:
+                nested.setdefault(head, {})[rest] = value
+            else:
+                own[head] = value
+        for head, inner in nested.items():
+            child = own.get(head, known[head])
+            if not _is_kernel(child):
+                raise ValueError(f"the parameter {head!r} of {type(self).__name__} has no parts")
+            own[head] = child.set_params(**inner)
+        return dataclasses.replace(self, **own)  # type: ignore[type-var]
+
+    def __repr__(self) -> str:
+        shown = []
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if field.default is dataclasses.MISSING or not _same(value, field.default):
+                shown.append(f"{field.name}={literal(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _named(self, path: str, name: str) -> Formula:
+        """This kernel's parameter as a node of the formula."""
+        return nodes.param(f"{path}{name}", self.number(name))
+
+    def number(self, name: str) -> float:
+        """This kernel's parameter, which data must have chosen by now."""
+        value = getattr(self, name)
+        if isinstance(value, str):
+            raise ValueError(
+                f"{self!r} has no numbers yet: {name}={value!r} is chosen by the data. "
+                "kernel.fitted(X) gives the kernel with numbers; the fit of a learner does that "
+                "by itself and keeps it as kernel_"
+            )
+        return value  # type: ignore[no-any-return]
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    # --- declared parameters ---------------------------------------------------------------
+
+    def __post_init__(self) -> None:
+        """Every declared parameter is checked and converted; then what depends on several."""
+        who = type(self).__name__
+        for name, check in self.parameters.items():
+            value = getattr(self, name)
+            word = isinstance(value, str) and value in WORDS
+            why = f"data choose {self._widths_there_are()}" if word else ""
+            self._set(name, checked(who, name, value, check, why))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """What no declaration of a single parameter can say."""
+
+    def _widths_there_are(self) -> str:
+        names = [name for name, check in self.parameters.items() if as_width(check)]
+        return f"only its {' and '.join(names)}" if names else "no parameter of this kernel"
+
+    def _tex(self, name: str, symbol: str, of: Callable[[Any], Any] = lambda value: value) -> str:
+        """A number in LaTeX, `of` the parameter; the symbol where data is still to choose it."""
+        value = getattr(self, name)
+        return symbol if isinstance(value, str) else f"{of(value):g}"
+
+    # --- widths the data chooses -----------------------------------------------------------
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The parameters that data is still to choose, by path, each with its word.
+
+        >>> from mercer import Gaussian, Linear
+        >>> (2 * Gaussian("scale") + Linear()).words
+        {'left__kernel__sigma': 'scale'}
+        """
+        found = {
+            name: value
+            for name, value in self._fields()
+            if isinstance(value, str) and as_width(self.parameters.get(name))
+        }
+        for name, child in self.children():
+            found |= {f"{name}__{path}": word for path, word in child.words.items()}
+        return found
+
+    def fitted(self, X: Any, sample_weight: Any = None) -> Self:
+        """The same kernel with numbers for "scale" and "median", chosen by these rows.
+
+        Parts see the rows as they get them, after `.on` and `.warp`. What each word means is in the
+        table of `docs/kernels.md`. A row of weight 2 counts as two of it, one of weight 0 as none.
+
+        >>> from mercer import Gaussian
+        >>> Gaussian("scale").fitted([[0.0, 0.0], [4.0, 4.0]])
+        Gaussian(sigma=2.0)
+        """
+
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+
+        def choose(width: Chosen, word: str, kernel: Any, rows: Any) -> Any:
+            return width.chosen(word, kernel, rows, weight)
+
+        return self._replaced(X, choose)
+
+    def with_widths(self, number: float = 1.0) -> Self:
+        """The same kernel with one number for all words: for questions about its structure."""
+        return self._replaced(None, lambda width, word, kernel, X: width.stand_in(number))
+
+    def _replaced(self, X: Any, choose: Callable[[Chosen, str, Any, Any], Any]) -> Self:
+        if not self.words:
+            return self
+        rows = None if X is None else self._inner_rows(X)
+        changes: dict[str, Any] = {
+            name: child._replaced(rows, choose) for name, child in self.children()
+        }
+        for name, value in self._fields():
+            width = as_width(self.parameters.get(name))
+            if width is not None and isinstance(value, str):
+                changes[name] = choose(width, value, self, rows)
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+
+    def _inner_rows(self, X: Any) -> Any:
+        """The rows as the parameters and parts of this kernel get them."""
+        return X
+
+
+def grammar_name(cls: type) -> str:
+    """`squared_distance` for the class `SquaredDistance`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+
+class Part:
+    """The declaration of a parameter that is a kernel."""
+
+    words = "a Kernel"
+
+    def __call__(self, value: Any) -> Any:
+        if not _is_kernel(value):
+            raise TypeError
+        return value
+
+    def bad(self) -> Iterable[Any]:
+        return (3, None, "linear()", [1.0])
+
+
+def _is_kernel(value: Any) -> bool:
+    return isinstance(value, Parameters)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number, a truth value excepted."""
+    # NumPy registers its real scalars as Real, and its complex ones not.
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return False
+    return bool(a == b)
+
+
+def literal(value: Any) -> str:
+    """A parameter as an expression writes it."""
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())
+    if isinstance(value, tuple):
+        return repr(list(value))
+    if callable(value):
+        return getattr(value, "__name__", repr(value))
+    return repr(value)

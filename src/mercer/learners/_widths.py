@@ -1,0 +1,74 @@
+"""A width that is far off the data makes every pair of examples look alike: say so, once."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import host
+from mercer._examples import count, take
+from mercer.kernels import Kernel
+from mercer.kernels.parameters.widths import as_width
+
+#: Examples that are looked at, drawn with a fixed seed.
+SAMPLE = 100
+#: Entries of K between different examples that say nothing: all below the first, or all above 1
+#: less the second.
+NOTHING_NEAR, NOTHING_FAR = 1e-3, 1e-6
+
+
+def warn_if_far_off(kernel: Kernel, X: Any) -> None:
+    """Warn where k(x, x) = 1 and, on a sample, k is almost 0 or almost 1 for all other pairs.
+
+    The width that "scale" would choose is named, if k says more with that.
+    """
+    if kernel.is_opaque or count(X) < 2:
+        return
+    paths = list(_widths(kernel))
+    if not paths:
+        return
+    index = np.arange(count(X))
+    if len(index) > SAMPLE:
+        index = np.sort(np.random.default_rng(0).choice(len(index), SAMPLE, replace=False))
+    rows = host(take(X, index))
+    found = _far_off(kernel, rows)
+    if not found:
+        return
+    better = kernel.set_params(**dict.fromkeys(paths, "scale")).fitted(rows)
+    if not _far_off(better, rows):
+        warnings.warn(
+            f"{kernel!r} does not fit the data: its values for different examples are all {found}. "
+            f'{better!r} would ("scale" instead of a number chooses it); or standardize the '
+            "columns",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def own_widths(kernel: Kernel) -> list[str]:
+    """The widths of a kernel that are not 1, as "sigma=2"."""
+    found = _widths(kernel).items()
+    return [f"{path.rpartition('__')[2]}={value:g}" for path, value in found if value != 1.0]
+
+
+def _widths(kernel: Kernel) -> dict[str, float]:
+    """The widths with one number, by their full paths."""
+    found = {}
+    for prefix, part in kernel.parts():
+        for name, value in part.get_params(deep=False).items():
+            if isinstance(value, float) and as_width(part.parameters.get(name)) is not None:
+                found[f"{prefix}{name}"] = value
+    return found
+
+
+def _far_off(kernel: Kernel, rows: Any) -> str:
+    """What is wrong with K on these rows; empty where nothing is, or where k(x, x) is not 1."""
+    K = np.asarray(kernel(rows), dtype=np.float64)
+    if not np.allclose(np.diag(K), 1.0, atol=1e-6):
+        return ""
+    others = K[np.triu_indices(len(K), 1)]
+    if (others < NOTHING_NEAR).all():
+        return f"below {NOTHING_NEAR:g}"
+    return f"above 1 - {NOTHING_FAR:g}" if (others > 1.0 - NOTHING_FAR).all() else ""

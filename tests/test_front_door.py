@@ -1,0 +1,153 @@
+"""What new users try first: words they know from elsewhere, and mistakes that name their fix."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+import mercer
+from mercer import Gaussian, KernelRidge, KernelSVC, Linear
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3)) * [1.0, 5.0, 0.2]
+Y = (X[:, 0] + 0.1 * X[:, 1] > 0).astype(int)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid", "linear"])
+def test_the_words_of_svc_give_its_machine(kernel) -> None:
+    digits = load_digits()
+    rows, labels = digits.data[:300], digits.target[:300] > 4
+    theirs = SVC(kernel=kernel, tol=1e-6).fit(rows, labels)
+    ours = KernelSVC(kernel, tol=1e-6).fit(rows, labels)
+    scores = theirs.decision_function(rows)
+    # The last digits of a fit depend on the order of its steps; the machine is the same.
+    np.testing.assert_allclose(ours.decision_function(rows), scores, atol=1e-3 * np.ptp(scores))
+
+
+def test_the_kernel_with_numbers_is_kept_and_the_word_too() -> None:
+    model = KernelSVC(Gaussian("scale")).fit(X, Y)
+    assert model.kernel == Gaussian("scale")
+    assert model.kernel_ == Gaussian("scale").fitted(X)
+    assert model.expansion_.kernel == model.kernel_
+    few = KernelSVC(Gaussian("scale")).fit(X[:20], Y[:20])
+    assert few.kernel_ != model.kernel_
+
+
+def test_a_search_gives_each_fold_its_own_width() -> None:
+    grid = {"kernel__gaussian__sigma": ["scale", "median", 3.0]}
+    search = GridSearchCV(KernelSVC(0.5 * Gaussian() + Linear()), grid, cv=3)
+    search.fit(X, Y)
+    assert len(search.cv_results_["params"]) == 3
+    assert search.best_estimator_.kernel_.words == {}
+
+
+def test_the_first_rows_choose_for_all_that_follow() -> None:
+    model = mercer.KernelPerceptron(Gaussian("scale"))
+    model.partial_fit(X[:30], Y[:30], classes=[0, 1])
+    first = model.kernel_
+    assert first == Gaussian("scale").fitted(X[:30])
+    assert model.partial_fit(X[30:] * 100, Y[30:]).kernel_ == first
+
+
+def test_a_model_with_a_word_is_saved_with_its_numbers(tmp_path) -> None:
+    model = KernelRidge("rbf", alpha=0.1).fit(X, X[:, 0])
+    mercer.save(model, tmp_path / "model")
+    again = mercer.load(tmp_path / "model")
+    assert again.kernel_ == model.kernel_
+    assert again.kernel == "rbf"
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_maps_choose_too() -> None:
+    for cls in (mercer.maps.NystromMap, mercer.maps.RandomFourierMap):
+        found = cls("rbf", n_components=10, random_state=0).fit(X)
+        assert found.kernel_ == Gaussian("scale").fitted(X)
+
+
+def test_a_width_far_off_is_told_once_with_one_that_fits() -> None:
+    with pytest.warns(UserWarning, match="all below 0.001") as told:
+        KernelSVC(Gaussian(0.001)).fit(X, Y)
+    better = repr(Gaussian("scale").fitted(X))
+    assert better in str(told[0].message)
+    with pytest.warns(UserWarning, match="all above 1"):
+        KernelRidge(Gaussian(1e6)).fit(X, X[:, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelSVC(Gaussian(2.0)).fit(X, Y)
+        KernelSVC(Gaussian("median")).fit(X, Y)
+        KernelRidge(Gaussian(5.0)).fit(np.ones((5, 2)), np.arange(5.0))
+
+
+MISTAKES = [
+    (lambda: KernelSVC(lam=1.0), "KernelSVC has no parameter 'lam'"),
+    (lambda: KernelRidge(lam=1.0), "Did you mean 'alpha'?"),
+    (lambda: KernelRidge(sigma=1.0), r"kernel=Gaussian\(sigma=…\)"),
+    (lambda: mercer.KernelPerceptron(max_iter=3), "Did you mean 'epochs'?"),
+    (lambda: mercer.KernelNeighborsClassifier(k=3), "Did you mean 'n_neighbors'?"),
+    (lambda: mercer.NadarayaWatsonRegressor(h=3), "Did you mean 'bandwidth'?"),
+    (lambda: KernelSVC("gausian").fit(X, Y), "Did you mean 'gaussian'?"),
+    (lambda: KernelSVC("gaussian(sigm=2)").fit(X, Y), "Did you mean 'sigma'?"),
+    (lambda: KernelSVC(3).fit(X, Y), "kernel must be a Kernel"),
+    (lambda: Gaussian("scale")(X), r"kernel\.fitted\(X\)"),
+    (lambda: Gaussian("big"), "or 'scale' or 'median', got 'big'"),
+    (lambda: KernelSVC().set_params(kernel__sigm=2), "no parameter 'sigm'"),
+    (lambda: KernelSVC().fit(np.where(X > 5, np.nan, X), Y), "SimpleImputer.*mercer.compare"),
+]
+
+
+@pytest.mark.parametrize(("make", "fix"), MISTAKES, ids=range(len(MISTAKES)))
+def test_the_answer_to_a_mistake_names_the_fix(make, fix) -> None:
+    with pytest.raises((TypeError, ValueError), match=fix):
+        make()
+
+
+def test_a_column_of_text_is_named() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(city="Rome")
+    with pytest.raises(
+        ValueError, match=r"column 'city' holds text such as 'Rome'.*\.on\("
+    ) as told:
+        KernelSVC().fit(frame, Y)
+    assert "OneHotEncoder" in str(told.value)
+    assert "mercer.compare" in str(told.value)
+
+
+KERNEL_LEARNERS = [
+    name for name in mercer.learners.__all__ if hasattr(getattr(mercer, name), "_start")
+]
+
+
+@pytest.mark.parametrize("name", KERNEL_LEARNERS)
+def test_every_learner_has_the_one_default(name) -> None:
+    model = getattr(mercer, name)()
+    assert model.kernel is mercer.kernels.DEFAULT
+    assert {"gamma", "degree", "coef0"} <= set(model.get_params())
+    model.fit(X, Y)
+    # The bandwidth of a smoother is the width that the data chooses.
+    smooth = hasattr(model, "bandwidth")
+    assert model.kernel_ == (Gaussian() if smooth else Gaussian("scale").fitted(X))
+    assert len(model.predict(X)) == len(X)
+
+
+@pytest.mark.parametrize("name", ["KernelSVC", "KernelRidge", "KernelLogisticRegression"])
+def test_gamma_degree_and_coef0_stand_beside_a_bare_name(name) -> None:
+    cls = getattr(mercer, name)
+    model = cls("poly", gamma=0.1, degree=2, coef0=1.0).fit(X, Y)
+    assert model.kernel_ == mercer.Polynomial(2, 1.0, 0.1)
+    with pytest.raises(ValueError, match=r"gamma=0\.1 goes with the bare name"):
+        cls(Gaussian(), gamma=0.1).fit(X, Y)
+
+
+def test_a_smoother_says_where_two_widths_meet() -> None:
+    with pytest.warns(UserWarning, match="bandwidth='loo' chooses h"):
+        mercer.NadarayaWatsonRegressor(Gaussian(2.0)).fit(X, X[:, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mercer.NadarayaWatsonRegressor(Gaussian(2.0), bandwidth=1.0).fit(X, X[:, 0])
+        mercer.NadarayaWatsonRegressor("epanechnikov").fit(X, X[:, 0])
+        mercer.KernelNeighborsClassifier(Gaussian(1e-4)).fit(X, Y)
