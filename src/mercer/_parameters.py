@@ -12,6 +12,7 @@ tries on every class (`bad`).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -319,11 +320,11 @@ def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> A
     """The value as it is used, or an error that names class, parameter, rule and value."""
     try:
         return check(value)
-    except OverflowError:  # an integer beyond all floats
-        raise ValueError(f"{owner}: {name} must be {check.words}, got a larger integer") from None
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        said = str(error) or f"must be {check.words}, got {value!r}"
+        beyond = isinstance(value, int) and abs(value) > sys.float_info.max
+        given = "an integer that is larger than every float" if beyond else repr(value)
+        said = str(error) or f"must be {check.words}, got {given}"
         raise kind(f"{owner}: {name} {said}{f' ({why})' if why else ''}") from None
 
 

@@ -78,7 +78,7 @@ def test_a_mistyped_expression_is_named_by_every_command(mercer, table, expressi
         ("gaussian()", "C=ten", ["KernelSVC", "C must be a number", "'ten'"]),
         ("gaussian()", "C=none", ["KernelSVC", "C must be a number"]),
         ("gaussian()", "tol=a", ["KernelSVC", "tol must be a number"]),
-        ("gaussian()", "tol=" + "9" * 400, ["KernelSVC", "tol must be", "larger integer"]),
+        ("gaussian()", "tol=" + "9" * 400, ["KernelSVC", "tol must be", "larger than every float"]),
         ("gaussian()", "c=1", ["KernelSVC", "'c'", "Did you mean 'C'?"]),
     ],
 )

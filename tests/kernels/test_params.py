@@ -223,6 +223,6 @@ def test_kernels_know_when_they_depend_on_the_difference_only() -> None:
 @pytest.mark.parametrize(
     "make", [Gaussian, mercer.Constant, lambda v: v * Linear(), lambda v: Linear().polynomial([v])]
 )
-def test_an_integer_beyond_all_floats_is_refused_as_not_finite(make) -> None:
-    with pytest.raises(ValueError, match="finite"):
+def test_an_integer_beyond_all_floats_is_refused_without_its_digits(make) -> None:
+    with pytest.raises(ValueError, match=r"finite numbers|larger than every float"):
         make(10**400)

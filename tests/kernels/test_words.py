@@ -125,13 +125,16 @@ def test_prove_has_one_order_of_arguments() -> None:
 
 def test_short_names_of_parameters() -> None:
     k = 0.5 * Gaussian(2.0) + Linear() * Gaussian(3.0).on([0]) + Polynomial(2)
-    params = k.get_params()
+    params = k.short_params()
     assert params["gaussian__sigma"] == 2.0
     assert params["gaussian_2__sigma"] == 3.0
-    assert params["left__right__right__kernel__sigma"] == 3.0
     assert params["polynomial__degree"] == 2
     assert params["scaled__factor"] == 0.5
-    assert "gaussian__sigma" not in Gaussian().get_params()
+    # Full paths are the one listing of a kernel; an estimator shows both.
+    assert not set(params) & set(k.get_params())
+    listed = mercer.KernelSVC(k).get_params()
+    assert all(listed[f"kernel__{name}"] == value for name, value in params.items())
+    assert mercer.KernelSVC("rbf + linear").get_params()["kernel__gaussian__sigma"] == "scale"
     changed = k.set_params(gaussian_2__sigma="scale", polynomial=Matern())
     assert changed == 0.5 * Gaussian(2.0) + Linear() * Gaussian("scale").on([0]) + Matern()
     assert Gaussian().set_params(gaussian__sigma=2.0) == Gaussian(2.0)

@@ -74,6 +74,10 @@ class KernelParams:
     #: Parameters of the estimator that stand beside the bare name of a kernel.
     _beside: tuple[str, ...] = BESIDE
     kernel: Any
+    # Models from files that were written before there were such parameters have none of their own.
+    gamma: Any = None
+    degree: Any = None
+    coef0: Any = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -87,12 +91,15 @@ class KernelParams:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]
         kernel = params.get("kernel")
-        if deep and isinstance(kernel, (str, type)):
-            try:
-                inner = _nested(kernel)
-            except (ValueError, TypeError):
-                return params  # a wrong expression is reported by fit, not by looking at it
-            params.update((f"kernel__{name}", v) for name, v in inner.get_params().items())
+        if not deep or kernel is None:
+            return params
+        try:
+            kernel = _nested(kernel)
+        except (ValueError, TypeError):
+            return params  # a wrong expression is reported by fit, not by looking at it
+        if isinstance(kernel, Kernel):
+            named = kernel.short_params() | kernel.get_params()
+            params |= {f"kernel__{name}": value for name, value in named.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:

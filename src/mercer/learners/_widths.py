@@ -12,8 +12,8 @@ from mercer._examples import count, take
 from mercer.kernels import Kernel
 from mercer.kernels.parameters.widths import as_width
 
-#: Examples that are looked at, drawn with a fixed seed.
-SAMPLE = 100
+#: Examples that are looked at, drawn with a fixed seed: 2016 pairs, at the cost of next to nothing.
+SAMPLE = 64
 #: Entries of K between different examples that say nothing: all below the first, or all above 1
 #: less the second.
 NOTHING_NEAR, NOTHING_FAR = 1e-3, 1e-6
@@ -65,7 +65,10 @@ def _widths(kernel: Kernel) -> dict[str, float]:
 
 def _far_off(kernel: Kernel, rows: Any) -> str:
     """What is wrong with K on these rows; empty where nothing is, or where k(x, x) is not 1."""
-    K = np.asarray(kernel(rows), dtype=np.float64)
+    try:
+        K = np.asarray(kernel(rows), dtype=np.float64)
+    except MemoryError:  # the limit is for the fit, which may do with less than this question
+        return ""
     if not np.allclose(np.diag(K), 1.0, atol=1e-6):
         return ""
     others = K[np.triu_indices(len(K), 1)]

@@ -63,25 +63,33 @@ class Parameters:
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; those of parts as ``left__sigma`` and, short, ``gaussian__sigma``.
+        """Parameters by name; those of parts by their path, as ``left__sigma``."""
+        params = dict(self._fields())
+        if deep and self.children():
+            for path, part in self.parts():
+                params |= {f"{path}{name}": value for name, value in part._fields()}
+        return params
+
+    def short_params(self) -> dict[str, Any]:
+        """The numbers of parts by short names, which `set_params` takes beside the full paths.
 
         The second Gaussian of a composed kernel, read from the left, is ``gaussian_2``.
 
         >>> from mercer import Gaussian, Linear
         >>> k = Gaussian(2.0) + Linear() * Gaussian(3.0)
+        >>> k.short_params()
+        {'gaussian__sigma': 2.0, 'gaussian_2__sigma': 3.0}
         >>> k.set_params(gaussian_2__sigma=4.0)
         Gaussian(sigma=2.0) + Linear() * Gaussian(sigma=4.0)
         """
-        params = dict(self._fields())
-        if not deep or not self.children():
-            return params
+        if not self.children():
+            return {}
         parts = dict(self.parts())
-        for path, part in parts.items():
-            params |= {f"{path}{name}": value for name, value in part._fields()}
+        found: dict[str, Any] = {}
         for short, path in self.short_names().items():
             own = (f for f in parts[path]._fields() if not _is_kernel(f[1]))
-            params |= {f"{short}__{name}": value for name, value in own}
-        return params
+            found |= {f"{short}__{name}": value for name, value in own}
+        return found
 
     def parts(self, path: str = "") -> Iterator[tuple[str, Parameters]]:
         """This kernel and all its parts, from the left, each with the prefix of its parameters."""
