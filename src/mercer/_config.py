@@ -7,7 +7,6 @@ import threading
 import warnings
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any, Self
 
 from mercer._machine.resources import free_memory, usable_cores
@@ -135,12 +134,7 @@ class config:
         self._tokens.append(_local.set(replace(get_config(), **self._changes)))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         _local.reset(self._tokens.pop())
 
     def __del__(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from types import TracebackType
 from typing import Any, Self
 
 from mercer._config import get_config
@@ -63,12 +62,7 @@ class progress:
         self._bar.start()
         self._task = self._bar.add_task(self.what, total=self.total)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
         if self._watched:

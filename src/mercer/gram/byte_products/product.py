@@ -21,7 +21,7 @@ _tile = add_products(SHAPE)
 
 
 @njit(nogil=True)
-def multiply(  # pragma: no cover - compiled
+def multiply(
     a: Any, b: Any, left: Any, right: Any, scale: Any, out: Any, packed: Any, sums: Any
 ) -> None:
     """out[i, j] ← scale · (Σ a (b − 128) + left[i] + right[j]), exactly but for the last rounding.
@@ -68,9 +68,7 @@ def works() -> bool:
 
 
 @njit(nogil=True)
-def encode(  # pragma: no cover - compiled
-    rows: Any, used: Any, step: Any, low: Any, tolerance: Any, out: Any
-) -> Any:
+def encode(rows: Any, used: Any, step: Any, low: Any, tolerance: Any, out: Any) -> Any:
     """out ← rows[:, used] / step − low; the largest |x − step k| / |x|, ∞ beyond tolerance."""
     worst = 0.0
     tiny = 1e-300
@@ -88,7 +86,7 @@ def encode(  # pragma: no cover - compiled
 
 
 @njit(nogil=True, fastmath={"reassoc"})
-def squared_distances(codes: Any, center: Any) -> Any:  # pragma: no cover - compiled
+def squared_distances(codes: Any, center: Any) -> Any:
     """Σ (u − c)² for every row; whole numbers are summed exactly in any order."""
     result = np.empty(len(codes))
     for i in range(len(codes)):

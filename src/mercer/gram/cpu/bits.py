@@ -19,10 +19,10 @@ def _reinterpret(result: Any, value: Any) -> Any:  # pragma: no cover - runs in 
 
 
 @intrinsic
-def float_from_bits(typing_context: Any, value: Any) -> Any:  # pragma: no cover - compiled
+def float_from_bits(typing_context: Any, value: Any) -> Any:
     return _reinterpret(_FLOAT_OF[value], value) if value in _FLOAT_OF else None
 
 
 @intrinsic
-def bits_of_float(typing_context: Any, value: Any) -> Any:  # pragma: no cover - compiled
+def bits_of_float(typing_context: Any, value: Any) -> Any:
     return _reinterpret(_INTEGER_OF[value], value) if value in _INTEGER_OF else None

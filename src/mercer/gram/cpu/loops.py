@@ -8,9 +8,7 @@ from mercer._machine.jit import njit
 
 
 @njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def distances_from_product(  # pragma: no cover - compiled
-    out: Any, x: Any, z: Any, norms_x: Any, norms_z: Any, near: Any
-) -> None:
+def distances_from_product(out: Any, x: Any, z: Any, norms_x: Any, norms_z: Any, near: Any) -> None:
     """out ← ‖x‖² + ‖z‖² − 2 out; where that is below near·(‖x‖² + ‖z‖²), from x − z.
 
     In place: two names for one array would keep the compiler from vectorizing.

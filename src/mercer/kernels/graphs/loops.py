@@ -10,7 +10,7 @@ from mercer._machine.jit import njit
 
 
 @njit(nogil=True)
-def _distances(  # pragma: no cover - compiled
+def _distances(
     source: Any, start: Any, pointers: Any, neighbors: Any, distance: Any, queue: Any
 ) -> Any:
     """Steps from `source` to every node of its graph (−1: none); the queue lists who is reached."""
@@ -32,9 +32,7 @@ def _distances(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def count_reached(  # pragma: no cover - compiled
-    starts: Any, sizes: Any, labels: Any, pointers: Any, neighbors: Any
-) -> Any:
+def count_reached(starts: Any, sizes: Any, labels: Any, pointers: Any, neighbors: Any) -> Any:
     """Pairs of nodes joined by a path, for every graph: Σ over components of c(c − 1)/2."""
     reached = np.zeros(len(starts), dtype=np.int64)
     for g in range(len(starts)):
@@ -53,7 +51,7 @@ def count_reached(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def fill_paths(  # pragma: no cover - compiled
+def fill_paths(
     starts: Any,
     sizes: Any,
     labels: Any,
@@ -82,7 +80,7 @@ def fill_paths(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def fill_walks(  # pragma: no cover - compiled
+def fill_walks(
     starts_x: Any,
     sizes_x: Any,
     labels_x: Any,

@@ -10,9 +10,7 @@ from mercer._machine.jit import njit
 
 
 @njit(nogil=True)
-def one_sided(
-    meet: Any, own_x: Any, own_z: Any, spring: Any, unit: Any, out: Any
-) -> None:  # pragma: no cover - compiled
+def one_sided(meet: Any, own_x: Any, own_z: Any, spring: Any, unit: Any, out: Any) -> None:
     """‖x − z‖² less its part along the tangents of x."""
     n, t = own_x.shape
     m = own_z.shape[0]
@@ -27,9 +25,7 @@ def one_sided(
 
 
 @njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def two_sided(
-    meet: Any, own_x: Any, own_z: Any, spring: Any, unit: Any, out: Any
-) -> None:  # pragma: no cover - compiled
+def two_sided(meet: Any, own_x: Any, own_z: Any, spring: Any, unit: Any, out: Any) -> None:
     """min over a, b of ‖x + A a − z − B b‖² + s(‖a‖² + ‖b‖²) for bases A, B; r = x − z, M = AᵀB.
 
     With u = Aᵀr, v = Bᵀr, e = 1 + s:  ‖r‖² − ‖u‖²/e − wᵀ (eI − MᵀM/e)⁻¹ w,  w = v − Mᵀu/e.

@@ -18,7 +18,7 @@ _FAST = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True)
-def number_keys(keys: Any, salt: Any) -> Any:  # pragma: no cover - compiled
+def number_keys(keys: Any, salt: Any) -> Any:
     """Distinct keys to 0, 1, 2, … by order of appearance, with a hash table that keeps the keys.
 
     Two keys in one slot are compared, not merged, so the numbers are exact. The salt makes slots
@@ -48,7 +48,7 @@ def number_keys(keys: Any, salt: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def scatter_products(  # pragma: no cover - compiled
+def scatter_products(
     pointers: Any, columns: Any, counts: Any, by_feature: Any, rows: Any, other: Any, out: Any
 ) -> None:
     """out += X Zᵀ for X by rows and Z by features: only counts that meet are multiplied."""
@@ -64,13 +64,13 @@ def scatter_products(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _mark(s: Any, t: Any, hit: Any, miss: Any, out: Any) -> None:  # pragma: no cover - compiled
+def _mark(s: Any, t: Any, hit: Any, miss: Any, out: Any) -> None:
     for j in range(len(out)):
         out[j] = hit if s[j] == t[j] else miss
 
 
 @njit(nogil=True, fastmath=_FAST)
-def _dot(a: Any, b: Any) -> Any:  # pragma: no cover - compiled
+def _dot(a: Any, b: Any) -> Any:
     total = 0.0
     for j in range(len(a)):
         total += a[j] * b[j]
@@ -78,9 +78,7 @@ def _dot(a: Any, b: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True, fastmath=_FAST)
-def _first_level(  # pragma: no cover - compiled
-    marks: Any, scan: Any, above: Any, decay: Any, out: Any
-) -> None:
+def _first_level(marks: Any, scan: Any, above: Any, decay: Any, out: Any) -> None:
     for j in range(len(out)):
         v = decay * scan[j] + marks[j]
         scan[j] = v
@@ -88,9 +86,7 @@ def _first_level(  # pragma: no cover - compiled
 
 
 @njit(nogil=True, fastmath=_FAST)
-def _next_level(  # pragma: no cover - compiled
-    marks: Any, before: Any, scan: Any, above: Any, decay: Any, out: Any
-) -> None:
+def _next_level(marks: Any, before: Any, scan: Any, above: Any, decay: Any, out: Any) -> None:
     for j in range(len(out)):
         v = decay * scan[j] + marks[j] * before[j]
         scan[j] = v
@@ -98,9 +94,7 @@ def _next_level(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _subsequences(  # pragma: no cover - compiled
-    s: Any, t: Any, p: Any, decay: Any, scan: Any, levels: Any, marks: Any
-) -> Any:
+def _subsequences(s: Any, t: Any, p: Any, decay: Any, scan: Any, levels: Any, marks: Any) -> Any:
     """K_p(s, t), t written backwards, by the recursion of Lodhi et al. (2002)
 
     K''_l(i, j) = λ K''_l(i, j−1) + [sᵢ = tⱼ] λ² K'_{l−1}(i−1, j−1)
@@ -138,7 +132,7 @@ def _subsequences(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def fill_subsequence(  # pragma: no cover - compiled
+def fill_subsequence(
     x: Any, xs: Any, xn: Any, z: Any, zs: Any, zn: Any, p: Any, decay: Any, out: Any
 ) -> None:
     """k for all pairs of strings, given as (letters, starts, lengths)."""
@@ -167,15 +161,13 @@ _DOWN = 2.0**-500
 
 
 @njit(nogil=True, fastmath=_FAST)
-def _gap(  # pragma: no cover - compiled
-    begun: Any, longer: Any, begin: Any, extend: Any, out: Any
-) -> None:
+def _gap(begun: Any, longer: Any, begin: Any, extend: Any, out: Any) -> None:
     for j in range(len(out)):
         out[j] = begin * begun[j] + extend * longer[j]
 
 
 @njit(nogil=True, fastmath=_FAST)
-def _join(marks: Any, ends: Any, start: Any, out: Any) -> Any:  # pragma: no cover - compiled
+def _join(marks: Any, ends: Any, start: Any, out: Any) -> Any:
     total = 0.0
     for j in range(len(out)):
         v = marks[j] * (start + ends[j])
@@ -185,7 +177,7 @@ def _join(marks: Any, ends: Any, start: Any, out: Any) -> Any:  # pragma: no cov
 
 
 @njit(nogil=True, fastmath=_FAST)
-def _ends(match: Any, down: Any, right: Any, first: Any, out: Any) -> None:  # pragma: no cover
+def _ends(match: Any, down: Any, right: Any, first: Any, out: Any) -> None:
     """What may follow: any of the three; and after a gap in s, one in t but not the reverse."""
     for j in range(len(out)):
         v = match[j] + down[j]
@@ -194,7 +186,7 @@ def _ends(match: Any, down: Any, right: Any, first: Any, out: Any) -> None:  # p
 
 
 @njit(nogil=True)
-def _alignments(  # pragma: no cover - compiled
+def _alignments(
     s: Any, t: Any, match: Any, mismatch: Any, begin: Any, extend: Any, buffers: Any, marks: Any
 ) -> Any:
     """ln Σ over local alignments of Π of their weights (Saigo et al. 2004), t written backwards.
@@ -226,7 +218,7 @@ def _alignments(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def fill_alignment(  # pragma: no cover - compiled
+def fill_alignment(
     x: Any,
     xs: Any,
     xn: Any,
@@ -261,7 +253,7 @@ def fill_alignment(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def fill_weighted_degree(  # pragma: no cover - compiled
+def fill_weighted_degree(
     x: Any, xs: Any, xn: Any, z: Any, zs: Any, zn: Any, sums: Any, out: Any
 ) -> None:
     """Σ over positions of ``sums[r]``, r ≤ p the length of the run of equal letters ending there.

@@ -17,7 +17,7 @@ _DX = np.array([0, 1, 1, 1, 0, -1, -1, -1])
 
 
 @njit(nogil=True)
-def thin(image: Any) -> Any:  # pragma: no cover - compiled
+def thin(image: Any) -> Any:
     """The skeleton after Zhang and Suen (1984), then without pixels that no connection needs."""
     skeleton = image.copy()
     height, width = image.shape
@@ -33,7 +33,7 @@ def thin(image: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _peel(skeleton: Any, half: Any) -> Any:  # pragma: no cover - compiled
+def _peel(skeleton: Any, half: Any) -> Any:
     """Remove the pixels of two of the four sides; whether there were any."""
     height, width = skeleton.shape
     ring = np.zeros(8, dtype=np.int64)
@@ -52,7 +52,7 @@ def _peel(skeleton: Any, half: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _is_edge(ring: Any, half: Any) -> Any:  # pragma: no cover - compiled
+def _is_edge(ring: Any, half: Any) -> Any:
     """Whether a pixel with these neighbors may go without breaking a line or shortening its end."""
     rises = 0
     for d in range(8):
@@ -65,7 +65,7 @@ def _is_edge(ring: Any, half: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _neighbors(image: Any, y: Any, x: Any) -> Any:  # pragma: no cover - compiled
+def _neighbors(image: Any, y: Any, x: Any) -> Any:
     total = 0
     for d in range(8):
         total += image[y + _DY[d], x + _DX[d]]
@@ -73,7 +73,7 @@ def _neighbors(image: Any, y: Any, x: Any) -> Any:  # pragma: no cover - compile
 
 
 @njit(nogil=True)
-def _bridges(image: Any, y: Any, x: Any) -> Any:  # pragma: no cover - compiled
+def _bridges(image: Any, y: Any, x: Any) -> Any:
     """Yokoi's number: the lines that would come apart without this pixel; 0 inside."""
     total = 0
     for d in range(0, 8, 2):
@@ -85,7 +85,7 @@ def _bridges(image: Any, y: Any, x: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _onward(image: Any, y: Any, x: Any) -> Any:  # pragma: no cover - compiled
+def _onward(image: Any, y: Any, x: Any) -> Any:
     """The direction of a neighbor, −1 if there is none; straight ones first, a diagonal one may lie
     behind them."""
     found = -1
@@ -98,7 +98,7 @@ def _onward(image: Any, y: Any, x: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def prune(skeleton: Any, shortest: Any) -> None:  # pragma: no cover - compiled
+def prune(skeleton: Any, shortest: Any) -> None:
     """Remove spurs: lines from a free end to a joint with fewer than `shortest` pixels."""
     height, width = skeleton.shape
     path = np.empty((height * width, 2), dtype=np.int64)
@@ -124,7 +124,7 @@ def prune(skeleton: Any, shortest: Any) -> None:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _flood(mask: Any, y: Any, x: Any, stack: Any) -> Any:  # pragma: no cover - compiled
+def _flood(mask: Any, y: Any, x: Any, stack: Any) -> Any:
     """Take the component of (y, x) out of the mask; the stack lists its pixels."""
     mask[y, x] = False
     stack[0, 0], stack[0, 1] = y, x
@@ -142,7 +142,7 @@ def _flood(mask: Any, y: Any, x: Any, stack: Any) -> Any:  # pragma: no cover - 
 
 
 @njit(nogil=True)
-def joints(skeleton: Any, reach: Any) -> Any:  # pragma: no cover - compiled
+def joints(skeleton: Any, reach: Any) -> Any:
     """Joints of three and of more lines; and the skeleton without their surroundings.
 
     Pixels with more than two neighbors that are within `reach` of each other are one joint: a
@@ -167,7 +167,7 @@ def joints(skeleton: Any, reach: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _mark(mask: Any, y: Any, x: Any, reach: Any) -> None:  # pragma: no cover - compiled
+def _mark(mask: Any, y: Any, x: Any, reach: Any) -> None:
     """Set all pixels of a disk."""
     for v in range(max(0, y - reach), min(mask.shape[0], y + reach + 1)):
         for u in range(max(0, x - reach), min(mask.shape[1], x + reach + 1)):
@@ -176,7 +176,7 @@ def _mark(mask: Any, y: Any, x: Any, reach: Any) -> None:  # pragma: no cover - 
 
 
 @njit(nogil=True)
-def _arms(lines: Any, region: Any, size: Any) -> Any:  # pragma: no cover - compiled
+def _arms(lines: Any, region: Any, size: Any) -> Any:
     """How many lines touch a region, given as a list of pixels."""
     height, width = lines.shape
     rim = np.zeros((height, width), dtype=np.bool_)
@@ -196,7 +196,7 @@ def _arms(lines: Any, region: Any, size: Any) -> Any:  # pragma: no cover - comp
 
 
 @njit(nogil=True)
-def _walk(lines: Any, y: Any, x: Any, path: Any) -> Any:  # pragma: no cover - compiled
+def _walk(lines: Any, y: Any, x: Any, path: Any) -> Any:
     """Follow a line from (y, x), taking it out; the path lists its pixels in order."""
     length = 0
     while True:
@@ -210,7 +210,7 @@ def _walk(lines: Any, y: Any, x: Any, path: Any) -> Any:  # pragma: no cover - c
 
 
 @njit(nogil=True)
-def corners(lines: Any, reach: Any, least: Any) -> Any:  # pragma: no cover - compiled
+def corners(lines: Any, reach: Any, least: Any) -> Any:
     """How often a line turns by more than `least` (radians) within `reach` pixels."""
     height, width = lines.shape
     path = np.empty((height * width, 2), dtype=np.int64)
@@ -228,9 +228,7 @@ def corners(lines: Any, reach: Any, least: Any) -> Any:  # pragma: no cover - co
 
 
 @njit(nogil=True)
-def _measure_turns(  # pragma: no cover - compiled
-    path: Any, n: Any, reach: Any, ring: Any, turns: Any
-) -> None:
+def _measure_turns(path: Any, n: Any, reach: Any, ring: Any, turns: Any) -> None:
     """The angle between the ways to and from each pixel of a line; 0 near its ends."""
     for i in range(n):
         turns[i] = 0.0
@@ -245,9 +243,7 @@ def _measure_turns(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def _peaks(  # pragma: no cover - compiled
-    turns: Any, n: Any, reach: Any, ring: Any, least: Any
-) -> Any:
+def _peaks(turns: Any, n: Any, reach: Any, ring: Any, least: Any) -> Any:
     """How many angles exceed `least` and all others within reach; of equal ones the first."""
     total = 0
     for i in range(n):
@@ -261,7 +257,7 @@ def _peaks(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def length_of(skeleton: Any) -> Any:  # pragma: no cover - compiled
+def length_of(skeleton: Any) -> Any:
     """The length of all lines: 1 for a step to the side, √2 for one to a corner."""
     total = 0.0
     for y in range(1, skeleton.shape[0] - 1):
@@ -279,7 +275,7 @@ def length_of(skeleton: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def describe(images: Any, spur: Any, reach: Any, least: Any, out: Any) -> None:  # pragma: no cover
+def describe(images: Any, spur: Any, reach: Any, least: Any, out: Any) -> None:
     """(3-joints, 4-joints, angles, length in heights of the skeleton) of every image."""
     for i in range(len(images)):
         skeleton = thin(images[i])

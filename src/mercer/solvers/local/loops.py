@@ -14,7 +14,7 @@ from mercer._machine.jit import njit
 
 
 @njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def add_moments(  # pragma: no cover - compiled
+def add_moments(
     w: Any, x: Any, z: Any, t: Any, parent: Any, column: Any, size: Any, out: Any
 ) -> None:
     """Add the sums of a tile to `out`: all moments, then for each target those up to `size`.
@@ -61,9 +61,7 @@ def add_moments(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def clenshaw(
-    series: Any, stretch: Any, position: Any, out: Any
-) -> None:  # pragma: no cover - compiled
+def clenshaw(series: Any, stretch: Any, position: Any, out: Any) -> None:
     """Σₖ series[stretch, v, k] Tₖ(position) for every query and v, by Clenshaw's recurrence."""
     last = series.shape[2] - 1
     for i in range(position.shape[0]):

@@ -10,7 +10,7 @@ from mercer._machine.jit import njit
 
 
 @njit(nogil=True, fastmath={"nnan", "contract", "nsz"})
-def keep_largest(  # pragma: no cover - compiled
+def keep_largest(
     tile: Any, start: Any, scale: Any, offset: Any, own: Any, values: Any, index: Any
 ) -> None:
     """Merge scale · tile[i, t] + offset[t] into the sorted lists values[i], index[i].
@@ -47,7 +47,7 @@ def keep_largest(  # pragma: no cover - compiled
 
 
 @njit(nogil=True)
-def merge_largest(  # pragma: no cover - compiled
+def merge_largest(
     tile: Any, start: Any, scale: Any, offset: Any, own: Any, values: Any, index: Any
 ) -> None:
     """What `keep_largest` does, for long lists: the new entries are sorted, then merged.
@@ -79,7 +79,7 @@ def merge_largest(  # pragma: no cover - compiled
 
 
 @njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def squared_distances(x: Any, z: Any, index: Any, out: Any) -> None:  # pragma: no cover - compiled
+def squared_distances(x: Any, z: Any, index: Any, out: Any) -> None:
     """‖xᵢ − z_p‖² for the p listed for each i, in float64 from the differences."""
     for i in range(index.shape[0]):
         for j in range(index.shape[1]):
