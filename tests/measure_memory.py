@@ -49,6 +49,8 @@ CASES = {
     "perceptron": learner("KernelPerceptron"),
     "neighbors": learner("KernelNeighborsRegressor", n_neighbors=50),
     "kneighbors": learner("KernelNeighborsRegressor", "kneighbors", n_neighbors=1500),
+    "radius": learner("KernelNeighborsRegressor", "radius_neighbors", radius=1.35),
+    "radius-mean": learner("KernelNeighborsRegressor", radius=1.35),
     "centroid": learner("KernelCentroidClassifier"),
     "smoother": learner("NadarayaWatsonRegressor"),
     "smoother-classifier": learner("NadarayaWatsonClassifier"),

@@ -289,3 +289,24 @@ def test_neighbors_stay_within_the_memory_limit_or_are_refused(weights: str) -> 
             model.kneighbors(X, 900)
         assert "900 rows of 900 neighbors" in str(told.value)
         assert model.kneighbors(X[:312], 900)[0].shape == (312, 900)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "kernel"])
+def test_neighbors_within_a_radius_stay_within_the_memory_limit_or_are_refused(
+    weights: str,
+) -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(900, 9)), rng.normal(size=900)
+    model = KernelNeighborsRegressor("gaussian(2)", radius=1.2, weights=weights).fit(X, y)
+    lengths, index = model.radius_neighbors(X)
+    mean = model.predict(X)
+    many = sum(map(len, index))
+    assert 100_000 < many < 500_000
+    with mercer.config(memory="3MB"):
+        np.testing.assert_allclose(model.predict(X), mean, rtol=1e-12)
+        for some in (slice(0, 300), slice(300, 420)):
+            again = model.radius_neighbors(X[some])
+            for ours, whole in zip(again, (lengths, index), strict=True):
+                np.testing.assert_allclose(np.concatenate(ours), np.concatenate(whole[some]))
+        with pytest.raises(ValueError, match=r"Ask for \d+ rows at a time, or for a smaller rad"):
+            model.radius_neighbors(X)

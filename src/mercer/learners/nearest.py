@@ -19,12 +19,14 @@ from mercer.formula.nodes import ROOT
 from mercer.formula.ranking import Ranking, ranking
 from mercer.learners._base import KernelLearner, take
 from mercer.solvers.neighbors.distances import distances
-from mercer.solvers.neighbors.radius import within
+from mercer.solvers.neighbors.radius import Within, within
 from mercer.solvers.neighbors.search import Neighbors, nearest
 
 #: What a search keeps per query and neighbor before it gives index and value: bytes, counted from
 #: the arrays it makes (lists, exact distances, their order, what is taken from them).
 SEARCH_BYTES = 72
+#: The same for a search within a radius, where all examples may be neighbors.
+WITHIN_BYTES = 120
 #: What a graph of neighbors holds.
 MODES = OneOf("connectivity", "distance")
 
@@ -120,9 +122,29 @@ class NeighborSearch(KernelLearner):
                 f"radius has {len(radii)} numbers for {count(queries)} rows: give one for all, or "
                 "one per row"
             )
-        found = within(self.ranking, queries, self.X_fit_, radii, own)
-        index = ragged(found.index, found.start)
-        return (ragged(found.distance, found.start), index) if return_distance else index
+        n, each, total = count(queries), 16 if return_distance else 8, 0
+        limit, index, apart = get_config().memory_bytes, np.empty(n, object), np.empty(n, object)
+        for rows, found in self._within(queries, radii, own):
+            so_far, total = rows.stop, total + len(found.index)
+            fitting = max(1, 3 * limit * so_far // (4 * each * max(total, 1)))
+            instead = f"Ask for {fitting} rows at a time, or for a smaller radius."
+            n_bytes = each * total + limit // 4  # a quarter is left to the search
+            check_memory(so_far, total // so_far, n_bytes, instead, "neighbors each")
+            index[rows] = ragged(found.index, found.start)
+            if return_distance:
+                apart[rows] = ragged(found.distance, found.start)
+        return (apart, index) if return_distance else index
+
+    def _within(
+        self, queries: Any, radii: Any, own: np.ndarray | None = None
+    ) -> Iterator[tuple[slice, Within]]:
+        """The neighbors of all queries within a radius, a block at a time."""
+        n, step = count(queries), _at_a_time(self.n_samples_fit_, WITHIN_BYTES)
+        radii = np.broadcast_to(radii, n)
+        for rows in cut(0, n, step):
+            part = queries if n <= step else take(queries, rows)
+            mine = None if own is None else own[rows]
+            yield rows, within(self.ranking, part, self.X_fit_, radii[rows], mine)
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
@@ -159,13 +181,13 @@ class NeighborSearch(KernelLearner):
         return self.X_fit_, np.arange(self.n_samples_fit_)
 
 
-def _at_a_time(k: int) -> int:
+def _at_a_time(k: int, each: int = SEARCH_BYTES) -> int:
     """Queries whose search for k neighbors takes a quarter of the memory limit."""
-    return max(1, get_config().memory_bytes // (4 * SEARCH_BYTES * k))
+    return max(1, get_config().memory_bytes // (4 * each * k))
 
 
 def ragged(values: np.ndarray, start: np.ndarray) -> np.ndarray:
     """One array per row, as an array of objects."""
     rows = np.empty(len(start) - 1, dtype=object)
-    rows[:] = [values[a:b] for a, b in pairwise(start)]
+    rows[:] = [values[a:b] for a, b in pairwise(start.tolist())]
     return rows

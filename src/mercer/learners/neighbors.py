@@ -28,7 +28,7 @@ from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import class_factors, labeled, weights_or_none
 from mercer.learners.nearest import NeighborSearch, ragged
 from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
-from mercer.solvers.neighbors.radius import Within, within
+from mercer.solvers.neighbors.radius import Within
 from mercer.solvers.neighbors.search import Neighbors, nearest
 
 
@@ -155,13 +155,16 @@ class KernelNeighbors(NeighborSearch):
 
     def _mean_within(self, queries: Any, own: Any) -> tuple[np.ndarray, np.ndarray]:
         assert self.radius is not None
-        found = within(self.ranking, queries, self.X_fit_, float(self.radius), own)
-        w = self._weights_within(found) * self._counts(found.index)
-        result = self._weighted(w, found.index, found.start)
-        alone = np.flatnonzero(np.diff(found.start) == 0)
+        n = count(queries)
+        result, counts = np.empty((n, self.y_fit_.shape[1])), np.empty(n, dtype=np.intp)
+        for rows, found in self._within(queries, float(self.radius), own):
+            w = self._weights_within(found) * self._counts(found.index)
+            result[rows] = self._weighted(w, found.index, found.start)
+            counts[rows] = np.diff(found.start)
+        alone = np.flatnonzero(counts == 0)
         if len(alone):
             mine = None if own is None else own[alone]
-            result[alone] = self._without_neighbors(take(queries, alone), mine, count(queries))
+            result[alone] = self._without_neighbors(take(queries, alone), mine, n)
         return result, alone
 
     def _without_neighbors(self, alone: Any, own: np.ndarray | None, n: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,12 @@ def within(rank: Ranking, X: Any, Z: Any, radius: Any, own: np.ndarray | None = 
         rows, index, value = _collect(gram, 2.0, -rank.diagonal, k_xx - np.square(radius), own)
         distance = np.sqrt(np.maximum(k_xx[rows] - value, 0.0))
         similarity = 0.5 * (value + rank.diagonal[index])
-    order = np.lexsort((index, distance, rows))
     counts = np.bincount(rows, minlength=gram.shape[0])
     start = np.concatenate([[0], np.cumsum(counts)])
+    # Columns come in order, and these sorts are stable: of equal ones the first.
+    order = np.argsort(rows, kind="stable")
+    for a, b in pairwise(start.tolist()):
+        order[a:b] = order[a:b][np.argsort(distance[order[a:b]], kind="stable")]
     return Within(start, index[order], distance[order], similarity[order])
 
 
