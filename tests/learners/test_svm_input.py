@@ -184,7 +184,6 @@ def test_identical_fits_are_identical(sample):
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"decision_function_shape": "ovo", "break_ties": True}, ValueError, "break_ties"),
         ({"kernel": "gausian()"}, ValueError, "gausian"),
         ({"kernel": 3}, TypeError, "kernel must be"),
     ],
@@ -192,6 +191,36 @@ def test_identical_fits_are_identical(sample):
 def test_impossible_options(options, error, match, sample):
     with pytest.raises(error, match=match):
         KernelSVC(**options).fit(*sample)
+
+
+def test_ties_are_broken_between_classes_only(sample):
+    model = KernelSVC(decision_function_shape="ovo", break_ties=True).fit(*sample)
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        model.predict(sample[0])
+
+
+def test_coefficients_are_sparse_after_sparse_rows(sample, tmp_path):
+    X, y = sample
+    for kind, t in ((KernelSVC, y), (KernelSVR, X[:, 0]), (KernelOneClass, None)):
+        model = kind("linear()").fit(sp.csr_array(X), t)
+        mercer.save(model, tmp_path / "model")
+        for one in (model, mercer.load(tmp_path / "model")):
+            assert sp.issparse(one.dual_coef_)
+            f = (one.dual_coef_ @ one.support_vectors_ @ X.T)[0] + one.intercept_[0]
+            np.testing.assert_allclose(one.expansion_(X), f, atol=1e-9)
+
+
+def test_log_probabilities_and_the_seed_of_their_folds(sample, tmp_path):
+    X, y = sample
+    plain = KernelSVC(probability=True).fit(X, y)
+    np.testing.assert_allclose(plain.predict_log_proba(X), np.log(plain.predict_proba(X)))
+    assert not hasattr(KernelSVC(), "predict_log_proba")
+    seeded = [KernelSVC(probability=True, random_state=s).fit(X, y) for s in (0, 0, 1)]
+    shares = [model.predict_proba(X) for model in seeded]
+    np.testing.assert_array_equal(shares[0], shares[1])
+    assert (shares[0] != shares[2]).any()
+    mercer.save(seeded[0], tmp_path / "model")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict_proba(X), shares[0])
 
 
 def test_impossible_regression(sample):

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
 
 
 def calibrated(model: Any, X: Any, y: np.ndarray, sample_weight: Any) -> CalibratedClassifierCV:
@@ -18,5 +20,11 @@ def calibrated(model: Any, X: Any, y: np.ndarray, sample_weight: Any) -> Calibra
             "probability=True fits on held-out folds: at least 2 examples of every class are "
             f"needed, one class has {smallest}"
         )
-    wrapped = CalibratedClassifierCV(plain, method="sigmoid", cv=min(5, smallest), ensemble=False)
-    return wrapped.fit(X, y, sample_weight=sample_weight)
+    folds, random = min(5, smallest), model.random_state
+    split: Any = folds
+    if random is not None:
+        split = StratifiedKFold(folds, shuffle=True, random_state=check_random_state(random))
+    wrapped = CalibratedClassifierCV(plain, method="sigmoid", cv=split, ensemble=False)
+    wrapped.fit(X, y, sample_weight=sample_weight)
+    wrapped.cv = folds  # a splitter is no part of the model, and no file holds one
+    return wrapped

@@ -20,7 +20,7 @@ from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.calibrated import calibrated
 from mercer.learners.svms.many_classes import MANY, PairExpansion
 from mercer.learners.svms.pairs import Pairs, as_pairs
-from mercer.learners.svms.shared import SupportVectorBase, weights_of
+from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
 from mercer.learners.svms.votes import one_against_rest, pair_votes
 
 
@@ -56,6 +56,9 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         Whether `predict_proba` exists: a sigmoid of the decision values, fitted on held-out folds
         by scikit-learn's `CalibratedClassifierCV`, which takes five more fits.
         `KernelLogisticRegression` has probabilities of its own.
+    random_state : int, RandomState or None
+        Shuffles the examples before they are split into those folds; None takes them in order.
+        Nothing else is random.
     max_iter : int
         A limit on the steps of the solver, for each pair; -1 for none.
     warm_start : bool
@@ -64,7 +67,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, n_iter_, class_weight_
-        As in scikit-learn's `SVC`.
+        As in scikit-learn's `SVC`; `dual_coef_` is sparse after a fit on sparse rows.
     margins_ : yᵢ f(xᵢ) / ‖w‖ for every training example, its signed distance to the surface; with
         more than two classes one column per pair, NaN where the example is of neither class.
     slack_ : max(0, 1 − yᵢ f(xᵢ)), likewise.
@@ -93,6 +96,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         "decision_function_shape": OneOf("ovr", "ovo"),
         "break_ties": Flag(),
         "probability": Flag(),
+        "random_state": Anything(),
         "warm_start": Flag(),
     }
 
@@ -112,6 +116,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         probability: bool = False,
         max_iter: int = -1,
         warm_start: bool = False,
+        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -124,6 +129,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         self.probability = probability
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.random_state = random_state
 
     # --- fitting ----------------------------------------------------------------------------
 
@@ -131,7 +137,6 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         """Solve one problem for each pair of classes."""
         old, known = as_pairs(getattr(self, "_solved", None)), getattr(self, "classes_", None)
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
-        self._check_ties()
         C, nu = float(self.C), None if self.nu is None else float(self.nu)
         weights = weights_of(sample_weight, X)
         self.classes_ = classes_of(y[weights > 0], type(self).__name__)
@@ -166,15 +171,16 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         where[support] = np.arange(len(support))
         at = where[rows]
         self.n_support_ = np.bincount(codes[support], minlength=classes).astype(np.int32)
-        self.dual_coef_ = np.zeros((classes - 1, len(support)))
+        dual = np.zeros((classes - 1, len(support)))
         first, second = pairs.first[column], pairs.second[column]
-        self.dual_coef_[np.where(codes[rows] == first, second - 1, first), at] = values
+        dual[np.where(codes[rows] == first, second - 1, first), at] = values
         self.intercept_ = pairs.intercept
         if classes == 2:
             # scikit-learn counts the second class as the positive one where there are two.
-            self.dual_coef_, self.intercept_ = -self.dual_coef_, -pairs.intercept
+            dual, self.intercept_ = -dual, -pairs.intercept
+        self.dual_coef_ = sparse_like(X, dual)
         if classes >= MANY:
-            compact = self.dual_coef_, self.n_support_, self.intercept_
+            compact = dual, self.n_support_, self.intercept_
             self._keep(X, support, *compact, kind=PairExpansion)
         else:
             coef = np.zeros((len(support), len(pairs)))
@@ -184,10 +190,6 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         self.n_iter_, self.margin_ = pairs.n_iter, pairs.margin
         self.dual_objective_ = pairs.objective
         self._solved, self._n = pairs, n
-
-    def _check_ties(self) -> None:
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
 
     # --- what the pictures of the lectures show ---------------------------------------------
 
@@ -213,7 +215,8 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     def predict(self, X: Any) -> Any:
         """The class with most votes."""
-        self._check_ties()
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         votes = self._votes(X, one_against_rest if self.break_ties else pair_votes)
         return labels_at(winners(votes), self.classes_)
 
@@ -233,3 +236,9 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
                 "folds: call fit again"
             )
         return like(np.asarray(self.calibrated_.predict_proba(host(X))), X)
+
+    @available_if(lambda self: self.probability)
+    def predict_log_proba(self, X: Any) -> Any:
+        """log P(class | x), with ``probability=True``."""
+        with np.errstate(divide="ignore"):
+            return like(np.log(host(self.predict_proba(X))), X)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._parameters import Check, Flag, Maybe, NonNegative, Positive, Share
 from mercer.kernels import DEFAULT
 from mercer.learners._device import RegressorMixin
-from mercer.learners.svms.shared import SupportVectorBase, weights_of
+from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
 from mercer.solvers.quadratic.problem import (
     Quadratic,
     Task,
@@ -121,7 +121,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
         net = found.a.sum(axis=0)
         support = np.flatnonzero(net)
         self._keep(X, rows[support], net[support], b)
-        self.dual_coef_, self.intercept_ = net[support][None], np.array([b])
+        self.dual_coef_, self.intercept_ = sparse_like(X, net[support][None]), np.array([b])
         self.n_support_ = np.array([len(support)], dtype=np.int32)
         self.n_iter_, self.dual_objective_ = found.n_iter, found.objective
         self.epsilon_ = epsilon
@@ -206,7 +206,7 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
         a, b = found.a[0], float(found.thresholds[0])
         support = np.flatnonzero(a)
         self._keep(X, rows[support], a[support], b)
-        self.dual_coef_, self.intercept_ = a[support][None], np.array([b])
+        self.dual_coef_, self.intercept_ = sparse_like(X, a[support][None]), np.array([b])
         self.offset_ = -b
         self.n_support_ = np.array([len(support)], dtype=np.int32)
         self.n_iter_, self.dual_objective_ = found.n_iter, found.objective

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from mercer._arrays import host
+from mercer._arrays import host, is_sparse
 from mercer._config import config
 from mercer._examples import count
 from mercer._parameters import Among, Check, Count, Either, Positive
@@ -111,6 +112,11 @@ def _solved(
             return solve_all(solver_gram(kernel, host(X)), tasks, tol, steps, what)
     gram = resident(solver_gram(kernel, X))
     return gram.solver("svm", solve_all)(gram, tasks, tol, steps, what)  # type: ignore[no-any-return]
+
+
+def sparse_like(X: Any, coef: np.ndarray) -> Any:
+    """Coefficients as scikit-learn keeps them: a sparse array after a fit on sparse rows."""
+    return sp.csr_array(coef) if is_sparse(X) else coef
 
 
 def weights_of(sample_weight: Any, X: Any) -> np.ndarray:
