@@ -22,7 +22,12 @@ LEARNERS = {
     "logistic": "src/mercer/learners/logistic.py",
 }
 ENTRY = re.compile(r"^    solver : \{.*?(?=^    \w)", re.DOTALL | re.MULTILINE)
-NEEDS = {"features": "a finite φ", "psd": "a PSD kernel", "resident": "all rows at once"}
+NEEDS = {
+    "features": "a finite φ",
+    "penalty": "λ > 0",
+    "psd": "a PSD kernel",
+    "resident": "all rows at once",
+}
 
 
 def entry(problem: str) -> str:

@@ -278,3 +278,36 @@ def test_digits_by_ridge():
     # leave-one-out tells it beforehand
     guess = model.loo_predictions_.argmax(axis=1) == labels[:900]
     assert guess.mean() > 0.97
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("columns", [3, 12])
+@pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
+def test_no_penalty_gives_least_squares(columns, weighted):
+    """Of all least-squares solutions the one of least norm, with an intercept or without."""
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(9, columns)), rng.normal(size=(9, 2))
+    X -= X.mean(axis=0)  # a constant is in the null space of K
+    w = rng.integers(1, 4, 9).astype(float) if weighted else np.ones(9)
+    s = np.sqrt(w)[:, None]
+    plain = KernelRidge("linear()", alpha=0).fit(X, Y, sample_weight=w)
+    assert plain.solver_ == "eigh"
+    theta = np.linalg.lstsq(s * X, s * Y, rcond=None)[0]
+    np.testing.assert_allclose(plain.predict(X), X @ theta, atol=1e-8)
+    np.testing.assert_allclose(X.T @ plain.dual_coef_, theta, atol=1e-8)
+    shifted = KernelRidge("linear()", alpha=[0, 0.0], fit_intercept=True).fit(X, Y, sample_weight=w)
+    theta = np.linalg.lstsq(np.c_[s * X, s], s * Y, rcond=None)[0]
+    np.testing.assert_allclose(shifted.predict(X), np.c_[X, np.ones(9)] @ theta, atol=1e-8)
+
+
+def test_no_penalty_interpolates_and_other_solvers_refuse():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    for intercept in (False, True):
+        model = KernelRidge("laplacian()", alpha=0, fit_intercept=intercept).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), y, atol=1e-9)
+    labels = np.arange(20) % 3
+    assert KernelRidgeClassifier("laplacian()", alpha=0).fit(X, labels).score(X, labels) == 1.0
+    for solver in ("primal", "cholesky", "nystrom", "cg"):
+        with pytest.raises(ValueError, match="needs alpha > 0, and it is 0; 'eigh' works without"):
+            KernelRidge("linear()", alpha=0, solver=solver).fit(X, y)

@@ -117,7 +117,7 @@ def test_class_weights_must_be_positive():
 
 def test_text_where_numbers_are_needed():
     X = np.eye(3)
-    for value in (["1", "2"], [True], np.array(["1"]), [1.0, 0.0]):
+    for value in (["1", "2"], [True], np.array(["1"]), [1.0, -1.0]):
         with pytest.raises((TypeError, ValueError), match="alpha must be a number"):
             KernelRidge(alpha=value).fit(X, [1.0, 2.0, 3.0])
     for y in (

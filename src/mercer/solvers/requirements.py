@@ -40,7 +40,8 @@ class Request:
     """A problem, as far as the choice of a solver goes.
 
     `asks`: what of `GIVES` is wanted, and the option that asks for it. `features`: the length of φ
-    where it is finite. `penalties`: how many λ there are, on a `path` or one per target.
+    where it is finite. `penalties`: how many λ there are, on a `path` or one per target;
+    `unpenalized`: whether one of them is 0.
     """
 
     problem: str
@@ -50,6 +51,7 @@ class Request:
     features: int | None = None
     penalties: int = 1
     path: bool = False
+    unpenalized: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ NEEDS: dict[str, Need] = {
         lambda request: request.features is not None,
         "needs a finite feature map, and none is known for {kernel!r}",
     ),
+    "penalty": Need(lambda request: not request.unpenalized, "needs alpha > 0, and it is 0"),
     "psd": Need(
         lambda request: not request.gram.refuted,
         "needs a positive semi-definite kernel, and {kernel!r} is none",
@@ -174,8 +177,9 @@ def check(solver: Solver, request: Request) -> None:
         need = NEEDS[what]
         if need.error is MemoryError:  # a matrix that cannot fit is the clearer reason
             check_fits(solver, request)
+        works = "works" if len(able) == 1 else "work"
         said = f"solver={solver.name!r} " + need.refusal.format(kernel=gram.kernel, n=n)
-        advice = streaming_advice() if what == "resident" else f"{listed(able)} work without"
+        advice = streaming_advice() if what == "resident" else f"{listed(able)} {works} without"
         raise need.error(f"{said}. {advice}" if what == "resident" else f"{said}; {advice}")
     check_fits(solver, request)
 

@@ -12,7 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
 from mercer._examples import count as n_rows
-from mercer._parameters import Anything, Check, Count, Flag, Maybe, OneOf, Positive, Several
+from mercer._parameters import (
+    Anything,
+    Check,
+    Count,
+    Flag,
+    Maybe,
+    NonNegative,
+    OneOf,
+    Positive,
+    Several,
+)
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
@@ -43,7 +53,7 @@ class RidgeBase(KernelLearner):
 
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
-        "alpha": Several(Positive()),
+        "alpha": Several(NonNegative()),
         "alphas": Maybe(Several(Positive())),
         "alpha_per_target": Flag(),
         "fit_intercept": Flag(),
@@ -213,7 +223,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     alpha : float or array of shape (n_targets,), default 1
-        λ > 0, one for all targets or one for each.
+        λ ≥ 0, one for all targets or one for each. λ = 0 gives the least squares; where K is
+        singular, of all of them the one of least ‖f‖².
     alphas : array or None
         Choose λ among these instead, by leave-one-out error: the whole path and the N refits of
         each λ come from one factorization.
@@ -225,8 +236,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         "primal": exact, M×M, for a finite φ of length M. "eigh": exact, for many λ, three N×N
         arrays. "cholesky": exact, one N×N array. "nystrom": f in the span of `n_centers` examples
         only. "cg": exact up to `tol`, by products with K only, for any N. "auto": "primal" where M
-        < N; "eigh" for more than 12 λ, or 6 on a path of N ≥ 2000; "cholesky" where K fits into the
-        memory limit and N ≤ 20000 (more on a GPU); "nystrom" otherwise.
+        < N; "eigh" for λ = 0, more than 12 λ, or 6 on a path of N ≥ 2000; "cholesky" where K fits
+        into the memory limit and N ≤ 20000 (more on a GPU); "nystrom" otherwise.
     n_centers : int or None
         Of "nystrom"; None takes 20 √N, at most 5000.
     preconditioner : {"nystrom", "cholesky", None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,33 +21,63 @@ from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 
 Parts = Iterator[tuple[np.ndarray, np.ndarray, Any]]
+#: Coefficients in units of √w, intercepts, and the precision of the solution.
+Solved = tuple[np.ndarray, np.ndarray, np.dtype]
 
 
 def cholesky(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
     """One factorization for each distinct λ."""
     count = len(np.unique(problem.alphas))
     system = shifted(gram, problem.scale, once=count == 1)
-    return _for_each_alpha(system.factor, problem, gram.dtype, count)
+    return _for_each_alpha(
+        lambda alpha, which: _solved(system.factor(alpha), problem, which), problem, gram.dtype
+    )
 
 
 def eigh(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
     """Any number of distinct λ from one eigendecomposition."""
     spectrum = _spectrum(gram, problem)
-    count = len(np.unique(problem.alphas))
-    return _for_each_alpha(spectrum.at, problem, spectrum.vectors.dtype, count)
+
+    def one(alpha: float, which: np.ndarray) -> Solved:
+        if alpha == 0 and problem.intercept:
+            return _least_norm(spectrum, problem, which)
+        return _solved(spectrum.at(alpha), problem, which)
+
+    return _for_each_alpha(one, problem, spectrum.vectors.dtype)
+
+
+def _solved(factor: Factor, problem: RidgeProblem, which: np.ndarray) -> Solved:
+    solved = factor.solve(problem.right_hand_sides(which))
+    c, _, b = problem.unscaled(solved)
+    return c, b, solved.dtype
+
+
+def _least_norm(spectrum: Spectrum, problem: RidgeProblem, which: np.ndarray) -> Solved:
+    """Least squares without a penalty; of all solutions that of least ‖f‖².
+
+    b alone fits the part of the targets in the null space of K, if a constant has a part there.
+    """
+    Q, s = spectrum.vectors.astype(np.float64), problem.s
+    null = Q[:, np.abs(spectrum.values) <= spectrum.rounding]
+    reach = null.T @ s
+    total = float(reach @ reach)
+    if total <= len(s) * float(np.finfo(spectrum.vectors.dtype).eps) * float(s @ s):
+        return _solved(spectrum.at(0.0), problem, which)
+    t = s[:, None] * problem.targets[:, which]
+    b = reach @ (null.T @ t) / total
+    c = spectrum.at(0.0).solve(t - np.outer(s, b))
+    return c, b, c.dtype
 
 
 def _for_each_alpha(
-    factor: Any, problem: RidgeProblem, dtype: np.dtype, count: int
+    solve: Callable[[float, np.ndarray], Solved], problem: RidgeProblem, dtype: np.dtype
 ) -> RidgeSolution:
     coef = np.zeros(problem.targets.shape, dtype=dtype)
     b = np.zeros(problem.targets.shape[1])
-    with progress("ridge", count) as bar:
+    with progress("ridge", len(np.unique(problem.alphas))) as bar:
         for alpha, mine in problem.each_alpha():
-            solved = factor(alpha).solve(problem.right_hand_sides(mine))
-            if solved.dtype != coef.dtype:  # it went on in double precision
-                coef = coef.astype(solved.dtype)
-            c, _, b[mine] = problem.unscaled(solved)
+            c, b[mine], precision = solve(alpha, mine)
+            coef = coef.astype(precision, copy=False)  # it may have gone on in double precision
             coef[:, mine] = problem.scaled(c)
             bar.advance()
     return RidgeSolution(coef, b)

@@ -66,7 +66,8 @@ class RidgeTask:
         )
         asks = {"loo": "alphas="} if self.path else {}
         distinct = len(np.unique(alphas))
-        return Request("ridge", self.gram, size, asks, self.features, distinct, self.path)
+        bare = bool((alphas == 0).any())
+        return Request("ridge", self.gram, size, asks, self.features, distinct, self.path, bare)
 
 
 def solve(task: RidgeTask, solver: str = "auto") -> tuple[RidgeSolution, Solver, str]:
@@ -148,6 +149,8 @@ def _pick_primal(request: Request) -> str:
 
 def _pick_eigh(request: Request) -> str:
     n, count = request.size.n, request.penalties
+    if request.unpenalized:
+        return "without a penalty, eigenvectors give the least squares of least norm"
     with_band = request.path and n >= band.ENOUGH_ROWS and band.ENABLED
     if n > _exact_rows(request) or not _on_host(request):
         return ""
@@ -181,7 +184,7 @@ for _solver in (
         "primal",
         _primal,
         "exact, M×M, for a finite φ of length M",
-        frozenset({"features"}),
+        frozenset({"features", "penalty"}),
         _BOTH,
         lambda s: _normal_bytes(s, s.features),
         "4 M×M",
@@ -198,14 +201,14 @@ for _solver in (
         bytes=_matrices(3),
         memory="3 N×N",
         pick=_pick_eigh,
-        when=f"for more than {MANY} λ, or {MANY_BAND} on a path of N ≥ {band.ENOUGH_ROWS}",
+        when=f"for λ = 0, more than {MANY} λ, or {MANY_BAND} on a path of N ≥ {band.ENOUGH_ROWS}",
         where="on the CPU; K is computed where the data is",
     ),
     Solver(
         "cholesky",
         _cholesky,
         "exact, one N×N array",
-        frozenset({"resident"}),
+        frozenset({"resident", "penalty"}),
         _BOTH,
         _matrices(1),
         "1 N×N",
@@ -216,7 +219,8 @@ for _solver in (
         "nystrom",
         _nystrom,
         "f in the span of `n_centers` examples only",
-        gives=_BOTH,
+        frozenset({"penalty"}),
+        _BOTH,
         bytes=lambda s: _normal_bytes(s, s.centers),
         memory="4 M×M for M centers",
         pick=_pick_nystrom,
@@ -227,7 +231,8 @@ for _solver in (
         "cg",
         _cg,
         "exact up to `tol`, by products with K only, for any N",
-        gives=frozenset({"std"}),
+        frozenset({"penalty"}),
+        frozenset({"std"}),
         bytes=lambda s: 6 * 8 * s.n * (s.targets + 1),
         memory="a few N",
         where="products where the data is, or streamed",
