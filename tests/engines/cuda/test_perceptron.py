@@ -56,6 +56,23 @@ for outputs, ranked in ((1, False), (3, False), (3, True)):
     np.add.at(alpha, a.journal.positions, a.journal.units)
     assert np.allclose(a.scores, K @ alpha)
 """,
+    "ties up to rounding": """
+whole = rng.integers(-2, 3, size=(60, 3)).astype(float)
+for outputs, ranked in ((1, False), (3, False), (3, True)):
+    labels = rng.integers(0, max(2, outputs), size=60)
+    for first in (True, False):
+        a = DevicePerceptron(
+            CudaGram(Linear(), torch.tensor(0.1 * whole, device=DEVICE)), labels,
+            Rule(outputs, ranked, first, rate=0.1),
+        )
+        b = DualPerceptron(HostGram(Linear(), whole), labels, Rule(outputs, ranked, first))
+        for _ in range(2):
+            a.walk(slice(0, 60))
+            b.walk(slice(0, 60))
+        assert (a.journal.positions == b.journal.positions).all()
+        assert (a.journal.times == b.journal.times).all()
+        assert (a.journal.units == b.journal.units).all()
+""",
     "more updates in an epoch than are taken at a time": """
 perceptron.PIECE = 1
 X = rng.integers(-2, 3, size=(700, 3)).astype(np.float32)

@@ -52,7 +52,8 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         the vote of all of them.
     tie : {"mistake", "first"}
         At y f(x) = margin: "mistake" updates (lectures 002, 004); "first" takes the first class,
-        and updates if that is wrong (Ritter's sign(0) = −1, Klein's arg max, Abernethy's > 0).
+        and updates if that is wrong (Ritter's sign(0) = −1, Klein's arg max, Abernethy's > 0). A
+        score that differs by no more than rounding, 8ε Σ |terms|, is a tie.
     margin : float, default 0
         Update on right answers, too, if they are not this clear. ``margin=1`` with a small
         `learning_rate` is stochastic gradient descent on the hinge loss max(0, 1 − y f).

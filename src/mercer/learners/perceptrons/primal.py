@@ -123,6 +123,7 @@ validation_fraction, n_iter_no_change, shuffle, random_state
             )
         self._start_coef = self._last = given
         self._late = np.zeros(shape)
+        self._reach = np.linalg.norm(given, axis=1)
 
     def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, held: Any, start: Any) -> Any:
         memory, row = self._memory, 8 * self._last.shape[1]
@@ -135,8 +136,10 @@ validation_fraction, n_iter_no_change, shuffle, random_state
         def features(index: Any) -> Any:
             return self._phi(take(X, index)) if phi is None else take(phi, index)
 
-        state, patience = (self._last, self._late), self.n_iter_no_change
-        *told, self._last, self._late = learn_primal(
+        # A model from a file of an earlier version has no Σ |u| ‖φ‖: ‖w‖ then stands for it.
+        reach = getattr(self, "_reach", np.linalg.norm(self._last, axis=1))
+        state, patience = (self._last, self._late, reach), self.n_iter_no_change
+        *told, self._last, self._late, self._reach = learn_primal(
             features, labels, memory, schedule, *state, held=held, block=block, patience=patience
         )
         self.coef_ = memory.averaged(self._last, self._late)

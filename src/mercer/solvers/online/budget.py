@@ -17,9 +17,11 @@ import numpy as np
 from mercer._examples import joined
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram.base import Gram
+from mercer.gram.functions import diagonal
 from mercer.gram.host import HostGram
 from mercer.solvers.online.rule import Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
+from mercer.solvers.online.sizes import Sizes, norms
 
 POLICIES = ("oldest", "random", "project", "merge")
 #: Points whose distance to the span of the others is below this share of k(x, x) are not
@@ -137,6 +139,7 @@ class BudgetPerceptron:
         self.journal = Journal(rule.outputs)
         self._random, self._offset, self._block = random, offset, block
         self._own = self.gram.diagonal() if store.policy == "project" else np.empty(0)
+        self._sizes = Sizes(gram, rule, self.journal, (), self.bias)
         # ln k between all points and one more, which "merge" looks for partners in.
         side = store.budget + 1 if store.policy == "merge" else 0
         self._table = np.zeros((side, side))
@@ -162,13 +165,14 @@ class BudgetPerceptron:
             if store.policy == "merge":
                 self._table[:n, :n] = _log(HostGram(self.kernel, points).dense())
             scores += K[:, :n] @ store.weights[:n].astype(K.dtype)
+        sizes = np.abs(self.bias) + self._sizes_of(K[:, :n], rows)
         panel = self.gram.rows_of_k(growing=True).take(rows=rows)
         units, loss, at = np.zeros(rule.outputs), np.zeros(1), 0
         labels = self.labels[rows]
         while True:
             loss[0] = 0.0
-            found = next_update(scores, labels, at, len(rows), self.bias, *rule.numbers,
-                                units, loss)  # fmt: skip
+            found = next_update(scores, sizes, True, labels, at, len(rows), self.bias,
+                                *rule.numbers, units, loss)  # fmt: skip
             tally.loss += float(loss[0])
             tally.visits += min(found + 1, len(rows)) - at
             if found == len(rows):
@@ -179,6 +183,7 @@ class BudgetPerceptron:
             if rule.bias:
                 self.bias += rule.rate * units
                 self.bias_late += rule.rate * units * (tally.visits - 1)
+                sizes += np.abs(rule.rate * units)
             later = slice(at, len(rows))
 
             def column(later: slice = later, position: int = position) -> np.ndarray:
@@ -187,9 +192,22 @@ class BudgetPerceptron:
                 last = panel.shape[1] - 1
                 return panel.take(columns=slice(last, last + 1)).fill(later, out)[:, 0]
 
-            self._update(position, rule.rate * units, K, K[found], scores, later, column)
+            before, weights = scores[later].copy(), rule.rate * units
+            self._update(position, weights, K, K[found], scores, later, column)
+            change = np.abs(scores[later] - before)
+            if self._sizes.final:
+                change = np.multiply.outer(self._sizes.terms(rows[later], position), abs(weights))
+            sizes[later] += change
             if tally.updates >= allowed:
                 return
+
+    def _sizes_of(self, K: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The sizes of the sums over the points, as `mercer.solvers.online.sizes` has them."""
+        weights = np.abs(self.store.weights[: K.shape[1]])
+        if not self._sizes.final or not len(weights):
+            return np.asarray(np.abs(K) @ weights)
+        own = diagonal(self.kernel, joined(self.store.points))
+        return np.multiply.outer(self._sizes.norms[rows], norms(own) @ weights)
 
     def _update(
         self, position: int, weights: np.ndarray, K: np.ndarray, own: np.ndarray,

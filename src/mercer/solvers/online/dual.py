@@ -19,6 +19,7 @@ were updated on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -31,8 +32,9 @@ from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
-from mercer.solvers.online.rule import Rule, next_update
+from mercer.solvers.online.rule import Rule, add_update, next_update
 from mercer.solvers.online.run import Journal, Tally
+from mercer.solvers.online.sizes import Part, Sizes
 
 #: Rows that wait for one product together: the more, the better the shape of the product.
 BLOCK = 4096
@@ -67,6 +69,12 @@ class _Block:
         """Which example a row of the block is."""
         return int(self.rows.start + row if isinstance(self.rows, slice) else self.rows[row])
 
+    def positions(self, start: int, stop: int) -> slice | np.ndarray:
+        """Which examples some rows of the block are."""
+        if isinstance(self.rows, slice):
+            return slice(self.rows.start + start, self.rows.start + stop)
+        return self.rows[start:stop]
+
 
 @dataclass
 class _Begun:
@@ -81,7 +89,8 @@ class _Begun:
 class DualPerceptron:
     """Walks a square Gram; `journal` and `bias` are the state, `scores` f without b.
 
-    `scores` (n, outputs) may start at those of an earlier predictor, `bias` at its b.
+    `scores` (n, outputs) may start at those of an earlier predictor, `bias` at its b; `before` are
+    the sums that those scores are.
     """
 
     def __init__(
@@ -91,6 +100,7 @@ class DualPerceptron:
         rule: Rule,
         *,
         scores: np.ndarray | None = None,
+        before: Sequence[Part] = (),
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
         block: int = BLOCK,
@@ -103,6 +113,7 @@ class DualPerceptron:
         self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=float)
         self.tally = Tally() if tally is None else tally
         self.journal = Journal(rule.outputs)
+        self._sizes = Sizes(gram, rule, self.journal, before, self.bias)
         self._block, self._leaf = block, min(leaf, block)
         # The columns of K are the updates of the journal from `_forgotten` on.
         self._columns: RowsOfK = gram.rows_of_k(growing=True)
@@ -215,7 +226,8 @@ class DualPerceptron:
         if following is not None and self._threads > 1:
             after = self._begin(following)
         scores = begun.scores
-        self._range(block, begun.panel, scores, self.labels[block.rows], 0, len(block))
+        labels, sizes = self.labels[block.rows], np.empty_like(scores)
+        self._range(block, begun.panel, scores, sizes, labels, 0, len(block))
         self.scores[block.rows] = scores  # a view for a slice; for positions a copy, put back
         block.applied = len(self.journal)
         if not np.isfinite(scores).all():
@@ -226,14 +238,15 @@ class DualPerceptron:
         return after
 
     def _range(
-        self, block: _Block, panel: RowsOfK, scores: Any, labels: Any, start: int, stop: int
-    ) -> None:
+        self, block: _Block, panel: RowsOfK, scores: Any, sizes: Any, labels: Any, start: int,
+        stop: int,
+    ) -> None:  # fmt: skip
         if stop - start <= self._leaf:
-            self._sequence(block, panel, scores, labels, start, stop)
+            self._sequence(block, panel, scores, sizes, labels, start, stop)
             return
         middle = (start + stop) // 2
         first = len(self.journal)
-        self._range(block, panel, scores, labels, start, middle)
+        self._range(block, panel, scores, sizes, labels, start, middle)
         second = len(self.journal)
         if self.tally.updates >= self._allowed:
             return
@@ -241,23 +254,30 @@ class DualPerceptron:
             rows = slice(middle, stop)
             due = [(rows, *self._updates(panel, slice(first, second)))]
             self._apply(scores, due, rows, self._threads - 1)
-        self._range(block, panel, scores, labels, middle, stop)
+        self._range(block, panel, scores, sizes, labels, middle, stop)
         if len(self.journal) > second:
             block.debts.append((slice(start, middle), slice(second, len(self.journal))))
 
     def _sequence(
-        self, block: _Block, panel: RowsOfK, scores: Any, labels: Any, start: int, stop: int
-    ) -> None:
+        self, block: _Block, panel: RowsOfK, scores: Any, sizes: Any, labels: Any, start: int,
+        stop: int,
+    ) -> None:  # fmt: skip
         rule, tally, units = self.rule, self.tally, self._units
         numbers = rule.numbers
         column = self._one_column[: stop - start]
+        rows = block.positions(start, stop)
+        sizes[start:stop], exact = self._sizes.bounds(rows), self._sizes.final
         at = start
         while True:
             self._loss[0] = 0.0
             found = next_update(
-                scores, labels, at, stop, self.bias, *numbers, units, self._loss
-            )  # fmt: skip
+                scores, sizes, exact, labels, at, stop, self.bias, *numbers, units, self._loss
+            )
             tally.loss += float(self._loss[0])
+            if found < 0:  # a tie or not: one product for all rows of the leaf tells
+                tally.visits += ~found - at
+                sizes[start:stop], exact, at = self._sizes.exact(rows), True, ~found
+                continue
             tally.visits += min(found + 1, stop) - at
             if found == stop:
                 return
@@ -265,12 +285,16 @@ class DualPerceptron:
             position = block.position(found)
             self.journal.add(position, tally.visits, units)
             self._columns.append(position)
+            weights = rule.rate * units
+            self._sizes.add(position, weights)
             if rule.bias:
-                self.bias += rule.rate * units
+                self.bias += weights
             # Rows above the update get it, too: they are few, and so nothing is owed to them.
             last = panel.shape[1] - 1
             panel.take(columns=slice(last, last + 1)).fill(slice(start, stop), column)
-            scores[start:stop] += column * (rule.rate * units)
+            k = column[:, 0]
+            terms = self._sizes.terms(rows, position) if self._sizes.final else k
+            add_update(scores, sizes, start, stop, k, terms, weights, rule.bias)
             at = found + 1
             if tally.updates >= self._allowed:
                 return

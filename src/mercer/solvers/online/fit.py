@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from mercer._examples import joined
 from mercer.gram.base import Gram
+from mercer.gram.functions import diagonal
 from mercer.gram.host import HostGram
-from mercer.kernels import Linear
+from mercer.kernels import Kernel, Linear
 from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.primal import PrimalPerceptron
 from mercer.solvers.online.run import Journal, Outcome, Schedule, run
+from mercer.solvers.online.sizes import Part
 from mercer.solvers.online.validation import Validation, accuracy
 from mercer.solvers.requirements import resident
 
@@ -36,15 +38,20 @@ def learn_dual(
     `earlier`: K between them and the points of the memory. `held`: which examples are held out to
     score it by. `start`: examples and the α they begin with.
     """
-    rule = memory.rule
-    scores = np.zeros((len(labels), rule.outputs))
+    rule, kernel = memory.rule, cast(Kernel, gram.kernel)
+    given: list[Part] = []
     if earlier is not None:
-        scores += earlier @ memory.alpha
+        given.append((earlier, memory.alpha, diagonal(kernel, memory.points)))
     if start is not None and len(start[0]):
-        scores += gram.take(columns=start[0]) @ start[1]
+        given.append((gram.take(columns=start[0]), start[1], gram.diagonal()[start[0]]))
+    scores = np.zeros((len(labels), rule.outputs))
+    for K, weights, _ in given:
+        scores += K @ weights
     before = None if held is None else scores[held] + memory.bias
     make = resident(gram).solver("perceptron", DualPerceptron)
-    walker = make(gram, labels, rule, scores=scores, bias=memory.bias, tally=memory.tally)
+    walker = make(
+        gram, labels, rule, scores=scores, before=given, bias=memory.bias, tally=memory.tally
+    )
     validation = None
     if held is not None and before is not None:
 
@@ -54,7 +61,6 @@ def learn_dual(
         validation = Validation(walker, rule, memory.averaging, labels[held], block, before)
     outcome = run(walker, schedule, validation, patience)
     _back_to_best(outcome, validation, walker.journal, memory)
-    kernel: Any = gram.kernel
     memory.absorb(walker.journal, labels, lambda index: kernel.points(gram.points(), index), start)
     return outcome, walker.journal
 
@@ -66,12 +72,13 @@ def learn_primal(
     schedule: Schedule,
     coef: np.ndarray,
     late: np.ndarray,
+    reach: np.ndarray,
     *,
     held: np.ndarray | None = None,
     patience: int = 5,
     block: int = 4096,
-) -> tuple[Outcome, Journal, np.ndarray, np.ndarray]:
-    """The perceptron on features; gives the weights after it and Σ (t − 1) u φ, too."""
+) -> tuple[Outcome, Journal, np.ndarray, np.ndarray, np.ndarray]:
+    """The perceptron on features; gives w after it, Σ (t − 1) u φ and Σ |u| ‖φ‖, too."""
     rule = memory.rule
     walker = PrimalPerceptron(
         features,
@@ -79,6 +86,7 @@ def learn_primal(
         rule,
         coef,
         late=late,
+        reach=reach,
         bias=memory.bias,
         tally=memory.tally,
         block=block,
@@ -103,7 +111,7 @@ def learn_primal(
             times = journal.times[at : at + block] - 1
             walker.late += np.asarray((rows.T @ (units * times[:, None])).T)
     memory.absorb(walker.journal, labels, features if memory.averaging == "vote" else None)
-    return outcome, walker.journal, walker.coef, walker.late
+    return outcome, walker.journal, walker.coef, walker.late, walker.reach
 
 
 def learn_on_budget(

@@ -12,13 +12,15 @@ from mercer._arrays import is_sparse
 from mercer._machine.jit import njit
 from mercer.solvers.online.rule import Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
+from mercer.solvers.online.sizes import norms
 
 
 class PrimalPerceptron:
     """Walks φ(X), given block by block; needs features, not a Gram.
 
     `features(index)` gives rows of φ (dense or CSR) for a slice or positions; `coef` is w, one row
-    an output, `late` Σ (t − 1) u φ over the updates u at visits t, which the average needs.
+    an output, `late` Σ (t − 1) u φ over the updates u at visits t, which the average needs, `reach`
+    Σ |u| ‖φ‖, which the rule of ties needs (`mercer.solvers.online.sizes`).
     """
 
     def __init__(
@@ -29,6 +31,7 @@ class PrimalPerceptron:
         coef: np.ndarray,
         *,
         late: np.ndarray | None = None,
+        reach: np.ndarray | None = None,
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
         block: int = 4096,
@@ -37,7 +40,10 @@ class PrimalPerceptron:
         self.labels = np.ascontiguousarray(labels, dtype=np.int64)
         self.coef = np.array(coef, dtype=np.float64)
         self.late = np.zeros_like(self.coef) if late is None else np.array(late, dtype=np.float64)
+        self.reach = np.array(norms(np.sum(self.coef**2, axis=1)) if reach is None else reach)
         self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
+        self._bias_reach = np.abs(self.bias)
+        self._norms = np.full(len(labels), np.nan)  # ‖φ(x)‖ of those seen
         self.tally = Tally() if tally is None else tally
         self.journal = Journal(rule.outputs)
         self._block = block
@@ -58,10 +64,13 @@ class PrimalPerceptron:
         units = np.zeros((n, rule.outputs))
         loss = np.zeros(1)
         values = (phi.indptr, phi.indices, phi.data) if is_sparse(phi) else (phi,)
+        lengths = self._norms[rows]
         made, visited = _walk(
-            values, self.labels[rows], self.coef, self.late, self.bias, rule.numbers, rule.rate,
-            rule.bias, allowed, self.tally.visits, found, units, loss,
+            values, self.labels[rows], lengths, self.coef, self.late, self.reach, self.bias,
+            self._bias_reach, rule.numbers, rule.rate, rule.bias, allowed, self.tally.visits, found,
+            units, loss,
         )  # fmt: skip
+        self._norms[rows] = lengths
         positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         for e in range(made):
             time = self.tally.visits + int(found[e]) + 1
@@ -107,6 +116,10 @@ def _score(rows: Any, i: int, coef: Any, out: Any) -> None:
     """out ← ⟨w, φ(xᵢ)⟩ for every output."""
 
 
+def _values(rows: Any, i: int) -> Any:
+    """The entries of φ(xᵢ) that are stored."""
+
+
 def _add(rows: Any, i: int, step: float, coef: Any) -> None:
     """w ← w + step φ(xᵢ)."""
 
@@ -127,6 +140,17 @@ def _compile_score(rows: Any, i: Any, coef: Any, out: Any) -> Any:
     return dense if len(rows) == 1 else sparse
 
 
+@overload(_values)
+def _compile_values(rows: Any, i: Any) -> Any:
+    def dense(rows: Any, i: Any) -> Any:
+        return rows[0][i]
+
+    def sparse(rows: Any, i: Any) -> Any:
+        return rows[2][rows[0][i] : rows[0][i + 1]]
+
+    return dense if len(rows) == 1 else sparse
+
+
 @overload(_add)
 def _compile_add(rows: Any, i: Any, step: Any, coef: Any) -> Any:
     def dense(rows: Any, i: Any, step: Any, coef: Any) -> None:
@@ -142,18 +166,31 @@ def _compile_add(rows: Any, i: Any, step: Any, coef: Any) -> Any:
     return dense if len(rows) == 1 else sparse
 
 
+@njit(nogil=True, fastmath={"reassoc", "contract"})
+def _norm(x: Any) -> float:
+    total = 0.0
+    for j in range(len(x)):
+        total += x[j] * x[j]
+    return 1.001 * np.sqrt(total)  # rounded up
+
+
 @njit(nogil=True)
 def _walk(
-    rows: Any, labels: Any, coef: Any, late: Any, bias: Any, numbers: Any, rate: float,
-    learns: bool, allowed: int, before: int, found: Any, units: Any, loss: Any,
+    rows: Any, labels: Any, norms: Any, coef: Any, late: Any, reach: Any, bias: Any,
+    bias_reach: Any, numbers: Any, rate: float, learns: bool, allowed: int, before: int, found: Any,
+    units: Any, loss: Any,
 ) -> tuple[int, int]:  # fmt: skip
-    scores = np.empty((1, coef.shape[0]))
+    scores, sizes = np.empty((1, coef.shape[0])), np.empty((1, coef.shape[0]))
     made = 0
     for i in range(len(labels)):
         _score(rows, i, coef, scores[0])
+        if np.isnan(norms[i]):
+            norms[i] = _norm(_values(rows, i))
+        for c in range(coef.shape[0]):
+            sizes[0, c] = norms[i] * reach[c] + bias_reach[c]
         u = units[made]
         label = labels[i : i + 1]
-        if next_update(scores, label, 0, 1, bias, *numbers, u, loss) == 1:  # type: ignore[call-arg]
+        if next_update(scores, sizes, True, label, 0, 1, bias, *numbers, u, loss) == 1:  # type: ignore[call-arg]
             continue
         allowed -= _cut(u, numbers[0], allowed)
         for c in range(len(u)):
@@ -161,8 +198,10 @@ def _walk(
                 step = rate * u[c]
                 _add(rows, i, step, coef[c])
                 _add(rows, i, (before + i) * step, late[c])
+                reach[c] += abs(step) * norms[i]
                 if learns:
                     bias[c] += step
+                    bias_reach[c] += abs(step)
         found[made] = i
         made += 1
         if allowed <= 0:

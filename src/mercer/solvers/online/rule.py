@@ -5,6 +5,11 @@ targets t = ±1: update f ← f + η t k(x, ·) when t f(x) ≤ margin. *Ranked*
 rival is the best wrong class, and its f is lowered, that of the right class raised, when
 f_right − f_rival ≤ margin. At equality the tie decides: "mistake" updates; "first" updates only
 where the first of the two (the negative side, the lower class) is the wrong one.
+
+Equal means equal up to rounding. A score is a sum, and two ways to add the same terms differ by a
+few ε Σ |terms|: what lies within `TIE` Σ |terms|, `TIE` times the *size* of the score, is a tie. So
+the primal and the dual perceptron, and blocks of any size, decide alike where the exact score is 0.
+Which terms those are, and what they cost, says `mercer.solvers.online.sizes`.
 """
 
 from __future__ import annotations
@@ -15,6 +20,11 @@ from typing import Any
 import numpy as np
 
 from mercer._machine.jit import njit
+
+#: A score this small, relative to the sum of the absolute values of its terms, is a tie.
+TIE = 8.0 * float(np.finfo(np.float64).eps)
+#: What a row of scores calls for; OPEN: exact sizes are needed to tell.
+NONE, UPDATE, OPEN = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -54,12 +64,12 @@ class Rule:
 
     def judge(self, scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The updates that given scores call for, and their hinge losses max(0, 1 − t f)."""
-        units = np.zeros(scores.shape)
+        units, sizes = np.zeros(scores.shape), np.abs(scores)
         losses = np.empty(len(scores))
         for i in range(len(scores)):
             loss = np.zeros(1)
-            next_update(scores, labels, i, i + 1, np.zeros(self.outputs), *self.numbers,
-                        units[i], loss)  # fmt: skip
+            next_update(scores, sizes, True, labels, i, i + 1, np.zeros(self.outputs),
+                        *self.numbers, units[i], loss)  # fmt: skip
             losses[i] = loss[0]
         return units, losses
 
@@ -67,6 +77,8 @@ class Rule:
 @njit(nogil=True)
 def next_update(
     scores: Any,
+    sizes: Any,
+    exact: bool,
     labels: Any,
     start: int,
     stop: int,
@@ -80,15 +92,21 @@ def next_update(
 ) -> int:
     """The first row from `start` on that calls for an update, or `stop`; `units` says which.
 
-    The hinge losses of all rows looked at are added to `loss`.
+    `sizes` are Σ |terms| of the scores with b, or, if not `exact`, upper bounds of them. Bounds may
+    leave open whether row i is a tie; the answer is ~i then, and the row must be asked about again
+    with exact sizes. The hinge losses of all rows looked at are added to `loss`.
     """
     for i in range(start, stop):
         if ranked:
-            made = _beside_rival(scores, i, labels[i], bias, first, margin, units, loss)
+            made = _beside_rival(
+                scores, sizes, exact, i, labels[i], bias, first, margin, units, loss
+            )
         else:
             right = labels[i] - positive
-            made = _against_rest(scores, i, right, bias, first, margin, units, loss)
-        if made:
+            made = _against_rest(scores, sizes, exact, i, right, bias, first, margin, units, loss)
+        if made == OPEN:
+            return ~i
+        if made == UPDATE:
             return i
     units[:] = 0.0
     return stop
@@ -96,8 +114,9 @@ def next_update(
 
 @njit(nogil=True)
 def _beside_rival(
-    scores: Any, i: int, right: int, bias: Any, first: bool, margin: float, units: Any, loss: Any
-) -> bool:
+    scores: Any, sizes: Any, exact: bool, i: int, right: int, bias: Any, first: bool, margin: float,
+    units: Any, loss: Any,
+) -> int:  # fmt: skip
     """Whether the right class does not win clearly; then it gains what its rival loses."""
     rival, best = -1, -np.inf
     for c in range(scores.shape[1]):
@@ -106,26 +125,68 @@ def _beside_rival(
             best = score
             rival = c
     gap = scores[i, right] + bias[right] - best
+    within = TIE * (sizes[i, right] + sizes[i, rival] + margin)
+    if gap > margin + within:
+        loss[0] += max(0.0, 1.0 - gap)
+        return NONE
+    tie = abs(gap - margin) <= within
+    if tie and not exact and gap != margin:
+        return OPEN
+    lowest = _lowest_equal(scores, sizes, i, right, rival, bias)
+    if lowest != rival and not exact:
+        return OPEN
+    rival = lowest
     loss[0] += max(0.0, 1.0 - gap)
-    if not (gap < margin or (gap == margin and (not first or rival < right))):
-        return False
+    if tie and first and rival > right:
+        return NONE
     units[:] = 0.0
     units[right] = 1.0
     units[rival] = -1.0
-    return True
+    return UPDATE
+
+
+@njit(nogil=True)
+def _lowest_equal(scores: Any, sizes: Any, i: int, right: int, rival: int, bias: Any) -> int:
+    """The lowest of the wrong classes whose scores are the rival's, up to rounding."""
+    best = scores[i, rival] + bias[rival]
+    for c in range(rival):
+        if c != right and best - scores[i, c] - bias[c] <= TIE * (sizes[i, c] + sizes[i, rival]):
+            return c
+    return rival
 
 
 @njit(nogil=True)
 def _against_rest(
-    scores: Any, i: int, right: int, bias: Any, first: bool, margin: float, units: Any, loss: Any
-) -> bool:
+    scores: Any, sizes: Any, exact: bool, i: int, right: int, bias: Any, first: bool, margin: float,
+    units: Any, loss: Any,
+) -> int:  # fmt: skip
     """Whether any output has the wrong sign; each of those moves by one unit."""
-    made = False
+    made, lost = NONE, 0.0
     for c in range(scores.shape[1]):
         target = 1.0 if right == c else -1.0
         gap = target * (scores[i, c] + bias[c])
-        loss[0] += max(0.0, 1.0 - gap)
-        wrong = gap < margin or (gap == margin and (not first or target > 0.0))
-        units[c] = target if wrong else 0.0
-        made = made or wrong
+        tie = abs(gap - margin) <= TIE * (sizes[i, c] + margin)
+        if tie and not exact and gap != margin:
+            return OPEN
+        lost += max(0.0, 1.0 - gap)
+        units[c] = 0.0
+        if (not first or target > 0.0) if tie else gap < margin:
+            units[c] = target
+            made = UPDATE
+    loss[0] += lost
     return made
+
+
+@njit(nogil=True)
+def add_update(
+    scores: Any, sizes: Any, start: int, stop: int, column: Any, terms: Any, weights: Any,
+    learns: bool,
+) -> None:  # fmt: skip
+    """scores += k(x, xₑ) u on some rows, sizes += |term| |u|; `learns`: b gets u, too."""
+    extra = 1.0 if learns else 0.0
+    for i in range(start, stop):
+        k, size = column[i - start], abs(terms[i - start]) + extra
+        for c in range(len(weights)):
+            if weights[c] != 0.0:
+                scores[i, c] += k * weights[c]
+                sizes[i, c] += size * abs(weights[c])

@@ -8,6 +8,7 @@ by one product that never makes the matrix.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.rows import DeviceSide
 from mercer.engines.cuda.solvers.perceptron_walk import BlockWalk
 from mercer.engines.cuda.triton_launch import launch, usable
-from mercer.solvers.online.rule import Rule
+from mercer.solvers.online.rule import TIE, Rule
 from mercer.solvers.online.run import Journal, Tally
+from mercer.solvers.online.sizes import Part, Sizes
 
 #: Elements of K between a block and the updates of an epoch that are made at a time.
 PIECE = 1 << 26
@@ -35,6 +37,7 @@ class DevicePerceptron:
         rule: Rule,
         *,
         scores: np.ndarray | None = None,
+        before: Sequence[Part] = (),
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
     ) -> None:
@@ -48,7 +51,12 @@ class DevicePerceptron:
         self._bias = torch.tensor(given, device=device)
         self.tally = Tally() if tally is None else tally
         self.journal = Journal(rule.outputs)
-        self._walk = BlockWalk(rule.outputs, rule, device)
+        sizes = Sizes(gram, rule, self.journal, before, given)
+        self._walk = BlockWalk(rule.outputs, rule, TIE if sizes.final else 0.0, device)
+        self._norms = torch.as_tensor(sizes.norms, device=device)
+        self._reach, self._bias_reach = (
+            torch.tensor(part, device=device) for part in (sizes.reach, np.abs(given))
+        )
         self._settled = 0  # entries of the journal that all scores know
 
     @property
@@ -105,8 +113,9 @@ class DevicePerceptron:
         own = self._block(block, block, self.gram.diagonal_tensor()[rows])
         left = min(allowed - self.tally.updates, 1e18)
         found, units, visits, loss, updates = self._walk.run(
-            scores.contiguous(), own.contiguous(), self._labels[rows], self._bias, left
-        )
+            scores.contiguous(), own.contiguous(), self._labels[rows], self._norms[rows],
+            (self._bias, self._reach, self._bias_reach), left,
+        )  # fmt: skip
         if len(found):
             where = host(found)
             self.journal.extend(names[where], self.tally.visits + where + 1, host(units))

@@ -2,7 +2,9 @@
 
 The scores of the whole block are in registers. Each turn finds the first example, from where the
 last turn stopped, that calls for an update, and adds its column of K to the scores of all: a turn
-an update, not a turn per example. The order of updates is exactly that of the plain loop.
+an update, not a turn per example. The order of updates is exactly that of the plain loop. Ties are
+those of `mercer.solvers.online.sizes` where k comes from dot products; for other kernels, whose
+sizes would need a second pass over K, scores must be equal to the last bit to be a tie.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ def _walk(  # type: ignore[no-untyped-def]
     scores,
     K,
     labels,
+    norms,
     bias,
+    reach,
+    bias_reach,
     numbers,
     found_at,
     units,
@@ -48,9 +53,13 @@ def _walk(  # type: ignore[no-untyped-def]
     y = tl.load(labels + i, mask=i < n, other=0).to(tl.int32)
     right = (c[None, :] + POSITIVE) == y[:, None]
     b = tl.load(bias + c, mask=c < outputs, other=0.0)
+    norm = tl.load(norms + i, mask=i < n, other=0.0)
+    far = tl.load(reach + c, mask=c < outputs, other=0.0)
+    far_b = tl.load(bias_reach + c, mask=c < outputs, other=0.0)
     margin = tl.load(numbers)
     rate = tl.load(numbers + 1)
     allowed = tl.load(numbers + 2)
+    tolerance = tl.load(numbers + 3)
     at = tl.full((), 0, tl.int32)
     made = tl.full((), 0, tl.int32)
     total = tl.full((), 0.0, tl.float64)
@@ -61,22 +70,24 @@ def _walk(  # type: ignore[no-untyped-def]
             own = tl.sum(tl.where(right, F, 0.0), axis=1)
             rivals = tl.where(inside & (right == 0), F, float("-inf"))
             best = tl.max(rivals, axis=1)
-            rival = tl.min(tl.where(rivals == best[:, None], c[None, :], WIDTH), axis=1)
+            # The largest size of any two outputs stands for those of these two: no more reductions.
+            noise = 2.0 * tolerance * (norm * tl.max(far, axis=0) + tl.max(far_b, axis=0))
+            equal = rivals >= (best - noise)[:, None]
+            rival = tl.min(tl.where(equal, c[None, :], WIDTH), axis=1)
             gap = own - best
-            wrong = gap < margin
+            within = noise + tolerance * margin
+            tie = tl.abs(gap - margin) <= within
             if FIRST:
-                wrong = wrong | ((gap == margin) & (rival < y))
-            else:
-                wrong = wrong | (gap == margin)
+                tie = tie & (rival < y)
+            wrong = tie | (gap < margin - within)
             hinge = tl.maximum(1.0 - gap, 0.0)
         else:
             gaps = tl.where(right, F, -F)
-            each = gaps < margin
+            within = tolerance * (norm[:, None] * far[None, :] + far_b[None, :] + margin)
+            ties = tl.abs(gaps - margin) <= within
             if FIRST:
-                each = each | ((gaps == margin) & right)
-            else:
-                each = each | (gaps == margin)
-            each = each & inside
+                ties = ties & right
+            each = (ties | (gaps < margin - within)) & inside
             wrong = tl.max(each.to(tl.int32), axis=1) > 0
             hinge = tl.sum(tl.where(inside, tl.maximum(1.0 - gaps, 0.0), 0.0), axis=1)
         to_come = (i >= at) & (i < n)
@@ -98,8 +109,11 @@ def _walk(  # type: ignore[no-untyped-def]
             u = u.to(tl.float64)
             column = tl.load(K + found * n + i, mask=i < n, other=0.0).to(tl.float64)
             S += column[:, None] * (rate * u)[None, :]
+            moved = tl.abs(rate * u)
+            far += moved * tl.sum(tl.where(here, norm, 0.0))
             if BIAS:
                 b += rate * u
+                far_b += moved
             tl.store(found_at + made, found)
             tl.store(units + made * outputs + c, u, mask=c < outputs)
             made += 1
@@ -110,6 +124,8 @@ def _walk(  # type: ignore[no-untyped-def]
     tl.store(loss_at, loss)
     tl.store(loss_at + 1, total)
     tl.store(bias + c, b, mask=c < outputs)
+    tl.store(reach + c, far, mask=c < outputs)
+    tl.store(bias_reach + c, far_b, mask=c < outputs)
 
 
 def block_rows(outputs: int) -> int:
@@ -121,7 +137,7 @@ def block_rows(outputs: int) -> int:
 class BlockWalk:
     """Buffers of one perceptron, and the launch."""
 
-    def __init__(self, outputs: int, rule: Any, device: torch.device) -> None:
+    def __init__(self, outputs: int, rule: Any, tolerance: float, device: torch.device) -> None:
         self.outputs, self.rule = outputs, rule
         self.rows = block_rows(outputs)
         f64: dict[str, Any] = {"dtype": torch.float64, "device": device}
@@ -130,7 +146,7 @@ class BlockWalk:
         self._units = torch.empty(self.rows, outputs, **f64)
         self._counts = torch.empty(2, **i32)
         self._loss = torch.empty(2, **f64)
-        self._numbers = torch.tensor([rule.margin, rule.rate, 0.0], **f64)
+        self._numbers = torch.tensor([rule.margin, rule.rate, 0.0, tolerance], **f64)
         self.device = device
 
     def run(
@@ -138,17 +154,21 @@ class BlockWalk:
         scores: torch.Tensor,
         K: torch.Tensor,
         labels: torch.Tensor,
-        bias: torch.Tensor,
+        norms: torch.Tensor,
+        sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
         allowed: float,
     ) -> tuple[torch.Tensor, torch.Tensor, int, float, int]:
-        """Where the updates were, what each added, the visits, their loss, and the updates."""
+        """Where the updates were, what each added, the visits, their loss, and the updates.
+
+        `sums` are b, Σ |u| ‖φ‖ and Σ |steps of b|, which the program brings up to date.
+        """
         self._numbers[2] = allowed
         ranked, positive, first, _ = self.rule.numbers
         width = 1 << (max(self.outputs, 1) - 1).bit_length()
         with current(self.device):
             _walk[(1,)](
-                scores, K, labels, bias, self._numbers, self._found, self._units, self._counts,
-                self._loss, len(scores), self.outputs,
+                scores, K, labels, norms, *sums, self._numbers, self._found, self._units,
+                self._counts, self._loss, len(scores), self.outputs,
                 RANKED=ranked, POSITIVE=positive, FIRST=first, BIAS=self.rule.bias,
                 HEIGHT=self.rows, WIDTH=width, num_warps=16 if self.rows * width >= 4096 else 4,
             )  # fmt: skip
