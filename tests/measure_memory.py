@@ -11,8 +11,10 @@ import json
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import mercer
 
@@ -38,6 +40,28 @@ def matrix(action):
     return lambda X, y: action(mercer.Gaussian(3.0), X, y)
 
 
+@cache
+def wide(rows):
+    return np.random.default_rng(1).random((rows, 1500))
+
+
+@cache
+def sparse(rows):
+    return csr_array(np.where(wide(rows) < 0.05, 1.0, 0.0))
+
+
+def templates(X, y):
+    images = wide(len(X))[: len(X) // 4, :100]
+    mercer.DeformableTemplateClassifier(shape=(10, 10)).fit(images, y[: len(images)] > 0)
+
+
+@cache
+def letters(rows):
+    return [
+        "".join(np.array(list("acgt"))[(10 * row).astype(int) % 4]) for row in wide(rows)[:, :20]
+    ]
+
+
 CASES = {
     "ridge": learner("KernelRidge"),
     "ridge-cg": learner("KernelRidge", solver="cg", max_iter=20, tol=1e-2),
@@ -58,7 +82,27 @@ CASES = {
     "nystrom-map": feature_map("NystromMap", kernel="gaussian(3)", n_components=300),
     "fourier-map": feature_map("RandomFourierMap", n_components=300),
     "polynomial-map": feature_map("PolynomialMap", degree=2),
+    "cubic-map": feature_map("PolynomialMap", degree=3),
+    "powers-map": feature_map("PowersMap", degree=4),
+    "taylor-map": feature_map("TaylorGaussianMap", sigma=3.0, order=3),
+    "sketch-map": feature_map("TensorSketchMap", n_components=512, degree=3),
+    "explicit-map": feature_map("ExplicitMap", kernel="polynomial(3)"),
+    "templates": templates,
     "product": matrix(lambda k, X, y: k.gram(X) @ y),
+    "product-of-many": matrix(lambda k, X, y: k.gram(X) @ X),
+    "dense": matrix(lambda k, X, y: k.gram(X[: len(X) // 3]).dense()),
+    "features": lambda X, y: mercer.Polynomial(3).features(X),
+    "features-of-sum": lambda X, y: (mercer.Polynomial(2) + mercer.Linear()).features(X),
+    "letters": lambda X, y: mercer.Spectrum(3).gram(letters(len(X))) @ y,
+    "wide": lambda X, y: mercer.Gaussian(9.0).warp("sqrt").gram(wide(len(X))) @ y,
+    "wide-normalized": lambda X, y: mercer.Polynomial(2).normalized().gram(wide(len(X))) @ y,
+    "wide-unit": lambda X, y: mercer.Cosine().gram(wide(len(X))) @ y,
+    "wide-columns": lambda X, y: mercer.Gaussian(9.0).on(range(1200)).gram(wide(len(X))) @ y,
+    "wide-scaled": lambda X, y: mercer.Gaussian(np.full(1500, 9.0)).gram(wide(len(X))) @ y,
+    "sparse": lambda X, y: mercer.Gaussian(3.0).gram(sparse(len(X))) @ y,
+    "posterior": lambda X, y: (
+        mercer.KernelRidge("gaussian(3)").fit(X, y).predict(X[:500], return_std=True)
+    ),
     "warped": matrix(lambda k, X, y: k.warp("tanh").gram(X) @ y),
     "reweighted": matrix(lambda k, X, y: k.reweight("norm").gram(X) @ y),
     "on-columns": matrix(lambda k, X, y: k.on([0, 1, 2]).gram(X) @ y),

@@ -8,6 +8,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer
 from mercer import Gaussian, Laplacian, Polynomial, Similarity
@@ -18,7 +19,7 @@ RNG = np.random.default_rng(9)
 
 
 def planned(k, n: int, columns: int, limit: int, threads: int = 2, **options):
-    X = np.broadcast_to(np.zeros((1, columns), dtype=np.float32), (n, columns))
+    X = np.zeros((n, columns), dtype=np.float32)
     with mercer.config(memory=limit, threads=threads):
         return k.gram(X)._plan(**options)
 
@@ -161,3 +162,26 @@ def test_products_stay_within_the_limit() -> None:
     )
     assert run.returncode == 0, run.stderr
     assert len(run.stdout.splitlines()) == 4
+
+
+@pytest.mark.parametrize("text", ["gaussian(3).warp('tanh')", "cosine()", "gaussian(3).on([0, 2])"])
+def test_the_rows_that_input_maps_make_are_counted(text: str) -> None:
+    X = RNG.normal(size=(3000, 200)).astype(np.float32)
+    with mercer.config(memory="20MB"):
+        gram = parse(text).gram(X)
+        assert 4 * 3000 * 2 <= gram._held <= X.nbytes
+        assert gram._plan().scratch_bytes + gram._held <= 20_000_000
+        assert Gaussian(3.0).gram(X)._held == 0
+    with mercer.config(memory=gram._held), pytest.raises(MemoryError, match="a single tile needs"):
+        gram @ np.ones(3000)
+
+
+@pytest.mark.parametrize(("columns", "share"), [(300, 0.05), (5000, 0.002)])
+def test_what_products_of_sparse_rows_make_is_counted(columns: int, share: float) -> None:
+    rows = sp.random_array((2000, columns), density=share, rng=RNG, format="csr")
+    with mercer.config(memory="4MB", threads=1):
+        plan = Gaussian().gram(rows)._plan()
+    height, width = plan.tile
+    made = 8 * height * width + (8 * columns * (height + width) if columns == 300 else 0)
+    made += 24 * height * width if columns == 5000 else 0
+    assert made <= plan.scratch_bytes <= 4_000_000

@@ -151,7 +151,7 @@ def test_within_a_memory_limit_smaller_than_the_matrix():
     with mercer.config(memory="1.5MB", threads=1):  # K is 2.9 MB
         tight = KernelLogisticRegression("gaussian(1)", 0.1, random_state=0).fit(A, labels)
     assert tight.solver_ == "newton"
-    np.testing.assert_allclose(tight.objective_, free.objective_, rtol=1e-5)
+    np.testing.assert_allclose(tight.objective_, free.objective_, rtol=1e-4)  # both within tol
 
 
 def test_copies_and_files(tmp_path):

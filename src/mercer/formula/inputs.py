@@ -71,7 +71,8 @@ class Columns(Step):
                 f"on({self.shown}) selects columns of a 2-D array; the data has shape {rows.shape}"
             )
         index = [self.position(name, rows.shape[1]) for name in self.names]
-        taken = rows[:, index]
+        # In the order of memory that is needed later: one copy, not two.
+        taken = rows[:, index] if is_sparse(rows) else np.take(rows, index, axis=1)
         if not self.single or taken.dtype != object:
             return taken
         return _one_column(list(taken[:, 0]))
@@ -160,7 +161,7 @@ class Scale(Step):
         scaled = rows.multiply(1.0 / lengths).tocsr() if is_sparse(rows) else rows / lengths
         # Far from the origin the rounding of x / length would show in the difference of two rows.
         values = scaled.data if is_sparse(scaled) else scaled
-        near = np.abs(values).max(initial=0.0) <= NARROW
+        near = max(values.max(initial=0.0), -values.min(initial=0.0)) <= NARROW
         return scaled.astype(rows.dtype, copy=False) if near else scaled
 
     def __str__(self) -> str:
@@ -208,11 +209,13 @@ class Unit(Step):
             norms[norms == 0] = 1.0
             return rows.multiply((1.0 / norms)[:, None]).tocsr().astype(rows.dtype)
         # Dividing by the largest entry first keeps the squares from overflowing or vanishing.
-        peak = np.max(np.abs(rows), axis=1, keepdims=True, initial=0.0)
+        sizes = {"axis": 1, "keepdims": True, "initial": 0.0}
+        peak = np.maximum(rows.max(**sizes), -rows.min(**sizes))
         rows = rows / np.where(peak > 0, peak, 1)
         norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=float))
         norms[norms == 0] = 1.0
-        return (rows / norms[:, None]).astype(rows.dtype, copy=False)
+        rows /= norms[:, None]  # in place: one copy is enough
+        return rows
 
     def __str__(self) -> str:
         return "unit length"

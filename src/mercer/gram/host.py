@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
-from mercer._examples import take
+from mercer._examples import count, take
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import Input
@@ -23,8 +23,8 @@ from mercer.gram.base import (
     indices_of,
     simplified,
 )
-from mercer.gram.cpu.engine import NumpyEngine
-from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Cost, Plan, make_plan
+from mercer.gram.cpu.engine import SPARSE_COLUMNS, NumpyEngine
+from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Copied, Cost, Plan, make_plan
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side, row_value
@@ -327,10 +327,28 @@ class HostGram(Gram):
             self._widths(),
             self.dtype.itemsize,
             can_compile(self.program),
-            fixed,
+            fixed + self._held,
             dense,
             self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
+            self._copied,
         )
+
+    @functools.cached_property
+    def _held(self) -> int:
+        """Bytes of the rows that input maps have made."""
+        made = {id(m): m for side in (self._x, self._z) for m in side.mapped()}
+        return sum(count(m) * _row_bytes(m) for m in made.values())
+
+    @functools.cached_property
+    def _copied(self) -> Copied:
+        """What a product makes beside its result."""
+        z, per_column, per_pair = self._z, 0, 0
+        for key, m in z.matrices.items():
+            if is_sparse(m) and m.shape[1] > SPARSE_COLUMNS:
+                per_pair += 2 * self.dtype.itemsize + 8
+            elif is_sparse(m) or (z.centers.get(key) is not None and key not in z.grids):
+                per_column += m.shape[1] * m.dtype.itemsize
+        return Copied(per_column, per_pair)
 
     def _repeated(self, plan: Plan, repeats: int) -> Plan:
         """The plan for as many sweeps: a loop that does not pay once may pay then."""

@@ -33,6 +33,18 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Copied:
+    """Bytes that products make beside their result: per column of a tile (a row of Z that is
+    centered, or made dense) and per pair (a sparse result)."""
+
+    per_column: int = 0
+    per_pair: int = 0
+
+
+NOTHING = Copied()
+
+
+@dataclass(frozen=True)
 class Plan:
     """How K is made: a value that can be printed and compared."""
 
@@ -85,6 +97,7 @@ def make_plan(
     fixed_bytes: int = 0,
     dense: bool = False,
     packed_bytes: int = 0,
+    copied: Copied = NOTHING,
 ) -> Plan:
     """`dense`: the result is the matrix itself, and the first source is made in it.
 
@@ -95,7 +108,8 @@ def make_plan(
     left = limit - fixed_bytes
     # Room beyond this changes no plan, so that plans are found again while free memory varies.
     left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
-    task = _Task(program.sources, program.epilogue, shape, tuple(widths.items()), itemsize, dense)
+    known = tuple(widths.items())
+    task = _Task(program.sources, program.epilogue, shape, known, itemsize, dense, copied)
     least_work = (WORTH_FLOPS, COMPILE_WORK)
     plan = _planned(task, may_compile, packed_bytes, left, threads, least_work)
     if plan is None:
@@ -117,6 +131,7 @@ class _Task:
     widths: tuple[tuple[Input, int], ...]
     itemsize: int
     dense: bool
+    copied: Copied
 
     @property
     def loop_only(self) -> bool:
@@ -127,7 +142,8 @@ class _Task:
         tiles = sum(s.kind != "direct" or not compiled for s in self.sources) - self.dense
         tiles = max(tiles, 0 if self.dense else 1)
         opaque = [s.node.value[0].bytes_per_pair() for s in self.sources if s.kind == "opaque"]
-        return tiles * self.itemsize + sum(opaque) + (0 if compiled else 0.05 * self.itemsize)
+        loops = 0 if compiled else 0.05 * self.itemsize
+        return tiles * self.itemsize + sum(opaque) + loops + self.copied.per_pair
 
     def bytes_per_row(self) -> int:
         """Panels of X are copied where they are centered or sparse."""
@@ -135,7 +151,8 @@ class _Task:
 
     def least_bytes(self) -> float:
         """The smallest tile, 16 × 64."""
-        return 16 * self.bytes_per_row() + 16 * 64 * self.bytes_per_pair(False)
+        rows = 16 * self.bytes_per_row() + 64 * self.copied.per_column
+        return rows + 16 * 64 * self.bytes_per_pair(False)
 
 
 @lru_cache(maxsize=4096)
@@ -156,6 +173,7 @@ def _planned(
     worth = work.pair_operations >= least_work[1]
     compiled = may_compile and worth and packed_bytes <= left / 2
     per_pair, per_row = task.bytes_per_pair(compiled), task.bytes_per_row()
+    per_column = task.copied.per_column
     left -= packed_bytes if compiled else 0
     n, m = task.shape
     widest = min(m, LOOP_TILE[1] if task.loop_only else m)
@@ -163,7 +181,7 @@ def _planned(
     height = max(1, min(height, max(64, -(-n // threads)), n))
     while True:
         room = min(SCRATCH, left / (1.2 * threads)) - height * per_row
-        width = min(widest, int(room / max(per_pair * height, 1e-9)))
+        width = min(widest, int(room / max(per_pair * height + per_column, 1e-9)))
         if width >= min(m, 64):
             break
         if height > 16:
@@ -172,5 +190,5 @@ def _planned(
             threads -= 1
         else:
             return None
-    scratch = int(threads * (height * width * per_pair + height * per_row))
+    scratch = int(threads * (height * width * per_pair + height * per_row + width * per_column))
     return Plan(task.shape, (height, max(1, width)), threads, compiled, work, scratch)

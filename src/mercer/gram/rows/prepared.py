@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._tiles import cut
 from mercer.formula import evaluate
 from mercer.formula.nodes import Formula, Input, statistics
 from mercer.gram.byte_products.rows import GridRows
@@ -16,8 +17,8 @@ from mercer.gram.rows.validate import row_weights
 
 #: Columns of Z that the generated loops take at a time; they stay in the first-level cache.
 CHUNK = 256
-#: Rows handled at a time where a pass over the data needs a temporary copy.
-PANEL = 2048
+#: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy.
+PANEL, NUMBERS = 2048, 1 << 18
 
 
 @dataclass
@@ -85,10 +86,20 @@ class Side:
         new = [self.matrices[rows] for rows in set(inputs) - set(self._packed)]
         return sum(chunks * m.shape[1] * m.dtype.itemsize for m in new)
 
-    def nbytes(self) -> int:
-        """Memory held beyond the caller's own arrays."""
-        held = [*self.values, *self._packed.values()]
-        return sum(v.nbytes for v in held) + sum(g.nbytes() for g in self.grids.values())
+    def mapped(self) -> list[Any]:
+        """The matrices that are not the caller's own."""
+        own = _numbers(self.raw)
+        return [
+            m
+            for m in self.matrices.values()
+            if own is None or not np.may_share_memory(_numbers(m), own)
+        ]
+
+
+def _numbers(rows: Any) -> Any:
+    """The array behind an array or a sparse matrix; None behind anything else."""
+    found = rows.data if is_sparse(rows) else rows
+    return found if isinstance(found, np.ndarray) else None
 
 
 class GrowingSide:
@@ -173,10 +184,15 @@ def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:
     if center is None:
         return np.einsum("ij,ij->i", rows, rows)
     norms = np.empty(len(rows), dtype=rows.dtype)
-    for start in range(0, len(rows), PANEL):
-        block = rows[start : start + PANEL] - center
-        norms[start : start + PANEL] = np.einsum("ij,ij->i", block, block)
+    for part in _panels(rows):
+        block = rows[part] - center
+        norms[part] = np.einsum("ij,ij->i", block, block)
     return norms
+
+
+def _panels(rows: Any) -> Iterator[slice]:
+    """Rows of which a temporary copy is small."""
+    return cut(0, rows.shape[0], max(1, min(PANEL, NUMBERS // max(1, rows.shape[1]))))
 
 
 def row_value(formula: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
@@ -237,11 +253,11 @@ def statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
 def _reduce_rows(node: Formula, side: Side) -> np.ndarray:
     how, rows = node.value
     result = np.empty(side.n)
-    for start in range(0, side.n, PANEL):
-        block = side.dense(rows, slice(start, start + PANEL)).astype(np.float64)
+    for part in _panels(side.matrices[rows]):
+        block = side.dense(rows, part).astype(np.float64)
         known = {n: block for n in node.args[0].walk() if n.op == "coord"}
         value = np.broadcast_to(evaluate(node.args[0], known), block.shape)
-        result[start : start + PANEL] = REDUCE[how](value, axis=1)
+        result[part] = REDUCE[how](value, axis=1)
     return result
 
 

@@ -33,6 +33,11 @@ from mercer.solvers.linear.panels import Panels, panels_of
 from mercer.solvers.linear.preconditioner import independent
 from mercer.solvers.linear.primal import lower_factor
 
+#: The share of the memory limit that a preconditioner may take; products take most of the rest.
+SHARE = 1 / 8
+#: Matrices of the rank of a preconditioner that are there at once, in float64.
+SQUARES = 8
+
 #: (residual of the coefficients, of the intercept) → an approximate solution of H z = r.
 Precondition = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -43,6 +48,8 @@ class Space(ABC):
     size: int
     #: aᵀa times this is what rounding may do to ⟨a, a⟩.
     rounding: float = 0.0
+    #: Examples of which a preconditioner fits into the memory.
+    most: int = 2**62
 
     def __init__(
         self, panels: Panels, size: int, rank: int | None, random: np.random.RandomState
@@ -73,6 +80,7 @@ class Space(ABC):
         rank = self.rank
         if rank is None:
             rank = rank_for(self.panels.shape[0], diagonal.shape[1], self.panels.affordable)
+            rank = min(rank, self.most)
         if rank >= len(curved):
             return np.arange(len(curved))
         curved = curved * (1.0 + 1e-6 * self.random.random_sample(len(curved)))
@@ -123,6 +131,8 @@ class Span(Space):
     ) -> None:
         super().__init__(panels_of(gram), gram.shape[0], rank, random)
         self.gram = gram
+        self.room = SHARE * gram.limit_bytes
+        self.most = max(1, int((self.room / (8 * SQUARES)) ** 0.5))
         self.panels.keep(keep)
 
     def evaluate(self, coef: Any) -> Any:
@@ -140,8 +150,11 @@ class Span(Space):
         pivots, basis = chosen[kept], inverse_lower(F[kept])
         rows, at = self.panels.take(pivots), self.asarray(pivots)
         own = diagonal[self.asarray(chosen)]
-        cost = diagonal.shape[1] * self.size * len(pivots) ** 2
-        if cost <= self.panels.affordable:  # a kernel of low rank: take everything
+        columns, tall = diagonal.shape[1], 8 * self.size * len(pivots)
+        cheap = columns * self.size * len(pivots) ** 2 <= self.panels.affordable
+        # F, the sums it comes from and a weighted copy, each per thread.
+        if cheap and (1 + 2 * get_config().n_threads) * tall <= self.room:
+            # A kernel of low rank: take everything.
             F, own = rows.transposed_product(basis.T), diagonal
         solve = self.bordered(F, own, diagonal, alpha, intercept)
 
