@@ -19,6 +19,7 @@ from mercer.kernels import (  # noqa: E402
     Linear,
     Matern,
     Polynomial,
+    RationalQuadratic,
     Similarity,
     Tanimoto,
 )
@@ -85,6 +86,15 @@ FORMULAS = {
         check(Tanimoto() + Gaussian([1.0, 2.0, 3.0]).on([0, 1, 2]), 12)
         check(Linear().exp().normalized() + Epanechnikov(4.0) + Uniform(50.0), 4)
         check(Gaussian(1e3), 3, offset=0.0)
+    """,
+    "row values inside the product": """
+        for d in (3, 16, 28, 33, 80):
+            check(Gaussian(2.0), d)
+            check(0.3 * Gaussian(3.0) + 2.0 * Gaussian(6.0), d)  # one distance, two exponents
+        check(Gaussian(0.08), 3, precision="fast")               # exponents far below -126
+        check(Matern(1.5, 300.0) + 1.0, 7)
+        check(Matern(1.5, 3e4), 30, offset=1e3, m=300, n=290)    # several panels of rows
+        check(RationalQuadratic(0.5, 40.0), 90, precision="fast", m=300, n=290)
     """,
 }
 
@@ -179,3 +189,26 @@ def test_cuda_tensors_in_give_cuda_tensors_out():
     assert (G @ v).is_cuda
     with mercer.config(device="cuda"):
         assert isinstance(Gaussian()(X.cpu().numpy()), np.ndarray)
+
+
+def test_what_is_folded_into_the_product():
+    """Row values join the product where its value enters one sum with them and nothing else."""
+    from mercer.engines.cuda.folding import folded, folds_of
+
+    X, Z = torch.rand(20, 3), torch.rand(30, 3)
+
+    def after(kernel):
+        program = CudaGram(kernel, X, Z).program
+        folds = folds_of(program.epilogue, (0,))
+        return folds, repr(folded(program, folds).epilogue)
+
+    folds, epilogue = after(Gaussian(0.5))
+    assert epilogue == "exp2(tile0)"
+    assert folds[0].exponent
+    assert folds[0].factor == pytest.approx(4 / np.log(2))  # 2 / (2 σ² log 2)
+    folds, epilogue = after(RationalQuadratic(2.0, 1.0))
+    assert "row" not in epilogue
+    assert not folds[0].exponent
+    assert (folds[0].factor, folds[0].sides) == (-2.0, (-2.0, 1.0))
+    assert after(Polynomial(2, 1.0))[0] == {}
+    assert after(Gaussian(0.5) * Polynomial(2, 1.0))[0] == {}  # x·z is used twice

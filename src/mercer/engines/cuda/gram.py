@@ -20,9 +20,10 @@ from mercer._config import get_config
 from mercer._progress import progress
 from mercer._tiles import Scratch, cut
 from mercer.engines.cuda.memory import clear_errors, device_limit
+from mercer.engines.cuda.operands import NARROW_COLUMNS
 from mercer.engines.cuda.ops import apply_steps, evaluate_torch
 from mercer.engines.cuda.rows import DeviceSide, row_vector, squared_norms, to_device
-from mercer.engines.cuda.triton_launch import NARROW_COLUMNS, describe, launch, usable
+from mercer.engines.cuda.triton_launch import describe, launch, usable
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, dependence, statistics
 from mercer.gram.base import (

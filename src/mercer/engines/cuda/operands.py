@@ -1,0 +1,158 @@
+"""What generated kernels read: rows as half-precision parts, row values, padded to whole tiles.
+
+A row x becomes a high part h and a low part l of eleven bits each, side by side or apart, and where
+row values are folded into the product (see `folding`) it gains the columns that add them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from mercer.engines.cuda.exponential import LOWEST
+from mercer.engines.cuda.folding import Fold, folds_of
+from mercer.engines.cuda.triton_source import ProductLayout
+from mercer.formula.nodes import Input
+
+#: Rows up to this wide hold their three partial products side by side.
+PACKED_COLUMNS = 21
+#: Rows this narrow do so in every precision: the three fit the smallest product there is.
+NARROW_COLUMNS = 5
+#: Operands are padded to a multiple of the tallest and widest tile.
+PADDING = 256
+
+
+def layouts_of(gram: Any) -> dict[int, ProductLayout]:
+    products = {i: s.rows for i, s in enumerate(gram.program.sources) if s.kind == "product"}
+    folds = folds_of(gram.program.epilogue, tuple(products))
+    return {i: layout_of(gram, rows, folds.get(i)) for i, rows in products.items()}
+
+
+def layout_of(gram: Any, rows: Input, fold: Fold | None = None) -> ProductLayout:
+    """How the operands of one product are stored, from their width and the precision."""
+    columns = gram._x.matrices[rows].shape[1]
+    single = gram.precision == "fast" and columns > NARROW_COLUMNS
+    parts = 1 if single or columns <= PACKED_COLUMNS else 2
+    plain = columns if single or parts == 2 else 3 * columns
+    whole = _padded_width(plain, parts, gram.square)
+    if fold is not None:
+        # Two columns per part; not where they would cost a step of their own over wide rows.
+        wider = _padded_width(plain + (2 if parts == 2 else 4), parts, gram.square)
+        whole, fold = (wider, fold) if wider[0] <= max(whole[0], 32) else (whole, None)
+    return ProductLayout(whole[0], parts, whole[1], scale_of(gram, rows, fold) != 1.0, fold)
+
+
+def _padded_width(width: int, parts: int, square: bool) -> tuple[int, int]:
+    """Columns with padding, and how many of them one step takes."""
+    if parts == 1:
+        step = max(16, 1 << (width - 1).bit_length()) if width <= 64 else 64
+    else:
+        step = 64 if 32 < width <= 64 or (square and width > 64) else 32
+    return -(-width // step) * step, step
+
+
+def scale_of(gram: Any, rows: Input, fold: Fold | None) -> float:
+    """A power of two that brings the entries into the middle of the half-precision range."""
+    if fold is not None and fold.exponent:
+        return 1.0
+    key = ("scale", rows, fold)
+    if key not in gram._z.cache:
+        sides = (gram._x, gram._z)
+        largest = max(float(s.centered(rows).abs().max()) for s in sides) or 1.0
+        exponent = 0 if 0.25 <= largest <= 2048 else 10 - torch.frexp(torch.tensor(largest))[1]
+        if fold is not None:
+            # The row values are squares of what the entries are, and must stay in range, too.
+            values = _row_values(fold, gram._x, False), _row_values(fold, gram._z, True)
+            largest = max(float(v.abs().max()) for v in values if v is not None) or 1.0
+            exponent = min(int(exponent), (14 - math.frexp(largest)[1]) // 2)
+        gram._z.cache[key] = 2.0 ** int(exponent)
+    return float(gram._z.cache[key])
+
+
+def _row_values(fold: Fold, side: Any, right: bool) -> torch.Tensor | None:
+    index = fold.row_z if right else fold.row_x
+    return None if index is None else fold.multiple * side.values[index]
+
+
+def prepare_products(
+    gram: Any, side: Any, rows: Input, layout: ProductLayout, right: bool
+) -> tuple[torch.Tensor, ...]:
+    """The half-precision parts of one side's rows, padded with zeros."""
+    key = ("parts", rows, layout, right)
+    if key in side.cache:
+        return side.cache[key]  # type: ignore[no-any-return]
+    scale, fold = scale_of(gram, rows, layout.fold), layout.fold
+    high, low = _halves(side.centered(rows) * (scale * (fold.sides[right] if fold else 1.0)))
+    if gram.precision == "fast" and high.shape[1] > NARROW_COLUMNS:
+        blocks = [[high]]
+    elif layout.parts == 2:
+        blocks = [[high], [low]]
+    else:
+        blocks = [[high, low, high] if right else [high, high, low]]
+    if fold is not None:
+        _append(blocks, _row_values(fold, side, right), scale**2, right)
+    parts = side.cache[key] = tuple(_padded(b, layout.width) for b in blocks)
+    return parts
+
+
+def _halves(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    high = values.half()
+    return high, (values - high.float()).half()
+
+
+def _append(
+    blocks: list[list[torch.Tensor]], values: torch.Tensor | None, scale: float, right: bool
+) -> None:
+    """The columns that add this side's row values, and the ones that the other side's need."""
+    one = torch.ones_like(blocks[0][0][:, :1])
+    high, low = (0 * one, 0 * one) if values is None else _halves(scale * values[:, None])
+    if len(blocks) == 2:
+        blocks[0] += [one, high] if right else [high, one]
+        blocks[1] += [0 * one, low] if right else [low, 0 * one]
+    else:
+        blocks[0] += [one, one, high, low] if right else [high, low, one, one]
+
+
+def _padded(blocks: list[torch.Tensor], width: int) -> torch.Tensor:
+    """The blocks side by side, with zeros up to whole tiles."""
+    n, device = len(blocks[0]), blocks[0].device
+    result = torch.zeros(whole_tiles(n), width, dtype=torch.float16, device=device)
+    at = 0
+    for block in blocks:
+        result[:n, at : at + block.shape[1]] = block
+        at += block.shape[1]
+    return result
+
+
+def bounded(gram: Any, layouts: dict[int, ProductLayout]) -> bool:
+    """Whether every exponent, at least 2 (rowx + rowz), is in the range of float32."""
+    folds = [layout.fold for layout in layouts.values() if layout.fold is not None]
+    sides = ((gram._x, False), (gram._z, True))
+    values = [_row_values(fold, side, right) for fold in folds for side, right in sides]
+    lowest = sum(float(v.min()) for v in values if v is not None)
+    return all(fold.exponent for fold in folds) and 2 * lowest - 1 > LOWEST
+
+
+def whole_tiles(n: int) -> int:
+    return -(-n // PADDING) * PADDING
+
+
+def extended(vector: torch.Tensor) -> torch.Tensor:
+    """Row values up to whole tiles; the last one is repeated, so that k stays finite there."""
+    extra = whole_tiles(len(vector)) - len(vector)
+    return torch.cat([vector, vector[-1:].expand(extra, *vector.shape[1:])]).contiguous()
+
+
+def filled(V: torch.Tensor, width: int) -> torch.Tensor:
+    """V with zeros up to whole tiles: padded columns of K count nothing."""
+    extra = whole_tiles(len(V)) - len(V)
+    return torch.nn.functional.pad(V, (0, width - V.shape[1], 0, extra)).contiguous()
+
+
+def transposed(side: Any, rows: Input) -> torch.Tensor:
+    key = ("transposed", rows)
+    if key not in side.cache:
+        side.cache[key] = extended(side.matrices[rows]).T.contiguous()
+    return side.cache[key]  # type: ignore[no-any-return]
