@@ -67,6 +67,12 @@ model = KernelRidge(Gaussian(1.5), alpha=0.1, solver="nystrom", n_centers=20, ra
                     fit_intercept=True).fit(T, Y)
 assert model.n_iter_ > 1
 same(model.predict(q), direct.predict(Q[:9].astype(float)))
+whole, centers.PAIR = centers.PAIR, 1e12  # as if four arrays did not fit: the factors are packed
+packed = KernelRidge(Gaussian(1.5), alpha=0.1, solver="nystrom", n_centers=20, random_state=0,
+                     fit_intercept=True).fit(T, Y)
+assert packed.n_iter_ > 1
+same(packed.predict(q), direct.predict(Q[:9].astype(float)))
+centers.PAIR = whole
 
 streamed = StreamedGram(Gaussian(1.5), X, device=torch.device(DEVICE))
 streamed.__class__.chunk = 16

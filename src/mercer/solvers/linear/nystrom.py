@@ -4,10 +4,13 @@
 K_nm in the precision of the data, each of which exists only for a moment. Where N m² is out of
 proportion, conjugate gradients in q = Lᵀβ, K_mm = LLᵀ, need products only: there the system is
 L⁻¹K_nmᵀWK_nmL⁻ᵀ + λI ≈ (Σw/m) LᵀL + λI, and that approximation, factorized, preconditions it.
+Where the four m×m arrays of this do not fit, an engine may have both factors in one of single
+precision ("packed factors"); they precondition the equations for β.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,6 +29,8 @@ from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 
 #: Operations of the normal matrix from which conjugate gradients are the shorter way.
 DIRECT = 4e14
+#: Bytes per pair of centers: four arrays in double precision.
+PAIR = 4 * 8
 #: Steps without a smaller residual after which rounding may have taken over.
 PATIENCE = 10
 
@@ -48,19 +53,41 @@ def default_count(n: int) -> int:
     return int(min(n, 5000, max(100, round(20 * np.sqrt(n)))))
 
 
-def draw_centers(gram: Gram, count: int | None, random: np.random.RandomState) -> Centers:
-    """A uniform sample of the examples, without repetition, in their order."""
+def draw_centers(
+    gram: Gram, count: int | None, random: np.random.RandomState, packed: bool = False
+) -> Centers:
+    """A uniform sample of the examples, without repetition, in their order.
+
+    `packed`: the caller can do with packed factors.
+    """
     n = gram.shape[0]
     m = min(n, default_count(n) if count is None else count)
-    need, limit = 4 * 8 * m * m, gram.limit_bytes
+    need, limit = bytes_needed(gram, n, m, packed), gram.limit_bytes
     if need > limit:
+        most = m
+        while bytes_needed(gram, n, most, packed) > limit:
+            most = int(0.99 * most)
         raise MemoryError(
             f"{m} centers need {show_bytes(need)}, but the memory limit is {show_bytes(limit)}: "
-            f"{int(np.sqrt(limit / 32))} centers fit (n_centers=…), or raise the limit with "
+            f"{most} centers fit (n_centers=…), or raise the limit with "
             "mercer.set_config(memory=…)."
         )
     positions = np.arange(n) if m == n else np.sort(random.permutation(n)[:m])
     return Centers(gram, positions, panels_of(gram.take(columns=positions)))
+
+
+def bytes_needed(gram: Gram, n: int, m: int, packed: bool = False) -> float:
+    """Four m×m arrays in double precision; less where they do not fit and an engine packs them."""
+    whole = float(PAIR) * m * m
+    if not packed or whole <= gram.limit_bytes or not by_products(n, m):
+        return whole
+    small = gram.solver("bytes of packed factors", None)
+    return whole if small is None else float(small(m))
+
+
+def by_products(n: int, m: int) -> bool:
+    """Whether the normal matrix would take out of proportion to conjugate gradients."""
+    return 2.0 * n * m * m > DIRECT
 
 
 def center_matrix(gram: Gram, positions: np.ndarray) -> Any:
@@ -74,7 +101,7 @@ def ridge(
 ) -> RidgeSolution:
     """β, one column per target; `tol` and `max_iter` are for conjugate gradients."""
     n, m = centers.panels.shape
-    if 2.0 * n * m * m > DIRECT:
+    if by_products(n, m):
         found = _by_products(centers, problem, tol, max_iter)
     else:
         found = primal.ridge(centers.panels, problem, centers.penalty)
@@ -89,14 +116,18 @@ def ridge_path(centers: Centers, problem: RidgeProblem) -> RidgePath:
 def _by_products(
     centers: Centers, problem: RidgeProblem, tol: float, max_iter: int
 ) -> RidgeSolution:
-    panels = centers.panels
+    panels, limit = centers.panels, centers.gram.limit_bytes
     panels.keep(0.4)
     normal = panels.normal(problem.targets, problem.weights, matrix=False)
     R = normal.centered()[1] if problem.intercept else normal.R
     coef, runs = 0.0 * R, []
-    L = primal.lower_factor(centers.penalty)
+    whole = float(PAIR) * panels.shape[1] ** 2
+    L = None if whole > limit else primal.lower_factor(centers.penalty)
     for alpha, mine in problem.each_alpha():
-        system = _System(panels, L, normal, problem, alpha)
+        if L is None:
+            system: _Normal = _PackedSystem(centers, normal, problem, alpha)
+        else:
+            system = _System(panels, L, normal, problem, alpha)
         coef[:, mine], run = system.solve(R[:, mine], tol, max_iter)
         runs.append(run)
     b = normal.intercept(coef) if problem.intercept else np.zeros(len(problem.alphas))
@@ -105,33 +136,34 @@ def _by_products(
     return RidgeSolution(host(coef), host(b), max(run.n_iter for run in runs), stopped)
 
 
-class _System:
-    """L⁻¹ΦᵀWΦL⁻ᵀ + λI and its preconditioner; W without its mean where b is free."""
+class _Normal(ABC):
+    """ΦᵀWΦ + λK_mm in some basis, W without its mean where b is free, and a preconditioner."""
 
-    def __init__(
-        self, panels: Panels, L: Any, normal: Normal, problem: RidgeProblem, alpha: float
-    ) -> None:
-        self.panels, self.L, self.normal, self.alpha = panels, L, normal, alpha
+    def __init__(self, panels: Panels, normal: Normal, problem: RidgeProblem, alpha: float) -> None:
+        self.panels, self.normal, self.alpha = panels, normal, alpha
         self.intercept = problem.intercept
         self.w = None if problem.weights is None else panels.asarray(problem.weights)
-        inner = (normal.weight / len(L)) * (L.T @ L)
-        add_to_diagonal(inner, alpha)
-        self.A = cholesky(inner)
 
-    def multiply(self, q: Any) -> Any:
-        beta = solve_lower(self.L, q, transposed=True)
+    def image(self, beta: Any) -> Any:
+        """ΦᵀWΦβ."""
         image = self.panels.normal_product(beta, self.w)
         if self.intercept:
             sums = self.normal.sums
             image -= sums[:, None] * ((sums @ beta) / self.normal.weight)
-        return solve_lower(self.L, image) + self.alpha * q
+        return image
+
+    @abstractmethod
+    def multiply(self, q: Any) -> Any: ...
+
+    @abstractmethod
+    def precondition(self, r: Any) -> Any: ...
 
     def solve(self, R: Any, tol: float, max_iter: int) -> tuple[Any, Iterations]:
         try:
             run = conjugate_gradients(
                 lambda q, _: self.multiply(q),
-                solve_lower(self.L, R),
-                lambda r, _: cholesky_solve(self.A, r),
+                R,
+                lambda r, _: self.precondition(r),
                 tol,
                 max_iter,
                 PATIENCE,
@@ -141,4 +173,46 @@ class _System:
                 f"the normal equations are not positive definite to rounding ({error}): raise "
                 "alpha, or take fewer centers or float64"
             ) from error
-        return solve_lower(self.L, run.X, transposed=True), run
+        return run.X, run
+
+
+class _System(_Normal):
+    """In q = Lᵀβ: L⁻¹ΦᵀWΦL⁻ᵀ + λI."""
+
+    def __init__(
+        self, panels: Panels, L: Any, normal: Normal, problem: RidgeProblem, alpha: float
+    ) -> None:
+        super().__init__(panels, normal, problem, alpha)
+        self.L = L
+        inner = (normal.weight / len(L)) * (L.T @ L)
+        add_to_diagonal(inner, alpha)
+        self.A = cholesky(inner)
+
+    def multiply(self, q: Any) -> Any:
+        beta = solve_lower(self.L, q, transposed=True)
+        return solve_lower(self.L, self.image(beta)) + self.alpha * q
+
+    def precondition(self, r: Any) -> Any:
+        return cholesky_solve(self.A, r)
+
+    def solve(self, R: Any, tol: float, max_iter: int) -> tuple[Any, Iterations]:
+        q, run = super().solve(solve_lower(self.L, R), tol, max_iter)
+        return solve_lower(self.L, q, transposed=True), run
+
+
+class _PackedSystem(_Normal):
+    """In β itself, with the packed factors of the engine."""
+
+    def __init__(
+        self, centers: Centers, normal: Normal, problem: RidgeProblem, alpha: float
+    ) -> None:
+        super().__init__(centers.panels, normal, problem, alpha)
+        gram, positions = centers.gram, centers.positions
+        factors = gram.solver("packed factors", None)
+        self.factors = factors(gram, positions, normal.weight / len(positions), alpha)
+
+    def multiply(self, beta: Any) -> Any:
+        return self.image(beta) + self.alpha * self.factors.kernel_product(beta)
+
+    def precondition(self, r: Any) -> Any:
+        return self.factors.solve(r)

@@ -57,12 +57,14 @@ class RidgeTask:
     def request(self) -> Request:
         n, targets = self.problem.targets.shape
         alphas, centers = self.problem.alphas, self.options.n_centers
+        m = min(n, nystrom.default_count(n) if centers is None else centers)
         size = Size(
             n,
             targets * (len(alphas) if self.path else 1),
             self.features or 0,
-            min(n, nystrom.default_count(n) if centers is None else centers),
+            m,
             self.gram.dtype.itemsize,
+            nystrom.bytes_needed(self.gram, n, m, packed=not self.path),
         )
         asks = {"loo": "alphas="} if self.path else {}
         distinct = len(np.unique(alphas))
@@ -121,7 +123,8 @@ def _cg(task: RidgeTask) -> RidgeSolution:
 
 def _nystrom(task: RidgeTask) -> RidgeSolution:
     options = task.options
-    centers = nystrom.draw_centers(task.gram, options.n_centers, options.random)
+    packed = not task.path
+    centers = nystrom.draw_centers(task.gram, options.n_centers, options.random, packed)
     if task.path:
         path = nystrom.ridge_path(centers, task.problem)
         return RidgeSolution.of_path(path, centers=centers.positions)
@@ -174,8 +177,8 @@ def _matrices(count: int) -> Any:
     return lambda s: matrix_bytes(count, s.n, s.itemsize, s.targets)
 
 
-def _normal_bytes(s: Size, columns: int) -> float:
-    return 4 * 8 * columns**2 + 24 * s.n * (s.targets + 1)
+def _target_bytes(s: Size) -> float:
+    return 24 * s.n * (s.targets + 1)
 
 
 _BOTH = frozenset({"loo", "std"})
@@ -186,7 +189,7 @@ for _solver in (
         "exact, M×M, for a finite φ of length M",
         frozenset({"features", "penalty"}),
         _BOTH,
-        lambda s: _normal_bytes(s, s.features),
+        lambda s: 4 * 8 * s.features**2 + _target_bytes(s),
         "4 M×M",
         _pick_primal,
         "where M < N",
@@ -221,8 +224,8 @@ for _solver in (
         "f in the span of `n_centers` examples only",
         frozenset({"penalty"}),
         _BOTH,
-        bytes=lambda s: _normal_bytes(s, s.centers),
-        memory="4 M×M for M centers",
+        bytes=lambda s: s.center_bytes + _target_bytes(s),
+        memory="4 M×M for M centers; on a GPU ½ M×M where that is more than there is",
         pick=_pick_nystrom,
         when="otherwise",
         where="where the data is, or streamed",
