@@ -79,10 +79,15 @@ def draw_centers(
 def bytes_needed(gram: Gram, n: int, m: int, packed: bool = False) -> float:
     """Four m×m arrays in double precision; less where they do not fit and an engine packs them."""
     whole = float(PAIR) * m * m
-    if not packed or whole <= gram.limit_bytes or not by_products(n, m):
+    if not packed or _fits(gram, m) or not by_products(n, m):
         return whole
     small = gram.solver("bytes of packed factors", None)
     return whole if small is None else float(small(m))
+
+
+def _fits(gram: Gram, m: int) -> bool:
+    """Whether the arrays leave a tenth of the memory to vectors over the examples."""
+    return float(PAIR) * m * m <= 0.9 * gram.limit_bytes
 
 
 def by_products(n: int, m: int) -> bool:
@@ -116,16 +121,17 @@ def ridge_path(centers: Centers, problem: RidgeProblem) -> RidgePath:
 def _by_products(
     centers: Centers, problem: RidgeProblem, tol: float, max_iter: int
 ) -> RidgeSolution:
-    panels, limit = centers.panels, centers.gram.limit_bytes
+    panels = centers.panels
     panels.keep(0.4)
     normal = panels.normal(problem.targets, problem.weights, matrix=False)
     R = normal.centered()[1] if problem.intercept else normal.R
     coef, runs = 0.0 * R, []
-    whole = float(PAIR) * panels.shape[1] ** 2
-    L = None if whole > limit else primal.lower_factor(centers.penalty)
+    packed = centers.gram.solver("packed factors", None)
+    whole = packed is None or _fits(centers.gram, panels.shape[1])
+    L = primal.lower_factor(centers.penalty) if whole else None
     for alpha, mine in problem.each_alpha():
         if L is None:
-            system: _Normal = _PackedSystem(centers, normal, problem, alpha)
+            system: _Normal = _PackedSystem(packed, centers, normal, problem, alpha)
         else:
             system = _System(panels, L, normal, problem, alpha)
         coef[:, mine], run = system.solve(R[:, mine], tol, max_iter)
@@ -204,12 +210,11 @@ class _PackedSystem(_Normal):
     """In β itself, with the packed factors of the engine."""
 
     def __init__(
-        self, centers: Centers, normal: Normal, problem: RidgeProblem, alpha: float
+        self, packed: Any, centers: Centers, normal: Normal, problem: RidgeProblem, alpha: float
     ) -> None:
         super().__init__(centers.panels, normal, problem, alpha)
-        gram, positions = centers.gram, centers.positions
-        factors = gram.solver("packed factors", None)
-        self.factors = factors(gram, positions, normal.weight / len(positions), alpha)
+        share = normal.weight / len(centers.positions)
+        self.factors = packed(centers.gram, centers.positions, share, alpha)
 
     def multiply(self, beta: Any) -> Any:
         return self.image(beta) + self.alpha * self.factors.kernel_product(beta)
