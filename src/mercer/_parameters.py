@@ -100,11 +100,15 @@ def Share() -> Number:
 
 @dataclass(frozen=True)
 class Count:
-    """A whole number of at least `least` and at most `most`; `floats`: 2.0 is one, too."""
+    """A whole number of at least `least` and at most `most`; `floats`: 2.0 is one, too.
+
+    `why` says, in the error, what speaks against other numbers.
+    """
 
     least: int = 1
     most: int | None = None
     floats: bool = False
+    why: str = ""
 
     @property
     def words(self) -> str:
@@ -129,10 +133,12 @@ class Count:
 
 
 class Among:
-    """One of a few values; `spelled`: other ways to write them."""
+    """One of a few values; `spelled`: other ways to write them; `why` there are no others."""
 
-    def __init__(self, *values: Any, spelled: Mapping[Any, Any] | None = None) -> None:
-        self.values, self.spelled = values, dict(spelled or {})
+    def __init__(
+        self, *values: Any, spelled: Mapping[Any, Any] | None = None, why: str = ""
+    ) -> None:
+        self.values, self.spelled, self.why = values, dict(spelled or {}), why
 
     @property
     def words(self) -> str:
@@ -322,6 +328,8 @@ def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> A
         return check(value)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
+        if kind is ValueError:  # a reason speaks about numbers, not about what is none
+            why = why or getattr(check, "why", "")
         beyond = isinstance(value, int) and abs(value) > sys.float_info.max
         given = "an integer that is larger than every float" if beyond else repr(value)
         said = str(error) or f"must be {check.words}, got {given}"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._parameters import Count, Number, declare
+from mercer._parameters import Number, declare
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, at_diagonal
 from mercer.formula.simplify import simplify
@@ -24,7 +24,7 @@ from mercer.kernels.core import (
     Kernel,
     bracket,
 )
-from mercer.kernels.parameters import Part, is_number
+from mercer.kernels.parameters import WHOLE_POWER, Part, is_number
 
 
 @frozen
@@ -177,7 +177,7 @@ class Power(Kernel):
     degree: int
     binding: ClassVar[int] = POWER
 
-    parameters = declare(kernel=Part(), degree=Count(1, floats=True))
+    parameters = declare(kernel=Part(), degree=WHOLE_POWER)
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.kernel.lower(rows, f"{path}kernel__") ** self.degree

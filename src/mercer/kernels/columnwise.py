@@ -49,7 +49,7 @@ class BSpline(Kernel):
     )
 
     parameters = declare(
-        degree=Count(0, 25, floats=True),  # beyond, the terms cancel
+        degree=Count(0, 25, floats=True, why="beyond 25 its terms cancel in double precision"),
         # The box convolved n times has the variance (n + 1)/12 of its width squared.
         width=Width(
             Meaning(
@@ -221,7 +221,7 @@ class Anova(Kernel):
 
     # A product of `degree` columns is a Gaussian of that many columns.
     parameters = declare(
-        degree=Count(1, 10, floats=True),  # beyond, the sums cancel
+        degree=Count(1, 10, floats=True, why="beyond 10 its sums cancel in double precision"),
         sigma=Width(
             Meaning(
                 "√(degree·var/2)",

@@ -30,7 +30,7 @@ from mercer.formula.nodes import (
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, zero_function
 from mercer.kernels.core import Kernel
-from mercer.kernels.parameters.widths import GAMMA
+from mercer.kernels.parameters import GAMMA, WHOLE_POWER
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -121,7 +121,7 @@ class Polynomial(Kernel):
         "polynomial(3, offset=-1)",
         "polynomial(2, offset=1, gamma=0.5)",
     )
-    parameters = declare(degree=Count(1, floats=True), offset=Number(), gamma=GAMMA)
+    parameters = declare(degree=WHOLE_POWER, offset=Number(), gamma=GAMMA)
     spellings = declare(coef0=("offset", lambda offset: offset))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
@@ -306,7 +306,7 @@ class ArcCosine(Kernel):
     examples = "arc_cosine(0)", "arc_cosine(1)", "arc_cosine(2)"
     proof = Rule(True, "expectation of products", "E[Θ(w·x)(w·x)ⁿ Θ(w·z)(w·z)ⁿ]")
 
-    parameters = declare(order=Count(0, 2, floats=True))
+    parameters = declare(order=Count(0, 2, floats=True, why="no other order has a formula here"))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         # The angle from the chord, θ = 2 arcsin(‖x̂ − ẑ‖/2), is exact near 0, where arccos is not.

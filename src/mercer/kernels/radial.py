@@ -138,7 +138,10 @@ class Matern(Kernel):
     length: float | str = 1.0
     examples = "matern(0.5)", "matern(1.5, length=0.5)", "matern(2.5, length=2)"
 
-    parameters = declare(nu=Among(0.5, 1.5, 2.5), length=Width())
+    parameters = declare(
+        nu=Among(0.5, 1.5, 2.5, why="other ν need Bessel functions; ν → ∞ is Gaussian"),
+        length=Width(),
+    )
     spellings = declare(length_scale=("length", lambda length: length))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
@@ -297,7 +300,10 @@ class Wendland(Kernel):
     )
     proof = Rule(True, "Wendland function", _FOURIER, max_dims=3)
 
-    parameters = declare(smoothness=Count(0, 3, floats=True), width=_COMPACT_WIDTH)
+    parameters = declare(
+        smoothness=Count(0, 3, floats=True, why="no smoother one is tabulated here"),
+        width=_COMPACT_WIDTH,
+    )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         r = sqdist(rows).sqrt().over(self._named(path, "width")).apply("min", 1.0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from mercer._parameters import Check, checked
+from mercer._parameters import Check, Count, checked
 from mercer.formula import nodes
 from mercer.formula.inputs import FrozenArray
 from mercer.formula.nodes import Formula
@@ -247,6 +247,10 @@ class Parameters:
 def grammar_name(cls: type) -> str:
     """`squared_distance` for the class `SquaredDistance`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+
+#: The degree of a power of a kernel.
+WHOLE_POWER = Count(1, floats=True, why="a fractional power of a kernel need not be one")
 
 
 class Part:
