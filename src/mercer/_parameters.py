@@ -168,7 +168,8 @@ class OneOf:
 
     @property
     def words(self) -> str:
-        return "one of " + ", ".join(repr(c) for c in self.choices)
+        listed = ", ".join(repr(c) for c in self.choices)
+        return f"one of {listed}" if len(self.choices) > 1 else listed
 
     def __call__(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.choices:

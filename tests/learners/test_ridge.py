@@ -263,7 +263,7 @@ def test_the_classifier_is_ridge_on_plus_and_minus_one():
     )
     assert (ours.predict(A) == theirs.predict(A)).all()
     names = np.array(["no", "yes"])[(labels > 0).astype(int)]
-    ours = KernelRidgeClassifier("linear()", class_weight="balanced").fit(A, names)
+    ours = KernelRidgeClassifier("linear()", 1.0, class_weight="balanced").fit(A, names)
     theirs = RidgeClassifier(class_weight="balanced").fit(A, names)
     np.testing.assert_allclose(ours.decision_function(A), theirs.decision_function(A), rtol=1e-6)
     assert ours.dual_coef_.ndim == 1
@@ -311,3 +311,33 @@ def test_no_penalty_interpolates_and_other_solvers_refuse():
     for solver in ("primal", "cholesky", "nystrom", "cg"):
         with pytest.raises(ValueError, match="needs alpha > 0, and it is 0; 'eigh' works without"):
             KernelRidge("linear()", alpha=0, solver=solver).fit(X, y)
+
+
+def test_the_data_chooses_the_penalty_by_leave_one_out():
+    noisy = np.sin(2 * X[:, 0]) + 0.3 * np.random.default_rng(5).normal(size=len(X))
+    model = KernelRidge(Gaussian(1.0), fit_intercept=True).fit(X, noisy)
+    path = KernelRidge(Gaussian(1.0), alphas=10.0 ** np.arange(1, -7, -1), fit_intercept=True)
+    assert model.alpha_ == pytest.approx(path.fit(X, noisy).alpha_)
+    # A kernel twice as large asks for twice the penalty, and gives the same f.
+    twice = KernelRidge(2 * Gaussian(1.0), fit_intercept=True).fit(X, noisy)
+    assert twice.alpha_ == pytest.approx(2 * model.alpha_)
+    np.testing.assert_allclose(twice.predict(X), model.predict(X))
+    # The unit of a target does not count, and copies are left out together.
+    several = KernelRidge(Gaussian(1.0), fit_intercept=True).fit(X, np.c_[noisy, 1e6 * noisy])
+    assert several.alpha_ == model.alpha_
+    both = KernelRidge(Gaussian(1.0), fit_intercept=True).fit(np.r_[X, X], np.r_[noisy, noisy])
+    weighted = KernelRidge(Gaussian(1.0), fit_intercept=True).fit(X, noisy, np.full(len(X), 2.0))
+    assert both.alpha_ == weighted.alpha_
+    np.testing.assert_allclose(both.predict(X), weighted.predict(X))
+
+
+def test_the_data_chooses_a_penalty_for_any_kernel_and_any_memory():
+    K = KERNEL(X)
+    assert KernelRidge("precomputed").fit(K, y).alpha_ == KernelRidge(KERNEL).fit(X, y).alpha_
+    words = ["abab", "aabb", "bbbb", "baba", "bbba"]
+    assert KernelRidge(Spectrum(2)).fit(words, np.arange(5.0)).alpha_ > 0
+    assert KernelRidge(KERNEL).fit(X[:1], y[:1]).alpha_ > 0
+    with mercer.config(memory="200kB"):
+        assert KernelRidge(KERNEL, solver="nystrom", n_centers=5).fit(
+            np.tile(X, (9, 1)), np.tile(y, 9)
+        )

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import is_tensor, winners
 from mercer._examples import count as n_rows
-from mercer._parameters import Anything, Check, Count, Flag, Maybe, OneOf, Positive
+from mercer._parameters import Anything, Check, Count, Either, Flag, Maybe, OneOf, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
@@ -24,6 +24,7 @@ from mercer.learners._options import (
     warn_if_stopped,
     weights_or_none,
 )
+from mercer.learners.ridges.chosen import leave_one_out_alpha
 from mercer.solvers.requirements import solvers_for
 from mercer.solvers.smooth import Binary, Multinomial, SmoothLoss, SmoothSolution, minimize
 
@@ -41,8 +42,10 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         k. One that is known not to be positive semi-definite is used, with a warning.
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
-    alpha : float, default 1
-        α > 0; with scikit-learn's C = 1/α the objective is that of its `LogisticRegression`.
+    alpha : "loo" or float, default "loo"
+        α > 0. "loo" takes what `KernelRidge` would for the same targets, times the largest slope of
+        the link (1/4 for two classes), by which squares approximate the log-loss. With
+        scikit-learn's C = 1/α the objective is that of its `LogisticRegression`.
     fit_intercept : bool, default True
         Learn w₀, one for each class.
     solver : {"auto", "newton", "nystrom", "gradient"}
@@ -69,6 +72,8 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     dual_coef_ : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
         a; with "nystrom" the coefficients of the centers.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+    alpha_ : float
+        α as used.
     expansion_ : KernelExpansion
         f.
     objective_ : float
@@ -92,7 +97,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
 
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
-        "alpha": Positive(),
+        "alpha": Either(Positive(), OneOf("loo")),
         "fit_intercept": Flag(),
         "solver": OneOf("auto", more=lambda: solvers_for("logistic")),
         "class_weight": Anything(),
@@ -106,7 +111,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
     def __init__(
         self,
         kernel: Any = DEFAULT,
-        alpha: float = 1.0,
+        alpha: Any = "loo",
         *,
         gamma: Any = None,
         degree: Any = None,
@@ -138,10 +143,12 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         """Minimize the penalized log-loss. Weights multiply the losses."""
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
         loss, rate = self._loss(X, y, sample_weight), self.learning_rate
+        gram = solver_gram(self.kernel_, X)
+        self.alpha_ = self._penalty(X, loss, gram.dtype.itemsize < 8)
         found = minimize(
-            solver_gram(self.kernel_, X),
+            gram,
             loss,
-            float(self.alpha),
+            self.alpha_,
             solver=self.solver,
             intercept=bool(self.fit_intercept),
             tol=float(self.tol),
@@ -152,6 +159,14 @@ class KernelLogisticRegression(ClassifierMixin, KernelLearner):
         )
         self._keep(X, found)
         return self
+
+    def _penalty(self, X: Any, loss: SmoothLoss, single: bool) -> float:
+        if not isinstance(self.alpha, str):
+            return float(self.alpha)
+        best = leave_one_out_alpha(
+            self.kernel_, X, loss.y, loss.weights, intercept=bool(self.fit_intercept), single=single
+        )
+        return best * loss.steepest
 
     def _loss(self, X: Any, y: np.ndarray, sample_weight: Any) -> SmoothLoss:
         self.classes_, places, weights = labeled(

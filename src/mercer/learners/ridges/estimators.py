@@ -16,6 +16,7 @@ from mercer._parameters import (
     Anything,
     Check,
     Count,
+    Either,
     Flag,
     Maybe,
     NonNegative,
@@ -41,6 +42,7 @@ from mercer.learners._options import (
     warn_if_stopped,
     weights_or_none,
 )
+from mercer.learners.ridges.chosen import leave_one_out_alpha
 from mercer.learners.ridges.posterior import Posteriors
 from mercer.solvers.linear.panels import FeaturePanels
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
@@ -53,7 +55,7 @@ class RidgeBase(KernelLearner):
 
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
-        "alpha": Several(NonNegative()),
+        "alpha": Either(Several(NonNegative()), OneOf("loo")),
         "alphas": Maybe(Several(Positive())),
         "alpha_per_target": Flag(),
         "fit_intercept": Flag(),
@@ -68,7 +70,7 @@ class RidgeBase(KernelLearner):
     def __init__(
         self,
         kernel: Any = DEFAULT,
-        alpha: Any = 1.0,
+        alpha: Any = "loo",
         *,
         gamma: Any = None,
         degree: Any = None,
@@ -104,10 +106,19 @@ class RidgeBase(KernelLearner):
             self.n_centers, self.preconditioner, float(self.tol), int(self.max_iter), random
         )
 
-    def _penalties(self, targets: int) -> tuple[np.ndarray, bool]:
-        """λ for each target, or the path that all share."""
+    def _penalties(
+        self, X: Any, columns: np.ndarray, weights: np.ndarray | None, single: bool
+    ) -> tuple[np.ndarray, bool]:
+        """λ for each target, or the path that all share; `single` precision asks for more."""
+        targets = columns.shape[1]
         if self.alphas is not None:
             return np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)), True
+        if isinstance(self.alpha, str):
+            intercept = bool(self.fit_intercept)
+            best = leave_one_out_alpha(
+                self.kernel_, X, columns, weights, intercept=intercept, single=single
+            )
+            return np.full(targets, best), False
         alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         if len(alphas) not in (1, targets):
             raise ValueError(
@@ -119,11 +130,11 @@ class RidgeBase(KernelLearner):
     def _fit(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:
         """Sets everything but what belongs to the kind of learner."""
         options = self._options()
-        alphas, path = self._penalties(1 if targets.ndim == 1 else targets.shape[1])
         columns = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
+        gram = solver_gram(self.kernel_, X)
+        alphas, path = self._penalties(X, columns, weights, gram.dtype.itemsize < 8)
         problem = RidgeProblem(columns, alphas, weights, bool(self.fit_intercept))
         features = finite_dims(self.kernel_, getattr(self, "n_features_in_", None))
-        gram = solver_gram(self.kernel_, X)
         task = RidgeTask(self.kernel_, X, gram, problem, path, features, options)
         found, solver, self.solver_reason_ = solve(task, self.solver)
         self.solver_ = solver.name
@@ -222,8 +233,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         k. One that is known not to be positive semi-definite is used, with a warning.
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
-    alpha : float or array of shape (n_targets,), default 1
-        λ ≥ 0, one for all targets or one for each. λ = 0 gives the least squares; where K is
+    alpha : "loo", float or array of shape (n_targets,), default "loo"
+        λ ≥ 0, one for all targets or one for each. "loo" takes the power of ten, times the mean of
+        k(x, x), that has the least leave-one-out error on at most 1000 of the examples (seeded);
+        scikit-learn's KernelRidge has 1. λ = 0 gives the least squares; where K is
         singular, of all of them the one of least ‖f‖².
     alphas : array or None
         Choose λ among these instead, by leave-one-out error: the whole path and the N refits of
@@ -258,7 +271,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     coef_ : ndarray of shape (M,) or (n_targets, M)
         w; with "primal" only.
     alpha_ : float or ndarray of shape (n_targets,)
-        λ as used; the best of `alphas`.
+        λ as used; the best of `alphas`, or of "loo".
     loo_predictions_ : ndarray like y
         f without example i, at xᵢ, for the λ chosen. With `alphas` only, like the next two.
     loo_errors_ : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
@@ -333,7 +346,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     def __init__(
         self,
         kernel: Any = DEFAULT,
-        alpha: Any = 1.0,
+        alpha: Any = "loo",
         *,
         gamma: Any = None,
         degree: Any = None,
