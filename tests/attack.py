@@ -2,7 +2,7 @@
 
 COUNT attempts of each kind (10,000 unless given), each kind in a process of its own. The exit
 status is 1 if anything was found: a wrong value or verdict, an error without a sentence, a crash,
-a hang, code run by a file, an escape printed, a fault.
+a hang, code run by a file, an escape printed, a fault, more memory than the limit allows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILES = ["csv", "rows", "libsvm", "idx", "fasta", "mbox", "npz"] + ["parquet"] *
 )
 FUZZERS = (
     [(kind, ["fuzz_kernels.py", kind]) for kind in ("trees", "numbers", "grammar", "commands")]
-    + [("models", ["store/fuzz_models.py"])]
+    + [("models", ["store/fuzz_models.py"]), ("memory", ["measure_memory.py", "all"])]
     + [(f"files: {kind}", ["data/fuzz_files.py", kind]) for kind in FILES]
 )
 

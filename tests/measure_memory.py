@@ -1,5 +1,7 @@
 """What a call takes beyond what was there: ``python tests/measure_memory.py ridge 200 8000``.
 
+``python tests/measure_memory.py all 10000`` measures all cases under all limits.
+
 The case runs once, so that libraries and compiled loops are loaded (LLVM takes some 100 MB), and
 once more to be measured, on so many rows within a limit of so many MB. Printed is the growth of
 resident memory (its peak, less what was there before the call) as a share of the limit, or
@@ -8,10 +10,13 @@ the sentence of a refusal.
 
 import ctypes
 import json
+import os
+import subprocess
 import sys
 import time
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,6 +24,9 @@ from scipy.sparse import csr_array
 import mercer
 
 M_MMAP_THRESHOLD = -3
+#: Megabytes and rows that every case is measured with, and the share that it may take.
+LIMITS = [(100, 5000), (200, 8000), (400, 12_000)]
+MOST = 1.1
 
 
 def learner(name, predict="predict", **options):
@@ -139,8 +147,47 @@ def main(case, megabytes, rows):
     print(json.dumps({"case": case, "share": share, "seconds": seconds, "refused": told}))
 
 
+def measured(case, megabytes, rows):
+    """What `main` prints, of a process of its own."""
+    path = os.pathsep.join(
+        [str(Path(__file__).parents[1] / "src"), os.environ.get("PYTHONPATH", "")]
+    )
+    run = subprocess.run(
+        [sys.executable, __file__, case, str(megabytes), str(rows)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+    if run.returncode:
+        return {"case": case, "problem": run.stderr[-2000:], "seconds": 0.0}
+    found = json.loads(run.stdout.splitlines()[-1])
+    if found["share"] > MOST or (found["refused"] and "limit" not in found["refused"]):
+        found["problem"] = f"{megabytes} MB, {rows} rows: {found}"
+    return found
+
+
+def report(count):
+    """All cases under all limits (or so many of these), as the fuzzers report."""
+    runs = [(case, *limit) for limit in LIMITS for case in CASES][:count]
+    found = [measured(*run) for run in runs]
+    refused = sum(bool(one.get("refused")) for one in found)
+    problems = [f"memory, {one['case']}: {one['problem']}" for one in found if "problem" in one]
+    seconds = [round(one["seconds"], 1) for one in found]
+    outcomes = {"accepted": len(found) - refused, "refused": refused}
+    times = {"seconds": round(sum(seconds)), "slowest": max(seconds)}
+    print(
+        json.dumps(
+            {"outcomes": outcomes, "problems": problems, "n_problems": len(problems), **times}
+        )
+    )
+
+
 if __name__ == "__main__":
     import warnings
 
     warnings.simplefilter("ignore")
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    if sys.argv[1] == "all":
+        report(int(sys.argv[2]))
+    else:
+        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
