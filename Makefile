@@ -23,7 +23,7 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test
 	tests/test_tiles.py tests/test_snippets.py tests/formula tests/kernels/test_algebra.py \
 	tests/kernels/test_grammar.py tests/kernels/test_params.py tests/gram/test_operator.py
 
-.PHONY: help demo quick test test-slow attack test-gpu test-lowest test-pythons wheel bench lint format clean
+.PHONY: help demo quick test test-slow attack test-peers test-gpu test-lowest test-pythons wheel bench lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo "make test       lint, types, the fast tests with coverage, README and examples"
 	@echo "make test-slow  the slow tests too (real data from MERCER_DATA, where present)"
 	@echo "make attack     every fuzzer, 10,000 attempts each (ATTACK=\"1000 7\" for count and seed)"
+	@echo "make test-peers peers' own tests, and scikit-learn's contract, on our classes (PEERS=\"svm\")"
 	@echo "make test-gpu   the tests that need a CUDA device"
 	@echo "make test-lowest   with the lowest version of every dependency;  make test-pythons  with every"
 	@echo "                   Python on PATH;  make wheel  builds, checks, installs and tries the package"
@@ -103,6 +104,10 @@ test-slow: $(DEV)
 # ATTACK="1000 7": so many attempts of each fuzzer, and the seed.
 attack: $(DEV)
 	$(BIN)/python tests/attack.py $(ATTACK)
+
+# PEERS="svm neighbors": only those suites.
+test-peers: $(PEER)
+	WORKERS=$(WORKERS) $(BIN)/python tests/peers/run.py $(PEERS)
 
 test-gpu: $(GPU)
 	$(BIN)/python -m pytest -m gpu $(PYTEST_ARGS)

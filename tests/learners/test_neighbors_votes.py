@@ -136,6 +136,8 @@ def test_a_radius_per_row():
             alone = model.radius_neighbors(Q[i : i + 1], radius)
             np.testing.assert_array_equal(index[i], alone[1][0])
             np.testing.assert_allclose(apart[i], alone[0][0])
+        everyone = model.radius_neighbors(Q, np.inf, return_distance=False)
+        assert [len(row) for row in everyone] == [80] * 15
     with pytest.raises(ValueError, match="14 numbers for 15 rows"):
         model.radius_neighbors(Q, radii[1:])
 

@@ -94,6 +94,8 @@ class Ranking:
 
     def statistic_at(self, radius: float) -> float:
         """The largest statistic whose feature-space distance is within the radius."""
+        if np.isinf(radius):
+            return float(radius)
         low, high = 0.0, 1.0
         while high < 1e300 and self.distance(np.array([high]))[0] <= radius:
             high *= 4.0

@@ -9,7 +9,8 @@ import numpy as np
 from mercer._arrays import host, is_tensor, like
 from mercer._examples import count, widened
 from mercer.formula import at_diagonal, simplify
-from mercer.formula.nodes import ROOT
+from mercer.formula.nodes import ROOT, sqdist
+from mercer.formula.ranking import linear_part
 from mercer.gram.dispatch import keeper_of, make_gram, solver_gram
 from mercer.gram.plan.prepare import dtype_for
 from mercer.gram.rows.prepared import Side, row_value
@@ -31,10 +32,17 @@ def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
 
 
 def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
-    """√(k(x,x) − 2k(x,z) + k(z,z)); in float64, because it cancels where x and z are close."""
+    """√(k(x,x) − 2k(x,z) + k(z,z)); in float64, because it cancels where x and z are close.
+
+    For k = c x·z that is √c ‖x − z‖, from differences.
+    """
     k = kernel.lower(ROOT)
-    square = at_diagonal(k, "x") + at_diagonal(k, "z") - 2.0 * k
-    gram = make_gram(square.plus().sqrt(), widened(X), None if Z is None else widened(Z))
+    linear, slope = linear_part(simplify(k))
+    if linear is not None and slope > 0:
+        root = np.sqrt(slope) * sqdist(linear.value).sqrt()
+    else:
+        root = (at_diagonal(k, "x") + at_diagonal(k, "z") - 2.0 * k).plus().sqrt()
+    gram = make_gram(root, widened(X), None if Z is None else widened(Z))
     values: Any = gram.dense()
     if is_tensor(values):
         return (values.fill_diagonal_(0.0) if Z is None else values).to(X.dtype)  # type: ignore[no-any-return]

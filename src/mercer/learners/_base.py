@@ -52,7 +52,7 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
         weight = np.asarray(host(1.0 if sample_weight is None else sample_weight))
         listed = weight.dtype.kind in "biuf" and weight.shape == (count(X),)
         # One number for all changes nothing; what is no weight at all is refused later.
-        usable = listed and bool((weight >= 0).all()) and bool(weight.any())
+        usable = listed and bool((weight >= 0).all()) and bool((weight != weight[0]).any())
         return kernel.fitted(X, weight if usable else None)
 
     def _start(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._arrays import host, like
 from mercer._config import check_memory, get_config
 from mercer._examples import count
-from mercer._parameters import Count, NonNegative, OneOf, Several, checked
+from mercer._parameters import Count, Number, OneOf, Several, checked
 from mercer._tiles import cut
 from mercer.formula.nodes import ROOT
 from mercer.formula.ranking import Ranking, ranking
@@ -115,7 +115,7 @@ class NeighborSearch(KernelLearner):
         radius = self.radius if radius is None else radius
         if radius is None:
             raise ValueError("radius_neighbors needs a radius, here or in the constructor")
-        radii = checked("radius_neighbors", "radius", radius, Several(NonNegative()))
+        radii = checked("radius_neighbors", "radius", radius, Several(Number(0.0, infinite=True)))
         queries, own = self._queries(X)
         if len(radii) not in (1, count(queries)):
             raise ValueError(

@@ -18,7 +18,7 @@ from mercer._parameters import (
     Either,
     Function,
     Maybe,
-    NonNegative,
+    Number,
     OneOf,
 )
 from mercer.kernels import DEFAULT
@@ -41,7 +41,7 @@ class KernelNeighbors(NeighborSearch):
         **KERNEL,
         "n_neighbors": Count(),
         "weights": Maybe(Either(OneOf("uniform", "distance", "kernel"), Function())),
-        "radius": Maybe(NonNegative()),
+        "radius": Maybe(Number(0.0, infinite=True)),
     }
     y_fit_: np.ndarray
 
@@ -282,7 +282,10 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         """The answer for outliers of each output; None where the nearest example answers."""
         if self.outlier_label is None:
             return None
-        labels, outputs = [], self._outputs(self.y_fit_.sum(axis=0)[None])
+        weight = np.ones(len(self.y_fit_))
+        for factor in (self.sample_weight_, self._factors):
+            weight = weight if factor is None else weight * factor
+        labels, outputs = [], self._outputs((weight @ self.y_fit_)[None])
         given = _each(self.outlier_label, len(outputs))
         for label, (classes, sums) in zip(given, outputs, strict=True):
             if isinstance(label, str) and label == "most_frequent":

@@ -91,14 +91,16 @@ class SupportVectorBase(KernelLearner):
 
     @property
     def coef_(self) -> np.ndarray:
-        """w = Σ αᵢ φ(xᵢ), one row per output, where φ is finite."""
+        """w = Σ αᵢ φ(xᵢ), one row per output, where φ is finite; it cannot be written to."""
         try:
-            return np.atleast_2d(self.expansion_.primal().T)
+            w = np.atleast_2d(self.expansion_.primal().T)
         except (TypeError, ValueError) as error:
             # So that hasattr(model, "coef_") says no.
             raise AttributeError(
                 f"coef_ needs a kernel with a finite feature map: {error}"
             ) from None
+        w.flags.writeable = False  # a change would not reach the model
+        return w
 
 
 def _solved(
