@@ -23,6 +23,11 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test
 	tests/test_tiles.py tests/test_snippets.py tests/formula tests/kernels/test_algebra.py \
 	tests/kernels/test_grammar.py tests/kernels/test_params.py tests/gram/test_operator.py
 
+# Tests start many processes, which need not compile what is compiled; and where each worker has a
+# core, threads of BLAS and OpenMP would only wait for one another (they wait busily).
+export PYTHONDONTWRITEBYTECODE =
+SHARE := OMP_NUM_THREADS=1
+
 .PHONY: help demo quick test test-slow attack test-peers test-gpu test-lowest test-pythons wheel bench lint format clean
 .DEFAULT_GOAL := help
 
@@ -93,7 +98,7 @@ quick: $(DEV)
 # The README, CONTRIBUTING and the examples are run by tests, so they are part of this.
 # Compiled functions are invisible to the tracer and excluded by decorator (see pyproject.toml).
 test: $(TORCH) lint
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report= $(PYTEST_ARGS)
+	$(SHARE) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report= $(PYTEST_ARGS)
 	@$(BIN)/python -m coverage report --omit="$(DEVICE)" --fail-under=$(COVERAGE)
 	@echo "Code that needs a device, as far as it runs without one:" \
 		"$$($(BIN)/python -m coverage report --include="$(DEVICE)" --format=total) %"
@@ -113,10 +118,10 @@ test-gpu: $(GPU)
 	$(BIN)/python -m pytest -m gpu $(PYTEST_ARGS)
 
 test-lowest: $(LOWEST)
-	.venv-lowest/bin/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+	$(SHARE) .venv-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 test-pythons:
-	tools/pythons.sh -n $(WORKERS) $(PYTEST_ARGS)
+	$(SHARE) tools/pythons.sh -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 wheel: $(PACK)
 	tools/wheel.sh $(VENV)

@@ -14,6 +14,7 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "mercer"
@@ -47,6 +48,7 @@ def docstring_lines(tree: ast.AST) -> set[int]:
     return lines
 
 
+@cache
 def code_lines(text: str) -> set[int]:
     """The numbers of the lines that hold code."""
     lines: set[int] = set()
