@@ -124,15 +124,16 @@ def test_models_say_why():
             request(),
             ValueError,
             r"needs a finite feature map, and none is known for Gaussian\(\); "
-            r"'eigh', 'cholesky', 'nystrom' and 'cg' work without",
+            r"'eigh', 'cholesky', 'nystrom', 'cg' and 'gradient' work without",
         ),
         (
             "cholesky",
             request(resident=False),
             MemoryError,
             r"solver='cholesky' needs all rows, and 100 rows do not fit the device\. Rows are "
-            r"streamed by ridge regression with solver='primal', 'eigh', 'nystrom' or 'cg' and "
-            r"by logistic regression with solver='nystrom' or 'gradient'; .* parts of the data",
+            r"streamed by ridge regression with solver='primal', 'eigh', 'nystrom', 'cg' or "
+            r"'gradient' and by logistic regression with solver='nystrom' or 'gradient'; .* parts "
+            r"of the data",
         ),
         (
             "cholesky",
@@ -180,7 +181,7 @@ def test_a_solver_from_outside(mine):
     with (
         pytest.warns(UserWarning, match="not a positive semi-definite"),
         pytest.raises(
-            ValueError, match=r"needs a positive semi-definite kernel.*'cg' work without"
+            ValueError, match=r"needs a positive semi-definite kernel.*'gradient' work without"
         ),
     ):
         KernelRidge(NegativeSquaredDistance(), solver="mine").fit(X, y)

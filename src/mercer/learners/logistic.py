@@ -24,12 +24,13 @@ from mercer.learners._options import (
     warn_if_stopped,
     weights_or_none,
 )
+from mercer.learners._stepwise import Stepwise
 from mercer.learners.ridges.chosen import leave_one_out_alpha
 from mercer.solvers.requirements import solvers_for
 from mercer.solvers.smooth import Binary, Multinomial, SmoothLoss, SmoothSolution, minimize
 
 
-class KernelLogisticRegression(ClassifierMixin, KernelLearner):
+class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     """min Σᵢ wᵢ log-loss(yᵢ, f(xᵢ)) + (α/2)aᵀKa,  f(x) = Σⱼ aⱼ k(xⱼ, x) + w₀  (Ritter).
 
     Two classes: P(Y = 0|x) = 1/(1 + exp(f(x))), where Y = 0 is ``classes_[0]``: f > 0 speaks for

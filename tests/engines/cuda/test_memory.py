@@ -63,7 +63,7 @@ for model in (
     assert "60 rows do not fit the device" in words, (model, words)
     for advice in (
         "ridge regression with solver=",
-        "'nystrom' or 'cg'",
+        "'nystrom', 'cg' or 'gradient'",
         "parts of",
         "config(device='cpu')",
         "memory limit",

@@ -13,6 +13,7 @@ from mercer._examples import count as n_rows
 from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
+from mercer.gram.functions import diagonal
 from mercer.gram.host import HostGram
 from mercer.kernels import DEFAULT, Gaussian, as_kernel
 from mercer.kernels.estimators import KERNEL
@@ -278,10 +279,11 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         return (values if is_tensor(values) else np.asarray(values)).reshape(n, -1)
 
     def steps(self, X: Any, y: Any, separator: KernelExpansion | None = None) -> Iterator[Visit]:
-        """Every visit of `fit` as it happens, by the plain loop, for teaching (no budget).
+        """Every visit of `fit`, told by its own loop (no budget).
 
-        Each `Visit` has epoch, index, score, predicted, target, updated, α so far, b, ‖w‖² and,
-        given a separator w* as an expansion, ⟨w, w*⟩: the two quantities of the convergence proof.
+        Each `Visit` has epoch, index, score, predicted, target, updated, α so far, b, ‖w‖², the
+        mistakes so far and, given a separator w* as an expansion, ⟨w, w*⟩: the quantities of the
+        convergence proof. After the last one α and b are those of `fit`.
 
         >>> import numpy as np
         >>> from mercer import KernelPerceptron, Linear
@@ -292,14 +294,15 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         2 0 1.0 1 1 [1. 0.] 1.0
         2 1 -2.0 -1 -1 [1. 0.] 1.0
         """
-        model = clone(self)
-        X, y = model._start(X, y, labels=True)
-        labels = model._labels(y)
+        if self.budget is not None:
+            raise ValueError("steps() shows α of every example, which a budget does not keep")
+        model, X = clone(self), host(X)
+        visits = model._visits(X, y)
         ideal = None
         if separator is not None:
             values = np.asarray(host(separator(X)), dtype=np.float64)
-            ideal = (values - separator.intercept).reshape(len(labels), -1)
-        return model._steps(HostGram(model.kernel_, host(X)), labels, ideal)
+            ideal = (values - separator.intercept).reshape(n_rows(X), -1)
+        return model._replayed(visits, y, host(diagonal(model.kernel_, X)), ideal)
 
 
 def _given_alpha(alpha: Any, n: int, outputs: int) -> tuple[np.ndarray, np.ndarray] | None:

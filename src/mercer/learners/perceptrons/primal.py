@@ -14,7 +14,7 @@ from mercer._config import get_config
 from mercer._examples import count as n_rows
 from mercer._parameters import Anything, Check, check_parameters
 from mercer.expansion import KernelExpansion
-from mercer.gram.host import HostGram
+from mercer.gram.functions import diagonal
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
 from mercer.learners._base import Savable, take, targets
@@ -193,23 +193,18 @@ validation_fraction, n_iter_no_change, shuffle, random_state
         return np.asarray(phi @ self.coef_.T) + self.intercept_
 
     def steps(self, X: Any, y: Any, separator: Any = None) -> Iterator[Visit]:
-        """Every visit of `fit` as it happens; see `KernelPerceptron.steps`.
+        """Every visit of `fit`; see `KernelPerceptron.steps`.
 
         `separator` is w* (as `coef_`), or an expansion on φ(x).
         """
-        check_parameters(self, self._parameters)
         model = clone(self)
-        X = model._checked(X, reset=True)
-        y = targets(X, y, type(self).__name__, labels=True)
-        labels = model._labels(y)
-        model._fit_map(X, y)
-        phi = model._phi(X)
-        ideal = None
+        visits = model._visits(X, y)
+        phi, ideal = model._phi(model._checked(X, reset=False)), None
         if isinstance(separator, KernelExpansion):
-            ideal = (np.asarray(separator(phi)) - separator.intercept).reshape(len(labels), -1)
+            ideal = (np.asarray(separator(phi)) - separator.intercept).reshape(n_rows(phi), -1)
         elif separator is not None:
             ideal = np.asarray(phi @ np.atleast_2d(separator).T)
-        return model._steps(HostGram(Linear(), phi), labels, ideal)
+        return model._replayed(visits, y, diagonal(Linear(), phi), ideal)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, winners
+from mercer._config import config
 from mercer._parameters import (
     Anything,
     Check,
@@ -27,11 +28,12 @@ from mercer._parameters import (
     Positive,
     checked,
 )
+from mercer._steps import told
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.rule import Rule
-from mercer.solvers.online.run import Journal, Outcome, Schedule
+from mercer.solvers.online.run import Journal, Outcome, Schedule, Visits
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class Visit:
     """One visit of a perceptron: what it saw, what it said, and what it then was.
 
     `score` is f(x) before the update (one number per output, b included); `alpha` (signed, one row
-    an example), `intercept`, `squared_norm` ‖w‖² and `alignment` ⟨w, w*⟩ are those after it.
+    per example), `intercept`, `squared_norm` ‖w‖², `alignment` ⟨w, w*⟩ and the number of `mistakes`
+    so far are those after it.
     """
 
     epoch: int
@@ -52,6 +55,7 @@ class Visit:
     intercept: Any
     squared_norm: float
     alignment: float | None
+    mistakes: int
 
 
 class PerceptronBase(ClassifierMixin):
@@ -269,51 +273,50 @@ class PerceptronBase(ClassifierMixin):
         own = memory.tally.loss if loss == "hinge" else memory.tally.updates
         return float(own - visits @ cost)
 
-    def _steps(
-        self, gram: Any, labels: np.ndarray, separator: np.ndarray | None
+    # --- teaching ---------------------------------------------------------------------------
+
+    def _visits(self, X: Any, y: Any) -> Visits:
+        """Fit, and give every visit of the predictor that is kept."""
+        with warnings.catch_warnings(), config(device="cpu"):
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            parts = told(lambda: self.fit(X, y))  # type: ignore[attr-defined]
+        columns = ((v.positions, v.scores, v.units) for v in parts)
+        return Visits(*(np.concatenate(c)[: self.n_visits_] for c in zip(*columns, strict=True)))
+
+    def _replayed(
+        self, visits: Visits, y: Any, own: np.ndarray, separator: np.ndarray | None
     ) -> Iterator[Visit]:
-        """The textbook loop, visit by visit, over a square Gram; `separator` is f* on X."""
-        rule, n = self._rule(), len(labels)
-        schedule = self._schedule(n, check_random_state(self.random_state))
-        alpha, scores, b = (
-            np.zeros((n, rule.outputs)),
-            np.zeros((n, rule.outputs)),
-            np.zeros(rule.outputs),
-        )
-        norm, alignment, updates, own = 0.0, 0.0, 0, gram.diagonal()
-        for epoch, order in enumerate(schedule.orders(), start=1):
-            made = 0
-            positions = range(order.stop) if isinstance(order, slice) else order
-            for i in positions:
-                f = scores[i] + b
-                units = rule.judge(f[None], labels[i : i + 1])[0][0]
-                if units.any():
-                    made += rule.cut(units, schedule.max_updates - updates - made)
-                    u = rule.rate * units
-                    # ‖w + uφ(x)‖² = ‖w‖² + 2u⟨w, φ(x)⟩ + u²k(x, x)
-                    norm += float(2.0 * u @ scores[i] + u @ u * float(own[i]))
-                    alignment += 0.0 if separator is None else float(u @ separator[i])
-                    alpha[i] += u
-                    b = b + u if rule.bias else b
-                    scores += gram.block(slice(0, n), [i]) * u
-                one = rule.outputs == 1
-                yield Visit(
-                    epoch,
-                    int(i),
-                    float(f[0]) if one else f,
-                    self.classes_[winners(f[None])[0]],
-                    self.classes_[labels[i]],
-                    bool(units.any()),
-                    alpha[:, 0].copy() if one else alpha.copy(),
-                    float(b[0]) if one else b.copy(),
-                    norm,
-                    None if separator is None else alignment,
-                )
-                if updates + made >= schedule.max_updates:
-                    return
-            updates += made
-            if made == 0 and len(positions) == n:
-                return
+        """The records of a run; `own` is k(x, x) and `separator` f* of all examples."""
+        rule = self._memory.rule
+        one, rate = rule.outputs == 1, rule.rate
+        labels = encode(np.asarray(host(y)), self.classes_)
+        predicted = self.classes_[winners(visits.scores)]
+        sums = np.cumsum(visits.units, axis=0)
+        mistakes = np.cumsum(rule.updates(visits.units))
+        lengths = [record["visits"] for record in self.history_]
+        epochs = np.repeat(np.arange(1, len(lengths) + 1), lengths)
+        counts, norm, alignment, b = np.zeros((len(labels), rule.outputs)), 0.0, 0.0, 0.0 * sums[0]
+        for t, i in enumerate(visits.positions):
+            u, f = rate * visits.units[t], visits.scores[t]
+            # ‖w + uφ(x)‖² = ‖w‖² + 2u⟨w, φ(x)⟩ + u²k(x, x)
+            norm += float(2.0 * u @ (f - b) + u @ u * float(own[i]))
+            alignment += 0.0 if separator is None else float(u @ separator[i])
+            counts[i] += visits.units[t]
+            b = rate * sums[t] if rule.bias else b
+            alpha = rate * counts
+            yield Visit(
+                int(epochs[t]),
+                int(i),
+                float(f[0]) if one else f,
+                predicted[t],
+                self.classes_[labels[i]],
+                bool(u.any()),
+                alpha[:, 0] if one else alpha,
+                float(b[0]) if one else b,
+                norm,
+                None if separator is None else alignment,
+                int(mistakes[t]),
+            )
 
 
 def given_bias(bias: Any, outputs: int) -> np.ndarray | None:

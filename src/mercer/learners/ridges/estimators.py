@@ -42,6 +42,7 @@ from mercer.learners._options import (
     warn_if_stopped,
     weights_or_none,
 )
+from mercer.learners._stepwise import Stepwise
 from mercer.learners.ridges.chosen import leave_one_out_alpha
 from mercer.learners.ridges.posterior import Posteriors
 from mercer.solvers.linear.panels import FeaturePanels
@@ -50,7 +51,7 @@ from mercer.solvers.linear.ridge import Options, RidgeTask, solve
 from mercer.solvers.requirements import solvers_for
 
 
-class RidgeBase(KernelLearner):
+class RidgeBase(Stepwise, KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
 
     _parameters: ClassVar[dict[str, Check]] = {
@@ -245,10 +246,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         Choose for each target by itself.
     fit_intercept : bool, default False
         Learn b; without it b = 0, as in scikit-learn and in the lecture.
-    solver : {"auto", "primal", "eigh", "cholesky", "nystrom", "cg"}
+    solver : {"auto", "primal", "eigh", "cholesky", "nystrom", "cg", "gradient"}
         "primal": exact, M×M, for a finite φ of length M. "eigh": exact, for many λ, three N×N
         arrays. "cholesky": exact, one N×N array. "nystrom": f in the span of `n_centers` examples
-        only. "cg": exact up to `tol`, by products with K only, for any N. "auto": "primal" where M
+        only. "cg": exact up to `tol`, by products with K only, for any N. "gradient": a ← a −
+        η(K(Ka + b − t) + λKa), b ← b − ηΣ(Ka + b − t), slow, for teaching. "auto": "primal" where M
         < N; "eigh" for λ = 0, more than 12 λ, or 6 on a path of N ≥ 2000; "cholesky" where K fits
         into the memory limit and N ≤ 20000 (more on a GPU); "nystrom" otherwise.
     n_centers : int or None

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_tensor, like, winners
+from mercer._config import config
 from mercer._parameters import Anything, Check, Flag, Maybe, OneOf, Positive, Share
+from mercer._steps import PairStep, told
 from mercer.kernels import DEFAULT
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
@@ -192,6 +196,37 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         self._solved, self._n = pairs, n
 
     # --- what the pictures of the lectures show ---------------------------------------------
+
+    def steps(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[PairStep]:
+        """Every step of `fit` on two classes, told by its own loop: which pair moved, and to what.
+
+        Each has the `number`, the `pair` of examples, `coef` (one signed number per example),
+        `intercept` and the `gap` that is left. After the last one `coef` and `intercept` are those
+        of `fit`.
+
+        >>> from mercer.learners import KernelSVC
+        >>> X, y = [[-1.0], [0.0], [2.0], [3.0]], [0, 0, 1, 1]
+        >>> for step in KernelSVC("linear()", C=10).steps(X, y):
+        ...     print(step.number, step.pair, step.coef, step.intercept)
+        1 (2, 1) [ 0.  -0.5  0.5  0. ] -1.0
+        """
+        if math.isinf(float(self.C)) or self.nu is not None:
+            raise ValueError("steps() shows the problem with a finite C, not that of nu or C=inf")
+        model = clone(self).set_params(probability=False)
+        with config(device="cpu"):
+            found = told(lambda: model.fit(host(X), y, sample_weight))
+        if len(model.classes_) > 2:
+            raise ValueError(
+                f"steps() shows one problem, not those of {len(model.classes_)} classes"
+            )
+        return (model._as_fitted(step) for step in found)
+
+    def _as_fitted(self, step: PairStep) -> PairStep:
+        """With one coefficient per example, positive for the second class."""
+        rows, coef = self._solved.rows, np.zeros(self._n)
+        coef[rows] = 0.0 - step.coef[0]
+        pair = tuple(int(rows[i]) for i in reversed(step.pair))
+        return replace(step, coef=coef, intercept=-float(step.intercept[0]), pair=pair)
 
     @property
     def margins_(self) -> np.ndarray:

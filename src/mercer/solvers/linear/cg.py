@@ -6,9 +6,12 @@ Each target may have a λ of its own; they share the products K @ P.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from mercer._steps import relayed
 from mercer.gram.base import Gram
 from mercer.solvers.linear.factor import doubtful, warn_condition
 from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients
@@ -36,17 +39,25 @@ def ridge(
     B = np.column_stack([s[:, None] * problem.targets, *[s for _ in distinct]])
     shifts = np.concatenate([alphas, distinct])
     system = RidgeSystem(gram, s, shifts, preconditioner, rank, random)
-    run = system.solve(B, tol, max_iter)
+
+    def model(X: np.ndarray) -> dict[str, Any]:
+        """a and b from the columns of a solution."""
+        C, b = X, np.zeros(len(alphas))
+        if problem.intercept:
+            D = C[:, len(alphas) :][:, np.searchsorted(distinct, alphas)]
+            C = C[:, : len(alphas)]
+            b = (s @ C) / (s @ D)
+            C = C - D * b
+        return {"coef": (s[:, None] * C).astype(gram.dtype), "intercept": b}
+
+    with relayed(lambda step: replace(step, **model(step.coef))):
+        run = system.solve(B, tol, max_iter)
     if run.stopped in ("rounding", "max_iter"):
         system.warn_few_digits()
-    C, b = run.X, np.zeros(len(alphas))
-    if problem.intercept:
-        D = C[:, len(alphas) :][:, np.searchsorted(distinct, alphas)]
-        C = C[:, : len(alphas)]
-        b = (s @ C) / (s @ D)
-        C = C - D * b
-    coef = (s[:, None] * C).astype(gram.dtype)
-    return RidgeSolution(coef, b, run.n_iter, run.stopped, float(run.residuals.max()))
+    found = model(run.X)
+    return RidgeSolution(
+        **found, n_iter=run.n_iter, stopped=run.stopped, residual=float(run.residuals.max())
+    )
 
 
 class RidgeSystem:

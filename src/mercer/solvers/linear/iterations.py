@@ -14,6 +14,7 @@ from typing import Any
 from mercer._arrays import namespace
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
+from mercer._steps import ConjugateStep, listener
 
 #: Steps without a smaller residual after which it is asked whether they still lead anywhere, and
 #: the share of ½ xᵀAx − bᵀx that they must have gained. Residuals alone do not tell: where A is
@@ -55,7 +56,7 @@ def conjugate_gradients(
     Z = precondition(R[:, running], running)
     P, rz = Z, xp.sum(R[:, running] * Z, axis=0)
     gained, recently = 0.0 * norms, 0.0 * norms
-    best, stalled, stopped, step = math.inf, 0, "", 0
+    best, stalled, stopped, step, tell = math.inf, 0, "", 0, listener()
     with progress("conjugate gradients", None) as bar, single_threaded_blas():
         try:
             while len(running) and step < max_iter:
@@ -74,6 +75,8 @@ def conjugate_gradients(
                 step += 1
                 relative = xp.linalg.vector_norm(R[:, running], axis=0) / norms[running]
                 worst = float(xp.max(relative))
+                if tell is not None:
+                    tell(ConjugateStep(step, 1.0 * X, 0.0 * X[0], worst))
                 bar.advance(note=f"residual {worst:.1e}")
                 stalled = 0 if worst < 0.9 * best else stalled + 1
                 best = min(best, worst)

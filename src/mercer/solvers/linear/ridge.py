@@ -6,18 +6,20 @@ gives a `RidgeSolution`, entered with ``register_solver("ridge", Solver("mine", 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import host
+from mercer._steps import listening, relayed
 from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.solvers import band
 from mercer.solvers.linear import cg, exact, nystrom, primal
 from mercer.solvers.linear.matrix import matrix_bytes
-from mercer.solvers.linear.panels import FeaturePanels
+from mercer.solvers.linear.panels import FeaturePanels, panels_of
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 from mercer.solvers.requirements import Request, Size, Solver, choose, register_solver
 
@@ -128,7 +130,28 @@ def _nystrom(task: RidgeTask) -> RidgeSolution:
     if task.path:
         path = nystrom.ridge_path(centers, task.problem)
         return RidgeSolution.of_path(path, centers=centers.positions)
-    return nystrom.ridge(centers, task.problem, tol=options.tol, max_iter=options.max_iter)
+    with listening(None):  # its steps are in coordinates of their own
+        return nystrom.ridge(centers, task.problem, tol=options.tol, max_iter=options.max_iter)
+
+
+def _gradient(task: RidgeTask) -> RidgeSolution:
+    from mercer.solvers.smooth.descent import gradient_descent
+    from mercer.solvers.smooth.losses import Squares
+
+    problem, options = task.problem, task.options
+    if len(np.unique(problem.alphas)) > 1:
+        raise ValueError("solver='gradient' takes one alpha for all targets")
+    K = panels_of(task.gram)
+    K.keep()
+    loss = Squares(problem.targets, problem.weights).moved(K.asarray)
+    limits: dict[str, Any] = {"tol": options.tol, "max_iter": options.max_iter}
+    # The loss is half of the squares: the objective that is told is the whole.
+    with relayed(lambda step: replace(step, objective=2 * step.objective)):
+        found = gradient_descent(
+            K, loss, float(problem.alphas[0]), intercept=problem.intercept, **limits
+        )
+    coef, b = host(found.coef), np.atleast_1d(host(found.intercept))
+    return RidgeSolution(coef, b, found.n_iter, found.stopped, math.nan)
 
 
 # --- when "auto" picks them ------------------------------------------------------------------
@@ -239,6 +262,15 @@ for _solver in (
         bytes=lambda s: 6 * 8 * s.n * (s.targets + 1),
         memory="a few N",
         where="products where the data is, or streamed",
+    ),
+    Solver(
+        "gradient",
+        _gradient,
+        "a ← a − η(K(Ka + b − t) + λKa), b ← b − ηΣ(Ka + b − t), slow, for teaching",
+        frozenset({"penalty"}),
+        bytes=_matrices(1),
+        memory="1 N×N",
+        where="where the data is, or streamed",
     ),
 ):
     register_solver("ridge", _solver)

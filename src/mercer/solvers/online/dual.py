@@ -28,12 +28,13 @@ import numpy as np
 
 from mercer._config import get_config
 from mercer._machine.threads import Background, Job, single_threaded_blas, threads_for
+from mercer._steps import listener
 from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.online.rule import Rule, add_update, next_update
-from mercer.solvers.online.run import Journal, Tally
+from mercer.solvers.online.run import Journal, Tally, Visits
 from mercer.solvers.online.sizes import Part, Sizes
 
 #: Rows that wait for one product together: the more, the better the shape of the product.
@@ -129,6 +130,7 @@ class DualPerceptron:
         self._one_column = np.empty((self._leaf, 1), dtype=gram.dtype)
         self._allowed = np.inf
         self._background = Background(1)
+        self._tell = listener()
 
     # --- the order of visits ----------------------------------------------------------------
 
@@ -275,13 +277,17 @@ class DualPerceptron:
             )
             tally.loss += float(self._loss[0])
             if found < 0:  # a tie or not: one product for all rows of the leaf tells
+                units[:] = 0.0
+                self._told(rows, scores, at, ~found, start)
                 tally.visits += ~found - at
                 sizes[start:stop], exact, at = self._sizes.exact(rows), True, ~found
                 continue
             tally.visits += min(found + 1, stop) - at
             if found == stop:
+                self._told(rows, scores, at, stop, start)
                 return
             tally.updates += rule.cut(units, self._allowed - tally.updates)
+            self._told(rows, scores, at, found + 1, start)
             position = block.position(found)
             self.journal.add(position, tally.visits, units)
             self._columns.append(position)
@@ -298,6 +304,15 @@ class DualPerceptron:
             at = found + 1
             if tally.updates >= self._allowed:
                 return
+
+    def _told(self, rows: Any, scores: Any, at: int, end: int, start: int) -> None:
+        """Tell of some visits, and that the last one added `_units`; `rows` begin at `start`."""
+        if self._tell is not None and end > at:
+            positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+            units = np.zeros((end - at, self.rule.outputs))
+            units[-1] = self._units
+            some = positions[at - start : end - start]
+            self._tell(Visits(some, scores[at:end] + self.bias, units))
 
 
 def _beyond(rows: Any, order: Any) -> bool:

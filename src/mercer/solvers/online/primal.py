@@ -10,8 +10,9 @@ from numba.extending import overload
 
 from mercer._arrays import is_sparse
 from mercer._machine.jit import njit
+from mercer._steps import listener
 from mercer.solvers.online.rule import Rule, next_update
-from mercer.solvers.online.run import Journal, Tally
+from mercer.solvers.online.run import Journal, Tally, Visits
 from mercer.solvers.online.sizes import norms
 
 
@@ -64,14 +65,19 @@ class PrimalPerceptron:
         units = np.zeros((n, rule.outputs))
         loss = np.zeros(1)
         values = (phi.indptr, phi.indices, phi.data) if is_sparse(phi) else (phi,)
-        lengths = self._norms[rows]
+        lengths, tell = self._norms[rows], listener()
+        seen = np.empty((n if tell is not None else 0, rule.outputs))
         made, visited = _walk(
             values, self.labels[rows], lengths, self.coef, self.late, self.reach, self.bias,
             self._bias_reach, rule.numbers, rule.rate, rule.bias, allowed, self.tally.visits, found,
-            units, loss,
+            units, loss, seen,
         )  # fmt: skip
         self._norms[rows] = lengths
         positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        if tell is not None:
+            added = np.zeros((n, rule.outputs))
+            added[found[:made]] = units[:made]
+            tell(Visits(positions[:visited], seen[:visited], added[:visited]))
         for e in range(made):
             time = self.tally.visits + int(found[e]) + 1
             self.journal.add(int(positions[found[e]]), time, units[e])
@@ -178,7 +184,7 @@ def _norm(x: Any) -> float:
 def _walk(
     rows: Any, labels: Any, norms: Any, coef: Any, late: Any, reach: Any, bias: Any,
     bias_reach: Any, numbers: Any, rate: float, learns: bool, allowed: int, before: int, found: Any,
-    units: Any, loss: Any,
+    units: Any, loss: Any, seen: Any,
 ) -> tuple[int, int]:  # fmt: skip
     scores, sizes = np.empty((1, coef.shape[0])), np.empty((1, coef.shape[0]))
     made = 0
@@ -188,6 +194,8 @@ def _walk(
             norms[i] = _norm(_values(rows, i))
         for c in range(coef.shape[0]):
             sizes[0, c] = norms[i] * reach[c] + bias_reach[c]
+        if len(seen):
+            seen[i] = scores[0] + bias
         u = units[made]
         label = labels[i : i + 1]
         if next_update(scores, sizes, True, label, 0, 1, bias, *numbers, u, loss) == 1:  # type: ignore[call-arg]

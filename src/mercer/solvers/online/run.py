@@ -64,6 +64,15 @@ class Journal:
         self.n = n
 
 
+@dataclass(frozen=True)
+class Visits:
+    """Examples visited one after the other: their scores (b included) before, what each added."""
+
+    positions: np.ndarray
+    scores: np.ndarray
+    units: np.ndarray
+
+
 @dataclass
 class Tally:
     """What a learner did: visits, updates, the sum of its hinge losses before each update."""

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from mercer._steps import Listener, PairStep
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.quadratic.free_newton import newton
 from mercer.solvers.quadratic.problem import Quadratic, Solution, fill_up
@@ -47,13 +49,17 @@ REST = 0.1
 
 @dataclass(frozen=True)
 class Options:
-    """`tol` is LIBSVM's; `max_iter` counts SMO steps (−1: no limit); `memory` is in bytes."""
+    """`tol` is LIBSVM's; `max_iter` counts SMO steps (−1: no limit); `memory` is in bytes.
+
+    `report` is given the gap of each round, `tell` a `PairStep` for each step.
+    """
 
     tol: float = 1e-3
     max_iter: int = -1
     memory: int = 1 << 30
     stopped: Callable[[], bool] = lambda: False
     report: Callable[[float], None] = lambda gap: None
+    tell: Listener | None = None
 
 
 def solve(
@@ -85,7 +91,7 @@ def _seeded(
     size = int(np.clip(problem.n // 5, *SEED))
     # A fixed seed: the same data gives the same model, bit for bit.
     sample = np.sort(np.random.default_rng(0).choice(problem.n, size, replace=False))
-    loose = replace(options, tol=max(options.tol, 1e-2), report=lambda gap: None)
+    loose = replace(options, tol=max(options.tol, 1e-2), report=lambda gap: None, tell=None)
     part = solve(kernel.among(sample), problem.take(sample), loose, workspace)
     a = np.zeros(problem.linear.shape)
     bounded = np.isfinite(problem.upper - problem.lower).all()
@@ -121,6 +127,7 @@ class _Decomposition:
         self.inside = np.zeros(n, dtype=bool)
         self.n_iter = 0
         self.slow = False
+        self.last: PairStep | None = None  # told when it is known whether another follows
         net = self.a.sum(axis=0)
         support = np.flatnonzero(net)
         free = ((self.a > problem.lower) & (self.a < problem.upper)).any(axis=0)
@@ -150,6 +157,8 @@ class _Decomposition:
         net = self.a.sum(axis=0)
         objective = 0.5 * float(net @ self.image) + float((self.a * self.problem.linear).sum())
         thresholds, computed = np.array(self.centers), self.kernel.computed
+        if options.tell is not None and self.last is not None:
+            options.tell(replace(self.last, coef=self.a.copy(), intercept=thresholds))
         return Solution(self.a, self.image, objective, thresholds, gap, self.n_iter, done, computed)
 
     def _spent(self) -> bool:
@@ -169,8 +178,7 @@ class _Decomposition:
             top = np.where(up, values, -np.inf).max()
             bottom = np.where(low, values, np.inf).min()
             gap = max(gap, top - bottom)
-            free = values[up & low]
-            self.centers.append(float(free.mean()) if len(free) else _middle(top, bottom))
+            self.centers.append(_center(values, up, low))
             np.subtract(values, self.centers[-1], out=self.excess, where=members)
         return float(gap)
 
@@ -221,17 +229,22 @@ class _Decomposition:
         state = self.block.state(self.problem, self.a, self.image, self.groups)
         limit = max(BURST, STEPS * len(rows))
         self.slow = False
+        burst = BURST if options.tell is None else 1
         while not self.slow and not options.stopped() and not self._spent():
-            left = BURST if options.max_iter < 0 else options.max_iter - self.n_iter
-            steps, gap = smo(*state, tol, min(BURST, left))  # type: ignore[call-arg]
+            left = burst if options.max_iter < 0 else options.max_iter - self.n_iter
+            steps, gap = smo(*state, tol, min(burst, left))  # type: ignore[call-arg]
             total += steps
             self.n_iter += steps
-            if steps < BURST or gap <= tol:
+            if steps and options.tell is not None:
+                self._tell(state, float(gap))
+            if steps < burst or gap <= tol:
                 break
-            self.slow = total >= limit
+            self.slow = total >= limit and total % BURST == 0
         if self.slow:
             K, _, f, a, lower, upper, up, low = state
             newton(K, f, a, lower, upper, up, low, NEWTON * total * len(rows))
+            if options.tell is not None:
+                self._tell(state, float(gap), ())
         after = state[3]
         self.a[:, rows] = after
         change = (after - before).sum(axis=0)
@@ -239,6 +252,30 @@ class _Decomposition:
         if len(moved):
             self.image += self.kernel.combine(change[moved], rows[moved])
         return total
+
+    def _tell(self, state: Any, gap: float, pair: tuple[int, ...] | None = None) -> None:
+        """Tell the step before this one, and keep this one: the last gets the b of the solution."""
+        _, _, f, a, lower, upper, _, _ = state
+        coef = self.a.copy()
+        coef[:, self.block.rows] = a
+        before = self.a if self.last is None else self.last.coef
+        if pair is None:
+            moved = (coef - before).sum(axis=0)
+            pair = (int(moved.argmax()), int(moved.argmin()))
+        if self.last is not None:
+            self.options.tell(self.last)  # type: ignore[misc]
+        b = _center(-f[:, : a.shape[1]], a < upper, a > lower)
+        number = 1 if self.last is None else self.last.number + 1
+        self.last = PairStep(number, coef, np.array([b]), pair, gap)
+
+
+def _center(values: np.ndarray, up: np.ndarray, low: np.ndarray) -> float:
+    """The mean of −f over the variables that may grow and shrink, else the middle of its bounds."""
+    free = values[up & low]
+    if len(free):
+        return float(free.mean())
+    top, bottom = np.where(up, values, -np.inf).max(), np.where(low, values, np.inf).min()
+    return _middle(top, bottom)
 
 
 def _middle(top: float, bottom: float) -> float:

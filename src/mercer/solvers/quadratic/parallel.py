@@ -15,6 +15,7 @@ from typing import Any
 from mercer._config import get_config, show_bytes
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
+from mercer._steps import listener
 from mercer.gram.base import Gram
 from mercer.gram.rows_of_k import HEIGHT, WIDTH
 from mercer.solvers.quadratic.decomposition import Options, resume, solve
@@ -57,6 +58,7 @@ def solve_all(
     queue = iter(sorted(range(len(tasks)), key=lambda i: -len(tasks[i].rows)))
     solutions: list[Any] = [None] * len(tasks)
     stop, lock = threading.Event(), threading.Lock()
+    tell = listener()
     gram.prepare_tiles()
 
     with progress(what, float(len(tasks))) as bar:
@@ -69,7 +71,7 @@ def solve_all(
                 if index is None:
                     return
                 task, note = tasks[index], GapProgress(bar.advance, tol)
-                options = Options(tol, max_iter, memory, stop.is_set, note)
+                options = Options(tol, max_iter, memory, stop.is_set, note, tell)
                 rows = gram.rows_of_k(task.rows, threads=each)
                 method = METHODS[task.method]
                 solutions[index] = method(rows, task.problem, options, workspace)

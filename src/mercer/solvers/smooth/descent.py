@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._linalg import dot
 from mercer._progress import progress
+from mercer._steps import DescentStep, listener
 from mercer.solvers.linear.matrix import operator_norm
 from mercer.solvers.linear.panels import Panels
 from mercer.solvers.smooth.losses import SmoothLoss
@@ -32,6 +33,7 @@ def gradient_descent(
     a = 0.0 * loss.y
     b, values = 0.0 * a[0], 0.0 * a
     objectives, first, stopped, steps = [loss.value(values)], math.inf, "max_iter", 0
+    tell = listener()
     with progress("gradient descent", max_iter) as bar:
         try:
             while steps < max_iter:
@@ -50,6 +52,8 @@ def gradient_descent(
                     raise ValueError(_diverges(eta, K, loss, alpha, intercept))
                 objectives.append(objective)
                 steps += 1
+                if tell is not None:
+                    tell(DescentStep(steps, a, b, objective))
                 bar.advance(note=f"objective {objective:.6g}")
         except KeyboardInterrupt:
             stopped = "interrupt"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import host
+from mercer._steps import relayed
 from mercer.gram.base import Gram
 from mercer.solvers.linear.nystrom import default_count, draw_centers
 from mercer.solvers.linear.panels import panels_of
@@ -91,7 +92,8 @@ def _newton(task: SmoothTask) -> SmoothSolution:
 def _nystrom(task: SmoothTask) -> SmoothSolution:
     centers = draw_centers(task.gram, task.n_centers, task.random)
     space = CenterSpan(centers, task.random)
-    found = newton(space, task.loss.moved(space.asarray), task.alpha, **task.options(100))
+    with relayed(lambda step: replace(step, coef=space.expansion(step.coef))):
+        found = newton(space, task.loss.moved(space.asarray), task.alpha, **task.options(100))
     return replace(found, coef=space.expansion(found.coef), centers=centers.positions)
 
 

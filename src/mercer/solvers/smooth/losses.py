@@ -116,6 +116,24 @@ class Binary(SmoothLoss):
         return np.log(mean / (1 - mean))
 
 
+class Squares(SmoothLoss):
+    """ℓ = ½ Σ (y − f)², summed over the columns: targets that know nothing of each other."""
+
+    steepest = 1.0
+
+    def values(self, scores: Any) -> Any:
+        return 0.5 * self.xp.sum((self.y - scores) ** 2, axis=1)
+
+    def link(self, scores: Any) -> Any:
+        return scores
+
+    def diagonal(self, mean: Any) -> Any:
+        return self.weights[:, None] + 0.0 * mean
+
+    def start(self) -> np.ndarray:
+        return self.mean()
+
+
 class Multinomial(SmoothLoss):
     """y in {0, …, C − 1}: ℓ = log Σ exp(f) − f_y."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from mercer._linalg import dot
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
+from mercer._steps import DescentStep, listener
 from mercer.solvers.smooth.losses import SmoothLoss
 from mercer.solvers.smooth.spaces import Precondition, Space
 
@@ -84,6 +85,7 @@ def newton(
     point = solver.start(start)
     objective = solver.objective(point)
     history, stopped, steps = [objective], "max_iter", 0
+    tell = listener()
     with progress("Newton's method", None) as bar, single_threaded_blas():
         try:
             while steps < max_iter:
@@ -102,9 +104,13 @@ def newton(
                     # A step that lowers nothing: the products have no more digits to give.
                     stopped = "" if left <= max(tol, ROUGH) * objective else "rounding"
                     break
+                if tell is not None and steps < max_iter:
+                    tell(DescentStep(steps, point.coef, point.intercept, objective))
             # Sums over many steps gather rounding: what is reported is evaluated afresh.
             point = solver.start((point.coef, point.intercept))
             objective = history[-1] = solver.objective(point)
+            if tell is not None and steps:
+                tell(DescentStep(steps, point.coef, point.intercept, objective))
         except KeyboardInterrupt:
             stopped = "interrupt"
     return SmoothSolution(

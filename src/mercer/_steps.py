@@ -1,0 +1,82 @@
+"""The steps of a solver as data: loops tell what each step did, and nobody listens unless asked.
+
+The loops of `fit` tell a listener, where there is one, about every step. ``steps()`` of a learner
+runs `fit` with a listener: what it shows is what `fit` did, and the last step is its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+Listener = Callable[[Any], None]
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@dataclass(frozen=True)
+class Step:
+    """f = Σ coefᵢ k(xᵢ, ·) + intercept after step `number`, counted from 1."""
+
+    number: int
+    coef: Any
+    intercept: Any
+
+
+@dataclass(frozen=True)
+class DescentStep(Step):
+    """A step of gradient descent or of Newton's method; `objective` is what it lowers."""
+
+    objective: float
+
+
+@dataclass(frozen=True)
+class ConjugateStep(Step):
+    """A step of conjugate gradients; `residual` is the largest ‖Ax − b‖/‖b‖ of its columns."""
+
+    residual: float
+
+
+@dataclass(frozen=True)
+class PairStep(Step):
+    """A step of sequential minimal optimization: the coefficients of a pair of examples moved.
+
+    `pair` has the example whose coefficient grew, then the one whose coefficient shrank. It is
+    empty after a step of Newton's method on all coefficients between their bounds. `gap` is what is
+    left of the violation of the conditions of optimality.
+    """
+
+    pair: tuple[int, ...]
+    gap: float
+
+
+def listener() -> Listener | None:
+    """Whom to tell; None: nobody."""
+    return _listener.get()
+
+
+@contextmanager
+def listening(to: Listener | None) -> Iterator[None]:
+    token = _listener.set(to)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def relayed(change: Callable[[Any], Any]) -> Iterator[None]:
+    """What is told inside is told outside with a change: a solver uses the loop of another."""
+    outer = listener()
+    with listening(None if outer is None else lambda step: outer(change(step))):
+        yield
+
+
+def told(work: Callable[[], Any]) -> list[Any]:
+    """All steps that are told while something works."""
+    steps: list[Any] = []
+    with listening(steps.append):
+        work()
+    return steps
