@@ -47,8 +47,8 @@ def row_of_axes(
         whole = (columns * size[0], rows * size[1])
         figure = plt.figure(figsize=whole, layout="constrained")
     kinds = (*projections, *[None] * (count - len(projections)))
-    places = [figure.add_subplot(rows, columns, i + 1, projection=kinds[i]) for i in range(count)]
-    return tuple(places)
+    axes = [figure.add_subplot(rows, columns, i + 1, projection=kinds[i]) for i in range(count)]
+    return tuple(axes)
 
 
 def tidy(ax: Any, title: str = "", x: str = "", y: str = "") -> Any:
@@ -94,7 +94,7 @@ def plane(X: Any, what: str, widths: Sequence[int] = (2,)) -> np.ndarray:
 
 
 def legend_below(ax: Any, ncols: int = 3) -> None:
-    """A legend under the picture, where any place inside would cover something."""
+    """A legend under the picture, where any spot inside would cover something."""
     legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=ncols, frameon=False)
 
 

@@ -81,10 +81,10 @@ class Columns(Step):
         picked = []
         for name in self.names:
             if name in frame.columns:
-                place = frame.columns.get_loc(name)
-                if not isinstance(place, int):
+                position = frame.columns.get_loc(name)
+                if not isinstance(position, int):
                     raise ValueError(f"there is more than one column {name!r}; choose by index")
-                picked.append(place)
+                picked.append(position)
             elif isinstance(name, str):
                 raise ValueError(
                     f"there is no column {name!r}; the columns are {list(frame.columns)[:20]}"

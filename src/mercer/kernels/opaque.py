@@ -229,18 +229,18 @@ class FromFeatures(Kernel):
 
 @dataclass(frozen=True)
 class _GivenRows:
-    """Rows of a given matrix, each with its own place in it (None: new rows)."""
+    """Rows of a given matrix, each with its own index in it (None: new rows)."""
 
     values: np.ndarray
-    places: np.ndarray | None
+    indices: np.ndarray | None
 
     @property
     def shape(self) -> tuple[int, ...]:
         return self.values.shape
 
     def __getitem__(self, index: Any) -> _GivenRows:
-        places = None if self.places is None else self.places[index]
-        return _GivenRows(self.values[index], places)
+        indices = None if self.indices is None else self.indices[index]
+        return _GivenRows(self.values[index], indices)
 
 
 @kernel
@@ -277,33 +277,33 @@ class Precomputed(OpaqueKernel):
                     "for new rows give the positions of the columns as Z"
                 )
             return rows, rows
-        places = np.asarray(Z)
-        if places.ndim != 1 or places.dtype.kind not in "iu":
+        indices = np.asarray(Z)
+        if indices.ndim != 1 or indices.dtype.kind not in "iu":
             raise TypeError(
                 "for a precomputed kernel, Z is a list of column positions, "
-                f"not an array of shape {places.shape} and dtype {places.dtype}"
+                f"not an array of shape {indices.shape} and dtype {indices.dtype}"
             )
-        if places.size and (places.min() < 0 or places.max() >= K.shape[1]):
+        if indices.size and (indices.min() < 0 or indices.max() >= K.shape[1]):
             raise ValueError(
-                f"the model uses column {places.max()}, but the precomputed matrix has "
+                f"the model uses column {indices.max()}, but the precomputed matrix has "
                 f"{K.shape[1]} columns: one for each training example is needed"
             )
-        return rows, places
+        return rows, indices
 
     def prepare(self, X: Any) -> Any:
         return self.prepare_pair(X, None)[0]
 
     def block(self, state_x: Any, state_z: Any) -> np.ndarray:
         if isinstance(state_z, _GivenRows):
-            state_z = state_z.places
+            state_z = state_z.indices
         if not isinstance(state_x, _GivenRows):
             raise TypeError("a precomputed kernel has given rows on its left side only")
         return np.ascontiguousarray(state_x.values[:, state_z])
 
     def diag_of(self, state: Any) -> np.ndarray:
-        if not isinstance(state, _GivenRows) or state.places is None:
+        if not isinstance(state, _GivenRows) or state.indices is None:
             raise ValueError("k(x, x) of new rows is not in a precomputed kernel matrix")
-        return state.values[np.arange(len(state.values)), state.places]
+        return state.values[np.arange(len(state.values)), state.indices]
 
 
 __all__ = ["FromFeatures", "OpaqueKernel", "Precomputed", "Similarity"]

@@ -31,28 +31,28 @@ def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
 def labeled(
     who: str, y: np.ndarray, weights: np.ndarray | None, class_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """The classes, each example's place among them, and its weight times that of its class.
+    """The classes, each example's index among them, and its weight times that of its class.
 
     An example without weight counts as absent: it makes no class and balances none.
     """
     counted = np.ones(len(y), dtype=bool) if weights is None else weights > 0
     classes = classes_of(y[counted], who)
-    places = np.zeros(len(y), dtype=np.int64)
-    places[counted] = encode(y[counted], classes)
-    factors = class_factors(classes, places, weights, class_weight)
+    codes = np.zeros(len(y), dtype=np.int64)
+    codes[counted] = encode(y[counted], classes)
+    factors = class_factors(classes, codes, weights, class_weight)
     if factors is None:
-        return classes, places, weights
-    return classes, places, factors[places] if weights is None else weights * factors[places]
+        return classes, codes, weights
+    return classes, codes, factors[codes] if weights is None else weights * factors[codes]
 
 
 def class_factors(
-    classes: np.ndarray, places: np.ndarray, weights: np.ndarray | None, class_weight: Any
+    classes: np.ndarray, codes: np.ndarray, weights: np.ndarray | None, class_weight: Any
 ) -> np.ndarray | None:
     """The weight of each class, as `class_weight` gives it; None where all are 1."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":
-        sums = np.bincount(places, weights, len(classes))  # weights count, as copies would
+        sums = np.bincount(codes, weights, len(classes))  # weights count, as copies would
         factors = sums.sum() / (len(classes) * sums)
     else:
         factors = compute_class_weight(class_weight, classes=classes, y=classes)

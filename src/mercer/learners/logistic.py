@@ -170,12 +170,12 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         return best * loss.steepest
 
     def _loss(self, X: Any, y: np.ndarray, sample_weight: Any) -> SmoothLoss:
-        self.classes_, places, weights = labeled(
+        self.classes_, codes, weights = labeled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
         if len(self.classes_) == 2:
-            return Binary(places, weights)
-        return Multinomial(places, len(self.classes_), weights)
+            return Binary(codes, weights)
+        return Multinomial(codes, len(self.classes_), weights)
 
     def _keep(self, X: Any, found: SmoothSolution) -> None:
         self._n_train = n_rows(X)

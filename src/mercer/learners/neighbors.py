@@ -267,12 +267,12 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         columns = y.T if y.ndim == 2 else y[None]
         classes, indicators, factors = [], [], None
         for column, weight in zip(columns, _each(self.class_weight, len(columns)), strict=True):
-            found, places, _ = labeled(type(self).__name__, column, copies, None)
+            found, codes, _ = labeled(type(self).__name__, column, copies, None)
             classes.append(found)
-            indicators.append(np.eye(len(found))[places])
-            own = class_factors(found, places, copies, weight)
+            indicators.append(np.eye(len(found))[codes])
+            own = class_factors(found, codes, copies, weight)
             if own is not None:
-                factors = own[places] if factors is None else factors * own[places]
+                factors = own[codes] if factors is None else factors * own[codes]
         self.classes_ = classes if y.ndim == 2 else classes[0]
         self._keep(X, np.hstack(indicators), copies, factors)
         self.outlier_label_ = self._outlier_labels()

@@ -55,7 +55,7 @@ class Draw:
         return np.concatenate(blocks)[: self.size] * lengths
 
     def position(self, column: int | str) -> int:
-        """The place of a column given by index or by name."""
+        """The index of a column given by index or by name."""
         if isinstance(column, str):
             if column not in self.names:
                 raise ValueError(f"there is no column {column!r}; the columns are {self.names}")
@@ -180,10 +180,10 @@ def _(kernel: k.Normalized, draw: Draw) -> Spectrum:
 @frequencies.register
 def _(kernel: k.On, draw: Draw) -> Spectrum:
     columns = kernel.columns if isinstance(kernel.columns, tuple) else (kernel.columns,)
-    places = [draw.position(c) for c in columns]
-    names = tuple(draw.names[j] for j in places) if draw.names else ()
-    mass, inner = frequencies(kernel.kernel, replace(draw, n_features=len(places), names=names))
+    positions = [draw.position(c) for c in columns]
+    names = tuple(draw.names[j] for j in positions) if draw.names else ()
+    mass, inner = frequencies(kernel.kernel, replace(draw, n_features=len(positions), names=names))
     rows = np.zeros((draw.size, draw.n_features))
-    for j, column in zip(places, inner.T, strict=True):
+    for j, column in zip(positions, inner.T, strict=True):
         rows[:, j] += column
     return Spectrum(mass, rows)

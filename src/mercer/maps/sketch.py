@@ -21,7 +21,7 @@ _BATCH = 1 << 17
 class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     """E[φ(x)·φ(z)] = (x·z + c)^d, φ(x) = F⁻¹(F(C₁x̃) ∘ … ∘ F(C_d x̃)), x̃ = (x, √c).
 
-    C₁, …, C_d are independent count sketches: each input goes to one random place of n with a
+    C₁, …, C_d are independent count sketches: each input goes to one random component of n with a
     random sign. The circular convolution of the d sketches is a count sketch of the d-fold tensor
     product x̃ ⊗ … ⊗ x̃, whose inner products are the polynomial kernel; F is the Fourier transform
     that makes a convolution a product. The variance falls like 1/n_components. A row costs
@@ -105,13 +105,13 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         return out
 
     def _sketch(
-        self, places: NDArray[Any], signs: NDArray[Any], dtype: np.dtype[Any]
+        self, columns: NDArray[Any], signs: NDArray[Any], dtype: np.dtype[Any]
     ) -> tuple[Any, NDArray[Any]]:
         """One count sketch: a matrix with one ±1 a row, and where the column √c goes."""
-        *_, last = places
-        m = len(places) - 1
+        *_, last = columns
+        m = len(columns) - 1
         columns = sparse.csr_array(
-            (signs[:-1].astype(dtype), places[:-1], np.arange(m + 1)),
+            (signs[:-1].astype(dtype), columns[:-1], np.arange(m + 1)),
             shape=(m, self._n_features_out),
         )
         constant = np.zeros(self._n_features_out, dtype=dtype)

@@ -32,15 +32,15 @@ def apply(step: Step, table: Table) -> Table:
 
 @apply.register
 def _(step: Columns, table: Table) -> Table:
-    places = []
+    chosen = []
     for name in step.names:
         if isinstance(name, str) and name not in table.names:
             raise NotExportable(
                 f"the kernel picks the column {name!r} by name, but the model was fitted on rows "
                 "without names; use positions, or fit on a DataFrame"
             )
-        places.append(table.names.index(name) if isinstance(name, str) else name % table.width)
-    return table.take(places)
+        chosen.append(table.names.index(name) if isinstance(name, str) else name % table.width)
+    return table.take(chosen)
 
 
 @apply.register

@@ -87,15 +87,15 @@ def network(expansion: Any, x: Any = None, most: int = 5, output: int = 0, ax: A
     middle = np.linspace(1, 0, len(order)) if len(order) > 1 else np.array([0.5])
     values = None if x is None else expansion.kernel(np.asarray(x), expansion.points)[0]
     widest = max(float(np.abs(coef).max()), 1e-300)
-    for place, i in zip(middle, order, strict=True):
+    for height, i in zip(middle, order, strict=True):
         color = color_of(0) if coef[i] >= 0 else color_of(1)
-        ax.plot([0, 1], [0.5, place], color=QUIET, linewidth=1, zorder=1)
+        ax.plot([0, 1], [0.5, height], color=QUIET, linewidth=1, zorder=1)
         width = 0.8 + 3 * abs(coef[i]) / widest
-        ax.plot([1, 2], [place, 0.5], color=color, linewidth=width, zorder=1)
-        note(ax, f"{coef[i]:+.3g}", (1.5, (place + 0.5) / 2), (0, 0), color=color, ha="center",
+        ax.plot([1, 2], [height, 0.5], color=color, linewidth=width, zorder=1)
+        note(ax, f"{coef[i]:+.3g}", (1.5, (height + 0.5) / 2), (0, 0), color=color, ha="center",
              va="center", fontsize="small")  # fmt: skip
         inside = f"K(x$_{{{i + 1}}}$, x)" + ("" if values is None else f"\n= {values[i]:.3g}")
-        _node(ax, 1, place, inside)
+        _node(ax, 1, height, inside)
     _node(ax, 0, 0.5, "x")
     score = "" if x is None else f"\n= {np.ravel(expansion(np.asarray(x)))[output]:.3g}"
     _node(ax, 2, 0.5, f"Σ αᵢK(xᵢ, x){score}")

@@ -64,10 +64,10 @@ def glyph(image: Any, shape: Shape | None = None, ax: Any = None) -> Any:
     rows, columns = np.nonzero(skeleton)
     ax.plot(columns, rows, "s", color=color_of(0), markersize=2.2, label="skeleton")
     marks = {"ends": ("o", 2), "joints of 3": ("^", 1), "joints of 4": ("D", 3)}
-    for name, places in landmarks(skeleton, max(2, round(max(shape) / 12))).items():
-        if len(places):
+    for name, points in landmarks(skeleton, max(2, round(max(shape) / 12))).items():
+        if len(points):
             marker, color = marks[name]
-            ax.plot(places[:, 1], places[:, 0], marker, color=color_of(color), markersize=8,
+            ax.plot(points[:, 1], points[:, 0], marker, color=color_of(color), markersize=8,
                     markeredgecolor="white", label=name)  # fmt: skip
     numbers = features.transform(flat)[0]
     ax.set_title(

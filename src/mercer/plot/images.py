@@ -147,11 +147,11 @@ def rotation_curve(image: Any, shape: Shape | None = None, steps: int = 72, ax: 
         ax.plot(*path[i], "o", color=INK, markersize=4)
         small = OffsetImage(curve[i].reshape(shape), zoom=26 / max(shape), cmap="gray_r")
         away = path[i] - center
-        place = path[i] + 0.24 * np.ptp(path, axis=0).max() * away / max(
+        position = path[i] + 0.24 * np.ptp(path, axis=0).max() * away / max(
             np.linalg.norm(away), 1e-12
         )
-        ax.add_artist(AnnotationBbox(small, place, frameon=False, pad=0))
-        ax.update_datalim([place])
+        ax.add_artist(AnnotationBbox(small, position, frameon=False, pad=0))
+        ax.update_datalim([position])
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.14)
     ax.autoscale_view()

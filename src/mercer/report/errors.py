@@ -38,10 +38,10 @@ def _words(board: Any, shown: int) -> str:
     )
 
 
-def _answer(board: Any, place: int) -> tuple[str, str, str]:
+def _answer(board: Any, index: int) -> tuple[str, str, str]:
     """(row, truth, prediction) as text."""
     out = board.oof
-    return str(out.rows[place]), _short(out.truth[place]), _short(out.predicted[place])
+    return str(out.rows[index]), _short(out.truth[index]), _short(out.predicted[index])
 
 
 def _short(value: Any) -> str:
@@ -51,8 +51,8 @@ def _short(value: Any) -> str:
     return shown if len(shown) <= 40 else shown[:39] + "…"
 
 
-def _image(board: Any, data: Any, place: int) -> Markup:
-    row, truth, predicted = _answer(board, place)
+def _image(board: Any, data: Any, index: int) -> Markup:
+    row, truth, predicted = _answer(board, index)
     words = f"row {row}: {truth}, taken for {predicted}"
     pixels = np.asarray(data.X[int(row)], dtype=float).reshape(data.shape)
     return tag("figure", picture(pixels, words), tag("figcaption", words))
@@ -60,8 +60,8 @@ def _image(board: Any, data: Any, place: int) -> Markup:
 
 def _texts(board: Any, data: Any, worst: np.ndarray) -> Markup:
     lines: list[list[Any]] = []
-    for place in worst:
-        row, truth, predicted = _answer(board, place)
+    for index in worst:
+        row, truth, predicted = _answer(board, index)
         lines.append([row, truth, predicted, _cut(data.X[int(row)])])
     return table(["row", "truth", "predicted", "text"], lines, frozenset({0}))
 

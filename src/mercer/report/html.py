@@ -60,8 +60,8 @@ def table(
 ) -> Markup:
     """A table that scrolls sideways where the page is narrow; `numeric` columns stand right."""
 
-    def cell(kind: str, place: int, value: Any) -> Markup:
-        return tag(kind, value, class_="n" if place in numeric else None)
+    def cell(kind: str, column: int, value: Any) -> Markup:
+        return tag(kind, value, class_="n" if column in numeric else None)
 
     head = tag("tr", *(cell("th", i, h) for i, h in enumerate(header)))
     body = [tag("tr", *(cell("td", i, v) for i, v in enumerate(row))) for row in rows]

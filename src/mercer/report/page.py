@@ -24,7 +24,7 @@ from mercer.store import write_atomically
 
 #: Rows of the scoreboard that are seen at once; the rest unfold.
 MOST_ROWS = 14
-#: Turned-down kernels that the search tree shows at each place.
+#: Turned-down kernels that the search tree shows below each node.
 MOST_TURNED_DOWN = 4
 
 

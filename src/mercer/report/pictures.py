@@ -212,8 +212,8 @@ def sample(board: Any, data: Any) -> tuple[Any, Any, np.ndarray]:
     return kernel, rows, y[some]
 
 
-def take(X: Any, places: np.ndarray) -> Any:
+def take(X: Any, indices: np.ndarray) -> Any:
     """Rows of a table, an array or a list."""
     if hasattr(X, "iloc"):
-        return X.iloc[places]
-    return X[places] if hasattr(X, "shape") else [X[int(i)] for i in places]
+        return X.iloc[indices]
+    return X[indices] if hasattr(X, "shape") else [X[int(i)] for i in indices]

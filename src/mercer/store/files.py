@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, and moved when complete."""
+"""Files that are whole or not there: written beside their target, and moved when complete."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
     Neither an exception nor a full disk nor the end of the process at any moment leaves half a
     file there. (A process that is killed may leave a hidden one beside it.)
     """
-    place = Path(os.path.realpath(path))  # a link stays one: what it points to is replaced
-    if place.is_dir():
+    target = Path(os.path.realpath(path))  # a link stays one: what it points to is replaced
+    if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file")
     try:
-        handle, temporary = _beside(place)
+        handle, temporary = _beside(target)
     except OSError as error:
-        raise _explained(error, place, "nothing was written") from error
+        raise _explained(error, target, "nothing was written") from error
     try:
         with os.fdopen(handle, "wb") as stream:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(temporary, place)
+        os.replace(temporary, target)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _explained(error, place, "what was there before is unchanged") from error
+            raise _explained(error, target, "what was there before is unchanged") from error
         raise
-    _settle(place.parent)
+    _settle(target.parent)
 
 
-def _beside(place: Path) -> tuple[int, Path]:
+def _beside(target: Path) -> tuple[int, Path]:
     """A new file in the same folder, as public as any new file, or as the one it will replace."""
-    temporary = place.with_name(f".{place.name[:40]}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
     binary = getattr(os, "O_BINARY", 0)  # Windows would change the ends of lines
     handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | binary, 0o666)
     with suppress(OSError):
-        os.chmod(temporary, place.stat().st_mode & 0o777)
+        os.chmod(temporary, target.stat().st_mode & 0o777)
     return handle, temporary
 
 
@@ -58,19 +58,19 @@ def _settle(folder: Path) -> None:
             os.close(handle)
 
 
-def _explained(error: OSError, place: Path, state: str) -> OSError:
+def _explained(error: OSError, target: Path, state: str) -> OSError:
     """The same error, in words: what happened, and what is on the disk now."""
     if error.errno is None:
         return error
     what = {
-        errno.ENOENT: f"there is no folder {place.parent}",
-        errno.ENOTDIR: f"{place.parent} is not a folder",
-        errno.EACCES: f"the folder {place.parent} cannot be written to",
-        errno.EPERM: f"the folder {place.parent} cannot be written to",
-        errno.EROFS: f"the disk of {place.parent} is read-only",
-        errno.ENOSPC: f"the disk of {place.parent} is full",
-        errno.EDQUOT: f"the quota on {place.parent} is used up",
+        errno.ENOENT: f"there is no folder {target.parent}",
+        errno.ENOTDIR: f"{target.parent} is not a folder",
+        errno.EACCES: f"the folder {target.parent} cannot be written to",
+        errno.EPERM: f"the folder {target.parent} cannot be written to",
+        errno.EROFS: f"the disk of {target.parent} is read-only",
+        errno.ENOSPC: f"the disk of {target.parent} is full",
+        errno.EDQUOT: f"the quota on {target.parent} is used up",
         errno.EFBIG: "the file would be larger than the system allows",
         errno.ENAMETOOLONG: "the name is too long",
     }.get(error.errno, error.strerror)
-    return type(error)(error.errno, f"{what}; {state}", str(place))
+    return type(error)(error.errno, f"{what}; {state}", str(target))

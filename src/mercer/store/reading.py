@@ -179,7 +179,7 @@ class _Reader:
 
         data, indices, indptr = (self.arrays[_position(i)] for i in node["csr"])
         if data.ndim != 1 or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
-            raise self.refuse("a sparse matrix has places that are no whole numbers")
+            raise self.refuse("a sparse matrix has indices that are no whole numbers")
         self._spend(data.nbytes + 2 * indices.nbytes + 2 * indptr.nbytes)
         matrix = csr_matrix((data, indices, indptr), shape=tuple(int(n) for n in node["shape"]))
         matrix.check_format(full_check=True)
@@ -234,12 +234,12 @@ class _Reader:
 
     def _random(self, node: dict, depth: int) -> Any:
         state = self.decode(node["random"], depth)
-        name, key, place = state[:3]
+        name, key, position = state[:3]
         # The generator's own check is not enough: it would read beyond its table.
-        if name != "MT19937" or key.shape != (624,) or not 0 <= int(place) <= 624:
+        if name != "MT19937" or key.shape != (624,) or not 0 <= int(position) <= 624:
             raise self.refuse("the state of a generator of random numbers is not one")
         generator = np.random.RandomState()
-        generator.set_state((name, key.astype(np.uint32), int(place), *state[3:]))
+        generator.set_state((name, key.astype(np.uint32), int(position), *state[3:]))
         return generator
 
     def _dtype(self, node: dict, depth: int) -> np.dtype:

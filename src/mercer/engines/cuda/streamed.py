@@ -63,28 +63,28 @@ def _pinned(X: np.ndarray) -> bool:
     """Let the device read these rows by itself, ten times as fast; they are let go with X."""
     if not X.flags.c_contiguous or X.nbytes < WORTH_PINNING:
         return False
-    place = X.__array_interface__["data"][0]
-    end = place + X.nbytes
+    address = X.__array_interface__["data"][0]
+    end = address + X.nbytes
     for start, size in _PINNED.items():
-        if start <= place and end <= start + size:
+        if start <= address and end <= start + size:
             return True
         # CUDA refuses a page that it has already, and PyTorch would raise that at its next call.
-        if place < start + size + PAGE and start < end + PAGE:
+        if address < start + size + PAGE and start < end + PAGE:
             return False
     base = X
     while isinstance(base.base, np.ndarray):
         base = base.base
     runtime = torch.cuda.cudart()
-    if int(runtime.cudaHostRegister(place, X.nbytes, 0)) != 0:
+    if int(runtime.cudaHostRegister(address, X.nbytes, 0)) != 0:
         return False  # not allowed here: copies are slower, and that is all
-    _PINNED[place] = X.nbytes
-    weakref.finalize(base, _let_go, place)
+    _PINNED[address] = X.nbytes
+    weakref.finalize(base, _let_go, address)
     return True
 
 
-def _let_go(place: int) -> None:
-    if _PINNED.pop(place, None) is not None:
-        torch.cuda.cudart().cudaHostUnregister(place)
+def _let_go(address: int) -> None:
+    if _PINNED.pop(address, None) is not None:
+        torch.cuda.cudart().cudaHostUnregister(address)
 
 
 class StreamedGram(Gram):

@@ -95,12 +95,12 @@ def _write(  # pragma: no cover - runs in the compiler
     t = builder.phi(_INDEX)
     sums = [builder.phi(vector) for _ in range(rows * vectors)]
     start = builder.mul(t, _INDEX(width * vectors))
-    places = [builder.add(start, _INDEX(width * j)) for j in range(vectors)]
-    columns = [builder.load(at(b, place, vector), align=4) for place in places]
+    offsets = [builder.add(start, _INDEX(width * j)) for j in range(vectors)]
+    columns = [builder.load(at(b, offset, vector), align=4) for offset in offsets]
     grown = []
     for i in range(rows):
-        place = builder.add(builder.mul(t, _INDEX(4)), builder.mul(length, _INDEX(i)))
-        four = builder.load(at(a, place, _WORD), align=1)
+        offset = builder.add(builder.mul(t, _INDEX(4)), builder.mul(length, _INDEX(i)))
+        four = builder.load(at(a, offset, _WORD), align=1)
         everywhere = builder.insert_element(unset, four, _WORD(0))
         everywhere = builder.shuffle_vector(everywhere, unset, zero)
         for j in range(vectors):

@@ -131,14 +131,14 @@ def relabel(
     around = np.sort(sources * max(known, 1) + labels[neighbors]) % max(known, 1)
     result, used = labels.copy(), known
     active = np.flatnonzero(degrees)
-    place = 0
+    nth = 0
     while len(active):
-        keys = result[active] * np.int64(known) + around[pointers[active] + place]
+        keys = result[active] * np.int64(known) + around[pointers[active] + nth]
         ids, new = number(keys)
         result[active] = ids + used
         used += new
-        place += 1
-        active = active[degrees[active] > place]
+        nth += 1
+        active = active[degrees[active] > nth]
     return number(result)
 
 

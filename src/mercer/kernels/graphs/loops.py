@@ -57,17 +57,20 @@ def fill_paths(
     labels: Any,
     pointers: Any,
     neighbors: Any,
-    places: Any,
+    first: Any,
     base: Any,
     span: Any,
     out: Any,
 ) -> None:
-    """(smaller label, larger label, distance), packed, for every joined pair of every graph."""
+    """(smaller label, larger label, distance), packed, for every joined pair of every graph.
+
+    The pairs of graph g begin at `first[g]` of `out`.
+    """
     for g in range(len(starts)):
         start, size = starts[g], sizes[g]
         distance = np.empty(size, dtype=np.int64)
         queue = np.empty(size, dtype=np.int64)
-        at = places[g]
+        at = first[g]
         for v in range(size):
             known = _distances(start + v, start, pointers, neighbors, distance, queue)
             for i in range(1, known):

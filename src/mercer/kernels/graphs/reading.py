@@ -161,14 +161,14 @@ def _from_adjacency(matrix: Any) -> tuple[np.ndarray, int]:
 def _from_networkx(graph: Any) -> _Parts:
     if graph.is_directed():
         raise ValueError(f"the graph is directed, and {_UNDIRECTED}; take graph.to_undirected()")
-    places = {node: i for i, node in enumerate(graph.nodes)}
-    pairs = [(places[edge[0]], places[edge[1]]) for edge in graph.edges]
+    index_of = {node: i for i, node in enumerate(graph.nodes)}
+    pairs = [(index_of[edge[0]], index_of[edge[1]]) for edge in graph.edges]
     given = [data.get("label", _MISSING) for _, data in graph.nodes(data=True)]
     missing = [label is _MISSING for label in given]
     if any(missing) and not all(missing):
         node = list(graph.nodes)[missing.index(True)]
         raise ValueError(f"some nodes have a label and node {node!r} has none")
-    return _pairs(pairs), len(places), None if any(missing) or not given else given
+    return _pairs(pairs), len(index_of), None if any(missing) or not given else given
 
 
 _MISSING = object()

@@ -86,7 +86,7 @@ def moved(shape: tuple[int, int], degrees: float, down: float = 0.0, right: floa
 
 
 def sampling(shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray) -> Any:
-    """The sparse matrix that reads an image at these places, between pixels bilinearly."""
+    """The sparse matrix that reads an image at these points, between pixels bilinearly."""
     from scipy import sparse
 
     height, width = shape
@@ -97,9 +97,9 @@ def sampling(shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray) -> A
     bottom, rightmost = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
     v, u = y - top, x - left
     targets = np.tile(np.arange(len(y)), 4)
-    places = np.concatenate([a * width + b for a in (top, bottom) for b in (left, rightmost)])
+    pixels = np.concatenate([a * width + b for a in (top, bottom) for b in (left, rightmost)])
     weights = np.concatenate([p * q for p in (1 - v, v) for q in (1 - u, u)])
-    matrix = sparse.csr_array((weights, (targets, places)), shape=(len(y), height * width))
+    matrix = sparse.csr_array((weights, (targets, pixels)), shape=(len(y), height * width))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix

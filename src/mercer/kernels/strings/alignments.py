@@ -54,7 +54,7 @@ class PairKernel(OpaqueKernel):
 
 @kernel
 class Subsequence(PairKernel):
-    """k(x, z) = Σᵤ Σ over places i, j with x[i] = z[j] = u of λ^(span(i) + span(j)), |u| = p.
+    """k(x, z) = Σᵤ Σ over positions i, j with x[i] = z[j] = u of λ^(span(i) + span(j)), |u| = p.
 
     All common subsequences of p letters, gaps allowed, each weighted by how far it stretches in
     both strings (Lodhi et al. 2002). Exact, in time p·|x|·|z| and memory linear in the shorter
@@ -87,8 +87,8 @@ class Subsequence(PairKernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         spans = rf"{self.decay:g}^{{l(\mathbf{{i}}) + l(\mathbf{{j}})}}"
-        places = rf"{x}[\mathbf{{i}}] = {z}[\mathbf{{j}}] = u"
-        return rf"\sum_{{u \in \Sigma^{{{self.p}}}}} \sum_{{{places}}} {spans}"
+        positions = rf"{x}[\mathbf{{i}}] = {z}[\mathbf{{j}}] = u"
+        return rf"\sum_{{u \in \Sigma^{{{self.p}}}}} \sum_{{{positions}}} {spans}"
 
 
 @kernel
@@ -147,7 +147,7 @@ class LocalAlignment(PairKernel):
 
 @kernel
 class WeightedDegree(PairKernel):
-    """k(x, z) = Σ_{d≤p} β_d Σᵢ [x and z have the same d letters from place i on].
+    """k(x, z) = Σ_{d≤p} β_d Σᵢ [x and z have the same d letters from position i on].
 
     For sequences that are aligned with each other (DNA around a site), β_d = 2(p−d+1)/(p(p+1)) or
     `weights`. Sequences of different lengths are compared over the length they share.
@@ -186,7 +186,7 @@ class WeightedDegree(PairKernel):
     def claim(self, n_features: int | None = None) -> Claim:
         if self._beta.min() < 0:
             return Claim(None, "weighted degree", self, "the rule needs weights ≥ 0")
-        because = "φ(x) = an indicator for each gram at each place"
+        because = "φ(x) = an indicator for each gram at each position"
         return Claim(True, "inner product of features", self, because)
 
     def latex(self, x: str = "x", z: str = "z") -> str:

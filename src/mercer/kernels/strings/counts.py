@@ -95,7 +95,7 @@ def count_grams(strings: Sequences, kinds: Iterable[Gapped]) -> Counts:
     for kind in kinds:
         windows = np.maximum(strings.lengths - kind.length + 1, 0)
         pointers = np.concatenate([[0], np.cumsum(windows)])
-        # Where each window begins: its place among all windows, plus the letters skipped so far.
+        # Where each window begins: its index among all windows, plus the letters skipped so far.
         skipped = np.repeat(strings.starts - pointers[:-1], windows)
         ids, known = _numbers(letters, skipped + np.arange(pointers[-1]), kind.offsets, base)
         small = np.int32 if len(ids) < 2**31 else np.int64

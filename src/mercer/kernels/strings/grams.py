@@ -161,7 +161,7 @@ class Mismatch(CountingKernel):
         """How many u are within m of both of two grams that differ in `distance` letters."""
         p, m, others = self.p, self.m, self.alphabet - 2
         total = 0
-        for first in range(distance + 1):  # differing places where u has the letter of the first
+        for first in range(distance + 1):  # differing positions where u has the letter of the first
             for second in range(distance - first + 1):
                 neither = distance - first - second
                 spread = math.comb(distance, first) * math.comb(distance - first, second)
@@ -174,7 +174,7 @@ class Mismatch(CountingKernel):
         return total
 
     def _kinds(self) -> list[Gapped]:
-        # A pair of grams at distance d agrees on C(p−d, j−d) of the sets of p−j places. So sums
+        # A pair of grams at distance d agrees on C(p−d, j−d) of the sets of p−j positions. So sums
         # over gapped grams, weighted to give each pair its number of common neighbors, are k.
         most = min(2 * self.m, self.p)
         weights: dict[int, int] = {}
@@ -182,10 +182,10 @@ class Mismatch(CountingKernel):
             later = (w * math.comb(self.p - d, j - d) for j, w in weights.items())
             weights[d] = self._common(d) - sum(later)
         return [
-            Gapped(places, self.p, float(weight))
+            Gapped(positions, self.p, float(weight))
             for j, weight in weights.items()
             if weight
-            for places in combinations(range(self.p), self.p - j)
+            for positions in combinations(range(self.p), self.p - j)
         ]
 
     def latex(self, x: str = "x", z: str = "z") -> str:

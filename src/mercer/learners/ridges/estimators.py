@@ -385,13 +385,13 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one target per class, or one in all for two classes."""
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
-        self.classes_, places, weights = labeled(
+        self.classes_, codes, weights = labeled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
         if len(self.classes_) == 2:
-            targets = np.where(places == 1, 1.0, -1.0)
+            targets = np.where(codes == 1, 1.0, -1.0)
         else:
-            targets = np.where(places[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+            targets = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         self._fit(X, targets, weights)
         return self
 

@@ -84,7 +84,7 @@ def _smoothed(model: Any, table: Table) -> Wire:
     candidates = take(points, counted)
     rank = ranking(formula, HostGram(formula, candidates).diagonal().astype(np.float64))
     nearest = _nearest(Pairs(scaled, candidates, formula, "float64"), rank, 1)
-    alone = g.add("Gather", targets[counted], g.add("Squeeze", nearest.places, np.array([1])))
+    alone = g.add("Gather", targets[counted], g.add("Squeeze", nearest.indices, np.array([1])))
     return _without_last(g, g.add("Where", none, alone, mean))
 
 
@@ -92,9 +92,9 @@ def _divided(table: Table, h: np.ndarray) -> Table:
     """x / h; words stay."""
     if not table.has_text:
         return table.affine(factor=1.0 / h)
-    places = {part.wire: i for i, part in enumerate(table.parts)}
+    column_of = {part.wire: i for i, part in enumerate(table.parts)}
     return table.each(
-        lambda c: c.wire if c.text else table.graph.add("Div", c.wire, float(h[places[c.wire]]))
+        lambda c: c.wire if c.text else table.graph.add("Div", c.wire, float(h[column_of[c.wire]]))
     )
 
 
@@ -112,8 +112,8 @@ def _relative(g: Graph, logs: Wire) -> Wire:
 class Nearest:
     """Places (N, k) of the nearest points, and the ranking values there."""
 
-    def __init__(self, places: Wire, values: Wire) -> None:
-        self.places, self.values = places, values
+    def __init__(self, indices: Wire, values: Wire) -> None:
+        self.indices, self.values = indices, values
 
 
 def _ranked(pairs: Pairs, rank: Ranking) -> Wire:
@@ -127,8 +127,8 @@ def _nearest(pairs: Pairs, rank: Ranking, k: int) -> Nearest:
     g, n = pairs.graph, len(rank.diagonal) if rank.diagonal is not None else len(pairs.points)
     values = _ranked(pairs, rank)
     if not rank.by_distance:
-        best, places = g.add("TopK", values, np.array([k]), axis=1, outputs=2)
-        return Nearest(places, best)
+        best, indices = g.add("TopK", values, np.array([k]), axis=1, outputs=2)
+        return Nearest(indices, best)
     # A matrix product finds a few more than asked for; exact differences put them in order, and
     # of equal ones the first in the training set is the first.
     some = min(k + SPARE, n)
@@ -180,7 +180,7 @@ def _of_neighbors(model: Any, table: Table) -> Wire:
         return _within(model, pairs, rank)
     k = int(model.n_neighbors)
     found = _nearest(pairs, rank, k)
-    targets = g.add("Gather", model.y_fit_, found.places)  # (N, k, outputs)
+    targets = g.add("Gather", model.y_fit_, found.indices)  # (N, k, outputs)
     if model.weights in (None, "uniform"):
         return Wire(g.add("ReduceMean", targets, np.array([1]), keepdims=0))
     w = g.add("Unsqueeze", _weights(pairs, rank, found), np.array([2]))
@@ -196,13 +196,13 @@ def _weights(pairs: Pairs, rank: Ranking, found: Nearest) -> Wire:
         statistic = g.add("Div", found.values, float(rank.scale))
         return _relative(g, _function_of(pairs, log2, rank.statistic, statistic))
     if rank.offset is not None:
-        shift = g.add("Gather", rank.offset, found.places)
+        shift = g.add("Gather", rank.offset, found.indices)
         values = g.add("Div", g.add("Sub", found.values, shift), float(rank.scale))
     elif rank.kernel_by_statistic:
         statistic = g.add("Div", found.values, float(rank.scale))
         values = _function_of(pairs, rank.kernel, rank.statistic, statistic)
     else:
-        values = g.add("GatherElements", pairs.kernel(), found.places, axis=1)
+        values = g.add("GatherElements", pairs.kernel(), found.indices, axis=1)
     return _votes(g, values)
 
 
@@ -239,7 +239,7 @@ def _within(model: Any, pairs: Pairs, rank: Ranking) -> Wire:
     total = g.add("ReduceSum", w, np.array([1]))
     none = g.add("Equal", total, 0.0)
     mean = g.add("Div", g.add("MatMul", w, model.y_fit_), g.add("Where", none, 1.0, total))
-    first = g.add("Squeeze", _nearest(pairs, rank, 1).places, np.array([1]))
+    first = g.add("Squeeze", _nearest(pairs, rank, 1).indices, np.array([1]))
     return Wire(g.add("Where", none, g.add("Gather", model.y_fit_, first), mean))
 
 

@@ -28,8 +28,8 @@ class Outputs:
     def probabilities(self, wire: Wire, width: int) -> None:
         self.numbers("probabilities", wire, width, False)
 
-    def labels(self, places: Wire, classes: Any) -> None:
-        """The classes at the given places (N,)."""
+    def labels(self, indices: Wire, classes: Any) -> None:
+        """The classes of the given indices (N,)."""
         classes = np.asarray(classes)
         if classes.dtype.kind == "O":
             if not all(isinstance(c, str) for c in classes):
@@ -44,7 +44,7 @@ class Outputs:
         }
         if classes.dtype.kind not in kinds:
             raise NotExportable(f"classes are numbers or text; got dtype {classes.dtype}")
-        wire = self.graph.add("Gather", classes, places)
+        wire = self.graph.add("Gather", classes, indices)
         self.found = {"label": (wire, kinds[classes.dtype.kind], [BATCH]), **self.found}
 
 
@@ -54,5 +54,5 @@ def binary(g: Graph, scores: Wire) -> Wire:
 
 
 def highest(g: Graph, scores: Wire) -> Wire:
-    """The place of the highest score, the first of equal ones."""
+    """The index of the highest score, the first of equal ones."""
     return Wire(g.add("ArgMax", scores, axis=1, keepdims=0))

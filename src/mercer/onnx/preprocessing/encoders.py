@@ -124,15 +124,15 @@ def _as_fed(g: Graph, numbers: np.ndarray) -> np.ndarray:
 
 def _layout(t: Any, i: int, n: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Which column each category goes to, and where unknown ones go (None: nowhere)."""
-    place = np.arange(n)
+    column = np.arange(n)
     rare = None
     groups = getattr(t, "_default_to_infrequent_mappings", None)
     if getattr(t, "_infrequent_enabled", False) and groups is not None and groups[i] is not None:
-        place = np.asarray(groups[i])
-        rare = int(place.max())
-    width = int(place.max()) + 1 if n else 0
+        column = np.asarray(groups[i])
+        rare = int(column.max())
+    width = int(column.max()) + 1 if n else 0
     matrix = np.zeros((n, width))
-    matrix[np.arange(n), place] = 1.0
+    matrix[np.arange(n), column] = 1.0
     unknown = None
     if t.handle_unknown == "infrequent_if_exist" and rare is not None:
         unknown = np.zeros(width)

@@ -147,11 +147,11 @@ def chosen_columns(t: Any) -> list[tuple[Any, list[int]]]:
     width = t.n_features_in_
     plan = []
     for name, step, _ in t.transformers_:
-        places = t._transformer_to_input_indices[name]
-        if isinstance(places, slice):
-            places = range(*places.indices(width))
-        if not (isinstance(step, str) and step == "drop") and len(places):
-            plan.append((step, [int(i) for i in places]))
+        chosen = t._transformer_to_input_indices[name]
+        if isinstance(chosen, slice):
+            chosen = range(*chosen.indices(width))
+        if not (isinstance(step, str) and step == "drop") and len(chosen):
+            plan.append((step, [int(i) for i in chosen]))
     return plan
 
 

@@ -144,13 +144,13 @@ def plot_board(result: Scoreboard, ax: Any = None, most: int = 15) -> Any:
     rows = ([r for r in tried if not r.stopped] or tried)[:most]
     ax = axes(ax, (7.0, 0.32 * len(rows) + 1.2))
     factor = 100.0 if as_percent(result.metric) else 1.0
-    for place, row in enumerate(rows):
+    for y, row in enumerate(rows):
         color = color_of(1) if row is result.best_row else color_of(0)
         ax.scatter(
-            [factor * s for s in row.scores], [place] * len(row.scores), s=9, color="0.75", zorder=2
+            [factor * s for s in row.scores], [y] * len(row.scores), s=9, color="0.75", zorder=2
         )
         ax.errorbar(
-            factor * row.mean, place, xerr=factor * row.spread, fmt="o", color=color, zorder=3,
+            factor * row.mean, y, xerr=factor * row.spread, fmt="o", color=color, zorder=3,
             markersize=5, linewidth=1.2,
         )  # fmt: skip
     base = factor * result.baseline.mean

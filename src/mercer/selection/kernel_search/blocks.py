@@ -86,8 +86,8 @@ def strongest_periods(x: np.ndarray, T: np.ndarray, count: int = 2) -> list[floa
     frequencies = 2 * np.pi * cycles / span
     power = sum(lombscargle(x, column, frequencies) for column in left.T)
     found: list[float] = []
-    for place in np.argsort(-np.asarray(power)):
-        period = span / cycles[place]
+    for i in np.argsort(-np.asarray(power)):
+        period = span / cycles[i]
         if all(abs(math.log(period / other)) > 0.2 for other in found):
             found.append(float(period))
         if len(found) == count:

@@ -131,7 +131,7 @@ class _Growth:
     def consider(
         self, kernel: Kernel, K: Callable[[], np.ndarray], parent: int | None, how: str
     ) -> int:
-        """Score a candidate that is proved to be a kernel; its place among the nodes."""
+        """Score a candidate that is proved to be a kernel; returns its index among the nodes."""
         claim = kernel.claim(self.X.shape[1])
         if claim.holds is not True:
             score, how = -math.inf, f"not proved a kernel: {claim.rule}"
@@ -146,19 +146,19 @@ class _Growth:
     def run(self, steps: int, end: float) -> SearchResult:
         blocks = blocks_for(self.X, self.T)
         self.blocks = [block for block, _ in blocks]
-        places = [self.consider(b, partial(self.matrix, b), None, how) for b, how in blocks]
-        found = [self._grow(places, "best single block", steps, end)]
+        indices = [self.consider(b, partial(self.matrix, b), None, how) for b, how in blocks]
+        found = [self._grow(indices, "best single block", steps, end)]
         # A block over all columns is greedy's favorite, and may hide a sum over single ones.
-        single = [i for i in places if isinstance(self.kernels[i], On)]
+        single = [i for i in indices if isinstance(self.kernels[i], On)]
         if single and not isinstance(self.kernels[self._root(found[0])], On):
             found.append(self._grow(single, "best block over one column", steps, end))
         best = max(found, key=lambda i: (self.nodes[i].score, -i))
         tree = SearchTree(tuple(self.nodes), best, self._name())
         return SearchResult(self.kernels[best], self.nodes[best].score, tree)
 
-    def _grow(self, places: Sequence[int], why: str, steps: int, end: float) -> int:
+    def _grow(self, indices: Sequence[int], why: str, steps: int, end: float) -> int:
         """From the best of these blocks, step by step; blocks that are no good alone may help."""
-        best = self._keep(places, -math.inf, why)
+        best = self._keep(indices, -math.inf, why)
         assert best is not None
         for _ in range(steps):
             if time.perf_counter() > end or 1.0 - self.nodes[best].score < ENOUGH:
@@ -169,9 +169,9 @@ class _Growth:
             best = kept
         return self._prune(best)
 
-    def _root(self, place: int) -> int:
-        parent = self.nodes[place].parent
-        return place if parent is None else self._root(parent)
+    def _root(self, index: int) -> int:
+        parent = self.nodes[index].parent
+        return index if parent is None else self._root(parent)
 
     def _name(self) -> str:
         if self.criterion == "alignment":
@@ -201,26 +201,26 @@ class _Growth:
                 warped = kernel.warp(name)
                 tried.append((warped, partial(self.fresh, warped), f"inputs through {name}"))
         known = set(self.kernels)
-        places = []
+        indices = []
         for candidate, make, how in tried:
             if candidate in known or time.perf_counter() > end:
                 continue
             known.add(candidate)
-            places.append(self.consider(candidate, make, best, how))
-        return places
+            indices.append(self.consider(candidate, make, best, how))
+        return indices
 
     def _prune(self, best: int) -> int:
         """Leave out summands that the others have made superfluous."""
         while True:
             terms = _summands(self.kernels[best])
             before = 1.0 - self.nodes[best].score
-            places = []
+            indices = []
             for i in range(len(terms) if len(terms) > 1 else 0):
                 rest = reduce(operator.add, terms[:i] + terms[i + 1 :])
                 make = partial(self.fresh, rest)
-                places.append(self.consider(rest, make, best, f"without {terms[i]!r}"))
-            error = {i: 1.0 - self.nodes[i].score for i in places}
-            good = [i for i in places if error[i] <= max(before * (1 + SLACK), ENOUGH)]
+                indices.append(self.consider(rest, make, best, f"without {terms[i]!r}"))
+            error = {i: 1.0 - self.nodes[i].score for i in indices}
+            good = [i for i in indices if error[i] <= max(before * (1 + SLACK), ENOUGH)]
             if not good:
                 return best
             best = min(good, key=lambda i: (error[i], i))
@@ -236,11 +236,11 @@ class _Growth:
             return bool(self.X.min() >= 0)
         return True
 
-    def _keep(self, places: Sequence[int], before: float, why: str | None) -> int | None:
+    def _keep(self, indices: Sequence[int], before: float, why: str | None) -> int | None:
         """Accept the best of these, if it is worth its place."""
-        if not places:
+        if not indices:
             return None
-        best = max(places, key=lambda i: (self.nodes[i].score, -i))
+        best = max(indices, key=lambda i: (self.nodes[i].score, -i))
         node = self.nodes[best]
         if not math.isfinite(node.score):
             return best if why is not None else None

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SearchNode:
-    """One candidate of the search; `parent` is the place in the tree of what it grew from."""
+    """One candidate of the search; `parent` is the index of the node that it grew from."""
 
     expression: str
     score: float
@@ -20,7 +20,7 @@ class SearchNode:
 
 @dataclass(frozen=True)
 class SearchTree:
-    """All candidates in the order they were tried; `best` is the place of the one that was kept."""
+    """All candidates in the order they were tried; `best` is the index of the one that was kept."""
 
     nodes: tuple[SearchNode, ...]
     best: int
@@ -29,11 +29,11 @@ class SearchTree:
     @property
     def path(self) -> tuple[SearchNode, ...]:
         """From the first kernel kept to the last."""
-        place: int | None = self.best
+        index: int | None = self.best
         found = []
-        while place is not None:
-            found.append(self.nodes[place])
-            place = self.nodes[place].parent
+        while index is not None:
+            found.append(self.nodes[index])
+            index = self.nodes[index].parent
         return tuple(reversed(found))
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class SearchTree:
         }
 
     def __rich__(self, most: int = 3) -> Any:
-        """The tree: of what was turned down, the best `most` at each place."""
+        """The tree: of what was turned down, the best `most` below each node."""
         from rich.text import Text
         from rich.tree import Tree
 

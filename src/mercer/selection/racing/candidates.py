@@ -100,7 +100,7 @@ def _mean_square(X: Any) -> float:
 
 
 def string_kernels(X: list[Any]) -> list[Kernel]:
-    """Grams of letters, words where there are blanks, places where all are of one length."""
+    """Grams of letters, words where there are blanks, positions where all are of one length."""
     lengths = {len(x) for x in X}
     words = np.mean([any(c.isspace() for c in x.strip()) for x in X[:200]]) > 0.5
     made: list[Kernel] = [

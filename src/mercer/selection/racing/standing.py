@@ -86,8 +86,8 @@ def baseline(data: Data) -> Row:
 def with_baseline(rows: list[Row], base: Row) -> list[Row]:
     """The baseline in its place among those that saw everything."""
     ahead = [i for i, row in enumerate(rows) if not row.stopped and row.mean >= base.mean]
-    place = ahead[-1] + 1 if ahead else min(1, len(rows))
-    return [*rows[:place], base, *rows[place:]]
+    position = ahead[-1] + 1 if ahead else min(1, len(rows))
+    return [*rows[:position], base, *rows[position:]]
 
 
 def out_of_fold(winner: Entry, found: Dataset, drawn: np.ndarray, first: int) -> OutOfFold:

@@ -43,7 +43,7 @@ def coefficients(factor: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.nd
     return np.ascontiguousarray(together, dtype=dtype), own.astype(dtype)
 
 
-# Places without a sign: a place that may be negative would have to be looked at before each read,
+# Indices without a sign: an index that may be negative would have to be looked at before each read,
 # and nothing could be done to many columns at once.
 _PLACE = np.uint64
 _R, _R2, _R3, _R4 = (_PLACE(i * COLUMNS) for i in (1, 2, 3, 4))

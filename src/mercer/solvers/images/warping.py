@@ -48,7 +48,7 @@ class Warps:
         price = stiffness * np.array([1.0 + i * i + j * j for i, j in modes])
         return cls(shape, fields, axes, np.tile(price, len(axes)))
 
-    def places(self, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def positions(self, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns at which T is read, images × pixels."""
         grid = np.indices(self.shape).reshape(2, -1)
         modes = self.fields.shape[1]
@@ -61,7 +61,7 @@ class Warps:
 
 def warped(warps: Warps, template: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """T(p + u(p)) for every row of parameters."""
-    return _read(template.reshape(warps.shape), *warps.places(steps))
+    return _read(template.reshape(warps.shape), *warps.positions(steps))
 
 
 def _read(image: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ def _fit(
     for _ in range(max_iter):
         if not len(busy):
             break
-        rows, columns = warps.places(steps[busy])
+        rows, columns = warps.positions(steps[busy])
         J = np.concatenate(
             [_read(s, rows, columns)[:, None, :] * warps.fields.T for s in slopes], axis=1
         )
@@ -135,10 +135,10 @@ def _price(warps: Warps, residual: np.ndarray, steps: np.ndarray, scale: float) 
 def splat(warps: Warps, X: np.ndarray, steps: np.ndarray, template: np.ndarray) -> np.ndarray:
     """The template seen through the warps: every pixel of every image goes to where it was read.
 
-    Places that no image looks at keep what the template has there.
+    Positions that no image looks at keep what the template has there.
     """
     height, width = warps.shape
-    rows, columns = (at.ravel() for at in warps.places(steps))
+    rows, columns = (at.ravel() for at in warps.positions(steps))
     top, left = np.floor(rows).astype(int), np.floor(columns).astype(int)
     v, u = rows - top, columns - left
     ink, weight = 1e-3 * template, np.full(len(template), 1e-3)

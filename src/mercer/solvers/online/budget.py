@@ -280,7 +280,7 @@ class BudgetPerceptron:
             scores[later] -= np.multiply.outer(K[later, gone], all_weights[gone])
             self._slots.pop(names[gone], None)
         scores[later] += np.multiply.outer(k_z, z_weights)
-        # z takes the lower of the two places; if the new point stays, it takes the other.
+        # z takes the lower of the two slots; if the new point stays, it takes the other.
         slot, free = min(m, n), max(m, n)
         store.put(slot, z, -1, z_weights, 1)
         K[later, slot] = k_z

@@ -59,7 +59,7 @@ def _move(f, row_i, row_j, step):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, fastmath=_FAST)
 def _extremes(f, up, low, highs, lows, spare):  # type: ignore[no-untyped-def]
-    """Largest −f that may grow, with its place, and largest f that may shrink."""
+    """Largest −f that may grow, with its index, and largest f that may shrink."""
     for t in range(LANES):
         highs[t] = -np.inf
         lows[t] = -np.inf

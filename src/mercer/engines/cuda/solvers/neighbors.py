@@ -67,18 +67,18 @@ def _nearest_here(
     index, value = [], []
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))
-        places, ranks = search.some(part, some, None if mine is None else mine[part])
+        indices, ranks = search.some(part, some, None if mine is None else mine[part])
         # Of equal ones the first: by position, then stably by rank.
-        places, order = places.sort(dim=1)
+        indices, order = indices.sort(dim=1)
         ranks = ranks.gather(1, order)
         order = ranks.argsort(dim=1, descending=True, stable=True)[:, :k]
-        index.append(host(places.gather(1, order)) + columns.start)
+        index.append(host(indices.gather(1, order)) + columns.start)
         value.append(host(ranks.gather(1, order).double()))
     return Neighbors(np.concatenate(index), np.concatenate(value))
 
 
 def _within(own: np.ndarray, columns: slice) -> np.ndarray:
-    """Places among these columns; −1 for those of other columns, and for none."""
+    """Indices among these columns; −1 for those of other columns, and for none."""
     here = (own >= columns.start) & (own < columns.stop)
     return np.where(here, own - columns.start, -1)
 
@@ -100,8 +100,8 @@ class _Statistics:
         if self.offset is not None:
             block += self.offset
         _leave_out(block, own)
-        ranks, places = torch.topk(block, k, dim=1)
-        return places, ranks
+        ranks, indices = torch.topk(block, k, dim=1)
+        return indices, ranks
 
 
 class _Distances:
@@ -122,8 +122,8 @@ class _Distances:
         block -= self.norms[0][rows, None]
         block -= self.norms[1]
         _leave_out(block, own)
-        ranks, places = torch.topk(block, k, dim=1)
-        exact = self._exact(rows, places, own)
+        ranks, indices = torch.topk(block, k, dim=1)
+        exact = self._exact(rows, indices, own)
         if k < block.shape[1]:
             # A point outside the list could be nearer than the last of those asked for only if
             # the product's error hid it: such rows are searched again from differences.
@@ -131,15 +131,15 @@ class _Distances:
             doubtful = (last < ranks[:, -1].double() + self.error[rows]).nonzero()[:, 0]
             if len(doubtful):
                 mine = None if own is None else own[doubtful]
-                places[doubtful] = self._safely(rows.start + doubtful, k, mine)
-                exact = self._exact(rows, places, own)
-        return places, exact
+                indices[doubtful] = self._safely(rows.start + doubtful, k, mine)
+                exact = self._exact(rows, indices, own)
+        return indices, exact
 
-    def _exact(self, rows: slice, places: torch.Tensor, own: torch.Tensor | None) -> torch.Tensor:
+    def _exact(self, rows: slice, indices: torch.Tensor, own: torch.Tensor | None) -> torch.Tensor:
         x, z = self.raw
-        exact = -(x[rows, None].double() - z[places].double()).square().sum(2)
+        exact = -(x[rows, None].double() - z[indices].double()).square().sum(2)
         # A list of all points holds the one that does not count: it must stay the last.
-        return exact if own is None else exact.masked_fill_(places == own[:, None], -torch.inf)
+        return exact if own is None else exact.masked_fill_(indices == own[:, None], -torch.inf)
 
     def _safely(self, rows: torch.Tensor, k: int, own: torch.Tensor | None) -> torch.Tensor:
         x, z = self.raw

@@ -74,11 +74,11 @@ class DevicePerceptron:
         self._settle()
         if isinstance(order, slice):
             order = np.arange(order.start or 0, order.stop)
-        places = torch.as_tensor(order, device=self._scores.device)
+        indices = torch.as_tensor(order, device=self._scores.device)
         log: DeviceSide | None = None
         weights = self._scores[:0]
         for start in range(0, len(order), self._walk.rows):
-            rows = places[start : start + self._walk.rows]
+            rows = indices[start : start + self._walk.rows]
             made = self._visit(rows, order[start : start + len(rows)], log, weights, allowed)
             if made:
                 new = slice(self._settled, len(self.journal))

@@ -25,7 +25,7 @@ COLUMNS, ROWS = 256, 16
 
 @triton.jit
 def _extremes(F, up, low):  # type: ignore[no-untyped-def]
-    """The largest −F that may grow, its place, and the gap to the largest F that may shrink."""
+    """The largest −F that may grow, its index, and the gap to the largest F that may shrink."""
     top, i = tl.max(tl.where(up, -F, float("-inf")), 0, return_indices=True)
     bottom = tl.max(tl.where(low, F, float("-inf")), 0)
     return top, i, top + bottom
