@@ -48,6 +48,15 @@ def test_it_shows_what_is_done(watched) -> None:
     _progress._Active.depth.release()
 
 
+def test_names_are_shown_and_not_obeyed(watched) -> None:
+    terminal = watched()
+    with progress("compare", 2) as bar:
+        bar.advance(note="Gaussian().on('\x1b]0;owned\x07') [red]a[/red]")
+    assert "\x1b]0;owned" not in terminal.getvalue()
+    assert "␛]0;owned" in terminal.getvalue()
+    assert "[red]a[/red]" in terminal.getvalue()
+
+
 def test_without_an_end_in_sight_there_is_no_percentage(watched) -> None:
     terminal = watched()
     with progress("search", None) as bar:

@@ -8,6 +8,7 @@ import time
 from typing import Any, Self
 
 from mercer._config import get_config
+from mercer._terminal import safe
 
 #: Seconds before a bar appears.
 PATIENCE = 1.5
@@ -37,7 +38,7 @@ class progress:
                 return
             if self._bar is None:
                 self._open()
-            text = f"{self.what} {note}".strip()
+            text = safe(f"{self.what} {note}".strip())  # names of columns and kernels
             self._bar.update(self._task, completed=self.done, description=text)
 
     def _open(self) -> None:
@@ -52,7 +53,7 @@ class progress:
             TimeRemainingColumn,
         )
 
-        words = TextColumn("{task.description}")
+        words = TextColumn("{task.description}", markup=False)
         # Without an end in sight there is no percentage to be shown.
         columns: list[ProgressColumn] = [SpinnerColumn(), TimeElapsedColumn(), words]
         if self.total is not None:

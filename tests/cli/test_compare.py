@@ -97,3 +97,12 @@ def test_bad_tables_are_named(mercer, tmp_path: Path, text: str, words: str) -> 
     done = mercer("compare", tmp_path / "t.csv", "--target", "label")
     assert done.exit_code == 2
     assert words in done.stderr
+
+
+def test_a_kernel_that_does_not_suit_the_data_is_an_error(mercer, table: Path) -> None:
+    """Learners that bring a kernel of their own do not make up for it."""
+    options = ["--learner", "ridge", "--learner", "smoother", "--cv", "3"]
+    done = mercer("compare", table, "--target", "label", "--kernel", "spectrum(3)", *options)
+    assert done.exit_code == 2
+    assert "no learner could be fitted with Spectrum(p=3)" in done.stderr
+    assert "Name another kernel, or none for those that suit the data" in done.stderr

@@ -200,6 +200,7 @@ def test_fit_scores_and_speaks_json(mercer, table: Path, tmp_path: Path) -> None
         (["--set", "D=3"], "KernelSVC has no setting 'D'. There are: C"),
         (["--set", "toll=3", "--learner", "KernelSVC"], "Did you mean 'tol'"),
         (["--set", "C"], "NAME=VALUE"),
+        (["--set", "probability=maybe"], "probability must be True or False"),
         (["--kernel", "gaussian("], "not a kernel expression"),
         (["--target", "lable"], "Did you mean 'label'"),
         (["--columns", "age,twon"], "Did you mean 'town'"),

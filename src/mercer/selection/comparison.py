@@ -138,6 +138,8 @@ class Comparison:
         self.notes = [n for n, kind in about.items() if kind not in ("task", "missing")]
         self.notes += self.steps.notes
         self.search: SearchTree | None = None
+        #: The kernels that the caller named, if any.
+        self.named: list[Kernel] = []
 
     @property
     def classified(self) -> bool:
@@ -165,7 +167,8 @@ class Comparison:
         """The kernels that were named, or those that suit the data."""
         if kernels is None:
             return kernels_for(self.data.X, self.steps.kind)
-        return [as_kernel(k) for k in kernels]
+        self.named = [as_kernel(k) for k in kernels]
+        return self.named
 
     def grown_kernel(self, say: Callable[[str], None]) -> Kernel:
         """The kernel that a search over building blocks finds."""
@@ -199,6 +202,13 @@ class Comparison:
         if not standing:
             why = next((e.failed for e in race.entries if e.failed), "no candidate")
             raise ValueError(f"nothing could be fitted: {why}")
+        asked_for = [e for e in race.entries if e.kernel in self.named]
+        if asked_for and all(e.failed for e in asked_for):
+            # Learners that bring a kernel of their own are not what was asked about.
+            raise ValueError(
+                f"no learner could be fitted with {', '.join(map(repr, self.named))}: "
+                f"{asked_for[0].failed}. Name another kernel, or none for those that suit the data."
+            )
         self.winner = _affordable(race, standing)
         say(f"last fit: {self.winner.trainer.learner}")
         trainer, unit = self.winner.trainer, self.winner.unit
