@@ -48,9 +48,24 @@ def _visits(model, X, y):
 # --- the contract of scikit-learn --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [KernelPerceptron(), Perceptron()], ids=repr)
-def test_check_estimator(model):
-    check_estimator(model)
+# scikit-learn's own Perceptron is excused from these, for the same reason.
+EXCUSED = dict.fromkeys(
+    [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],
+    "one update that goes twice as far is not two visits",
+)
+NO_INTERCEPT = {
+    "check_class_weight_classifiers": "a line through 0 cannot favor a class everywhere"
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "excused"),
+    [(KernelPerceptron(), EXCUSED), (Perceptron(), EXCUSED | NO_INTERCEPT)],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
+def test_check_estimator(model, excused):
+    check_estimator(model, expected_failed_checks=excused)
 
 
 def test_clone_pickle_and_nested_parameters():

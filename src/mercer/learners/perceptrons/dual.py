@@ -75,6 +75,8 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         What to give up for it: the oldest point, a random one, what lies outside the span of the
         kept ones, or the difference between two points, which become one ("merge", for
         `Gaussian` kernels on vectors only).
+    class_weight : dict, "balanced" or None
+        Multiplies the weights of the examples of each class, see `fit`.
     shuffle : bool, default True
         A new order in each epoch. `partial_fit` always takes the order given.
     random_state : int, RandomState or None
@@ -142,6 +144,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         n_iter_no_change: int = 5,
         budget: int | None = None,
         budget_policy: str = "oldest",
+        class_weight: Any = None,
         shuffle: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -159,6 +162,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         self.n_iter_no_change = n_iter_no_change
         self.budget = budget
         self.budget_policy = budget_policy
+        self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state
 
@@ -168,14 +172,25 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     def _keeps_rows_in_place(self) -> bool:  # type: ignore[override]
         return self.budget is None  # the points of a budget come and go one by one
 
-    def fit(self, X: Any, y: Any, alpha_init: Any = None, intercept_init: Any = None) -> Self:
-        """Learn from nothing, or from a given signed α (one row per example) and b."""
-        return self._fit(*self._start(X, y, labels=True), alpha_init, intercept_init)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        alpha_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Learn from nothing, or from a given signed α (one row per example) and b.
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        An update on an example of weight w goes w times as far; one of weight 0 is not visited.
+        """
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
+        return self._fit(X, y, alpha_init, intercept_init, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on where the last call stopped: one pass over X, in the order given.
 
-        `classes` (all that will ever come) are needed in the first call.
+        `classes` (all that will ever come) are needed in the first call. Weights as in `fit`.
         """
         if hasattr(self, "_memory"):
             check_parameters(self, self._parameters)
@@ -189,8 +204,8 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
                 "matrix has none. Use fit, or give the kernel itself."
             )
         else:
-            X, y = self._start(X, y, labels=True)
-        return self._go_on(X, y, classes)
+            X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
+        return self._go_on(X, y, classes, sample_weight)
 
     def _begin(self, X: Any, y: Any, given: Any, random: Any) -> Any:
         outputs = self._memory.rule.outputs

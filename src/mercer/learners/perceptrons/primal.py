@@ -36,7 +36,7 @@ class Perceptron(Savable, PerceptronBase, BaseEstimator):
     feature_map : transformer, function of rows, or None
         φ; None takes x itself. A transformer is cloned and fitted.
     epochs, fit_intercept, averaging, tie, margin, learning_rate, multi_class, max_updates, \
-validation_fraction, n_iter_no_change, shuffle, random_state
+validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
         As in `KernelPerceptron`.
 
     Attributes
@@ -78,6 +78,7 @@ validation_fraction, n_iter_no_change, shuffle, random_state
         max_updates: int | None = None,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 5,
+        class_weight: Any = None,
         shuffle: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -92,26 +93,38 @@ validation_fraction, n_iter_no_change, shuffle, random_state
         self.max_updates = max_updates
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state
 
     # --- learning ---------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None) -> Self:
-        """Learn from nothing, or from a given w (one row per output) and b."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Learn from nothing, or from a given w (one row per output) and b.
+
+        An update on an example of weight w goes w times as far; one of weight 0 is not visited.
+        """
         check_parameters(self, self._parameters)
         X = self._checked(X, reset=True)
         y = targets(X, y, type(self).__name__, labels=True)
-        return self._fit(X, y, coef_init, intercept_init)
+        return self._fit(X, y, coef_init, intercept_init, sample_weight)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on where the last call stopped: one pass over X, in the order given.
 
         `classes` (all that will ever come) are needed in the first call, which also fits φ.
         """
         check_parameters(self, self._parameters)
         X = self._checked(X, reset=not hasattr(self, "_memory"))
-        return self._go_on(X, targets(X, y, type(self).__name__, labels=True), classes)
+        y = targets(X, y, type(self).__name__, labels=True)
+        return self._go_on(X, y, classes, sample_weight)
 
     def _begin(self, X: Any, y: Any, coef: Any, random: Any) -> None:
         self._fit_map(X, y)

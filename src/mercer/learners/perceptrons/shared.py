@@ -31,6 +31,7 @@ from mercer._parameters import (
 from mercer._steps import told
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
+from mercer.learners._options import class_factors, labeled, weights_or_none
 from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Outcome, Schedule, Visits
@@ -72,6 +73,7 @@ class PerceptronBase(ClassifierMixin):
         "max_updates": Maybe(Count()),
         "validation_fraction": Maybe(Number(0, 1, open_low=True, open_high=True)),
         "n_iter_no_change": Count(),
+        "class_weight": Anything(),
         "shuffle": Flag(),
         "random_state": Anything(),
     }
@@ -86,6 +88,7 @@ class PerceptronBase(ClassifierMixin):
     max_updates: int | None
     validation_fraction: float | None
     n_iter_no_change: int
+    class_weight: Any
     shuffle: bool
     random_state: Any
 
@@ -101,9 +104,10 @@ class PerceptronBase(ClassifierMixin):
         margin, rate = float(self.margin), float(self.learning_rate)
         return Rule(outputs, ranked, self.tie == "first", margin, rate, bool(self.fit_intercept))
 
-    def _schedule(self, examples: np.ndarray | int, random: Any) -> Schedule:
+    def _schedule(self, examples: Any, random: Any, weights: Any = None) -> Schedule:
         order = random if self.shuffle else None
-        return Schedule(examples, float(self.epochs), order, self._most_updates())
+        examples = with_weight(examples, weights)
+        return Schedule(examples, float(self.epochs), order, self._most_updates(), weights)
 
     def _most_updates(self) -> float:
         return math.inf if self.max_updates is None else int(self.max_updates)
@@ -138,6 +142,18 @@ class PerceptronBase(ClassifierMixin):
             )
         return encode(y, self.classes_)
 
+    def _weights_so_far(self, labels: np.ndarray, weights: Any) -> np.ndarray | None:
+        """For `partial_fit`: the weights of examples times those of their classes."""
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs the labels of all examples, which "
+                "partial_fit does not see: give a weight per class, or use fit"
+            )
+        factors = class_factors(self.classes_, labels, None, self.class_weight)
+        if factors is None:
+            return None if weights is None else np.asarray(weights)
+        return factors[labels] if weights is None else weights * factors[labels]
+
     # --- learning ---------------------------------------------------------------------------
 
     def _begin(self, X: Any, y: Any, given: Any, random: Any) -> Any:
@@ -148,12 +164,17 @@ class PerceptronBase(ClassifierMixin):
         """Visit the examples and set the attributes of the predictor: the outcome, the journal."""
         raise NotImplementedError
 
-    def _fit(self, X: Any, y: np.ndarray, given: Any, intercept: Any) -> Self:
+    def _fit(
+        self, X: Any, y: np.ndarray, given: Any, intercept: Any, sample_weight: Any = None
+    ) -> Self:
         """Learn from nothing, or from a given α or w, and b."""
-        labels, rule = self._labels(y), self._rule()
-        random = check_random_state(self.random_state)
+        weights = weights_or_none(sample_weight, X)
+        who = type(self).__name__
+        self.classes_, labels, weights = labeled(who, y, weights, self.class_weight)
+        rule, random = self._rule(), check_random_state(self.random_state)
         examples, held = self._hold_out(y, random)
-        schedule = self._schedule(examples, random)
+        held = None if held is None else with_weight(held, weights)
+        schedule = self._schedule(examples, random, weights)
         self._memory = Memory(rule, self.averaging, given_bias(intercept, rule.outputs))
         start = self._begin(X, y, given, random)
         outcome, journal = self._learn(X, labels, schedule, held, start)
@@ -163,14 +184,16 @@ class PerceptronBase(ClassifierMixin):
             self._warn_of_mistakes(outcome, held)
         return self
 
-    def _go_on(self, X: Any, y: np.ndarray, classes: Any) -> Self:
+    def _go_on(self, X: Any, y: np.ndarray, classes: Any, sample_weight: Any = None) -> Self:
         """One pass over X in the order given, from where the last call stopped."""
         first, labels = not hasattr(self, "_memory"), self._labels_so_far(y, classes)
+        weights = self._weights_so_far(labels, weights_or_none(sample_weight, X))
         if first:
             self._memory = Memory(self._rule(), self.averaging)
             self._begin(X, y, None, check_random_state(self.random_state))
             self.n_iter_ = 0
-        schedule = Schedule(len(labels), 1.0, None, self._most_updates())
+        examples = with_weight(len(labels), weights)
+        schedule = Schedule(examples, 1.0, None, self._most_updates(), weights)
         offset = self._memory.seen
         outcome, journal = self._learn(X, labels, schedule, None, None)
         self.n_iter_ += 1
@@ -317,6 +340,14 @@ class PerceptronBase(ClassifierMixin):
                 None if separator is None else alignment,
                 int(mistakes[t]),
             )
+
+
+def with_weight(examples: Any, weights: np.ndarray | None) -> Any:
+    """Those of the examples (a number of them: the first so many) whose weight is not 0."""
+    if weights is None or weights.all():
+        return examples
+    index = np.arange(examples) if isinstance(examples, int) else examples
+    return index[weights[index] > 0]
 
 
 def given_bias(bias: Any, outputs: int) -> np.ndarray | None:

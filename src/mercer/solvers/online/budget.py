@@ -128,9 +128,10 @@ class BudgetPerceptron:
         bias: np.ndarray | None = None,
         bias_late: np.ndarray | None = None,
         tally: Tally | None = None,
+        weights: np.ndarray | None = None,
         block: int = BLOCK,
     ) -> None:
-        self.gram, self.rule, self.store = gram, rule, store
+        self.gram, self.rule, self.store, self.weights = gram, rule, store, weights
         self.kernel: Any = gram.kernel
         self.labels = np.ascontiguousarray(labels, dtype=np.int64)
         self.bias = np.zeros(rule.outputs) if bias is None else np.array(bias, dtype=np.float64)
@@ -179,6 +180,8 @@ class BudgetPerceptron:
                 return
             tally.updates += rule.cut(units, allowed - tally.updates)
             position, at = int(rows[found]), found + 1
+            if self.weights is not None:
+                units *= self.weights[position]
             self.journal.add(position, tally.visits, units)
             if rule.bias:
                 self.bias += rule.rate * units

@@ -104,10 +104,11 @@ class DualPerceptron:
         before: Sequence[Part] = (),
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
+        weights: np.ndarray | None = None,
         block: int = BLOCK,
         leaf: int = LEAF,
     ) -> None:
-        self.gram, self.rule = gram, rule
+        self.gram, self.rule, self.weights = gram, rule, weights
         self.labels = np.ascontiguousarray(labels, dtype=np.int64)
         n = gram.shape[0]
         self.scores = np.zeros((n, rule.outputs)) if scores is None else scores
@@ -289,6 +290,8 @@ class DualPerceptron:
             tally.updates += rule.cut(units, self._allowed - tally.updates)
             self._told(rows, scores, at, found + 1, start)
             position = block.position(found)
+            if self.weights is not None:
+                units *= self.weights[position]
             self.journal.add(position, tally.visits, units)
             self._columns.append(position)
             weights = rule.rate * units

@@ -49,9 +49,15 @@ def learn_dual(
         scores += K @ weights
     before = None if held is None else scores[held] + memory.bias
     make = resident(gram).solver("perceptron", DualPerceptron)
-    walker = make(
-        gram, labels, rule, scores=scores, before=given, bias=memory.bias, tally=memory.tally
-    )
+    options: dict[str, Any] = {"bias": memory.bias, "tally": memory.tally}
+    if schedule.weights is not None:
+        if make is not DualPerceptron:
+            raise ValueError(
+                "sample_weight and class_weight of a perceptron are for examples on the CPU: give "
+                "X.cpu(), or fit within mercer.config(device='cpu')"
+            )
+        options["weights"] = schedule.weights
+    walker = make(gram, labels, rule, scores=scores, before=given, **options)
     validation = None
     if held is not None and before is not None:
 
@@ -89,6 +95,7 @@ def learn_primal(
         reach=reach,
         bias=memory.bias,
         tally=memory.tally,
+        weights=schedule.weights,
         block=block,
     )
     validation = None
@@ -136,6 +143,7 @@ def learn_on_budget(
         bias=memory.bias,
         bias_late=memory.bias_late,
         tally=memory.tally,
+        weights=schedule.weights,
     )
     marks: list[Any] = []
 

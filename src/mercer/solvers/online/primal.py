@@ -35,10 +35,12 @@ class PrimalPerceptron:
         reach: np.ndarray | None = None,
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
+        weights: np.ndarray | None = None,
         block: int = 4096,
     ) -> None:
         self.features, self.rule = features, rule
         self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        self.weights = np.ones(len(labels)) if weights is None else weights
         self.coef = np.array(coef, dtype=np.float64)
         self.late = np.zeros_like(self.coef) if late is None else np.array(late, dtype=np.float64)
         self.reach = np.array(norms(np.sum(self.coef**2, axis=1)) if reach is None else reach)
@@ -68,9 +70,9 @@ class PrimalPerceptron:
         lengths, tell = self._norms[rows], listener()
         seen = np.empty((n if tell is not None else 0, rule.outputs))
         made, visited = _walk(
-            values, self.labels[rows], lengths, self.coef, self.late, self.reach, self.bias,
-            self._bias_reach, rule.numbers, rule.rate, rule.bias, allowed, self.tally.visits, found,
-            units, loss, seen,
+            values, self.labels[rows], self.weights[rows], lengths, self.coef, self.late, self.reach,
+            self.bias, self._bias_reach, rule.numbers, rule.rate, rule.bias, allowed,
+            self.tally.visits, found, units, loss, seen,
         )  # fmt: skip
         self._norms[rows] = lengths
         positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
@@ -182,7 +184,7 @@ def _norm(x: Any) -> float:
 
 @njit(nogil=True)
 def _walk(
-    rows: Any, labels: Any, norms: Any, coef: Any, late: Any, reach: Any, bias: Any,
+    rows: Any, labels: Any, weights: Any, norms: Any, coef: Any, late: Any, reach: Any, bias: Any,
     bias_reach: Any, numbers: Any, rate: float, learns: bool, allowed: int, before: int, found: Any,
     units: Any, loss: Any, seen: Any,
 ) -> tuple[int, int]:  # fmt: skip
@@ -201,6 +203,7 @@ def _walk(
         if next_update(scores, sizes, True, label, 0, 1, bias, *numbers, u, loss) == 1:  # type: ignore[call-arg]
             continue
         allowed -= _cut(u, numbers[0], allowed)
+        u *= weights[i]
         for c in range(len(u)):
             if u[c] != 0.0:
                 step = rate * u[c]

@@ -41,7 +41,7 @@ class Journal:
 
     @property
     def units(self) -> np.ndarray:
-        """±1 for each output that was raised or lowered."""
+        """±1 (times the weight of the example) for each output that was raised or lowered."""
         return self._units[: self.n]
 
     def add(self, position: int, time: int, units: np.ndarray) -> None:
@@ -117,12 +117,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which examples are visited in which order: `epochs` passes, possibly a fraction of one."""
+    """Which examples are visited in which order: `epochs` passes, possibly a fraction of one.
+
+    `weights`: how many times as far as otherwise an update on each example goes.
+    """
 
     examples: np.ndarray | int
     epochs: float = 1.0
     random: Any = None
     max_updates: float = math.inf
+    weights: np.ndarray | None = None
 
     @property
     def n(self) -> int:
