@@ -13,9 +13,7 @@ _HIDDEN = (
     range(0xE0000, 0xE0080),
     range(0xD800, 0xE000),
 )
-_SHOWN = (
-    _PICTURES | {0x7F: "␡"} | {code: "\ufffd" for part in _HIDDEN for code in part}
-)
+_SHOWN = _PICTURES | {0x7F: "␡"} | {code: "\ufffd" for part in _HIDDEN for code in part}
 
 
 def safe(text: str) -> str:

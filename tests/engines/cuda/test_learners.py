@@ -126,6 +126,20 @@ for k in (Gaussian(), Gaussian(0.01), Polynomial(2, 1.0), Linear(), Laplacian(0.
         assert (i.cpu().numpy() == j).all(), k
         same(d, e, 1e-3)
     same(a.predict_proba(q), b.predict_proba(Q[:9].astype(float)))
+weights = np.arange(60) % 3
+for options in [
+    {"weights": "distance", "class_weight": "balanced"},
+    {"weights": lambda d: 1 / (1 + d)},
+    {"radius": 0.5, "outlier_label": -1},
+]:
+    a, b = (
+        KernelNeighborsClassifier(Gaussian(2.0), **options).fit(x, c, weights) for x in (T, wide)
+    )
+    same(a.predict_proba(far), b.predict_proba(Q.astype(float)), 1e-3)
+    assert (a.predict(far).cpu().numpy() == b.predict(Q.astype(float))).all()
+    assert (a.predict(None).cpu().numpy() == b.predict(None)).all()
+several = KernelNeighborsClassifier(Gaussian(2.0)).fit(T, np.c_[c, c > 0])
+assert several.predict(q).shape == (9, 2) and len(several.predict_proba(q)) == 2
 same(KernelNeighborsRegressor(n_neighbors=3).fit(T, Y).predict(q),
      KernelNeighborsRegressor(n_neighbors=3).fit(wide, Y).predict(Q[:9]))
 # Two far clusters: a product of single precision cannot tell neighbors apart, differences can.
@@ -173,6 +187,7 @@ for bad, word in [
     (lambda: KernelRidge(Gaussian()).fit(T[:0], y[:0]), "empty"),
     (lambda: KernelRidge(Gaussian()).fit(T[0], y), "2-D"),
     (lambda: KernelRidge(Gaussian()).fit(T, y[:5]), "inconsistent"),
+    (lambda: KernelPerceptron(Gaussian()).fit(T, c, sample_weight=c + 1), "on the CPU"),
 ]:
     try:
         bad()

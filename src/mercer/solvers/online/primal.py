@@ -70,8 +70,8 @@ class PrimalPerceptron:
         lengths, tell = self._norms[rows], listener()
         seen = np.empty((n if tell is not None else 0, rule.outputs))
         made, visited = _walk(
-            values, self.labels[rows], self.weights[rows], lengths, self.coef, self.late, self.reach,
-            self.bias, self._bias_reach, rule.numbers, rule.rate, rule.bias, allowed,
+            values, self.labels[rows], self.weights[rows], lengths, self.coef, self.late,
+            self.reach, self.bias, self._bias_reach, rule.numbers, rule.rate, rule.bias, allowed,
             self.tally.visits, found, units, loss, seen,
         )  # fmt: skip
         self._norms[rows] = lengths
