@@ -1,4 +1,5 @@
-"""What the lecture scripts share: they yield (name, picture); this saves each as a PNG file.
+"""What the lecture scripts share: they yield (name, picture); this saves each as a PNG file, and a
+film as a page with a slider.
 
 python examples/gallery.py [folder]
 
@@ -22,6 +23,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
+from mercer.plot import Film
+
 
 def panels(count: int, width: float = 3.6, height: float = 3.2, columns: int | None = None) -> Any:
     """Axes side by side, as an array."""
@@ -32,15 +35,18 @@ def panels(count: int, width: float = 3.6, height: float = 3.2, columns: int | N
 
 
 def save(pictures: Iterable[tuple[str, Any]], folder: str | Path | None = None) -> list[Path]:
-    """Write the figure of each picture to folder/name.png, `pictures` by default."""
+    """Write each picture to folder/name.png, a film to name.html; `pictures` by default."""
     target = Path(folder or (sys.argv[1] if len(sys.argv) > 1 else "pictures"))
     target.mkdir(parents=True, exist_ok=True)
     written = []
     for name, picture in pictures:
-        ax = picture if hasattr(picture, "figure") else picture[0]
-        written.append(target / f"{name}.png")
-        ax.figure.savefig(written[-1], dpi=110)
-        plt.close(ax.figure)
+        if isinstance(picture, Film):
+            written.append(picture.save(target / f"{name}.html", dpi=80))
+        else:
+            ax = picture if hasattr(picture, "figure") else picture[0]
+            written.append(target / f"{name}.png")
+            ax.figure.savefig(written[-1], dpi=110)
+            plt.close(ax.figure)
         print(written[-1])
     return written
 

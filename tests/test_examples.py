@@ -20,6 +20,7 @@ SAID = {
     "lecture_000_kernelized_perceptron": ["t=1, i=1: score 0, update", "f(x) = (x₁ + x₂)²"],
     "lecture_001_kernel_functions": ["(2, 1, 1): 240,944,760", "Φᵀ(λI + ΦΦᵀ)⁻¹ t", "✓ a kernel"],
     "lecture_002_features": ["4       1       0       1", "of new messages right"],
+    "lecture_002_films": ["SMO took 44 steps, Newton's method"],
     "lecture_002_kernels": ["✗", "the SVM in the plane: f(x) = "],
     "lecture_002_perceptron": ["every line errs at least 1 time", "mistakes"],
     "lecture_003_similarities": ["Euclid 13.0 %, tangent 9.3 %", "new digits right"],
@@ -56,6 +57,7 @@ def test_a_script_draws_its_pictures(
 ) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))
     gallery, script = importlib.import_module("gallery"), importlib.import_module(name)
+    monkeypatch.setattr(script, "FRAMES", 2, raising=False)  # of a film
     written = gallery.save(script.pictures(), tmp_path)
     assert len(written) >= 3
     assert all(path.stat().st_size > 3_000 for path in written)

@@ -106,7 +106,7 @@ SPATIAL = {
 }
 #: These give a tuple of axes.
 SEVERAL = {"before_and_after", "kernel_gallery"}
-HELPERS = {"LinearInFeatures", "ProofCurves", "errors_over", "proof_curves"}
+HELPERS = {"Film", "film", "LinearInFeatures", "ProofCurves", "errors_over", "proof_curves"}
 
 
 def test_every_picture_is_tried_and_there_are_many():

@@ -19,13 +19,15 @@ errors                     `confusion`, `roc`, `calibration`, `predicted_against
 =========================  =======================================================================
 
 Pictures of two or more panels take a sequence of axes. What is drawn is computed by small functions
-of their own (`proof_curves`, `errors_over`, `LinearInFeatures`), which a film calls once.
+of their own (`proof_curves`, `errors_over`, `LinearInFeatures`), which a film calls once. `film`
+shows learners at work.
 """
 
 from mercer.plot.answers import contributions, deciding_words, network
 from mercer.plot.curves import error_curves, errors_over, learning_curve
 from mercer.plot.drawings import glyph, strokes
 from mercer.plot.errors import calibration, confusion, predicted_against_truth, residuals, roc
+from mercer.plot.films import Film, film
 from mercer.plot.images import (
     deformed_templates,
     images,
@@ -58,6 +60,7 @@ from mercer.plot.regression import query_weights, regression_curve, regression_c
 from mercer.plot.separators import hardness, hebb_and_perceptron, margin, separators, version_space
 
 __all__ = [
+    "Film",
     "LinearInFeatures",
     "ProofCurves",
     "accuracy_over_visits",
@@ -73,6 +76,7 @@ __all__ = [
     "error_curves",
     "errors_over",
     "feature_space",
+    "film",
     "fourier",
     "glyph",
     "gram",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def _in_space(
         sheet = model.phi(grid).T.reshape(3, *a.shape)
         ax.plot_wireframe(*sheet, color=QUIET, linewidth=0.4, alpha=0.5, rcount=13, ccount=13)
     if model.found and model.features.shape[1] == 3:
-        _plane_in_space(ax, model.w, model.b, phi)
+        plane_in_space(ax, model.w, model.b, *frame(phi[:, :3], 0.1))
     scatter(ax, phi[:, :3], y, 34.0, labels)
     ax.set(xlabel="φ₁", ylabel="φ₂", zlabel="φ₃", title="feature space")
     ax.set_box_aspect(None, zoom=0.82)
@@ -132,17 +133,26 @@ def _in_space(
     return ax
 
 
-def _plane_in_space(ax: Any, w: np.ndarray, b: float, phi: np.ndarray) -> None:
-    """w·φ + b = 0 over the two coordinates in which it is least steep, within the box of φ."""
-    up = int(np.abs(w).argmax())
-    flat = [i for i in range(3) if i != up]
-    low, high = frame(phi[:, :3], 0.1)
-    a, c = np.meshgrid(*(np.linspace(low[i], high[i], 30) for i in flat))
-    height = -(b + w[flat[0]] * a + w[flat[1]] * c) / w[up]
-    height = np.where((height >= low[up]) & (height <= high[up]), height, np.nan)
-    sheet: list[Any] = [None] * 3
-    sheet[flat[0]], sheet[flat[1]], sheet[up] = a, c, height
-    ax.plot_surface(*sheet, color=color_of(2), alpha=0.45, linewidth=0)
+def plane_in_space(
+    ax: Any, w: np.ndarray, b: float, low: Any, high: Any, alpha: float = 0.45
+) -> None:
+    """The part of w·φ + b = 0 inside a box: a polygon between the points where it cuts edges."""
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    corners = np.array(list(product(*zip(low, high, strict=True))))
+    cuts = []
+    for begin, end in combinations(corners, 2):
+        if np.count_nonzero(begin != end) == 1:  # an edge of the box
+            f, g = w @ begin + b, w @ end + b
+            if f * g < 0:
+                cuts.append(begin + f / (f - g) * (end - begin))
+    if len(cuts) < 3:
+        return
+    middle = np.mean(cuts, axis=0)
+    first = (cuts[0] - middle) / np.linalg.norm(cuts[0] - middle)
+    second = np.cross(w, first)
+    cuts.sort(key=lambda at: np.arctan2(second @ (at - middle), first @ (at - middle)))
+    ax.add_collection3d(Poly3DCollection([cuts], facecolors=color_of(2), alpha=alpha, linewidths=0))
 
 
 def before_and_after(X: Any, y: Any, feature_map: Any, ax: Any = None) -> tuple[Any, Any]:

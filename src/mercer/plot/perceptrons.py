@@ -104,12 +104,18 @@ def proof_curves(model: Any, X: Any, y: Any) -> ProofCurves:
 
 
 def convergence_proof(
-    model: Any, X: Any, y: Any, ax: Any = None, curves: ProofCurves | None = None
+    model: Any,
+    X: Any,
+    y: Any,
+    ax: Any = None,
+    curves: ProofCurves | None = None,
+    upto: int | None = None,
 ) -> Any:
     """jρ ≤ ⟨w, w*⟩ ≤ ‖w‖ ≤ √j R: the two outer curves pinch, so the updates j must end.
 
     The proof of the convergence theorem in "Perceptron and Kernels" (G. Gordon, A. Smola), drawn
-    from a perceptron's own updates. `curves` (from `proof_curves`) spares computing them again.
+    from a perceptron's own updates. `curves` (from `proof_curves`) spares computing them again, and
+    `upto` shows the first so many updates only, in the frame of all: a film.
 
     >>> from mercer import KernelPerceptron, data, plot
     >>> X, y = data.blobs(40)
@@ -123,8 +129,10 @@ def convergence_proof(
     low, high = found.rho * j, found.R * np.sqrt(j)
     ax.fill_between(j, low, high, where=low <= high, color=color_of(0), alpha=0.1, linewidth=0)
     ax.plot(j, high, color=color_of(1), linewidth=1, label="√j R")
-    ax.plot(found.updates, found.norm, ".-", color=color_of(1), markersize=4, label="‖w‖")
-    ax.plot(found.updates, found.alignment, ".-", color=color_of(0), markersize=4, label="⟨w, w*⟩")
+    made = slice(None if upto is None else upto + 1)
+    for values, color, name in ((found.norm, 1, "‖w‖"), (found.alignment, 0, "⟨w, w*⟩")):
+        ax.plot(found.updates[made], values[made], ".-", color=color_of(color), markersize=4,
+                label=name)  # fmt: skip
     ax.plot(j, low, color=color_of(0), linewidth=1, label="jρ")
     ax.axvline(found.bound, color=INK, linestyle=":", linewidth=1)
     ax.annotate(f"(R/ρ)² = {short(found.bound)}", (found.bound, 0.02), (-4, 0), ha="right",

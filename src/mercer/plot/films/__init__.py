@@ -1,0 +1,70 @@
+"""Films: what a learner does, frame by frame, as GIF, MP4, HTML with a slider, or in a notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.learners import (
+    KernelLogisticRegression,
+    KernelPerceptron,
+    KernelSVC,
+    LocalLinearRegressor,
+    NadarayaWatsonRegressor,
+    Perceptron,
+)
+from mercer.plot.films.learning import descent_film, pair_film, perceptron_film
+from mercer.plot.films.lifting import lifting_film
+from mercer.plot.films.reel import Film
+from mercer.plot.films.smoothing import window_film
+
+_FILMS = (
+    ((KernelPerceptron, Perceptron), perceptron_film),
+    (KernelLogisticRegression, descent_film),
+    (KernelSVC, pair_film),
+    ((NadarayaWatsonRegressor, LocalLinearRegressor), window_film),
+)
+
+
+def film(model: Any, X: Any, y: Any, frames: int = 60, *, space: bool = False) -> Film:
+    """A learner at work on X, y: frames drawn one by one, with what the lectures say of them.
+
+    =================================  =============================================================
+    `KernelPerceptron`, `Perceptron`   visit by visit: the boundary, w where it is a vector of the
+                                       plane, α, the two curves of the convergence proof as they
+                                       pinch, and the mistakes under their bound
+    `KernelLogisticRegression`         step by step: P(Y|x) over the plane, the objective, a
+    `KernelSVC`                        SMO, step by step: which pair moves, the margins, the gap
+    `NadarayaWatsonRegressor`,         the window slides over the line, and draws the curve
+    `LocalLinearRegressor`
+    `KernelSVC`, ``space=True``        the plane of inputs is lifted to φ(x), a plane of that space
+                                       parts the classes, and is a curve below
+    =================================  =============================================================
+
+    Parameters
+    ----------
+    model : learner, fitted or not
+        Two classes in the plane, or a smoother over one input.
+    frames : int, default 60
+        At most so many. Steps that change something are shown before those that do not.
+    space : bool, default False
+        For a `KernelSVC` whose φ has three coordinates, such as ``polynomial(2)``.
+
+    Examples
+    --------
+    >>> from mercer import KernelPerceptron, data, plot
+    >>> film = plot.film(KernelPerceptron("linear()", shuffle=False), *data.blobs(20), frames=5)
+    >>> len(film)
+    5
+    >>> film.caption(0)
+    'epoch 1, visit 1: mistake 1'
+
+    ``film.save("perceptron.gif")`` writes a GIF, ``.mp4`` an MP4 (where ffmpeg is), ``.html`` one
+    file with a slider, and ``.png`` a contact sheet.
+    """
+    if space:
+        return lifting_film(model, X, y, frames)
+    for kinds, make in _FILMS:
+        if isinstance(model, kinds):
+            return make(model, X, y, frames)
+    names = "KernelPerceptron, Perceptron, KernelLogisticRegression, KernelSVC, a smoother"
+    raise TypeError(f"there is no film of {type(model).__name__}; there are films of {names}")
