@@ -310,3 +310,14 @@ def test_neighbors_within_a_radius_stay_within_the_memory_limit_or_are_refused(
                 np.testing.assert_allclose(np.concatenate(ours), np.concatenate(whole[some]))
         with pytest.raises(ValueError, match=r"Ask for \d+ rows at a time, or for a smaller rad"):
             model.radius_neighbors(X)
+
+
+def test_weights_of_classes_are_priors_of_means(rng: np.random.Generator) -> None:
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1], [30, 10])
+    plain = KernelCentroidClassifier("linear()").fit(X, y)
+    heavy = KernelCentroidClassifier("linear()", class_weight={0: 1.0, 1: 3.0}).fit(X, y)
+    np.testing.assert_allclose(heavy.distances(X), plain.distances(X), atol=1e-9)
+    f = plain.decision_function(X)
+    np.testing.assert_allclose(heavy.decision_function(X), f + np.log(3.0), atol=1e-9)
+    balanced = KernelCentroidClassifier("linear()", class_weight="balanced").fit(X, y)
+    np.testing.assert_allclose(balanced.decision_function(X), f + np.log(3.0), atol=1e-9)

@@ -471,3 +471,16 @@ def test_local_polynomials_of_many_columns_are_bounded_or_refused() -> None:
     with mercer.config(memory="200MB"), pytest.raises(ValueError, match="a lower degree") as told:
         LocalLinearRegressor(bandwidth=9.0, degree=3).fit(X, y).predict(X)
     assert "one row of 5456 local coefficients" in str(told.value)
+
+
+def test_weights_of_classes_multiply_those_of_examples():
+    rng = np.random.default_rng(1)
+    X, y, given = rng.normal(size=(50, 2)), rng.integers(0, 3, 50), rng.integers(0, 3, 50)
+    each = {0: 1.0, 1: 4.0, 2: 0.5}
+    heavy = NadarayaWatsonClassifier(class_weight=each).fit(X, y, sample_weight=given)
+    product = given * np.array([each[c] for c in y])
+    same = NadarayaWatsonClassifier().fit(X, y, sample_weight=product)
+    np.testing.assert_allclose(heavy.predict_proba(X), same.predict_proba(X))
+    assert heavy.bandwidth_ == same.bandwidth_
+    # A class without any weight is no class.
+    assert NadarayaWatsonClassifier().fit(X, y, sample_weight=y != 1).classes_.tolist() == [0, 2]

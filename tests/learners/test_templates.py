@@ -118,3 +118,15 @@ def test_a_saved_model_predicts_the_same(tmp_path):
 def test_images_of_another_shape():
     with pytest.raises(ValueError, match="16 features, which are no images of 3 × 3"):
         DeformableTemplateClassifier((3, 3)).fit(np.eye(4, 16), [0, 0, 1, 1])
+
+
+def test_weights_of_classes_are_priors():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((12, 16)), np.arange(12) % 3
+    plain = DeformableTemplateClassifier((4, 4), rounds=1).fit(X, y)
+    each = {0: 1.0, 1: 1e30, 2: 1.0}
+    heavy = DeformableTemplateClassifier((4, 4), rounds=1, class_weight=each).fit(X, y)
+    np.testing.assert_array_equal(heavy.energies(X), plain.energies(X))
+    difference = heavy.decision_function(X) - plain.decision_function(X)
+    np.testing.assert_allclose(difference, np.tile([0, 60 * np.log(10), 0], (12, 1)))
+    assert (heavy.predict(X) == 1).all()

@@ -61,6 +61,14 @@ def class_factors(
     return factors
 
 
+def log_weights(
+    classes: np.ndarray, index: np.ndarray, weights: np.ndarray | None, class_weight: Any
+) -> np.ndarray:
+    """log w of each class, which a decision by distances adds to the score of the class."""
+    factors = class_factors(classes, index, weights, class_weight)
+    return np.zeros(len(classes)) if factors is None else np.log(factors)
+
+
 def finite_dims(kernel: Kernel, n_features: int | None) -> int | None:
     """The length of φ where it is finite and known, and k is not known to be indefinite."""
     if n_features is None or kernel.is_opaque:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
 from mercer._examples import count
-from mercer._parameters import Check, Number, OneOf
+from mercer._parameters import Anything, Check, Number, OneOf
 from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
 from mercer.gram.base import Gram
@@ -22,7 +22,7 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
-from mercer.learners._options import labeled, weights_or_none
+from mercer.learners._options import labeled, log_weights, weights_or_none
 
 #: Members of a class whose distances are computed at a time: rows of K. A choice, for memory.
 PANEL = 512
@@ -44,6 +44,10 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     prototype : "mean" or "medoid"
         Whether a class stands for itself by its mean, or by its member with the least sum of
         feature-space distances to the others (`medoids_` holds their indices).
+    class_weight : dict, "balanced" or None
+        Adds log w_c to the decision value of class c, as P(c) ∝ w_c does for classes that are
+        Gaussians of variance 1 in feature space. None counts all classes alike, however many
+        examples they have.
 
     Attributes
     ----------
@@ -63,6 +67,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         **KERNEL,
         "shrinkage": Number(0, 1),
         "prototype": OneOf("mean", "medoid"),
+        "class_weight": Anything(),
     }
     classes_: np.ndarray
     expansion_: KernelExpansion
@@ -76,11 +81,13 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         coef0: Any = None,
         shrinkage: float = 0.0,
         prototype: str = "mean",
+        class_weight: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma, self.degree, self.coef0 = gamma, degree, coef0
         self.shrinkage = shrinkage
         self.prototype = prototype
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients of the means, or the medoids."""
@@ -96,7 +103,9 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
             A[self.medoids_, np.arange(len(self.classes_))] = 1.0
         A = shrunk(A, weight, float(self.shrinkage))
         half = 0.5 * squared_norms_of(gram, A)
-        self.expansion_ = KernelExpansion(self.kernel_, self.kernel_.points(X), A, -half).pruned()
+        self._log_weight = log_weights(self.classes_, labels, given, self.class_weight)
+        b = self._log_weight - half
+        self.expansion_ = KernelExpansion(self.kernel_, self.kernel_.points(X), A, b).pruned()
         return self
 
     def distances(self, X: Any) -> Any:
@@ -106,7 +115,9 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         if self.kernel_.takes_matrix:
             raise ValueError("distances need k(x, x), which a matrix of new rows does not hold")
         own = np.asarray(host(self.kernel_.diag(X)), dtype=np.float64)
-        squares = own[:, None] - 2.0 * host(self.expansion_(X))
+        # A model from a file of an earlier version has no weights of classes.
+        scores = host(self.expansion_(X)) - getattr(self, "_log_weight", 0.0)
+        squares = own[:, None] - 2.0 * scores
         return like(np.sqrt(np.maximum(squares, 0.0)), X)
 
     def decision_function(self, X: Any) -> Any:

@@ -11,15 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_sparse, is_tensor, like
 from mercer._examples import count
-from mercer._parameters import Check, Either, Flag, OneOf, Positive, Several
+from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import KernelLearner, classes_of, encode, take
+from mercer.learners._base import KernelLearner, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
-from mercer.learners._options import weights_or_none
+from mercer.learners._options import labeled, weights_or_none
 from mercer.learners._widths import own_widths
 from mercer.solvers.local.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
 from mercer.solvers.local.means import weighted_means
@@ -322,6 +322,11 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     weights are the probabilities. Parameters as in `NadarayaWatsonRegressor`; "loo" minimizes the
     squared error of the leave-one-out probabilities.
 
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Multiplies the weights of the examples of each class.
+
     >>> import numpy as np
     >>> from mercer import NadarayaWatsonClassifier
     >>> X, y = np.array([[0.0], [1.0], [5.0]]), np.array(["a", "a", "b"])
@@ -330,12 +335,30 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     (array(['b'], dtype='<U1'), array([[0.893, 0.107]]))
     """
 
+    _parameters: ClassVar[dict[str, Check]] = Smoother._parameters | {"class_weight": Anything()}
+
+    def __init__(
+        self,
+        kernel: Any = DEFAULT,
+        bandwidth: Any = "loo",
+        *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
+        per_column: bool = False,
+        class_weight: Any = None,
+    ) -> None:
+        super().__init__(
+            kernel, bandwidth, gamma=gamma, degree=degree, coef0=coef0, per_column=per_column
+        )
+        self.class_weight = class_weight
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the examples and choose the bandwidth."""
         X, y = self._start(X, y, labels=True)
-        self.classes_ = classes_of(y, type(self).__name__)
-        indicators = np.eye(len(self.classes_))[encode(y, self.classes_)]
-        self._keep(X, indicators, sample_weight)
+        given, who = weights_or_none(sample_weight, X), type(self).__name__
+        self.classes_, index, weights = labeled(who, y, given, self.class_weight)
+        self._keep(X, np.eye(len(self.classes_))[index], weights)
         return self
 
     def predict_proba(self, X: Any) -> Any:

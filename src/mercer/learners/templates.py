@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._parameters import Check, Count, Maybe, NonNegative, Pair, check_parameters
+from mercer._arrays import winners
+from mercer._parameters import Anything, Check, Count, Maybe, NonNegative, Pair, check_parameters
 from mercer.learners._base import Savable, classes_of, encode, targets
+from mercer.learners._options import log_weights
 from mercer.solvers.images.warping import Warps, fit_warps, splat, warped
 
 
@@ -34,6 +36,9 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         them sharper than a mean.
     iterations : int
         Gauss-Newton steps for each fit.
+    class_weight : dict, "balanced" or None
+        Takes 2 log w_c off the price of class c, as P(c) ∝ w_c does where a price is −2 log p(x|c).
+        None counts all classes alike, however many images they have.
 
     Attributes
     ----------
@@ -58,6 +63,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         "order": Count(0),
         "rounds": Count(0),
         "iterations": Count(0),
+        "class_weight": Anything(),
     }
 
     def __init__(
@@ -68,12 +74,14 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         order: int = 2,
         rounds: int = 2,
         iterations: int = 8,
+        class_weight: Any = None,
     ) -> None:
         self.shape = shape
         self.stiffness = stiffness
         self.order = order
         self.rounds = rounds
         self.iterations = iterations
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any) -> Self:
         """The templates: means, then means of what is pulled back onto them."""
@@ -82,6 +90,7 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         y = targets(X, y, type(self).__name__, labels=True)
         self.classes_ = classes_of(y, type(self).__name__)
         codes = encode(y, self.classes_)
+        self._log_weight = log_weights(self.classes_, codes, None, self.class_weight)
         height, width = self._shape()
         self.scale_ = 1.0
         self._warps = Warps.cosines((height, width), int(self.order), float(self.stiffness))
@@ -137,10 +146,11 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Minus the price of each class; for two classes, the first's less the second's."""
-        scores = -self.energies(X)
+        # A model from a file of an earlier version has no weights of classes.
+        scores = 2.0 * getattr(self, "_log_weight", 0.0) - self.energies(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class whose template fits at the lowest price."""
-        best = np.argmin(self.energies(X), axis=1)
+        best = winners(self.decision_function(X))
         return np.asarray(self.classes_[best])
