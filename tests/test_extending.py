@@ -308,11 +308,11 @@ def test_a_learner_from_outside_is_known_everywhere(nearest, tmp_path):
     from mercer.cli.fit import command
 
     X, y = mercer.data.moons(80)
-    board = mercer.compare(X, y, kernels=["gaussian(1)"], cv=3)
+    board = mercer.compare(X, y, kernels=["gaussian(1)"], cv=3, holdout=None)
     rows = {row.learner: row for row in board.rows}
     assert rows["Nearest"].mean > 0.9
     assert "KernelRidgeClassifier" in rows
-    board = mercer.compare(X, y, kernels=["gaussian(1)"], learners=["1nn"], cv=3)
+    board = mercer.compare(X, y, kernels=["gaussian(1)"], learners=["1nn"], cv=3, holdout=None)
     assert "nearest" in str(board)
     assert board.best.predict(X).shape == (80,)
     options = ["--kernel", "gaussian(1)", "--learner", "nearest", "--set", "least=0.1"]

@@ -10,7 +10,8 @@ import pytest
 
 import mercer as package
 
-FEW = ["--kernel", "gaussian(2)", "--kernel", "linear()", "--learner", "ridge", "--cv", "3"]
+FEW = ["--kernel", "gaussian(2)", "--kernel", "linear()", "--learner", "ridge", "--cv", "3",
+       "--holdout", "none"]  # fmt: skip
 
 
 def test_everything_is_written_and_the_model_predicts(mercer, table: Path, tmp_path: Path) -> None:

@@ -73,7 +73,12 @@ def test_the_scoreboard_of_a_contest(circles):
     """002, lines 13-37: who did what, how well and in what time, the best first."""
     X, y = circles
     board = mercer.selection.compare(
-        X, y.astype(int), kernels=["linear()", "polynomial(2)"], learners=["ridge", "svm"], cv=4
+        X,
+        y.astype(int),
+        kernels=["linear()", "polynomial(2)"],
+        learners=["ridge", "svm"],
+        cv=4,
+        holdout=None,
     )
     means = [row.mean for row in board.rows]
     assert means == sorted(means, reverse=True)

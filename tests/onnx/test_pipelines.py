@@ -290,7 +290,7 @@ def test_what_compare_finds(kind, in_onnx):
         rows = np.where(X > 0.6, X, 0.0)
     given = csr_matrix(rows) if kind == "sparse" else rows
     learners = ["ridge", "svm"] if kind == "regression" else ["svm", "logistic"]
-    board = compare(given, y, learners=learners, cv=2, random_state=0)
+    board = compare(given, y, learners=learners, cv=2, random_state=0, holdout=None)
     outputs = in_onnx(board.best, rows, "float32")
     if kind == "regression":
         close(outputs["prediction"], board.best.predict(given))

@@ -67,7 +67,7 @@ def words_only(monkeypatch):
 
 
 def few(found, **options):
-    return compare(found, kernels=["gaussian(1)", "linear()"], cv=3, **options)
+    return compare(found, kernels=["gaussian(1)", "linear()"], cv=3, **{"holdout": None, **options})
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ def test_nothing_from_the_data_becomes_part_of_the_page(table_page):
     text, page = table_page, Page(table_page)
     assert "script" not in page.tags
     assert "<script" not in text
-    assert page.tags.count("b") == 5, "the numbers on the cards alone"
+    assert page.tags.count("b") == 6, "the numbers on the cards alone"
     assert EVIL in page.text, "it is shown as what it is"
     assert "size <b>" in page.text
     assert "price &amp;" in page.text

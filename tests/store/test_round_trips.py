@@ -239,7 +239,7 @@ def test_what_compare_finds(again):
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["town"] = rng.choice(["Ulm", "Bonn", None], 40)
     board = mercer.selection.compare(
-        frame, Y, kernels=["gaussian(1)"], learners=["ridge"], cv=2, random_state=0
+        frame, Y, kernels=["gaussian(1)"], learners=["ridge"], cv=2, random_state=0, holdout=None
     )
     assert same(again(board.best).predict(frame), board.best.predict(frame))
 

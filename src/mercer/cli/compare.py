@@ -22,6 +22,16 @@ from mercer.cli.output import (
 from mercer.cli.safe import cell
 
 
+def _holdout(context: Any, parameter: Any, value: str) -> Any:
+    """A share, "auto", or None for "none"."""
+    if value in ("auto", "none"):
+        return None if value == "none" else value
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter(f"auto, none, or a share such as 0.2; got {value!r}") from None
+
+
 @click.command("compare")
 @resource_options
 @data_options
@@ -37,6 +47,9 @@ from mercer.cli.safe import cell
 @click.option("--kernel", "kernels", multiple=True, metavar="EXPR", help="Try these kernels only.")
 @click.option("--learner", "learners", multiple=True, metavar="NAME",
               help=f"Try these learners only: {NAMES}.")  # fmt: skip
+@click.option("--holdout", default="auto", show_default=True, metavar="SHARE", callback=_holdout,
+              help="Rows kept from the choice, for the headline: auto, a share such as 0.2, or "
+                   "none.")  # fmt: skip
 @click.option("--out", metavar="DIR", help="Write report.html, model.mercer, scoreboard.csv here.")
 @click.option("--report", metavar="FILE", help="Write the report here.")
 @click.option("--model", metavar="FILE", help="Save the best model here.")

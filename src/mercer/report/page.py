@@ -18,7 +18,13 @@ from mercer.report.pictures import pictures
 from mercer.report.style import CSS
 from mercer.report.svg import formula
 from mercer.report.words import fine_print, metric_name, score, summary
-from mercer.selection.board.render import as_percent, short_name, show_score, show_spread
+from mercer.selection.board.render import (
+    as_percent,
+    fitted_words,
+    short_name,
+    show_score,
+    show_spread,
+)
 from mercer.selection.board.scoreboard import show_seconds
 from mercer.store import write_atomically
 
@@ -74,13 +80,17 @@ def render(board: Any, data: Any, model: str = "model.mercer") -> str:
 
 
 def _cards(board: Any, data: Any) -> Markup:
-    best = board.best_row
+    top, saved = board.headline, board.saved
+    value, what = (
+        (top.score, "on rows it had not seen") if top else (board.best_row.mean, "in the race")
+    )
     cards = [
-        (score(best.mean, board.metric), metric_name(board.metric)),
+        (score(value, board.metric), f"{metric_name(board.metric)} {what}"),
         (score(board.baseline.mean, board.metric), "knowing nothing"),
-        (f"{board.n_rows:,}", f"rows ({board.kind})"),
-        (f"{best.n_support:,}", "points the model keeps"),
-        (show_seconds(best.fit_seconds), "to fit once"),
+        (f"{saved.rows:,}", f"rows it was fitted on ({board.kind})"),
+        (f"{saved.points:,}", "points the model keeps"),
+        (show_bytes(saved.memory_bytes), "memory of the model"),
+        (show_seconds(saved.seconds), "to fit it"),
     ]
     return tag(
         "div", *(tag("div", tag("b", v), w, class_="card") for v, w in cards), class_="cards"
@@ -143,7 +153,7 @@ def _kernel(board: Any) -> Markup:
         )
     if board.best_row.params:
         chosen = ", ".join(f"{k} = {_number(v)}" for k, v in board.best_row.params.items())
-        parts.append(tag("p", f"Fitted on all rows with {chosen}.", class_="soft"))
+        parts.append(tag("p", f"Fitted on {fitted_words(board)} with {chosen}.", class_="soft"))
     proof = board.proof
     if getattr(proof, "holds", False):
         where = f" {proof.limits}" if proof.limits else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.selection.board.render import as_percent, show_score, show_spread
+from mercer.selection.board.render import as_percent, fitted_words, show_score, show_spread
 from mercer.selection.board.scoreboard import show_seconds
 
 
@@ -22,14 +22,27 @@ def summary(board: Any) -> str:
     """What was found, against what knowing nothing gives."""
     best, base = board.best_row, board.baseline
     tried = sum(bool(r.kernel) for r in board.rows)
-    spread = show_spread(best.spread, board.metric)
-    name = metric_name(board.metric)
     found = (
-        f"Of {tried} candidates, {best.learner} with the kernel below did best: {name} "
-        f"{score(best.mean, board.metric)} (± {spread} between folds) on rows that were held out. "
+        f"Of {tried} candidates, {best.learner} with the kernel below did best: {_scored(board)}. "
         f"{_baseline(board)} reaches {score(base.mean, board.metric)}."
     )
     return found + _verdict(board)
+
+
+def _scored(board: Any) -> str:
+    """The headline where there is one, or else the mean of the race, marked as such."""
+    best, top, name = board.best_row, board.headline, metric_name(board.metric)
+    if top is None:
+        spread = show_spread(best.spread, board.metric)
+        return (
+            f"{name} {score(best.mean, board.metric)} (± {spread} between folds) in the race that "
+            "has chosen it"
+        )
+    low, high = score(top.low, board.metric), score(top.high, board.metric)
+    return (
+        f"{name} {score(top.score, board.metric)} (90 % interval {low} to {high}) on rows that "
+        "took no part in the choice"
+    )
 
 
 def _baseline(board: Any) -> str:
@@ -54,10 +67,14 @@ def _verdict(board: Any) -> str:
 
 def fine_print(board: Any) -> str:
     """How much to believe the number."""
+    if board.headline is None:
+        unseen = "rows that were never in this file would tell by how much. "
+    else:
+        unseen = f"the headline is not ({board.headline.how}). "
     return (
         f"{board.n_rows} rows, {board.folds}; parameters were chosen inside each training fold. "
-        "The best of many candidates is a little flattered by having been chosen: rows that were "
-        "never in this file would tell by how much. "
+        "The means of the race are a little flattered, since the best of many was chosen by them; "
+        f"{unseen}The model that is saved was fitted on {fitted_words(board)}. "
         f"Everything took {show_seconds(board.seconds)}"
         + ("" if board.budget is None else f" of a budget of {board.budget:g} s")
         + "."

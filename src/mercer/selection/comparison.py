@@ -19,8 +19,17 @@ from mercer._progress import progress as progress_bar
 from mercer.data.dataset import Dataset, Note
 from mercer.kernels import Kernel, as_kernel
 from mercer.proof import prove
-from mercer.selection.board.scoreboard import Scoreboard
+from mercer.selection.board.scoreboard import Saved, Scoreboard
 from mercer.selection.folds import draw_order, splits_of
+from mercer.selection.holdout import (
+    REFIT_ROWS,
+    SHARE,
+    Headline,
+    answers,
+    headline_of,
+    part_of,
+    plan_holdout,
+)
 from mercer.selection.kernel_search.search import search_kernel
 from mercer.selection.kernel_search.tree import SearchTree
 from mercer.selection.metrics import metric_of
@@ -30,7 +39,7 @@ from mercer.selection.racing.clock import Clock, seconds_of
 from mercer.selection.racing.race import Data, Entry, Race
 from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
 from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with_baseline
-from mercer.selection.trainers.grid import trainers_for
+from mercer.selection.trainers.grid import support_of, trainers_for
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
 MOST_ROWS = 6_000
@@ -55,6 +64,7 @@ def compare(
     search: bool = False,
     random_state: int = 0,
     metric: str | None = None,
+    holdout: Any = "auto",
     progress: Callable[[str, float], None] | None = None,
 ) -> Scoreboard:
     """Kernels × learners, judged by the same held-out rows.
@@ -83,34 +93,62 @@ def compare(
     metric : str or None
         "accuracy", "balanced_accuracy", "f1_macro"; "r2", "neg_mean_absolute_error",
         "neg_root_mean_squared_error".
+    holdout : "auto", a share, or None
+        Rows that the choice does not see, for the headline: "auto" holds out five parts in turn
+        where there are few rows, and else keeps back a fifth; a share between 0 and 1 is kept back.
+        None gives no headline, and takes a sixth of the time where there are few rows.
     progress : callable or None
         Called with what is being done and the share that is done; None draws a bar.
 
     Notes
     -----
     Parameters of a learner (λ, C, …) are chosen inside each training fold, so a row's score is
-    that of the whole procedure. The winner is the best of many rows, and its score therefore a
-    little flattered; a test set that was never in X says how much.
+    that of the whole procedure with this kernel and learner. The winner is the best of many rows,
+    and its mean therefore a little flattered. The `headline` is not: it comes from rows that took
+    no part in any choice.
 
     Examples
     --------
     >>> import mercer
     >>> board = mercer.selection.compare(*mercer.data.moons(80))
-    >>> board.task, board.best_row.mean > 0.9, board.baseline.mean < 0.6
+    >>> board.task, board.headline.score > 0.8, board.baseline.mean < 0.6
     ('classification', True, True)
     """
-    made = Comparison(
-        Dataset.of(X, y, task=task), learners=learners, metric=metric, budget=budget,
-        seed=int(random_state),
-    )  # fmt: skip
-    made.prepare(cv, repeats)
-    candidates = made.candidates(kernels)
-    with _Progress(progress, made.clock, planned(len(candidates), made.trainers)) as say:
-        if search and made.steps.kind != "strings":
-            candidates = [made.grown_kernel(say), *candidates]
-        race = made.race(candidates, repeats, say)
-        standing = made.finish(race, say)
-    return made.board(race, standing)
+    clock = Clock(seconds_of(budget))
+    found, seed = Dataset.of(X, y, task=task), int(random_state)
+    kernels = None if kernels is None else [as_kernel(k) for k in kernels]
+    names = None if learners is None else list(learners)
+
+    def chosen(part: Dataset, seconds: float | None, tell: Any) -> Comparison:
+        made = Comparison(part, learners=names, metric=metric, budget=seconds, seed=seed)
+        made.run(kernels, cv, repeats, search, tell)
+        return made
+
+    # A splitter of the user's own knows which rows belong together; a part of them may not fit it.
+    plan = plan_holdout(found, holdout if isinstance(cv, int) else None, clock.budget, seed)
+    if plan is None:
+        return chosen(found, clock.budget, progress).board(clock=clock)
+    if not plan.in_turn:
+        ((train, test),) = plan.parts
+        made = chosen(part_of(found, train), clock.budget, progress)
+        judged = [answers(made.best, found, test)]
+        headline = headline_of(judged, made.measure, plan.how, seed)
+        made.settle(found, train, REFIT_ROWS)
+        return made.board(headline, clock)
+    made = chosen(found, None if clock.budget is None else (1 - SHARE) * clock.budget, progress)
+    judged = []
+    for train, test in plan.parts:
+        share = None if clock.budget is None else SHARE / len(plan.parts) * clock.budget
+        if made.interrupted or clock.left() < 0.5 * (share or 0.0):
+            break
+        part = chosen(part_of(found, train), share, None)
+        made.interrupted |= part.interrupted
+        if not part.interrupted:
+            judged.append(answers(part.best, found, test))
+    if not judged:
+        return made.board(clock=clock)
+    how = plan.how if len(judged) == len(plan.parts) else f"{len(judged)} of {plan.how}"
+    return made.board(headline_of(judged, made.measure, how, seed), clock)
 
 
 class Comparison:
@@ -140,6 +178,19 @@ class Comparison:
         self.search: SearchTree | None = None
         #: The kernels that the caller named, if any.
         self.named: list[Kernel] = []
+        self.interrupted = False
+        self.whole, self.rows_given = found, np.arange(len(found))
+        self.fitted_on = self.rows_given
+
+    def run(self, kernels: Any, cv: Any, repeats: int, search: bool, told: Any) -> None:
+        """Everything from the rows to the winner."""
+        self.prepare(cv, repeats)
+        candidates = self.candidates(kernels)
+        with _Progress(told, self.clock, planned(len(candidates), self.trainers)) as say:
+            if search and self.steps.kind != "strings":
+                candidates = [self.grown_kernel(say), *candidates]
+            self.race(candidates, repeats, say)
+            self.standing = self.finish(say)
 
     @property
     def classified(self) -> bool:
@@ -184,20 +235,21 @@ class Comparison:
         )
         return grown.kernel
 
-    def race(self, kernels: list[Kernel], repeats: int, say: Callable[[str], None]) -> Race:
+    def race(self, kernels: list[Kernel], repeats: int, say: Callable[[str], None]) -> None:
         """Run the candidates; Ctrl-C ends the race and keeps what was found."""
-        race = Race(self.data, self.clock, len(self.y), self.overhead, say)
+        race = self.contest = Race(self.data, self.clock, len(self.y), self.overhead, say)
         try:
             # The search may find, and a caller may name, what is there already: it races once.
             run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats)
         except KeyboardInterrupt:
             if not race.best():
                 raise
+            self.interrupted = True
             self.notes.append("interrupted: the best of what had been tried until then was fitted")
-        return race
 
-    def finish(self, race: Race, say: Callable[[str], None]) -> list[Entry]:
+    def finish(self, say: Callable[[str], None]) -> list[Entry]:
         """Fit the winner on all rows; the candidates, best first, without those too slow for it."""
+        race = self.contest
         standing = race.best()
         if not standing:
             why = next((e.failed for e in race.entries if e.failed), "no candidate")
@@ -215,43 +267,67 @@ class Comparison:
         model = trainer.final(self.winner.kernel, self.winner.outcomes, unit, self.y)
         steps = [(name, clone(step)) for name, step in self.steps.steps]
         self.best = Pipeline([*steps, ("model", model)])
-        with race.threads(len(self.y)), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.best.fit(self.found.X, self.y)
-        self.best.schema_ = self.found.schema  # a saved model knows how to read new rows
+        self._fit(self.found)
         return race.best()
 
-    def board(self, race: Race, standing: list[Entry]) -> Scoreboard:
+    def _fit(self, found: Dataset) -> None:
+        """The winner on all rows of a data set."""
+        begin = time.perf_counter()
+        with self.contest.threads(len(found)), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.best.fit(found.X, found.y)
+        self.fit_seconds = time.perf_counter() - begin
+        self.best.schema_ = found.schema  # a saved model knows how to read new rows
+
+    def settle(self, whole: Dataset, rows: np.ndarray, refit_below: int) -> None:
+        """Rows were kept back: fit the winner on all of them, or say on which it was."""
+        self.whole, self.rows_given, self.fitted_on = whole, rows, rows
+        if len(whole) < refit_below and self.clock.left() > 1.5 * self.fit_seconds:
+            self.fitted_on = np.arange(len(whole))
+            self._fit(whole)
+
+    def board(self, headline: Headline | None = None, clock: Clock | None = None) -> Scoreboard:
         """The scoreboard of a race that is over."""
+        race, standing = self.contest, self.standing
         listed = [row_of(entry, race) for entry in standing]
         # It may not have seen everything where time was short, but it is what is left standing.
         top = replace(listed[0], params=_params(self.best[-1]), stopped=False)
         base = baseline(self.data)
         self._note_outcome(race, top.mean > base.mean)
+        oof = out_of_fold(self.winner, self.found, self.drawn, len(self.data.splits[0]))
+        model = self.best[-1]
+        points = support_of(model, len(self.fitted_on))
         return Scoreboard(
             rows=with_baseline([top, *listed[1:]], base),
             best=self.best,
             best_row=top,
+            headline=headline,
+            saved=Saved(
+                len(self.fitted_on),
+                points,
+                self.fit_seconds,
+                int(points * top.memory_bytes / max(1, top.n_support)),
+            ),
             proof=prove(self.winner.kernel, n_features=_width(self.data.X)),
             task=self.task,
-            task_reason=self.found.reason,
+            task_reason=self.whole.reason,
             metric=self.metric,
-            classes=self.classes,
-            oof=out_of_fold(self.winner, self.found, self.drawn, len(self.data.splits[0])),
+            classes=self.whole.classes,
+            oof=replace(oof, rows=self.rows_given[oof.rows]),
             search=self.search,
             notes=tuple(self.notes),
             folds=self.folds,
-            seconds=self.clock.spent(),
-            budget=self.clock.budget,
-            n_rows=len(self.y),
+            seconds=(clock or self.clock).spent(),
+            budget=(clock or self.clock).budget,
+            n_rows=len(self.whole),
             kind=self.found.kind,
         )
 
     def _note_outcome(self, race: Race, learned: bool) -> None:
-        if race.last < len(self.y):
+        if race.last < len(self.whole):
             self.notes.append(
-                f"candidates are compared on {race.last} of {len(self.y)} rows, the winner is "
-                "fitted on all"
+                f"candidates are compared on {race.last} of {len(self.whole)} rows, the winner is "
+                f"fitted on {_of(len(self.fitted_on), len(self.whole))}"
             )
         failed = [e for e in race.entries if e.failed][:MOST_FAILED]
         self.notes += [
@@ -278,6 +354,10 @@ def _prepared(made: Preprocessing, X: Any) -> Any:
     if count(rows) > 2_000 and getattr(rows, "dtype", None) == np.float64:
         return rows.astype(np.float32)
     return rows
+
+
+def _of(some: int, rows: int) -> str:
+    return "all" if some == rows else str(some)
 
 
 def _width(rows: Any) -> int | None:

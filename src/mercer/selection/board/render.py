@@ -67,19 +67,44 @@ class Board:
         yield Text(f"{result.task}: {result.task_reason}; {result.n_rows} rows, {result.folds}")
         yield ""
         yield table(result, options.max_width)
+        yield Text("by mean ± spread over the folds of the race, which has chosen the best of them",
+                   style="dim")  # fmt: skip
         yield ""
         yield Text(f"best: {best.name}", style="bold")
         if best.note:
             yield Text(f"judged on little, for want of time: {best.note}")
+        if result.headline is not None:
+            yield Text(headline_words(result), style="bold")
         chosen = ", ".join(f"{k} = {_short_value(v)}" for k, v in best.params.items())
         spent = f"{result.seconds:.1f} s"
         if result.budget is not None:
             spent += f" of a budget of {result.budget:g} s"
-        yield Text(f"fitted on all rows{' with ' if chosen else ''}{chosen}; {spent} in all")
+        rows = fitted_words(result)
+        yield Text(f"fitted on {rows}{' with ' if chosen else ''}{chosen}; {spent} in all")
         for note in result.notes:
             yield Text(f"· {note}", style="dim")
         if result.search is not None:
             yield result.search.__rich__()
+
+
+def headline_words(result: Scoreboard) -> str:
+    """The score to believe, in one sentence."""
+    top, metric = result.headline, result.metric
+    assert top is not None
+    unit = " %" if as_percent(metric) else ""
+    low, high = show_score(top.low, metric), show_score(top.high, metric)
+    name = _METRIC.get(metric, metric.replace("_", " "))
+    return (
+        f"{name} {show_score(top.score, metric)}{unit} (90 % interval {low} to {high}) on rows "
+        f"that took no part in the choice: {top.how}"
+    )
+
+
+def fitted_words(result: Scoreboard) -> str:
+    """On which rows the saved model was fitted."""
+    if result.saved.rows == result.n_rows:
+        return "all rows"
+    return f"{result.saved.rows} of {result.n_rows} rows"
 
 
 def _short_value(value: Any) -> str:
@@ -93,7 +118,7 @@ def table(result: Scoreboard, width: int) -> Table:
     shown = sorted([*done[:MOST_DONE], result.baseline], key=result.rows.index)
     unit = " %" if as_percent(result.metric) else ""
     score = f"{_METRIC.get(result.metric, result.metric)}{unit}"
-    heads = ("kernel", "learner", score, "fit", "predict", "support", "memory")
+    heads = ("kernel", "learner", score, "folds", "fit", "predict", "support", "memory")
     lines = {id(row): _cells(row, result.metric) for row in (*shown, *behind[:MOST_STOPPED])}
     made = _empty_table(heads, [heads, *lines.values()], width)
     for row in shown:
@@ -128,6 +153,7 @@ def _cells(row: Row, metric: str) -> tuple[str, ...]:
         row.kernel or "(ignores the examples)",
         short_name(row),
         f"{show_score(row.mean, metric)} ± {show_spread(row.spread, metric)}",
+        str(len(row.scores)),
         show_seconds(row.fit_seconds),
         show_seconds(row.predict_seconds),
         str(row.n_support),

@@ -1,4 +1,4 @@
-"""The result of `compare`: one row per candidate, best first, and the winner fitted on all rows."""
+"""The result of `compare`: a row per candidate, best first, and the winner, fitted."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from mercer._json import plain
 
 if TYPE_CHECKING:
+    from mercer.selection.holdout import Headline
     from mercer.selection.kernel_search.tree import SearchTree
 
 #: Characters of a printed board.
@@ -95,6 +96,16 @@ class OutOfFold:
         return np.asarray(wrong[order[:count]])
 
 
+@dataclass(frozen=True)
+class Saved:
+    """The model that is kept: rows it was fitted on, points it keeps, seconds of the fit, bytes."""
+
+    rows: int
+    points: int
+    seconds: float
+    memory_bytes: int
+
+
 @dataclass(frozen=True, eq=False)
 class Scoreboard:
     """What `compare` found.
@@ -102,12 +113,17 @@ class Scoreboard:
     Attributes
     ----------
     rows : list of Row
-        Best first: those that saw everything, then those stopped on the way; a baseline that
-        ignores the examples is among them.
+        Those that saw everything by their means, best first, then those stopped on the way; a
+        baseline that ignores the examples is among them.
     best : scikit-learn Pipeline
-        Preprocessing and learner of the winner, fitted on all rows; predicts for rows like those
-        given, and is saved with `mercer.save`.
+        Preprocessing and learner of the winner, fitted on `saved.rows` rows; predicts for rows
+        like those given, and is saved with `mercer.save`.
     best_row : Row
+        How it did in the race, which has chosen it.
+    headline : Headline or None
+        How it does on rows that took no part in the choice.
+    saved : Saved
+        What is kept of it.
     proof : Proof
         Why the winner's kernel is one.
     task, task_reason : str
@@ -134,6 +150,8 @@ class Scoreboard:
     rows: list[Row]
     best: Any
     best_row: Row
+    headline: Headline | None
+    saved: Saved
     proof: Any
     task: str
     task_reason: str
@@ -174,6 +192,8 @@ class Scoreboard:
             "seconds": self.seconds,
             "budget": self.budget,
             "notes": list(self.notes),
+            "headline": None if self.headline is None else self.headline.to_dict(),
+            "saved": vars(self.saved) | {},
             "best": self.best_row.to_dict(),
             "proof": str(self.proof),
             "rows": [row.to_dict() for row in self.rows],
@@ -199,11 +219,13 @@ class Scoreboard:
         return as_text(self, WIDTH)
 
     def __repr__(self) -> str:
-        best = self.best_row
-        return (
-            f"<Scoreboard: {len(self.rows)} candidates, best {best.name} with "
-            f"{self.metric} {best.mean:.4g} ± {best.spread:.2g}>"
+        best, top = self.best_row, self.headline
+        score = (
+            f"{best.mean:.4g} in the race"
+            if top is None
+            else (f"{top.score:.4g} ({top.low:.4g} to {top.high:.4g}) on rows kept from the choice")
         )
+        return f"<Scoreboard: {len(self.rows)} candidates, best {best.name}: {self.metric} {score}>"
 
 
 def show_seconds(seconds: float) -> str:
@@ -218,4 +240,4 @@ def show_seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-__all__ = ["WIDTH", "OutOfFold", "Row", "Scoreboard", "show_seconds"]
+__all__ = ["WIDTH", "OutOfFold", "Row", "Saved", "Scoreboard", "show_seconds"]

@@ -74,6 +74,7 @@ class Entry:
     failed: str = ""
     slow: bool = False  # too slow for a last fit in the time left
     folds: int = 0  # folds of this size that count: rivals have been tested on the same ones
+    first: int = 1  # folds of one cross-validation, which everyone is to have
     history: dict[int, float] = field(default_factory=dict)  # seconds of a fold by stage
 
     @property
@@ -92,11 +93,12 @@ class Entry:
         del self.scores[count:], self.outcomes[count:], self.tests[count:]
 
     def rank(self) -> tuple[float, ...]:
-        """Sorts the best first: more rows, more folds, higher mean; of equals the steadier one,
-        then the one that keeps fewer examples, then the earlier."""
-        spread, support = float(np.std(self.scores)), sum(o.n_support for o in self.outcomes)
-        known = (-self.size, -self.folds, -round(self.mean, 12), round(spread, 12), support)
-        return (float(self.slow), *known)
+        """Sorts the best first: more rows, then all folds, then the higher mean; of equals the
+        steadier one, then the one that keeps fewer examples, then the earlier."""
+        spread = float(np.std(self.scores))
+        support = float(np.mean([o.n_support for o in self.outcomes] or [0]))
+        known = (-self.size, -min(self.folds, self.first), -round(self.mean, 12), round(spread, 12))
+        return (float(self.slow), *known, support)
 
 
 class Race:
@@ -131,7 +133,7 @@ class Race:
         for entry in self.entries:
             if entry.kernel == kernel and entry.trainer is trainer:
                 return entry
-        entry = Entry(kernel, trainer, len(self.entries))
+        entry = Entry(kernel, trainer, len(self.entries), first=len(self.data.splits[0]))
         self.entries.append(entry)
         return entry
 

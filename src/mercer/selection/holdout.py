@@ -1,0 +1,157 @@
+"""The headline: a score on rows that the whole choice, kernels and parameters, has not seen.
+
+The means of a race are those of the winners of a competition, and therefore flattered. So some rows
+are kept from it. Of many rows a fifth is kept back once. Of few, five parts are held out in turn,
+and everything is chosen anew on the rest each time: that costs six competitions, and judges every
+row once. The interval says how far the score may be off because so few rows were judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from mercer.data.dataset import Dataset
+from mercer.selection.board.scoreboard import OutOfFold
+from mercer.selection.folds import draw_order, splits_of
+from mercer.selection.metrics import Metric, accuracy
+
+#: Up to so many rows, parts are held out in turn; with a budget, from so many seconds on.
+FEW_ROWS, ENOUGH_SECONDS = 1_000, 20.0
+#: Parts that are held out in turn, and the share of a budget that choosing for them may take.
+PARTS, SHARE = 5, 0.55
+#: The share of rows that is kept back once, and how many of them at most.
+KEPT, MOST_KEPT = 0.2, 10_000
+#: Below this, the winner is fitted anew on all rows, those kept back included.
+REFIT_ROWS = 10_000
+#: Added to the seed: these rows are drawn apart from the folds of the race.
+SEED = 17
+#: How sure the interval is, and how often rows are drawn anew for it.
+LEVEL, DRAWS = 0.9, 1_000
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The score of the procedure on rows that it has not seen.
+
+    Attributes
+    ----------
+    score, low, high : float
+        The metric, and its 90 % interval.
+    rows : int
+        How many rows were judged.
+    how : str
+        Where they come from, in words.
+    predictions : OutOfFold
+        What was answered for each of them.
+    """
+
+    score: float
+    low: float
+    high: float
+    rows: int
+    how: str
+    predictions: OutOfFold
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("score", "low", "high", "rows", "how")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Pairs of rows to choose on and rows to judge by; whether they are all parts in turn."""
+
+    parts: list[tuple[np.ndarray, np.ndarray]]
+    in_turn: bool
+    how: str
+
+
+def plan_holdout(found: Dataset, holdout: Any, budget: float | None, seed: int) -> Plan | None:
+    """What is held out, for `holdout` as `compare` takes it."""
+    if holdout is None:
+        return None
+    assert found.y is not None
+    n, classified = len(found.y), found.classes is not None
+    share = KEPT
+    in_turn = n <= FEW_ROWS and (budget is None or budget >= ENOUGH_SECONDS)
+    if holdout != "auto":
+        share, in_turn = _share(holdout), False
+    if in_turn:
+        splits = splits_of(PARTS, found.X, found.y, classified, 1, seed + SEED)[0][0]
+        tests = [test for _, test in splits]
+        how = f"{len(tests)} parts held out in turn, everything chosen anew on the others"
+    else:
+        count = int(min(max(1, round(share * n)), MOST_KEPT))
+        tests = [np.sort(draw_order(found.y, classified, seed + SEED)[:count])]
+        how = f"{count} rows kept back from the choice"
+    everything = np.arange(n)
+    return Plan([(np.setdiff1d(everything, t), t) for t in tests], in_turn, how)
+
+
+def _share(holdout: Any) -> float:
+    if isinstance(holdout, (int, float)) and not isinstance(holdout, bool) and 0 < holdout < 1:
+        return float(holdout)
+    raise ValueError(
+        f"holdout is 'auto', a share of the rows between 0 and 1, or None; got {holdout!r}"
+    )
+
+
+def part_of(found: Dataset, rows: np.ndarray) -> Dataset:
+    """Some rows of a data set."""
+    assert found.y is not None
+    return replace(found, X=found.take(rows), y=found.y[rows])
+
+
+def answers(model: Any, found: Dataset, rows: np.ndarray) -> OutOfFold:
+    """What a fitted pipeline says of rows, and how sure it is where it has scores."""
+    assert found.y is not None
+    X = found.take(rows)
+    predicted = np.asarray(model.predict(X))
+    certainty = np.full(len(rows), np.nan)
+    if found.classes is not None and hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X))
+        if scores.ndim == 1:
+            certainty = np.abs(scores)
+        elif scores.shape[1] > 1:
+            top = np.partition(scores, -2, axis=1)
+            certainty = top[:, -1] - top[:, -2]
+    return OutOfFold(rows, found.y[rows], predicted, certainty)
+
+
+def headline_of(made: list[OutOfFold], metric: Metric, how: str, seed: int) -> Headline:
+    """The metric over all judged rows, with its interval."""
+    joined = OutOfFold(
+        *(np.concatenate([getattr(p, name) for p in made])
+          for name in ("rows", "truth", "predicted", "certainty"))
+    )  # fmt: skip
+    order = np.argsort(joined.rows, kind="stable")
+    joined = OutOfFold(*(getattr(joined, name)[order] for name in vars(joined)))
+    score = metric(joined.truth, joined.predicted)
+    low, high = interval(joined.truth, joined.predicted, metric, seed)
+    return Headline(score, low, high, len(order), how, joined)
+
+
+def interval(
+    truth: np.ndarray, predicted: np.ndarray, metric: Metric, seed: int = 0
+) -> tuple[float, float]:
+    """Wilson's interval for a share of right answers; for other metrics by drawing rows anew.
+
+    >>> low, high = interval(np.ones(50), np.ones(50), accuracy)
+    >>> round(low, 3), high  # fifty of fifty right does not mean that all will be
+    (0.949, 1.0)
+    """
+    n = len(truth)
+    if metric is accuracy:
+        z, p = norm.ppf(0.5 + LEVEL / 2), accuracy(truth, predicted)
+        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return float(max(0.0, middle - half)), float(min(1.0, middle + half))
+    random = np.random.default_rng(seed)
+    drawn = [random.integers(n, size=n) for _ in range(DRAWS)]
+    values = [metric(truth[rows], predicted[rows]) for rows in drawn]
+    tail = (1 - LEVEL) / 2
+    return float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail))

@@ -1,0 +1,134 @@
+"""The headline: rows that no choice has seen, and the interval of their score."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.data.dataset import Dataset
+from mercer.selection.holdout import Headline, answers, headline_of, interval, plan_holdout
+from mercer.selection.metrics import accuracy, r2
+
+FEW = {"kernels": ["gaussian(1)", "linear()"], "learners": ["ridge"], "cv": 3}
+
+
+def data(n, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3))
+    return X, X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * random.normal(size=n)
+
+
+def test_few_rows_are_all_judged_by_models_that_had_not_seen_them():
+    X, y = data(60)
+    board = mercer.selection.compare(X, y, **FEW)
+    top = board.headline
+    assert top.rows == 60
+    assert np.array_equal(top.predictions.rows, np.arange(60))
+    assert np.array_equal(top.predictions.truth, y)
+    assert top.score == pytest.approx(r2(y, top.predictions.predicted))
+    assert top.low < top.score < top.high
+    # The saved model has seen all rows, and so it answers better on them than it is said to.
+    assert r2(y, board.best.predict(X)) > top.score
+    assert board.saved.rows == 60
+    assert board.to_dict()["headline"]["how"].startswith("5 parts")
+
+
+def test_a_choice_by_chance_does_not_flatter_the_headline():
+    """Columns without any pattern: the best of many of them looks good, and is not."""
+    kernels = [mercer.Gaussian().on([column]) for column in range(16)]
+    raced, unseen = [], []
+    for seed in range(4):
+        X, y = np.random.default_rng(seed).normal(size=(40, 16)), np.arange(40) % 2
+        board = mercer.selection.compare(X, y, kernels=kernels, learners=["ridge"], cv=3)
+        raced.append(board.best_row.mean)
+        unseen.append(board.headline.score)
+    assert np.mean(raced) > 0.56
+    assert 0.38 < np.mean(unseen) < 0.58  # three standard errors of 160 tosses of a coin
+    assert np.mean(unseen) < np.mean(raced) - 0.05
+
+
+def test_of_many_rows_a_fifth_is_kept_back_and_later_fitted(monkeypatch):
+    monkeypatch.setattr("mercer.selection.holdout.FEW_ROWS", 100)
+    X, y = data(150)
+    board = mercer.selection.compare(X, y, **FEW)
+    assert board.headline.rows == 30
+    assert "30 rows kept back" in board.headline.how
+    assert (board.n_rows, board.saved.rows) == (150, 150)
+    assert set(board.oof.rows).isdisjoint(board.headline.predictions.rows)
+    assert len(board.oof.rows) == 120
+    monkeypatch.setattr("mercer.selection.comparison.REFIT_ROWS", 100)
+    board = mercer.selection.compare(X, y, **FEW)
+    assert board.saved.rows == 120
+    assert "fitted on 120 of 150 rows" in str(board)
+    kept = board.headline.predictions
+    assert np.array_equal(board.best.predict(X[kept.rows]), kept.predicted)
+
+
+def test_a_share_none_and_nonsense():
+    X, y = data(40)
+    assert mercer.selection.compare(X, y, holdout=0.5, **FEW).headline.rows == 20
+    board = mercer.selection.compare(X, y, holdout=None, **FEW)
+    assert board.headline is None
+    assert "in the race" in repr(board)
+    with pytest.raises(ValueError, match="holdout is 'auto'"):
+        mercer.selection.compare(X, y, holdout=7, **FEW)
+
+
+def test_parts_have_the_shares_of_the_classes():
+    y = np.array(["a"] * 80 + ["b"] * 20)
+    found = Dataset.of(np.random.default_rng(0).normal(size=(100, 2)), y)
+    plan = plan_holdout(found, "auto", None, 0)
+    assert plan.in_turn
+    assert [int((y[test] == "b").sum()) for _, test in plan.parts] == [4] * 5
+    assert np.array_equal(np.sort(np.concatenate([t for _, t in plan.parts])), np.arange(100))
+    assert all(set(train).isdisjoint(test) for train, test in plan.parts)
+    assert not plan_holdout(found, "auto", 2.0, 0).in_turn  # no time for six choices
+
+
+def test_ctrl_c_in_a_part_keeps_the_model(monkeypatch):
+    X, y = data(60)
+    runs = []
+
+    whole = mercer.selection.comparison.Comparison.run
+
+    def run(self, *args):
+        whole(self, *args)
+        runs.append(len(self.y))
+        self.interrupted = len(runs) == 3
+
+    monkeypatch.setattr(mercer.selection.comparison.Comparison, "run", run)
+    board = mercer.selection.compare(X, y, **FEW)
+    assert runs == [60, 48, 48]
+    assert board.headline.rows == 12
+    assert board.headline.how.startswith("1 of 5")
+
+
+@pytest.mark.parametrize("n", [30, 300])
+def test_intervals_cover(n):
+    """Of 300 samples with a known share of right answers about nine in ten intervals hold it."""
+    random = np.random.default_rng(n)
+    inside = 0
+    for _ in range(300):
+        right = random.random(n) < 0.85
+        low, high = interval(np.ones(n), right.astype(float), accuracy)
+        inside += low <= 0.85 <= high
+    assert 0.84 <= inside / 300 <= 0.96
+
+
+def test_an_interval_of_another_metric_draws_rows_anew():
+    random = np.random.default_rng(0)
+    truth = random.normal(size=200)
+    said = truth + 0.5 * random.normal(size=200)
+    low, high = interval(truth, said, r2)
+    assert low < r2(truth, said) < high
+    assert interval(truth, said, r2) == (low, high)
+    assert high - low < 0.2
+
+
+def test_answers_say_how_sure_they_are():
+    X, y = mercer.data.moons(40)
+    model = mercer.KernelSVC("gaussian(1)").fit(X, y)
+    said = answers(model, Dataset.of(X, y), np.arange(10, 20))
+    assert np.array_equal(said.certainty, np.abs(model.decision_function(X[10:20])))
+    whole = headline_of([said], accuracy, "ten rows", 0)
+    assert isinstance(whole, Headline)
+    assert whole.rows == 10
