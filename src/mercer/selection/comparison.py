@@ -19,12 +19,13 @@ from mercer._progress import progress as progress_bar
 from mercer.data.dataset import Dataset, Note
 from mercer.kernels import Kernel, as_kernel
 from mercer.proof import prove
-from mercer.selection.board.scoreboard import Saved, Scoreboard
+from mercer.selection.board.scoreboard import OutOfFold, Saved, Scoreboard
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.holdout import (
     REFIT_ROWS,
     SHARE,
     Headline,
+    Plan,
     answers,
     headline_of,
     part_of,
@@ -128,17 +129,27 @@ def compare(
     plan = plan_holdout(found, holdout if isinstance(cv, int) else None, clock.budget, seed)
     if plan is None:
         return chosen(found, clock.budget, progress).board(clock=clock)
-    if not plan.in_turn:
-        ((train, test),) = plan.parts
-        made = chosen(part_of(found, train), clock.budget, progress)
-        judged = [answers(made.best, found, test)]
-        headline = headline_of(judged, made.measure, plan.how, seed)
-        made.settle(found, train, REFIT_ROWS)
-        return made.board(headline, clock)
+    if plan.in_turn:
+        return _parts_in_turn(chosen, found, plan, clock, progress)
+    ((train, test),) = plan.parts
+    made = chosen(part_of(found, train), clock.budget, progress)
+    headline = headline_of([answers(made.best, found, test)], made.measure, plan.how, seed)
+    made.settle(found, train, REFIT_ROWS)
+    return made.board(headline, clock)
+
+
+def _parts_in_turn(
+    chosen: Callable[[Dataset, float | None, Any], Comparison],
+    found: Dataset,
+    plan: Plan,
+    clock: Clock,
+    progress: Any,
+) -> Scoreboard:
+    """The choice on all rows first, so that Ctrl-C keeps it; then anew without each part."""
     made = chosen(found, None if clock.budget is None else (1 - SHARE) * clock.budget, progress)
-    judged = []
+    share = None if clock.budget is None else SHARE / len(plan.parts) * clock.budget
+    judged: list[OutOfFold] = []
     for train, test in plan.parts:
-        share = None if clock.budget is None else SHARE / len(plan.parts) * clock.budget
         if made.interrupted or clock.left() < 0.5 * (share or 0.0):
             break
         part = chosen(part_of(found, train), share, None)
@@ -148,7 +159,7 @@ def compare(
     if not judged:
         return made.board(clock=clock)
     how = plan.how if len(judged) == len(plan.parts) else f"{len(judged)} of {plan.how}"
-    return made.board(headline_of(judged, made.measure, how, seed), clock)
+    return made.board(headline_of(judged, made.measure, how, made.seed), clock)
 
 
 class Comparison:
