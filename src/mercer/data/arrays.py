@@ -117,7 +117,8 @@ _IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 def idx_array(path: Path) -> np.ndarray:
     zipped = path.suffix == ".gz"
     opener: Any = gzip.open if zipped else open
-    # Believe the header no further than the file goes, or than memory does if it is compressed.
+    # A header may claim any size: no more is read than the file holds or, if it is compressed,
+    # than the memory limit allows.
     most = get_config().memory_bytes if zipped else path.stat().st_size
     with opener(path, "rb") as stream:
         head = stream.read(4)

@@ -22,7 +22,7 @@ def digits() -> Dataset:
 
 
 def _quiet(X: Any, y: Any, target: str, source: str, **options: Any) -> Dataset:
-    """A data set about which there is nothing to say."""
+    """A data set without notes: what is known about it was not guessed."""
     return replace(make(X, y, target, source=source, **options), notes=())
 
 

@@ -126,7 +126,7 @@ def _all_dates(words: Any, notes: list[str]) -> bool:
 
 
 def _is_text(words: Any) -> bool:
-    """Nearly always different, or long: no category."""
+    """Whether words are text and no category: nearly all of them differ, or they are long."""
     distinct = words.nunique()
     different = distinct > MAX_CATEGORIES and distinct > 0.5 * len(words)
     return bool(different or (distinct > FEW_WORDS and words.str.len().median() > LONG_WORDS))

@@ -24,7 +24,7 @@ from mercer.data.texts import fasta_records
 
 #: Rows in a block.
 BLOCK = 10_000
-#: Types of columns that are read as they are written.
+#: Types of columns that are read as text, without conversion.
 WORDS = ("category", "text")
 #: The longest line that is read.
 MAX_LINE = 64 * 2**20
@@ -130,7 +130,7 @@ def _table(
     rows = _named(head, schema) if schema.columns else _numbered(head, schema, keep, width)
     text = dict.fromkeys(keep, str)
     text |= {c: str for c, t in zip(rows.columns, rows.types, strict=False) if t in WORDS}
-    # All columns are parsed: a row with a field too many would else be shifted without a word.
+    # All columns are parsed: of a row with a field too many, some columns alone would be shifted.
     options = head.options() | {"dtype": text, "chunksize": block, "names": head.names}
     stream = io.BufferedReader(peeked, 1 << 20)
     seen = 0
@@ -143,7 +143,7 @@ def _table(
 
 
 def _named(head: Header, schema: Schema) -> Schema:
-    """The model's columns, all of which the first line names."""
+    """The schema itself, after a check that the first line names all of its columns."""
     if not head.named:
         raise DataError(
             f"the first line must name the columns ({', '.join(schema.columns[:5])}, …); "
@@ -163,7 +163,7 @@ def _numbered(head: Header, schema: Schema, keep: tuple[str, ...], width: int | 
 
 
 class _readable_errors:
-    """What goes wrong while rows are parsed, in words; what the stream itself raised, as it is."""
+    """Makes a `DataError` of what the parser raises; errors of the stream itself stay as they are."""
 
     def __init__(self, peeked: Peeked) -> None:
         self.peeked = peeked
@@ -224,7 +224,7 @@ def _items(peeked: Peeked, kind: str, format: str | None) -> Iterator[bytes]:
 
 
 def _unescaped(line: bytes) -> bytes:
-    """A line as one text: \\n, \\t, \\r and \\\\ stand for what cannot stand in a line."""
+    """The text of a line, in which \\n, \\t, \\r and \\\\ stand for the characters they name."""
     line = line.rstrip(b"\r\n")
     if b"\\" not in line:
         return line

@@ -18,12 +18,12 @@ from mercer.data.schema import DataError
 
 #: The most columns a table may have.
 MAX_COLUMNS = 100_000
-#: A header line longer than this is not one.
+#: Bytes of the longest first line that is taken for a header.
 MAX_HEADER = 16 * 2**20
 #: Bytes that a field takes while it becomes a number or a word.
 FIELD_COST = 24
 SEPARATORS = (",", "\t", ";", "|")
-#: Beside the usual "", NA, NaN, null …: how many public tables write "not known".
+#: How public tables write a missing value, besides what pandas knows: "", NA, NaN, null, …
 MISSING = ["?", "-", "--"]
 
 
@@ -119,7 +119,7 @@ class Header:
         self.names: list[str] = names
 
     def options(self, content: bytes = b"") -> dict[str, Any]:
-        """For pandas.read_csv."""
+        """The arguments with which `pandas.read_csv` reads the rows below this header."""
         options: dict[str, Any] = {
             "sep": self.separator,
             "encoding": "utf-8-sig",
@@ -155,7 +155,10 @@ def find_separator(line: str) -> str:
 
 
 def _stray_quotes(content: bytes) -> bool:
-    """Tab-separated text rarely quotes, and a message with one quote would swallow the rest."""
+    """Whether a line has an odd number of quotation marks, so that they do not enclose fields.
+
+    Read as the beginning of a quoted field, such a mark would swallow all lines up to the next.
+    """
     return any(line.count(b'"') % 2 for line in content.split(b"\n")) if b'"' in content else False
 
 
@@ -173,7 +176,7 @@ def read_parquet(path: Path, target: str | None, columns: Any = None) -> Dataset
 def from_file(
     frame: Any, target: str | None, columns: Any, path: Path, notes: tuple[str, ...] = ()
 ) -> Dataset:
-    """A table that was read; a target of True and False becomes words, as it stood in the file."""
+    """The data set of a table that was read. A target of True and False becomes text again."""
     if target is not None and target in frame.columns and frame[target].dtype == bool:
         frame = frame.assign(**{target: frame[target].astype(str)})
     return make(frame, None, target, columns=columns, source=path.name, notes=notes)

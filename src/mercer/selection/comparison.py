@@ -182,7 +182,7 @@ class Comparison:
         self.y, self.task, self.classes = found.y, found.task, found.classes
         self.metric, self.measure = metric_of(self.task, metric)
         self.trainers = trainers_for(self.task, learners)
-        # The task is told apart, and so is what becomes of missing values.
+        # The board states the task, and the preprocessing what it does with missing values.
         about = {n: n.kind if isinstance(n, Note) else "" for n in found.notes}
         self.notes = [n for n, kind in about.items() if kind not in ("task", "missing")]
         self.notes += self.steps.notes
@@ -301,7 +301,7 @@ class Comparison:
         """The scoreboard of a race that is over."""
         race, standing = self.contest, self.standing
         listed = [row_of(entry, race) for entry in standing]
-        # It may not have seen everything where time was short, but it is what is left standing.
+        # Where time was short the winner may not have seen all rows; it won nevertheless.
         top = replace(listed[0], params=_params(self.best[-1]), stopped=False)
         base = baseline(self.data)
         self._note_outcome(race, top.mean > base.mean)
@@ -418,7 +418,7 @@ class _Progress:
             share = time.perf_counter() - self.clock.begin
             share /= self.clock.budget
         self.done += 1
-        # Never backwards, and at the end only when it is.
+        # The bar never moves backwards, and is full only when the comparison has ended.
         share = min(max(share, self.share), 0.99)
         self._bar.advance(share - self.share, note=text)
         self.share = share

@@ -55,7 +55,7 @@ METRICS: dict[str, dict[str, Metric]] = {
 
 
 def metric_of(task: str, name: str | None) -> tuple[str, Metric]:
-    """The first of the task, or the one named."""
+    """The name and the function of a metric; without a name, of the default of the task."""
     known = METRICS[task]
     name = next(iter(known)) if name is None else name
     if name not in known:

@@ -25,7 +25,7 @@ from mercer.maps.table import CommonScale, TableColumns, TextColumn
 MOST_CATEGORIES = 100
 #: One-hot columns beyond this many stay sparse.
 WIDE = 2_000
-#: Fewer rows than this cannot be held out, and more classes than this are no classes.
+#: Cross-validation needs at least so many rows, and a classification has at most so many classes.
 LEAST_ROWS, MOST_CLASSES = 4, 100
 
 

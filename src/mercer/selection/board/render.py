@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: Stopped candidates that are printed; `rows` has all of them.
 MOST_STOPPED = 4
-#: The same for those that saw everything.
+#: Candidates that saw all rows, of which so many are printed.
 MOST_DONE = 12
 #: What a column of scores is called.
 _METRIC = {
@@ -55,7 +55,7 @@ def as_text(board_of: Scoreboard, width: int) -> str:
 
 
 class Board:
-    """Heading, table, notes: at home in 80 columns, wider where there is room."""
+    """Heading, table and notes, for a terminal of 80 columns or more."""
 
     def __init__(self, result: Scoreboard) -> None:
         self.result = result
@@ -135,7 +135,7 @@ def table(result: Scoreboard, width: int) -> Table:
 
 
 def _empty_table(heads: tuple[str, ...], lines: list[tuple[str, ...]], width: int) -> Table:
-    """The kernel's column takes what the others leave."""
+    """The table without rows. The column of kernels takes the width that the others leave."""
     from rich.table import Table
 
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -1,4 +1,4 @@
-"""⟨K, T⟩ / (‖K‖ ‖T‖): how much a kernel's idea of alike agrees with that of the targets."""
+"""⟨K, T⟩ / (‖K‖ ‖T‖): how well the similarities of a kernel agree with those of the targets."""
 
 from __future__ import annotations
 

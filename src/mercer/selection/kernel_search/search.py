@@ -108,8 +108,8 @@ class _Growth:
         self.nodes: list[SearchNode] = []
         self.kernels: list[Kernel] = []
         self.matrices: dict[Kernel, np.ndarray] = {}
-        self.penalty: dict[int, int] = {}  # the best one of each node …
-        self.start: int | None = None  # … is where the descent for its children begins
+        self.penalty: dict[int, int] = {}  # index of the best penalty, by index of the node
+        self.start: int | None = None  # where the descent over penalties begins: the parent's best
 
     # --- scores -----------------------------------------------------------------------------
 
@@ -148,7 +148,8 @@ class _Growth:
         self.blocks = [block for block, _ in blocks]
         indices = [self.consider(b, partial(self.matrix, b), None, how) for b, how in blocks]
         found = [self._grow(indices, "best single block", steps, end)]
-        # A block over all columns is greedy's favorite, and may hide a sum over single ones.
+        # A greedy search prefers a block over all columns, and so misses sums of blocks over single
+        # columns: from those it begins once more.
         single = [i for i in indices if isinstance(self.kernels[i], On)]
         if single and not isinstance(self.kernels[self._root(found[0])], On):
             found.append(self._grow(single, "best block over one column", steps, end))
@@ -157,7 +158,7 @@ class _Growth:
         return SearchResult(self.kernels[best], self.nodes[best].score, tree)
 
     def _grow(self, indices: Sequence[int], why: str, steps: int, end: float) -> int:
-        """From the best of these blocks, step by step; blocks that are no good alone may help."""
+        """Grow the best of these candidates step by step, and give the last one that was kept."""
         best = self._keep(indices, -math.inf, why)
         assert best is not None
         for _ in range(steps):
@@ -237,7 +238,7 @@ class _Growth:
         return True
 
     def _keep(self, indices: Sequence[int], before: float, why: str | None) -> int | None:
-        """Accept the best of these, if it is worth its place."""
+        """Accept the best of these candidates if it lowers the error enough (WORTH), else none."""
         if not indices:
             return None
         best = max(indices, key=lambda i: (self.nodes[i].score, -i))

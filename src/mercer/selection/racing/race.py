@@ -31,7 +31,7 @@ from mercer.selection.trainers.ridge import EXACT_ROWS
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
 #: On fewer rows than this no candidate is stopped.
 LEAST_ROWS = 150
-#: Rows that show what a kernel needs compiled.
+#: A kernel is first evaluated on so many rows: that compiles its code before the clock runs.
 FEW_ROWS = 40
 #: More folds than this are run on all rows only.
 MOST_FOLDS = 20
@@ -83,13 +83,13 @@ class Entry:
 
     @property
     def seconds(self) -> float:
-        """A fold's fit and prediction, in the last stage; the first one of all may compile."""
+        """To fit and predict a fold of the last stage: the median, as the first may compile."""
         if not self.outcomes:
             return math.nan
         return float(np.median([o.fit_seconds + o.predict_seconds for o in self.outcomes]))
 
     def forget(self, count: int) -> None:
-        """Keep the first so many folds: the others had rivals that were not run."""
+        """Keep the first `count` folds: on the later ones some rivals were not run."""
         del self.scores[count:], self.outcomes[count:], self.tests[count:]
 
     def rank(self) -> tuple[float, ...]:
@@ -177,7 +177,8 @@ class Race:
             known = bool(entry.outcomes)
             if known and self.clock.left() < self.kept(entry) + entry.seconds:
                 break
-            # What this very fold chose when it had fewer rows; other folds know its test rows.
+            # Begin where this fold ended on fewer rows. What another fold chose must not be used:
+            # the test rows of this one were among its training rows.
             start = before[number].pick if number < len(before) else None
             try:
                 self._fold(entry, K, unit, rows, split, number, start)
@@ -220,7 +221,7 @@ class Race:
             examples,
         )
         with self.threads(len(train)), warnings.catch_warnings():
-            # Conditions and iterations at the ends of a grid are no news to the reader.
+            # Ill-conditioned matrices and slow convergence are expected at the ends of a grid.
             warnings.simplefilter("ignore")
             outcome = entry.trainer.fold(fold, start)
         entry.scores.append(data.metric(y[test], outcome.predicted))
@@ -307,5 +308,5 @@ class Race:
             self.run(entry, size)
 
     def best(self) -> list[Entry]:
-        """Those with scores, best first."""
+        """The candidates that have scores, best first."""
         return sorted((e for e in self.entries if e.scores and not e.failed), key=Entry.rank)

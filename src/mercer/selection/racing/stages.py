@@ -24,7 +24,8 @@ _SCALES = ("sigma", "length", "rate", "gamma")
 def run_stages(
     race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], repeats: int
 ) -> None:
-    """Judges on all kernels, the other learners on the best of them, then stage by stage."""
+    """Run the race: cheap learners judge all kernels, the others try the best of them; then the
+    better candidates go on from stage to stage."""
     budget, sizes = race.clock.budget, race.sizes
     everyone = {t.learner for t in trainers.values()}
     judges = {t.learner for t in trainers.values() if t.entry.judges}
@@ -37,7 +38,7 @@ def run_stages(
             going = _survivors(standing, keep, best_of)
             race.stage(going, size)
         else:
-            # As many as the time allows, in order of merit.
+            # The best first, as many as the time allows.
             keep, best_of = (2 * KEEP[1], judges) if last else (2 * KEEP[0], everyone)
             going = _survivors(standing, keep, best_of)
             if last and not _shrink(race, standing[:CLOSE]):
@@ -125,7 +126,7 @@ def refine(race: Race) -> None:
         fresh = [race.add(k, best.trainer) for k in near]
         fresh = [e for e in fresh if e.index >= before]
         for entry in fresh:
-            # A sibling's time is the best guess there is.
+            # A kernel of the same form is expected to take as long as the best one did.
             if race.clock.left() < race.cost(best, race.last) + race.kept(best):
                 return
             race.stage([entry], race.last)

@@ -84,14 +84,17 @@ def baseline(data: Data) -> Row:
 
 
 def with_baseline(rows: list[Row], base: Row) -> list[Row]:
-    """The baseline in its place among those that saw everything."""
+    """The baseline, put by its score among the rows that saw everything."""
     ahead = [i for i, row in enumerate(rows) if not row.stopped and row.mean >= base.mean]
     position = ahead[-1] + 1 if ahead else min(1, len(rows))
     return [*rows[:position], base, *rows[position:]]
 
 
 def out_of_fold(winner: Entry, found: Dataset, drawn: np.ndarray, first: int) -> OutOfFold:
-    """Of the `first` folds, which hold every row once."""
+    """Predictions of the winner for each row by the fit that had not seen it.
+
+    The `first` folds, those of one cross-validation, hold every row once.
+    """
     assert found.y is not None
     total = min(winner.folds, first)
     rows = np.concatenate(winner.tests[:total])

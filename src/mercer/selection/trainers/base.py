@@ -19,7 +19,7 @@ from mercer.selection.metrics import Metric
 
 @dataclass
 class Fold:
-    """One fold: `unit` is the mean of k(x, x), by which penalties are measured; `spread` of y."""
+    """One fold. `unit`, the mean of k(x, x), is the unit of penalties; `spread`, of targets."""
 
     train: np.ndarray
     cross: np.ndarray

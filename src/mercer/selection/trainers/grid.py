@@ -109,7 +109,7 @@ def mean_log_probability(model: Any, cross: np.ndarray, y: np.ndarray) -> float:
 
 
 def climb(score: Callable[[int], float], start: int | None, size: int) -> dict[int, float]:
-    """Scores of indexs on a grid: upwards until they fall twice in a row; or around a start.
+    """Scores by index of a grid: upwards until they fall twice in a row; or around a start.
 
     The start is what the same training rows chose when fewer of them were drawn.
     """

@@ -104,7 +104,7 @@ class RidgeTrainer(Trainer):
         if n <= AGAIN_ROWS:
             return 3 * one * (n / train) ** exponent
         if n <= EXACT_ROWS:
-            # Twice the digits of the folds, without the inverse that leave-one-out takes.
+            # Double precision takes longer than the folds; the inverse for leave-one-out is saved.
             return 1.2 * one * (n / train) ** exponent
         # Beyond, the learner goes on with some centers: N M² operations instead of N³.
         return 1.5 * one * n * centers_for(n) ** 2 / train**3
