@@ -51,7 +51,7 @@ def like(values: Any, X: Any) -> Any:
 def winners(scores: Any) -> Any:
     """The index of each row's winning class: the first at a tie, or at a single score of zero.
 
-    One score an example, as a vector or a column, is that of the second of two classes.
+    A single score per example, as a vector or a column, is that of the second of two classes.
     """
     if scores.ndim == 1 or scores.shape[1] == 1:
         return 1 * (scores.reshape(-1) > 0)

@@ -163,7 +163,7 @@ def _numbered(head: Header, schema: Schema, keep: tuple[str, ...], width: int | 
 
 
 class _readable_errors:
-    """Makes a `DataError` of what the parser raises; errors of the stream itself stay as they are."""
+    """Makes a `DataError` of what the parser raises; errors of the stream stay as they are."""
 
     def __init__(self, peeked: Peeked) -> None:
         self.peeked = peeked

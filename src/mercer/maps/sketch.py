@@ -107,7 +107,7 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     def _sketch(
         self, columns: NDArray[Any], signs: NDArray[Any], dtype: np.dtype[Any]
     ) -> tuple[Any, NDArray[Any]]:
-        """One count sketch: a matrix with one ±1 a row, and where the column √c goes."""
+        """One count sketch: a matrix with one ±1 per row, and where the column √c goes."""
         *_, last = columns
         m = len(columns) - 1
         columns = sparse.csr_array(

@@ -107,12 +107,12 @@ def _check_only_gram(case: SolverCase) -> None:
 
 
 def _check_order(case: SolverCase) -> None:
-    turned = np.random.default_rng(1).permutation(len(case.X))
+    shuffled = np.random.default_rng(1).permutation(len(case.X))
     K = case.kernel(case.X)
     expected = case.predictions(case.kernel.gram(case.X), case.targets, K)
-    gram = case.kernel.gram(case.X[turned])
-    other = case.predictions(gram, case.targets[turned], K[np.ix_(turned, turned)])
-    error = np.abs(other - expected[turned]).max()
+    gram = case.kernel.gram(case.X[shuffled])
+    other = case.predictions(gram, case.targets[shuffled], K[np.ix_(shuffled, shuffled)])
+    error = np.abs(other - expected[shuffled]).max()
     assert error <= 10 * case.tolerance, f"another order of examples is off by {error:.1e}"
 
 

@@ -49,7 +49,7 @@ def symmetric(n, dtype):
 
 
 def dense(found):
-    n = len(found.turned)
+    n = len(found.q_transposed)
     B = np.zeros((n, n))
     for d in range(min(found.width, n - 1) + 1):
         at = np.arange(n - d)
@@ -64,9 +64,9 @@ def test_a_symmetric_matrix_is_q_b_qt(small, n, width, dtype):
     A = symmetric(n, dtype)
     array = A.copy()
     found = band.to_band(array, width)
-    assert found.turned is array
+    assert found.q_transposed is array
     assert found.width == max(1, min(width, n - 1))
-    Q, rounding = found.turned.T.astype(float), 30 * np.finfo(dtype).eps
+    Q, rounding = found.q_transposed.T.astype(float), 30 * np.finfo(dtype).eps
     np.testing.assert_allclose(Q.T @ Q, np.eye(n), atol=rounding)
     np.testing.assert_allclose(Q @ dense(found) @ Q.T, A, atol=rounding * np.sqrt(n))
 
@@ -77,16 +77,16 @@ def test_tiles_threads_and_panels_as_they_are(n):
     with mercer.config(threads=3):
         found = band.to_band(A.copy(), 32)
         again = band.to_band(A.copy(), 32)
-    Q = found.turned.T
+    Q = found.q_transposed.T
     np.testing.assert_allclose(Q @ dense(found) @ Q.T, A, atol=1e-11)
     np.testing.assert_array_equal(found.diagonals, again.diagonals)
-    np.testing.assert_array_equal(found.turned, again.turned)
+    np.testing.assert_array_equal(found.q_transposed, again.q_transposed)
 
 
 def test_a_matrix_of_zeros_and_a_diagonal_stay_as_they_are(small):
     for A in (np.zeros((40, 40)), np.diag(np.arange(40.0))):
         found = band.to_band(A.copy(), 8)
-        Q = found.turned.T
+        Q = found.q_transposed.T
         np.testing.assert_allclose(Q @ dense(found) @ Q.T, A, atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Compiled loops: generated text, compiled once a machine, kept by the text itself."""
+"""Compiled loops: generated text, compiled once per machine, and kept under its digest."""
 
 from __future__ import annotations
 

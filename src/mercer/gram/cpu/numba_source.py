@@ -206,11 +206,11 @@ class _Writer:
         ]
 
     def _looped(self) -> list[int]:
-        """Sources of differences whose features are a loop, …"""
+        """Sources of differences with many features, over which the text has a loop."""
         return [i for i in self.direct if self.widths[i] > UNROLL]
 
     def _written_out(self) -> list[int]:
-        """… and those whose few features are written one after the other."""
+        """Sources of differences with few features, which are written one after the other."""
         return [i for i in self.direct if self.widths[i] <= UNROLL]
 
     def _views(self, kind: str) -> list[str]:

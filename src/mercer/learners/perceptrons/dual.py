@@ -330,7 +330,7 @@ def _given_alpha(alpha: Any, n: int, outputs: int) -> tuple[np.ndarray, np.ndarr
     if given.shape != (n, outputs) or not np.isfinite(given).all():
         shape = f"({n},)" if outputs == 1 else f"({n}, {outputs})"
         raise ValueError(
-            f"alpha_init needs one finite number an example and output, shape {shape}; got "
+            f"alpha_init needs one finite number per example and output, shape {shape}; got "
             f"{np.shape(alpha)}"
         )
     chosen = np.flatnonzero(given.any(axis=1))

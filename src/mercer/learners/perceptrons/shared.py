@@ -246,7 +246,7 @@ class PerceptronBase(ClassifierMixin):
     # --- predictions ------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> Any:
-        """One column an output."""
+        """Scores, one column per output."""
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> Any:

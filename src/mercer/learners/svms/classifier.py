@@ -53,7 +53,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     class_weight : dict, "balanced" or None
         C is multiplied by the weight of the class (with `nu`, the weight of its examples is).
     decision_function_shape : "ovr" or "ovo"
-        One score a class, or one a pair of classes.
+        One score per class, or one per pair of classes.
     break_ties : bool
         Ties between votes go to the larger sum of scores, not to the first class ("ovr" only).
     probability : bool

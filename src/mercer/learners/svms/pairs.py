@@ -20,9 +20,9 @@ from mercer.solvers.quadratic.problem import (
     Solution,
     Task,
     c_svc,
-    carried,
     nearest_points,
     nu_svc,
+    start_from,
 )
 
 
@@ -96,7 +96,7 @@ class Pairs:
             return [Task(r, p) for r, p in zip(rows, problems, strict=True)]
         together = zip(rows, problems, old.problems(), self.parts(), strict=True)
         return [
-            Task(r, new.starting(carried(old.coef[None, part], before, new)), "resume")
+            Task(r, new.starting(start_from(old.coef[None, part], before, new)), "resume")
             for r, new, before, part in together
         ]
 

@@ -16,10 +16,10 @@ from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_
 from mercer.solvers.quadratic.problem import (
     Quadratic,
     Task,
-    carried,
     epsilon_svr,
     nu_svr,
     one_class,
+    start_from,
 )
 
 
@@ -139,7 +139,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
             return None
         if not np.isfinite([problem.upper, old[1].upper]).all():
             return None
-        return carried(old[2], old[1], problem)
+        return start_from(old[2], old[1], problem)
 
     def predict(self, X: Any) -> Any:
         """f(x)."""

@@ -122,7 +122,7 @@ def sparse_like(X: Any, coef: np.ndarray) -> Any:
 
 
 def weights_of(sample_weight: Any, X: Any) -> np.ndarray:
-    """One weight ≥ 0 an example, not all zero."""
+    """One weight ≥ 0 per example, not all of them zero."""
     n = count(X)
     if sample_weight is None:
         return np.ones(n)

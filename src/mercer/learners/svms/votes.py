@@ -1,4 +1,4 @@
-"""From one score per pair of classes to one a class; arrays and tensors alike."""
+"""From one score per pair of classes to one per class; arrays and tensors alike."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from mercer.solvers.linear.blas import times
 from mercer.solvers.linear.matrix import matrix_fits, operator_norm, scaled_matrix
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem
 
-#: Diagonals of B below the main one. Fewer make the way to B longer, more make each λ dearer.
+#: Diagonals of B below the main one. Fewer make the way to B longer, more make each λ cost more.
 WIDTH = 32
 #: λ worked on at a time.
 BATCH = 64
@@ -62,8 +62,8 @@ def _attempt(gram: Gram, problem: RidgeProblem, double: bool) -> RidgePath | Non
 
 def certain(band: Band, least: float) -> bool:
     """Whether B + λI has digits to spare, so that no direction need be left out."""
-    dtype = band.turned.dtype
-    worst = 0.05 if dtype == np.float32 else 0.1 / len(band.turned)
+    dtype = band.q_transposed.dtype
+    worst = 0.05 if dtype == np.float32 else 0.1 / len(band.q_transposed)
     return condition(band, least) * float(np.finfo(dtype).eps) < worst
 
 
@@ -73,7 +73,7 @@ def condition(band: Band, shift: float) -> float:
         factor = _factor(band, shift)
     except LinAlgError:
         return np.inf
-    start = np.random.default_rng(0).standard_normal(len(band.turned))
+    start = np.random.default_rng(0).standard_normal(len(band.q_transposed))
     largest = operator_norm(lambda x: _times(band.diagonals, x) + shift * x, start, 12)
     return largest * operator_norm(lambda x: cho_solve_banded((factor, True), x), start, 12)
 
@@ -99,8 +99,8 @@ def _parts(
     band: Band, problem: RidgeProblem, bar: progress, share: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray, None]]:
     """Solutions and the diagonal of the inverse, λ by λ."""
-    alphas, n = problem.alphas, len(band.turned)
-    parts = times(band.turned, problem.right_hand_sides())
+    alphas, n = problem.alphas, len(band.q_transposed)
+    parts = times(band.q_transposed, problem.right_hand_sides())
     # The factors and solutions of a batch take no more than another Q.
     batch = max(1, min(BATCH, n // (band.width + 1 + parts.shape[1])))
     for start in range(0, len(alphas), batch):
@@ -114,8 +114,8 @@ def _inverses(
     band: Band, parts: np.ndarray, shifts: np.ndarray, bar: progress, share: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """(B + λI)⁻¹ `parts`, back in the terms of K, and the diagonal of (K + λI)⁻¹, for each λ."""
-    turned, width = band.turned, band.width
-    n, dtype = len(turned), turned.dtype
+    q_transposed, width = band.q_transposed, band.width
+    n, dtype = len(q_transposed), q_transposed.dtype
     loops = []
     z = np.empty((n, len(shifts), parts.shape[1]), dtype=dtype)
     for i, shift in enumerate(shifts):
@@ -131,7 +131,7 @@ def _inverses(
         count = rows.stop - rows.start
         P = scratch.get("panel", (even, COLUMNS), dtype)
         P[n:], P[:, count:] = 0.0, 0.0
-        P[:n, :count] = turned[:, rows]
+        P[:n, :count] = q_transposed[:, rows]
         product(P[:n, :count].T, z, solved[rows])
         Y = scratch.get("solved", ((width + even) * COLUMNS,), dtype)
         Y[: width * COLUMNS] = 0.0

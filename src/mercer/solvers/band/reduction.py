@@ -43,10 +43,10 @@ WORTH_THREADS = 700
 
 @dataclass(frozen=True)
 class Band:
-    """A = Q B Qᵀ; `diagonals[d, j]` is B[j + d, j] in double precision, `turned` is Qᵀ."""
+    """A = Q B Qᵀ; `diagonals[d, j]` is B[j + d, j] in double precision, `q_transposed` is Qᵀ."""
 
     diagonals: np.ndarray
-    turned: np.ndarray
+    q_transposed: np.ndarray
 
     @property
     def width(self) -> int:
@@ -197,8 +197,8 @@ def _symmetric_product(v: np.ndarray, A: np.ndarray, rest: slice) -> np.ndarray:
     """v A[rest, rest], from the tiles on and above the diagonal."""
     threads, columns_of_v = _threads(v.shape[1]), np.ascontiguousarray(v.T)
     sums = np.zeros((threads, *v.shape), dtype=A.dtype)
-    # With v turned, BLAS multiplies by a transposed tile half as fast again.
-    turned = np.zeros((threads, *v.shape[::-1]), dtype=A.dtype)
+    # With v transposed, BLAS multiplies by a transposed tile half as fast again.
+    transposed = np.zeros((threads, *v.shape[::-1]), dtype=A.dtype)
 
     def body(thread: int, rows: slice, columns: slice) -> None:
         tile = A[rows, columns]
@@ -206,10 +206,10 @@ def _symmetric_product(v: np.ndarray, A: np.ndarray, rest: slice) -> np.ndarray:
         other = slice(columns.start - rest.start, columns.stop - rest.start)
         sums[thread][:, other] += v[:, own] @ tile
         if own != other:
-            product(tile, columns_of_v[other], turned[thread][own], 1.0, 1.0)
+            product(tile, columns_of_v[other], transposed[thread][own], 1.0, 1.0)
 
     _each_tile(rest, body)
-    return np.asarray(sums.sum(axis=0) + turned.sum(axis=0).T)
+    return np.asarray(sums.sum(axis=0) + transposed.sum(axis=0).T)
 
 
 def _accumulate(
@@ -240,8 +240,8 @@ def _apply(A: np.ndarray, V: np.ndarray, T: np.ndarray, start: int, made: int) -
     A[start:made, start:] = 0.0
     A[made:, start:made] = 0.0
     A[range(start, made), range(start, made)] = 1.0
-    turned = np.empty_like(V)
-    product(T.T, V, turned)
+    triangle_v = np.empty_like(V)
+    product(T.T, V, triangle_v)
     threads = _threads(n - start)
     height = max(TILE // 4, min(TILE, (n - start) // (4 * threads)))
 
@@ -250,7 +250,7 @@ def _apply(A: np.ndarray, V: np.ndarray, T: np.ndarray, start: int, made: int) -
         overlap = scratch.get("overlap", (len(part), len(V)), A.dtype)
         first = start if rows.start < made - start else made  # zeros come before
         product(part[:, first:], V[:, first - start :].T, overlap)
-        product(overlap, turned, part[:, start:], -1.0, 1.0)
+        product(overlap, triangle_v, part[:, start:], -1.0, 1.0)
 
     sweep(Tiling((n - start, 1), (height, 1), threads), body, "band")
 

@@ -1,4 +1,4 @@
-"""The primal perceptron: w ← w + η t φ(x) on a mistake, one weight vector an output."""
+"""The primal perceptron: w ← w + η t φ(x) on a mistake, one weight vector per output."""
 
 from __future__ import annotations
 

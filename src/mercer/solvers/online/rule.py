@@ -1,6 +1,6 @@
 """When a perceptron updates, and how: one rule for the primal, the dual and the budget algorithm.
 
-One output (two classes) or one a class. *Separate* outputs are binary perceptrons, each with
+One output (two classes) or one per class. *Separate* outputs are binary perceptrons, each with
 targets t = ±1: update f ← f + η t k(x, ·) when t f(x) ≤ margin. *Ranked* outputs compete: the
 rival is the best wrong class, and its f is lowered, that of the right class raised, when
 f_right − f_rival ≤ margin. At equality the tie decides: "mistake" updates; "first" updates only
@@ -49,7 +49,7 @@ class Rule:
         return np.where(labels[:, None] == columns[None, :], 1.0, -1.0)
 
     def updates(self, units: np.ndarray) -> Any:
-        """How many updates the rows of `units` stand for: one a ranked row, else one an output."""
+        """How many updates the rows of `units` make: one per ranked row, else one per output."""
         count = np.count_nonzero(units, axis=-1)
         return np.minimum(count, 1) if self.ranked else count
 

@@ -25,10 +25,9 @@ from mercer.solvers.quadratic.problem import Quadratic, Solution, fill_up
 from mercer.solvers.quadratic.smo import smo
 from mercer.solvers.quadratic.working_block import Block, Workspace
 
-#: Rows added to W in a round: at least so many, …
-BATCH = 128
-#: … or this share of W, or this share of all violators.
-GROWTH, SHARE = 0.25, 0.05
+#: Rows added to W in a round: the largest of this number, of the share GROWTH of W, and of the
+#: share SHARE of all rows that violate the conditions.
+BATCH, GROWTH, SHARE = 128, 0.25, 0.05
 #: Problems of up to this many rows are one working set.
 SMALL = 500
 #: Rows of the sample that seeds W: a fifth of all, between these.
@@ -41,7 +40,8 @@ INNER = 0.05
 BURST = 5_000
 #: A round takes at most this many steps for each row of W; then those at rest leave it.
 STEPS = 4
-#: … and Newton steps on free variables may take as many operations as SMO, of so many each.
+#: Newton steps on free variables may take as many operations as those of SMO, which are counted as
+#: so many per row of W.
 NEWTON = 8
 #: At rest is what is pushed against its bound by this share of the gap.
 REST = 0.1

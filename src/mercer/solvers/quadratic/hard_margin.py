@@ -18,7 +18,7 @@ import numpy as np
 
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.quadratic.decomposition import Options, resume, solve
-from mercer.solvers.quadratic.problem import Quadratic, Solution, carried
+from mercer.solvers.quadratic.problem import Quadratic, Solution, start_from
 from mercer.solvers.quadratic.working_block import Workspace
 
 #: The first C of a hard tube, relative to the largest deviation over k(x, x), and its growth.
@@ -95,7 +95,7 @@ def hard_tube(
         if found is None:
             found = solve(kernel, bounded, options, workspace)
         else:
-            start = carried(found.a, soft, bounded)
+            start = start_from(found.a, soft, bounded)
             found = resume(kernel, bounded.starting(start), options, workspace)
         soft, steps = bounded, steps + found.n_iter
         found = replace(found, n_iter=steps)

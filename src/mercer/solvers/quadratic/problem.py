@@ -97,7 +97,7 @@ def fill_up(lower: np.ndarray, upper: np.ndarray, total: float) -> np.ndarray:
     return np.where(full[:-1] >= abs(total), 0.0, level) * (1.0 if total >= 0 else -1.0)
 
 
-def carried(a: np.ndarray, old: Quadratic, new: Quadratic) -> np.ndarray:
+def start_from(a: np.ndarray, old: Quadratic, new: Quadratic) -> np.ndarray:
     """The solution of one problem as a start for the next: other bounds, the same Σ a = 0.
 
     Variables at a bound move to the new bound, the others stay. Then those of the sign whose sum
