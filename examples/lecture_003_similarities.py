@@ -65,6 +65,7 @@ def pictures() -> Iterator[tuple[str, Any]]:
     right = templates.score(X[few][200:], y[few][200:])
     print(f"deformable templates: {right:.1%} of {few.sum() - 200} new digits right")
     yield "deformed_templates", plot.deformed_templates(templates, X[few][200:203])
+    yield "deformation", plot.deformation(templates, X[few][200])
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ SPATIAL = {
     "kernel_surface": lambda ax: plot.kernel_surface("gaussian(1)", ax=ax),
 }
 #: These give a tuple of axes.
-SEVERAL = {"before_and_after", "kernel_gallery"}
+SEVERAL = {"before_and_after", "deformation", "kernel_gallery"}
 HELPERS = {"Film", "film", "LinearInFeatures", "ProofCurves", "errors_over", "proof_curves"}
 
 

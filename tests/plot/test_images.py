@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import map_coordinates
 
 from mercer import (
     DeformableTemplateClassifier,
@@ -69,6 +70,24 @@ def test_the_cheapest_template_is_called_the_best():
     best = [[c for c, w in enumerate(row[1:]) if "best" in w] for row in rows]
     assert best == [[int(label)] for label in model.predict(X[90:93])]
     assert words[:3] == ["ideal 0", "ideal 1", "ideal 2"]
+
+
+def test_the_grid_of_a_deformation_is_where_the_template_is_read():
+    few = np.isin(D.y, (0, 1, 2))
+    X, y = D.X[few], D.y[few]
+    model = DeformableTemplateClassifier((8, 8), stiffness=0.1).fit(X[:90], y[:90])
+    image, _, bent = panels = plot.deformation(model, X[91])
+    np.testing.assert_allclose(np.ravel(image.images[0].get_array()), X[91])
+    lines = panels[1].lines
+    assert len(lines) == 16  # eight rows and eight columns
+    columns, rows = (np.array([line.get_data()[i] for line in lines[:8]]) for i in (0, 1))
+    label = model.predict(X[91:92])[0]
+    ideal = model.templates_[list(model.classes_).index(label)]
+    read = map_coordinates(ideal, [rows, columns], order=1)
+    np.testing.assert_allclose(bent.images[0].get_array(), read, atol=1e-9)
+    assert np.abs(rows - np.indices((8, 8))[0]).max() > 0.1  # it is bent
+    other = plot.deformation(model, X[91], label=int(label + 1) % 3)
+    assert other[1].get_title().startswith(f"ideal {int(label + 1) % 3}")
 
 
 def test_support_images_come_with_their_weights():

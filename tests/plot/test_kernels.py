@@ -67,6 +67,10 @@ def test_the_dips_of_a_fourier_transform_are_filled():
     depth = bad.collections[0].get_paths()[0].vertices[:, 1].min()
     assert depth == pytest.approx(fourier_check(lambda r: (r <= 1) * 1.0, 1).minimum, rel=1e-6)
     assert "from ω = 3.1" in bad.get_legend().get_texts()[1].get_text()
+    found = fourier_check("uniform()", 1)
+    again = plot.fourier(found)
+    assert again.get_title() == plot.fourier("uniform()").get_title()
+    assert again.lines[1].get_ydata()[0] == found.spectrum[0]
 
 
 def test_eigenfunctions_are_orthonormal_and_have_their_values():

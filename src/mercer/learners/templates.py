@@ -144,6 +144,17 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         template = self.templates_[encode(np.array([label]), self.classes_)[0]]
         return self._best(X, template.ravel()).reshape(-1, *template.shape)
 
+    def displacements(self, X: Any, label: Any) -> np.ndarray:
+        """u(p) of the best fit of one class's template to each image: (n, 2, height, width).
+
+        A pixel at row r and column c shows what the template has at r + u[0], c + u[1].
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        template = self.templates_[encode(np.array([label]), self.classes_)[0]]
+        at = self._warps.positions(self._fit(X, template.ravel())[0])
+        return np.stack(at, axis=1).reshape(-1, 2, *template.shape) - np.indices(template.shape)
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Minus the price of each class; for two classes, the first's less the second's."""
         # A model from a file of an earlier version has no weights of classes.

@@ -11,7 +11,7 @@ perceptrons                `mistakes_against_bound`, `convergence_proof`, `accur
 kernels and Gram matrices  `kernel_shape`, `kernel_surface`, `kernel_gallery`, `gram`, `spectrum`,
                            `fourier`, `eigenfunctions`, `taylor_truncations`, `monomial_growth`
 images                     `images`, `neighbor_images`, `rotation_curve`, `tangent_vectors`,
-                           `deformed_templates`, `support_images`
+                           `deformed_templates`, `deformation`, `support_images`
 drawn characters           `glyph`, `strokes`
 errors over a parameter    `error_curves`, `learning_curve`
 errors                     `confusion`, `roc`, `calibration`, `predicted_against_truth`,
@@ -29,6 +29,7 @@ from mercer.plot.drawings import glyph, strokes
 from mercer.plot.errors import calibration, confusion, predicted_against_truth, residuals, roc
 from mercer.plot.films import Film, film
 from mercer.plot.images import (
+    deformation,
     deformed_templates,
     images,
     neighbor_images,
@@ -71,6 +72,7 @@ __all__ = [
     "convergence_proof",
     "deciding_words",
     "decision_regions",
+    "deformation",
     "deformed_templates",
     "eigenfunctions",
     "error_curves",

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer._figures import INK, axes, bare, color_of, legend_below, require_fitted, tidy
+from mercer._figures import (
+    INK,
+    axes,
+    bare,
+    color_of,
+    legend_below,
+    require_fitted,
+    row_of_axes,
+    tidy,
+)
 
 Shape = tuple[int, int]
 
@@ -225,6 +234,36 @@ def deformed_templates(model: Any, X: Any, ax: Any = None) -> Any:
             *(f"{p:.0f}{' ← best' if c == best else ''}" for c, p in enumerate(prices[i])),
         ]
     return images(np.array(sheet), shape, titles, 1 + len(ideal), ax=ax)
+
+
+def deformation(model: Any, image: Any, label: Any = None, ax: Any = None) -> tuple[Any, ...]:
+    """p + u(p): how the ideal image of a class is bent to fit one image, as a grid drawn on it.
+
+    Left the image, in the middle the ideal image with the places where it is read, right what is
+    read there. By default the class is the one that fits best. Gives the three axes.
+
+    >>> import numpy as np
+    >>> from mercer import DeformableTemplateClassifier, data, plot
+    >>> d = data.digits()
+    >>> few = np.isin(d.y, (0, 1, 2))
+    >>> model = DeformableTemplateClassifier((8, 8)).fit(d.X[few][:90], d.y[few][:90])
+    >>> left, middle, right = plot.deformation(model, d.X[few][91])
+    """
+    row = np.asarray(image, dtype=float).reshape(1, -1)
+    prices = require_fitted(model).energies(row)[0]
+    c = int(prices.argmin()) if label is None else list(model.classes_).index(label)
+    label, ideal = model.classes_[c], np.asarray(model.templates_[c], dtype=float)
+    bent, u = model.deform(row, label)[0], model.displacements(row, label)[0]
+    panels = row_of_axes(ax, 3, (2.6, 2.8))
+    titles = ("image", f"ideal {label}, and where it is read", f"bent, price {prices[c]:.0f}")
+    for panel, picture, title in zip(panels, (row.reshape(ideal.shape), ideal, bent), titles,
+                                     strict=True):  # fmt: skip
+        bare(panel, title).imshow(picture, cmap="gray_r")
+        panel.title.set_size("medium")
+    rows, columns = np.indices(ideal.shape) + u
+    for x, y in (*zip(columns, rows, strict=True), *zip(columns.T, rows.T, strict=True)):
+        panels[1].plot(x, y, color=color_of(1), linewidth=0.9, alpha=0.8)
+    return panels
 
 
 def support_images(

@@ -237,15 +237,15 @@ def spectrum(kernel: Any, X: Any, ax: Any = None) -> Any:
 def fourier(kernel: Any, n_features: int = 1, ax: Any = None, peaks: float = 4.0) -> Any:
     """S(ω) = ∫ k(t) e^{−iωt} dt: a translation-invariant k is a kernel iff S is nowhere negative.
 
-    What dips below zero is filled. `peaks` is how far the picture reaches, in widths of the first
-    bump of S.
+    What dips below zero is filled. `kernel` may be a `FourierCheck`, which is then drawn. `peaks`
+    is how far the picture reaches, in widths of the first bump of S.
 
     >>> from mercer import plot
     >>> ax = plot.fourier("bspline(3)")
     """
-    from mercer.proof import fourier_check
+    from mercer.proof import FourierCheck, fourier_check
 
-    found = fourier_check(kernel, n_features)
+    found = kernel if isinstance(kernel, FourierCheck) else fourier_check(kernel, n_features)
     w, S = found.frequencies, found.spectrum
     ax = axes(ax)
     negative = -found.tolerance > S

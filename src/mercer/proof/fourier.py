@@ -79,19 +79,6 @@ class FourierCheck:
             f"└─ first below zero at ω = {self.negative_at[0]:.4g}"
         )
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the spectrum, its negative part marked; gives the matplotlib axes."""
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots()[1]
-        ax.axhline(0.0, color="0.7", linewidth=0.8)
-        ax.plot(self.frequencies, self.spectrum)
-        negative = self.spectrum < -self.tolerance
-        ax.plot(self.frequencies[negative], self.spectrum[negative], "r.", label="negative")
-        ax.set(xlabel="ω", ylabel="S(ω)", title=shorten(self.kernel, 50))
-        return ax
-
 
 def fourier_check(k: Any, n_features: int) -> FourierCheck:
     """S(ω) = ∫ k(t) e^{−iω·t} dt: is the spectrum of k(x − z) non-negative in this dimension?
