@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mercer._lazy import by_name
+from mercer._lazy import by_name, unknown
 
 if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names that load on use
     from mercer import data as data
@@ -120,31 +120,28 @@ if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
 
             if name in kernels.KERNELS:
                 return kernels.KERNELS[name]
-        try:
+        if name in _HOME or name in _MODULES:
             return _load(name)
-        except AttributeError as error:
-            raise AttributeError(f"{error}{_hint(name)}", name=name, obj=None) from None
+        raise unknown(__name__, name, __dir__(), _elsewhere(name))
 
 
-def _hint(name: str) -> str:
-    """Where a name is that is not here, or what it is called: a sentence, or nothing."""
+def _elsewhere(name: str) -> str:
+    """Which module has a name that is not here, perhaps under another name; or nothing."""
     from importlib import import_module
 
-    from mercer._suggest import CALLED_HERE, nearest
+    from mercer._suggest import CALLED_HERE
 
-    if name.startswith("_"):
-        return ""
     called = CALLED_HERE.get(name, name)
-    for module in ("mercer", *(f"mercer.{part}" for part in _MODULES if part != "solvers")):
+    if name.startswith("_") or called in __dir__():
+        return ""
+    for module in (f"mercer.{part}" for part in _MODULES if part != "solvers"):
         try:
-            names = __dir__() if module == "mercer" else dir(import_module(module))
+            names = dir(import_module(module))
         except ModuleNotFoundError:  # an extra that is not installed
             continue
         if called in names:
-            what = f"{name} is called" if called != name else "it is"
-            return f"; {what} {module}.{called}"
-    near = nearest(name, __dir__())
-    return f". Did you mean {near!r}?" if near else ""
+            return f"; {f'{name} is called' if called != name else 'it is'} {module}.{called}"
+    return ""
 
 
 def __dir__() -> list[str]:

@@ -115,6 +115,8 @@ class config:
     2000000000
     """
 
+    _entered = True  # a call that raises is not one that was forgotten
+
     def __init__(
         self,
         *,
@@ -124,7 +126,6 @@ class config:
         precision: str | None = None,
         progress: bool | None = None,
     ) -> None:
-        self._entered = True  # a call that raises is not one that was forgotten
         self._changes = _checked(memory, threads, device, precision, progress)
         self._tokens: list[Token[Settings | None]] = []
         self._entered = False

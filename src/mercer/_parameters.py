@@ -21,6 +21,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from mercer._suggest import nearest
+
 
 class Check(Protocol):
     """What a parameter may be."""
@@ -334,7 +336,9 @@ def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> A
         beyond = isinstance(value, int) and abs(value) > sys.float_info.max
         given = "an integer that is larger than every float" if beyond else repr(value)
         said = str(error) or f"must be {check.words}, got {given}"
-        raise kind(f"{owner}: {name} {said}{f' ({why})' if why else ''}") from None
+        near = nearest(value, getattr(check, "choices", ()), 0.6) if type(value) is str else None
+        hint = f". Did you mean {near!r}?" if near else ""
+        raise kind(f"{owner}: {name} {said}{f' ({why})' if why else ''}{hint}") from None
 
 
 def check_parameters(owner: Any, parameters: Mapping[str, Check]) -> dict[str, Any]:

@@ -41,6 +41,7 @@ CALLED_HERE = {
     "SVC": "KernelSVC",
     "SVR": "KernelSVR",
     "SVM": "KernelSVC",
+    "KernelSVM": "KernelSVC",
     "NuSVC": "KernelSVC",
     "LinearSVC": "KernelSVC",
     "OneClassSVM": "KernelOneClass",
@@ -91,4 +92,20 @@ ARGUMENTS_HERE = {
 }
 
 
-__all__ = ["ARGUMENTS_HERE", "CALLED_HERE", "nearest", "suggest"]
+def called_here(name: str, module: str, names: Iterable[str]) -> str:
+    """The end of "module … has no attribute …": what the name is called there, or its nearest.
+
+    >>> called_here("RBF", "mercer", ["Gaussian"]), called_here("Gausian", "mercer", ["Gaussian"])
+    ('; RBF is called mercer.Gaussian', ". Did you mean 'Gaussian'?")
+    """
+    if name.startswith("_"):
+        return ""
+    names = list(names)
+    called = CALLED_HERE.get(name, name)
+    if called in names:
+        return f"; {name} is called {module}.{called}"
+    near = nearest(name, names, 0.6)
+    return f". Did you mean {near!r}?" if near else ""
+
+
+__all__ = ["ARGUMENTS_HERE", "CALLED_HERE", "called_here", "nearest", "suggest"]

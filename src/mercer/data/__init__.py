@@ -8,6 +8,9 @@ schema. `toys` and `catalog` are data sets by name.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from mercer._lazy import suggesting
 from mercer.data.catalog import catalog, digits, named
 from mercer.data.dataset import Dataset, Note
 from mercer.data.formats import load, register_format
@@ -57,3 +60,6 @@ __all__ = [
     "strokes",
     "xor",
 ]
+
+if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
+    __getattr__ = suggesting(__name__, __all__)

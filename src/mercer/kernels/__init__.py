@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mercer._lazy import suggesting
 from mercer.kernels import (  # noqa: F401  (each of these files enters its kernels in the catalog)
     columnwise,
     densities,
@@ -65,6 +66,7 @@ KERNELS = {cls.__name__: cls for cls in LEAVES.values()}
 globals().update(KERNELS)
 if not TYPE_CHECKING:
     __all__ += list(KERNELS)
+    __getattr__ = suggesting(__name__, __all__)
 
 
 #: The kernel of every learner and map that is not given one.
@@ -85,6 +87,8 @@ def as_kernel(kernel: object, **beside: Any) -> Kernel:
     if isinstance(kernel, str) and kernel.strip().isidentifier():
         return bare(kernel.strip(), **beside)
     given = [f"{name}={value!r}" for name, value in beside.items() if value is not None]
+    if given and kernel == DEFAULT:  # KernelSVC(gamma=0.1): nobody has named a kernel
+        return bare("rbf", **beside)
     if given:
         raise ValueError(
             f"{', '.join(given)} goes with the bare name of a kernel such as 'rbf'; {kernel!r} "
@@ -99,5 +103,5 @@ def as_kernel(kernel: object, **beside: Any) -> Kernel:
     raise TypeError(
         "kernel must be a Kernel, an expression such as 'gaussian(sigma=2)', a bare name such as "
         "'rbf', a function of two examples or of two sets of them, or 'precomputed'; got "
-        f"{type(kernel).__name__}"
+        f"{type(kernel).__name__}" + (". Data go to fit(X, y)" if hasattr(kernel, "shape") else "")
     )

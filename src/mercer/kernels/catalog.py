@@ -32,7 +32,6 @@ from mercer._arrays import is_sparse
 from mercer._suggest import suggest
 from mercer.kernels.core import Kernel
 from mercer.kernels.parameters import grammar_name
-from mercer.kernels.parameters.widths import WORDS
 
 K = TypeVar("K", bound=type[Kernel])
 
@@ -62,10 +61,11 @@ def respelled(cls: type[Kernel], named: dict[str, Any]) -> dict[str, Any]:
         if name not in known and name not in cls.spellings:
             hint = suggest(name, [*known, *cls.spellings]) or " It has none."
             raise TypeError(f"{cls.__name__} has no parameter {name!r}.{hint}")
-        ours, convert = cls.spellings.get(name, (name, lambda value: value))
-        if ours in given:
+        meant = cls.by_spelling(name, value)
+        if twice := given.keys() & meant.keys():
+            ours = " and ".join(sorted(twice))
             raise TypeError(f"{cls.__name__}: {name} and {ours} are one parameter; give one")
-        given[ours] = value if isinstance(value, str) and value in WORDS else convert(value)
+        given |= meant
     return given
 
 

@@ -56,7 +56,7 @@ def _advice(name: str, known: list[str]) -> str:
     owners = [cls.__name__ for cls in KERNELS.values() if name in cls.parameters]
     if owners and "kernel" in known and nearest(name, known, 0.8) is None:
         owner = "Gaussian" if "Gaussian" in owners else owners[0]
-        return f" It is one of the kernel's: kernel={owner}({name}=…)."
+        return f" It is one of the kernel's: kernel={owner}({name}=…), or kernel__{name}."
     return suggest(name, known)
 
 
@@ -116,8 +116,8 @@ class KernelParams:
         for head in (*own, *nested):
             if head not in names:
                 raise ValueError(
-                    f"Invalid parameter {head!r} for estimator {type(self).__name__}. "
-                    f"Valid parameters are: {sorted(names)}."
+                    f"Invalid parameter {head!r} for estimator {type(self).__name__}."
+                    f"{_advice(head, list(names))} Valid parameters are: {sorted(names)}."
                 )
         for name, value in own.items():
             setattr(self, name, value)

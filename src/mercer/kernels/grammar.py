@@ -60,7 +60,11 @@ def parse(text: str) -> Kernel:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
-        raise ValueError(f"this is not a kernel expression: {_shorten(text)!r} ({error})") from None
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ValueError(
+            f"this is not a kernel expression: {_shorten(text)!r} ({what}). It is written like "
+            "'2*gaussian(sigma=3) + linear()**2'"
+        ) from None
     value = _Reader(text).read(tree.body, 0)
     if not isinstance(value, Kernel):
         raise ValueError(f"the expression {_shorten(text)!r} is {value!r}, not a kernel")
@@ -128,7 +132,7 @@ class _Reader:
     def binary(self, node: ast.BinOp, depth: int) -> Any:
         operation = _OPERATORS.get(type(node.op))
         if operation is None:
-            raise self.refuse(node, "uses an operator other than + - * / **")
+            raise self.refuse(node, "uses an operator other than + - * / ** (the last is a power)")
         left, right = self.read(node.left, depth), self.read(node.right, depth)
         if not all(isinstance(v, (Kernel, int, float)) for v in (left, right)):
             raise self.refuse(node, "mixes kernels or numbers with something else")

@@ -107,7 +107,11 @@ class Laplacian(Kernel):
         ),
         norm=Among(1, 2, "inf", spelled={"∞": "inf", math.inf: "inf"}),
     )
-    spellings = declare(gamma=("rate", lambda gamma: gamma))
+    spellings = declare(
+        gamma=("rate", lambda gamma: gamma),
+        sigma=("rate", lambda sigma: 1.0 / sigma),
+        length_scale=("rate", lambda length: 1.0 / length),
+    )
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         distance = {1: l1, 2: lambda r: sqdist(r).sqrt(), "inf": linf}[self.norm](rows)

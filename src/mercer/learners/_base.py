@@ -30,6 +30,15 @@ from mercer.learners._device import checked_rows
 from mercer.learners._saving import Savable
 from mercer.learners._widths import warn_if_far_off
 
+#: What can be done where scikit-learn refuses X, by what it says then.
+_ADVICE = {
+    "contains NaN": "{who} takes no missing values: put scikit-learn's SimpleImputer before it in "
+    "a pipeline, or let mercer.compare fill them",
+    "could not convert string": "{who} needs rows of numbers here: encode text (scikit-learn's "
+    "OneHotEncoder or TfidfVectorizer), or take a kernel on strings such as 'spectrum(3)'",
+    "Found array with dim": "Give one row per example: X.reshape(len(X), -1)",
+    "not 'dict'": "{who} needs rows of numbers: pandas.DataFrame(X) makes a table of a dict",
+}
 #: `fit(X, None)` is an error for a supervised learner; `_start(X)` is for the others.
 _NO_TARGETS: Any = object()
 
@@ -102,14 +111,19 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
             return validate_data(
                 self, X, reset=reset, accept_sparse="csr", dtype=numbers, order="C"
             )
-        except ValueError as error:
-            if "contains NaN" not in str(error):
+        except (ValueError, TypeError) as error:
+            said = str(error)
+            advice = next((text for sign, text in _ADVICE.items() if sign in said), "")
+            if self.kernel_.takes_matrix and "is expecting" in said:
+                advice = (
+                    "The kernel is precomputed: predict takes a matrix of k between each new "
+                    "example and every training example"
+                )
+            if not advice:
                 raise
-            what = str(error).splitlines()[0]
-            raise ValueError(
-                f"{what} {type(self).__name__} takes no missing values: put scikit-learn's "
-                "SimpleImputer before it in a pipeline, or let mercer.compare fill them"
-            ) from None
+            kind = type(error) if isinstance(error, (ValueError, TypeError)) else ValueError
+            first = said.splitlines()[0].rstrip(".")
+            raise kind(f"{first}. {advice.format(who=type(self).__name__)}") from None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -23,6 +23,9 @@ of their own (`proof_curves`, `errors_over`, `LinearInFeatures`), which a film c
 shows learners at work.
 """
 
+from typing import TYPE_CHECKING
+
+from mercer._lazy import suggesting
 from mercer.plot.answers import contributions, deciding_words, network
 from mercer.plot.curves import error_curves, errors_over, learning_curve
 from mercer.plot.drawings import glyph, strokes
@@ -113,3 +116,6 @@ __all__ = [
     "version_space",
     "weight_vectors",
 ]
+
+if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
+    __getattr__ = suggesting(__name__, __all__)

@@ -183,6 +183,8 @@ class TangentDistance(Kernel):
         blur=Positive(),
     )
 
+    spellings = declare(shape=("height width", tuple))
+
     def _check_together(self) -> None:
         names = self.transforms
         names = (names,) if isinstance(names, str) else tuple(names)

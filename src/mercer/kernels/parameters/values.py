@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from mercer._parameters import Check, Count, checked
+from mercer._suggest import nearest
 from mercer.formula import nodes
 from mercer.formula.inputs import FrozenArray
 from mercer.formula.nodes import Formula
@@ -29,6 +30,7 @@ class Parameters:
     #: What each parameter may be. A parameter without a declaration is kept as it is given.
     parameters: ClassVar[Mapping[str, Check]] = {}
     #: Other names of parameters, with the function that makes one of the other; words stay words.
+    #: Several parameters stand with blanks between them.
     spellings: ClassVar[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {}
 
     def children(self) -> tuple[tuple[str, Kernel], ...]:
@@ -107,6 +109,24 @@ class Parameters:
             names[name if seen[name] == 1 else f"{name}_{seen[name]}"] = path
         return names
 
+    @classmethod
+    def by_spelling(cls, name: str, value: Any) -> dict[str, Any]:
+        """The parameters that a name of another library stands for, or this one itself.
+
+        One may stand for several: a shape is a height and a width.
+        """
+        if name not in cls.spellings:
+            return {name: value}
+        ours, convert = cls.spellings[name]
+        if isinstance(value, str) and value in WORDS:
+            return {ours: value}
+        names, values = ours.split(), convert(value)
+        if len(names) == 1:
+            return {ours: values}
+        if len(values) != len(names):
+            raise ValueError(f"{cls.__name__}: {name} is ({', '.join(names)}), got {value!r}")
+        return dict(zip(names, values, strict=True))
+
     def set_params(self, **params: Any) -> Self:
         """A new kernel with these parameters; kernels never change."""
         if not params:
@@ -119,10 +139,15 @@ class Parameters:
             head, _, rest = name.partition("__")
             if head not in known and head in short:
                 head, _, rest = f"{short[head]}{rest}".removesuffix("__").partition("__")
+            if head in self.spellings and head not in known and not rest:
+                own |= self.by_spelling(head, value)
+                continue
             if head not in known:
+                near = nearest(head, known, 0.7)
                 raise ValueError(
                     f"{type(self).__name__} has no parameter {head!r}; it has {sorted(known)}"
                     + (f", and its parts are {', '.join(short)}" if len(short) > 1 else "")
+                    + (f". Did you mean {near!r}?" if near else "")
                 )
             if rest:
                 nested.setdefault(head, {})[rest] = value

@@ -28,6 +28,12 @@ from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_
 from mercer.learners.svms.votes import one_against_rest, pair_votes
 
 
+def _with_probability(model: KernelSVC) -> bool:
+    if not model.probability:
+        raise AttributeError("probabilities need KernelSVC(probability=True), before fit")
+    return True
+
+
 class KernelSVC(ClassifierMixin, SupportVectorBase):
     """min ½‖w‖² + C Σᵢ max(0, 1 − yᵢf(xᵢ)),  f(x) = w·φ(x) + b = Σᵢ yᵢαᵢ k(xᵢ, x) + b.
 
@@ -261,7 +267,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         classes = len(self.classes_)
         return self._values(X) if classes == 2 else self._values(X, lambda f: votes(f, classes))
 
-    @available_if(lambda self: self.probability)
+    @available_if(_with_probability)
     def predict_proba(self, X: Any) -> Any:
         """P(class | x), with ``probability=True``."""
         check_is_fitted(self)
@@ -272,7 +278,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             )
         return like(np.asarray(self.calibrated_.predict_proba(host(X))), X)
 
-    @available_if(lambda self: self.probability)
+    @available_if(_with_probability)
     def predict_log_proba(self, X: Any) -> Any:
         """log P(class | x), with ``probability=True``."""
         with np.errstate(divide="ignore"):
