@@ -37,7 +37,7 @@ CHECKS = [
     (OneOf("a", more=lambda: ["b"]), ["b"], "one of 'a', 'b'"),
     (Flag(), [True, np.False_], "True or False"),
     (Maybe(Count()), [None, 2], "a whole number of at least 1, or None"),
-    (Either(OneOf("auto"), Positive()), ["auto", 2.0], "one of 'auto', or a number, positive"),
+    (Either(OneOf("auto"), Positive()), ["auto", 2.0], "'auto', or a number, positive"),
     (Several(Positive()), [1.0, [1, 2], np.ones(3)], "or a list of such"),
     (Several(OneOf("a", "b")), [["a"], {"b"}, ("a", "b")], "or a list of such"),
     (Pair(Count()), [(2, 3), [4, np.int64(5)]], "a pair, each a whole number"),

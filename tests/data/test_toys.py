@@ -93,3 +93,14 @@ def test_mail_and_strokes_can_be_learned():
 def test_toys_of_objects_say_what_they_are(name, kind, shape):
     made = data.named(name, n=12)
     assert (made.kind, made.shape, len(made)) == (kind, shape, 12)
+
+
+def test_every_data_set_gives_the_same_kind_of_thing() -> None:
+    for name in data.catalog():
+        found = getattr(data, name)()
+        X, y = found
+        assert X is found.X
+        assert y is found.y is found[1]
+        assert len(X) == len(y) == len(data.Dataset.of(found))
+    X, y = data.named("moons")
+    assert X.shape == (200, 2)

@@ -14,7 +14,7 @@ from mercer.data.toys import KINDS, TOYS
 
 
 def digits() -> Dataset:
-    """scikit-learn's 1797 images of digits, 8 × 8, pixels in [0, 1]."""
+    """scikit-learn's 1797 images of digits, 8 × 8, its pixels over 16: in [0, 1]."""
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,13 @@ class Note(str):
 
     def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
         return self.kind, str(self)
+
+
+class Pair(NamedTuple):
+    """Examples and targets of a data set that is made; a `Dataset` unpacks to the same."""
+
+    X: np.ndarray
+    y: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,13 @@ class Dataset:
 
     def __len__(self) -> int:
         return count(self.X)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Examples and targets, as of the toys: ``X, y = data.digits()``."""
+        return iter((self.X, self.y))
+
+    def __getitem__(self, index: int) -> Any:
+        return (self.X, self.y)[index]
 
     def take(self, rows: np.ndarray) -> Any:
         """Some of the examples, by index."""

@@ -13,7 +13,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._suggest import suggest
 from mercer.data.columns import find_types, listed, typed
-from mercer.data.dataset import Dataset, Note
+from mercer.data.dataset import Dataset, Note, Pair
 from mercer.data.schema import DataError, Schema
 from mercer.data.targets import for_task, guess_task, read_targets, whole_numbers
 
@@ -32,6 +32,8 @@ def make(
     notes: Sequence[str] = (),
 ) -> Dataset:
     """`Dataset.of`; readers of files also say the kind, the shape of images, and names."""
+    if isinstance(X, Pair):
+        X, y = X.X if X.X.ndim > 1 else list(X.X), X.y if y is None else y
     if isinstance(X, Dataset):
         return X if y is None and task in (None, X.task) else with_targets(X, y, task)
     if isinstance(y, str):

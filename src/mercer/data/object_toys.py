@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.dataset import Pair
+
 #: Height and width of a drawn digit, and half the width of the pen, in pixels.
 SIZE, PEN = 40, 2.2
 
@@ -70,7 +72,7 @@ def check_size(n: int, noise: float) -> None:
 
 def glyphs(
     n: int = 10, noise: float = 0.0, size: int = SIZE, pen: float = PEN, random_state: Any = 0
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Pair:
     """The digits 0 to 9 drawn with a pen, size × size pixels in [0, 1], over and over up to n.
 
     Noise slants and moves each one. They are the ten figures of Gordon and Smola's table of loops,
@@ -96,7 +98,7 @@ def glyphs(
                 t = np.clip(along, 0, 1)
                 near = np.minimum(near, np.hypot(columns - x1 - t * dx, rows - y1 - t * dy))
         X[i] = np.clip(pen - near, 0, 1).ravel()
-    return X, y
+    return Pair(X, y)
 
 
 def stroke_paths(character: str) -> list[np.ndarray]:
@@ -111,9 +113,7 @@ def stroke_paths(character: str) -> list[np.ndarray]:
     return [np.asarray(path, dtype=float) for _, path in CHARACTERS[character]]
 
 
-def strokes(
-    n: int = 60, noise: float = 0.1, random_state: Any = 0
-) -> tuple[np.ndarray, np.ndarray]:
+def strokes(n: int = 60, noise: float = 0.1, random_state: Any = 0) -> Pair:
     """Characters as strings of strokes in writing order, such as "vch" for 口.
 
     Letters: h to the right, v down, d and n falling to the left and right, c around a corner.
@@ -134,7 +134,7 @@ def strokes(
             i = int(rng.integers(len(order) - 1))
             order[i], order[i + 1] = order[i + 1], order[i]
         X.append("".join(order))
-    return np.array(X, dtype=object), np.array(y)
+    return Pair(np.array(X, dtype=object), np.array(y))
 
 
 _WORDS = {
@@ -201,7 +201,7 @@ _HOSTS = {
 _HOURS = {"ham": (8, 19), "spam": (0, 24)}
 
 
-def mail(n: int = 60, noise: float = 0.2, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
+def mail(n: int = 60, noise: float = 0.2, random_state: Any = 0) -> Pair:
     """Made messages with headers, "ham" and "spam" in turn: words, sender, path, date, links.
 
     `noise` is the share of telling words that come from the other kind of mail.
@@ -229,4 +229,4 @@ def mail(n: int = 60, noise: float = 0.2, random_state: Any = 0) -> tuple[np.nda
             f"Date: {date}\nSubject: {own[2]} {own[3]}\n"
             f"Content-Type: text/plain; charset=utf-8\n\n{body}{link}\n"
         )
-    return np.array(X, dtype=object), np.array(y)
+    return Pair(np.array(X, dtype=object), np.array(y))

@@ -1,6 +1,7 @@
 """Small data sets that are made, not loaded: the pictures of the lectures, and a few more.
 
-Each gives (X, y) and is the same for the same seed. The lectures: "Kernels and Kernelized
+Each gives a pair, ``X, y = data.moons()`` or ``data.moons().X``, and is the same for the same seed.
+Nothing is scaled; pixels of images are made in [0, 1]. The lectures: "Kernels and Kernelized
 Perceptron" (A. Ritter, 000), "Lecture 09: Kernel Methods" (J. Abernethy, 001), "Perceptron and
 Kernels" (G. Gordon and A. Smola, 002) and "Kernel Methods" (D. Klein, 003).
 """
@@ -13,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.dataset import Pair
 from mercer.data.object_toys import SIZE, check_size, glyphs, mail, strokes
-
-Pair = tuple[np.ndarray, np.ndarray]
 
 
 def _generator(random_state: Any) -> np.random.Generator:
@@ -35,7 +35,7 @@ def xor(n: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
     corners = np.array([[1.0, 1], [-1, 1], [-1, -1], [1, -1]])
     at = np.arange(n) % 4
     X = corners[at] + noise * _generator(random_state).normal(size=(n, 2))
-    return X, np.where(at % 2, -1, 1)
+    return Pair(X, np.where(at % 2, -1, 1))
 
 
 def spirals(n: int = 200, noise: float = 0.0, turns: float = 2.0, random_state: Any = 0) -> Pair:
@@ -50,7 +50,7 @@ def spirals(n: int = 200, noise: float = 0.0, turns: float = 2.0, random_state: 
     r = np.sqrt(rng.uniform(0.02, 1.0, n))
     phi = 2 * math.pi * turns * r + np.where(y > 0, 0.0, math.pi)
     X = np.column_stack([r * np.sin(phi), r * np.cos(phi)])
-    return X + noise * rng.normal(size=X.shape), y
+    return Pair(X + noise * rng.normal(size=X.shape), y)
 
 
 def circles(n: int = 200, noise: float = 0.05, factor: float = 0.5, random_state: Any = 0) -> Pair:
@@ -61,7 +61,7 @@ def circles(n: int = 200, noise: float = 0.05, factor: float = 0.5, random_state
     angle = rng.uniform(0, 2 * math.pi, n)
     r = np.where(y > 0, factor, 1.0)
     X = np.column_stack([r * np.cos(angle), r * np.sin(angle)])
-    return X + noise * rng.normal(size=X.shape), y
+    return Pair(X + noise * rng.normal(size=X.shape), y)
 
 
 def moons(n: int = 200, noise: float = 0.1, random_state: Any = 0) -> Pair:
@@ -72,7 +72,7 @@ def moons(n: int = 200, noise: float = 0.1, random_state: Any = 0) -> Pair:
     t = rng.uniform(0, math.pi, n)
     X = np.column_stack([np.cos(t), np.sin(t)])
     X[y < 0] = np.array([1.0, 0.5]) - X[y < 0]
-    return X + noise * rng.normal(size=X.shape), y
+    return Pair(X + noise * rng.normal(size=X.shape), y)
 
 
 def checkerboard(n: int = 400, squares: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
@@ -83,7 +83,7 @@ def checkerboard(n: int = 400, squares: int = 4, noise: float = 0.0, random_stat
     rng = _generator(random_state)
     X = rng.uniform(0, squares, (n, 2))
     y = np.where(np.floor(X).sum(axis=1) % 2, -1, 1)
-    return X + noise * rng.normal(size=X.shape), y
+    return Pair(X + noise * rng.normal(size=X.shape), y)
 
 
 def blobs(
@@ -105,7 +105,7 @@ def blobs(
     ring = distance / (2 * math.sin(math.pi / classes))
     centers = ring * np.column_stack([np.cos(angle), np.sin(angle)])
     X = centers[index] + noise * _generator(random_state).normal(size=(n, 2))
-    return X, 1 - 2 * index if classes == 2 else index
+    return Pair(X, 1 - 2 * index if classes == 2 else index)
 
 
 def easy_line(n: int = 14, noise: float = 0.0, random_state: Any = 0) -> Pair:
@@ -124,7 +124,7 @@ def _line(n: int, noise: float, random_state: Any, positive: Callable[..., Any])
     rng = _generator(random_state)
     x = np.linspace(-3, 3, n) + 0.05 * rng.uniform(-1, 1, n)
     y = np.where(positive(x), 1, -1)
-    return (x + noise * rng.normal(size=n))[:, None], y
+    return Pair((x + noise * rng.normal(size=n))[:, None], y)
 
 
 def linear_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
@@ -132,7 +132,7 @@ def linear_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pai
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
-    return x[:, None], x + noise * rng.normal(size=n)
+    return Pair(x[:, None], x + noise * rng.normal(size=n))
 
 
 def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -> Pair:
@@ -140,7 +140,7 @@ def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
-    return x[:, None], x / 2 + 2 * np.sin(x) + noise * rng.normal(size=n)
+    return Pair(x[:, None], x / 2 + 2 * np.sin(x) + noise * rng.normal(size=n))
 
 
 def pure_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
@@ -148,7 +148,7 @@ def pure_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
-    return x[:, None], noise * rng.normal(size=n)
+    return Pair(x[:, None], noise * rng.normal(size=n))
 
 
 TOYS: dict[str, Callable[..., Pair]] = {
