@@ -139,26 +139,27 @@ class Parameters:
             head, _, rest = name.partition("__")
             if head not in known and head in short:
                 head, _, rest = f"{short[head]}{rest}".removesuffix("__").partition("__")
-            if head in self.spellings and head not in known and not rest:
-                own |= self.by_spelling(head, value)
-                continue
-            if head not in known:
-                near = nearest(head, known, 0.7)
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {head!r}; it has {sorted(known)}"
-                    + (f", and its parts are {', '.join(short)}" if len(short) > 1 else "")
-                    + (f". Did you mean {near!r}?" if near else "")
-                )
+            if head not in known and (rest or head not in self.spellings):
+                raise ValueError(self._no_parameter(head, short))
             if rest:
                 nested.setdefault(head, {})[rest] = value
             else:
-                own[head] = value
+                own |= {head: value} if head in known else self.by_spelling(head, value)
         for head, inner in nested.items():
             child = own.get(head, known[head])
             if not _is_kernel(child):
                 raise ValueError(f"the parameter {head!r} of {type(self).__name__} has no parts")
             own[head] = child.set_params(**inner)
         return dataclasses.replace(self, **own)  # type: ignore[type-var]
+
+    def _no_parameter(self, name: str, short: Iterable[str]) -> str:
+        known, parts = sorted(dict(self._fields())), list(short)
+        near = nearest(name, known, 0.7)
+        return (
+            f"{type(self).__name__} has no parameter {name!r}; it has {known}"
+            + (f", and its parts are {', '.join(parts)}" if len(parts) > 1 else "")
+            + (f". Did you mean {near!r}?" if near else "")
+        )
 
     def __repr__(self) -> str:
         shown = []
