@@ -8,7 +8,7 @@ import time
 from typing import Any, Self
 
 from mercer._config import get_config
-from mercer._terminal import safe
+from mercer._escape.terminal import safe
 
 #: Seconds before a bar appears.
 PATIENCE = 1.5

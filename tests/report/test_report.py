@@ -12,8 +12,9 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 from mercer import data, prove, report
+from mercer._escape import html
 from mercer.data import Dataset, Schema
-from mercer.report import html, svg
+from mercer.report import svg
 from mercer.report.errors import errors
 from mercer.report.words import fine_print, summary
 from mercer.selection import SearchNode, SearchTree, compare

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable
 from typing import IO, Any
 
-from mercer._terminal import safe
+from mercer._escape.terminal import safe
 
 #: With one of these a spreadsheet begins a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._escape.html import code, tag
 from mercer._examples import count, take
 from mercer.formula.nodes import ROOT, Formula, Input
 from mercer.formula.shape import is_radial, is_stationary
@@ -61,6 +62,17 @@ class Kernel(Parameters):
 
     def _repr_latex_(self) -> str:
         return f"$k(x, z) = {self.latex()}$"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the expression, the formula, and what the rules say of it."""
+        claim = self.claim()
+        said = {True: "✓ a kernel", False: "✗ not a kernel", None: "? not known to be a kernel"}
+        where = f" for {claim.domain}" if claim.domain else ""
+        if claim.max_dims is not None:
+            where += f" in at most {claim.max_dims} dimensions"
+        reason = f"{claim.rule}: {claim.because}" if claim.because else claim.rule
+        verdict = tag("small", f"{said[claim.holds]}{where} ({reason})")
+        return tag("div", code(repr(self)), tag("div", self._repr_latex_()), verdict)
 
     # --- what can be asked of any kernel --------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -116,6 +117,14 @@ class Reweight(SameFeatures):
         return f"{bracket(self.kernel, ATOM)}.reweight({name_of(self.f)})"
 
 
+#: Characters that LaTeX reads as its own: a name of a column is text, not a command.
+_TEX = re.compile(r"[\\{}$&#%_^~]")
+
+
+def _tex(found: re.Match[str]) -> str:
+    return {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}.get(found[0], f"\\{found[0]}")
+
+
 @frozen
 class On(Kernel):
     """k on some columns of the data, by index or by name."""
@@ -169,7 +178,7 @@ class On(Kernel):
         return self.kernel.feature_names(chosen)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        index = ",".join(str(c) for c in self._step.names)
+        index = ",".join(_TEX.sub(_tex, str(c)) for c in self._step.names)
         return self.kernel.latex(f"{x}_{{{index}}}", f"{z}_{{{index}}}")
 
     def __repr__(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from mercer._escape.html import tag
+from mercer._escape.html import tree as html_tree
 
 WIDTH = 72  # of the kernel's expression in a tree; the object itself keeps all of it
 
@@ -17,19 +19,36 @@ def shorten(value: object, width: int = WIDTH) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def branches(lines: Sequence[str | Sequence[str]]) -> list[str]:
-    """Hang blocks of lines below a heading, the last one with ``└─``."""
-    out: list[str] = []
-    for i, block in enumerate(lines):
-        first, rest = ("├─ ", "│  ") if i < len(lines) - 1 else ("└─ ", "   ")
-        block = [block] if isinstance(block, str) else list(block)
-        out.append(first + block[0])
-        out.extend(rest + line for line in block[1:])
+#: A heading, and what hangs below it.
+Tree = tuple[str, list["Tree"]]
+
+
+def lines(tree: Tree) -> list[str]:
+    """The heading, and what is below it as branches, the last one with ``└─``."""
+    heading, below = tree
+    out = [heading]
+    for i, part in enumerate(below):
+        first, rest = ("├─ ", "│  ") if i < len(below) - 1 else ("└─ ", "   ")
+        block = lines(part)
+        out += [first + block[0], *(rest + line for line in block[1:])]
     return out
 
 
+class Verdict:
+    """What the three answers share: each is a tree, as text and, in a notebook, as HTML."""
+
+    def _tree(self) -> Tree:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self._tree()))
+
+    def _repr_html_(self) -> str:
+        return tag("div", html_tree(*self._tree()))
+
+
 @dataclass(frozen=True)
-class Proof:
+class Proof(Verdict):
     """cᵀKc ≥ 0 for all points and all c: why k is positive semi-definite, rule by rule.
 
     Attributes
@@ -76,7 +95,7 @@ class Proof:
             words.append(f"in at most {self.max_dims} dimension{plural}")
         return ", ".join(words)
 
-    def _tree(self) -> list[str]:
+    def _steps(self) -> Tree:
         head = f"{shorten(self.kernel)}: {self.rule}"
         if self.because:
             head += f" ({self.because})"
@@ -84,15 +103,15 @@ class Proof:
         inherited = {part.limits for part in self.parts}
         if self.limits and self.limits not in inherited:
             head += f" [{self.limits}]"
-        return [head, *branches([part._tree() for part in self.parts])]
+        return head, [part._steps() for part in self.parts]
 
-    def __str__(self) -> str:
+    def _tree(self) -> Tree:
         where = f" {self.limits}" if self.limits else ""
-        return "\n".join([f"✓ a kernel{where}", *branches([self._tree()])])
+        return f"✓ a kernel{where}", [self._steps()]
 
 
 @dataclass(frozen=True, eq=False)
-class Counterexample:
+class Counterexample(Verdict):
     """cᵀKc < 0, or k(x, z) ≠ k(z, x): points that show that k is not a kernel.
 
     Attributes
@@ -143,9 +162,8 @@ class Counterexample:
 
         return recompute(self.target, self.points, self.vector)
 
-    def __str__(self) -> str:
+    def _tree(self) -> Tree:
         how = "in 50-digit arithmetic" if self.exact else "in float64, beyond rounding"
-        lines = [f"✗ not a kernel: {shorten(self.kernel)}"]
         body: list[str] = []
         if self.because:
             body.append(self.because)
@@ -163,11 +181,11 @@ class Counterexample:
             vector = np.asarray(self.vector)
             body.append(f"c = ({', '.join(f'{c:.6g}' for c in vector)})")
             body.append(f"cᵀKc = {self.value:.6g} < 0, {how}")
-        return "\n".join(lines + branches(body))
+        return f"✗ not a kernel: {shorten(self.kernel)}", [(line, []) for line in body]
 
 
 @dataclass(frozen=True)
-class Undecided:
+class Undecided(Verdict):
     """Neither proved nor refuted: no rule applies, and the search found no counterexample.
 
     Attributes
@@ -195,7 +213,7 @@ class Undecided:
     def __bool__(self) -> bool:
         return False
 
-    def __str__(self) -> str:
+    def _tree(self) -> Tree:
         body = [self.reason] if self.reason else []
         body.extend(f"tried: {line}" for line in self.tried)
-        return "\n".join([f"? undecided: {shorten(self.kernel)}", *branches(body)])
+        return f"? undecided: {shorten(self.kernel)}", [(line, []) for line in body]

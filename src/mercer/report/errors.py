@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.html import Markup, table, tag, text
+from mercer._escape.html import Markup, table, tag, text
 from mercer.report.svg import picture
 
 #: Rows shown, values of a row, and characters of a text.

@@ -11,9 +11,9 @@ import numpy as np
 
 import mercer
 from mercer._config import show_bytes
+from mercer._escape.html import Markup, code, join, tag
 from mercer.data.dataset import Dataset
 from mercer.report.errors import errors
-from mercer.report.html import Markup, code, join, tag
 from mercer.report.pictures import pictures
 from mercer.report.style import CSS
 from mercer.report.svg import formula

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer import plot
-from mercer.report.html import Markup, tag
+from mercer._escape.html import Markup, tag
 from mercer.report.svg import figure
 
 #: Rows of the Gram matrix that is drawn.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.report.html import Markup, tag, text
+from mercer._escape.html import Markup, tag, text
 
 #: A color no picture uses: where it stands, the page's own text color is put.
 _INK = "#010203"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from mercer._escape import html
 from mercer._config import show_bytes
 from mercer.learners.catalog import name_of
 from mercer.selection.board.scoreboard import Row, Scoreboard, show_seconds
@@ -111,14 +112,35 @@ def _short_value(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
+def _heads(result: Scoreboard) -> tuple[str, ...]:
+    unit = " %" if as_percent(result.metric) else ""
+    score = f"{_METRIC.get(result.metric, result.metric)}{unit}"
+    return "kernel", "learner", score, "folds", "fit", "predict", "support", "memory"
+
+
+def as_html(result: Scoreboard) -> str:
+    """For notebooks: all rows that saw everything, and how many did not."""
+    heading = f"{result.task}: {result.task_reason}; {result.n_rows} rows, {result.folds}"
+    rows = []
+    for row in result.rows:
+        if not row.stopped:
+            first, *others = _cells(row, result.metric)
+            cells = [html.code(first) if row.kernel else first, *others]
+            rows.append([html.tag("b", c) for c in cells] if row is result.best_row else cells)
+    heads = [*_heads(result)]
+    stopped = sum(bool(row.stopped) for row in result.rows)
+    notes = [f"{stopped} candidates were stopped early"] if stopped else []
+    below = [html.tag("li", note) for note in (*notes, *result.notes)]
+    board = html.table(heads, rows, frozenset(range(2, len(heads))))
+    return html.tag("div", html.tag("p", heading), board, html.tag("ul", *below))
+
+
 def table(result: Scoreboard, width: int) -> Table:
     """The best rows, the baseline among them, and a few that were stopped early."""
     done = [row for row in result.rows if not row.stopped and row.kernel]
     behind = [row for row in result.rows if row.stopped]
     shown = sorted([*done[:MOST_DONE], result.baseline], key=result.rows.index)
-    unit = " %" if as_percent(result.metric) else ""
-    score = f"{_METRIC.get(result.metric, result.metric)}{unit}"
-    heads = ("kernel", "learner", score, "folds", "fit", "predict", "support", "memory")
+    heads = _heads(result)
     lines = {id(row): _cells(row, result.metric) for row in (*shown, *behind[:MOST_STOPPED])}
     made = _empty_table(heads, [heads, *lines.values()], width)
     for row in shown:

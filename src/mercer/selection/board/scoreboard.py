@@ -213,6 +213,11 @@ class Scoreboard:
 
         return Board(self)
 
+    def _repr_html_(self) -> str:
+        from mercer.selection.board.render import as_html
+
+        return as_html(self)
+
     def __str__(self) -> str:
         from mercer.selection.board.render import as_text
 

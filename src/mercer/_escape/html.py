@@ -1,4 +1,4 @@
-"""HTML as strings that cannot be forgotten to be escaped.
+"""HTML as strings that cannot be forgotten to be escaped: the report, and what notebooks show.
 
 `Markup` is text that is HTML already; everything else is escaped where it is put in.
 """
@@ -53,6 +53,16 @@ def tag(element: str, /, *children: Any, **attributes: Any) -> Markup:
     if element in _EMPTY:
         return Markup(f"<{element}{given}>")
     return Markup(f"<{element}{given}>{join(children, '')}</{element}>")
+
+
+def tree(heading: Any, below: Any = ()) -> Markup:
+    """A heading, and below it a list of such trees: pairs of a heading and what is below that.
+
+    >>> tree("sum", [("a < b", []), ("c", [])])
+    'sum<ul><li>a &lt; b</li><li>c</li></ul>'
+    """
+    items = [tag("li", tree(*part)) for part in below]
+    return join([heading, *([tag("ul", *items)] if items else [])], "")
 
 
 def table(
