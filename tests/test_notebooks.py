@@ -81,4 +81,4 @@ def test_scoreboards():
     assert page.tags.count("tr") == 4  # a heading, two candidates, the baseline
     assert "classification" in page.text
     assert "baseline" in page.text
-    assert page.tags.count("b") == 7
+    assert page.tags.count("b") == page.tags.count("th") > 5

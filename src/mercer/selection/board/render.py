@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from mercer._escape import html
 from mercer._config import show_bytes
+from mercer._escape import html
 from mercer.learners.catalog import name_of
 from mercer.selection.board.scoreboard import Row, Scoreboard, show_seconds
 
