@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,12 +72,13 @@ def test_conditional_expectation_from_a_mixture(rng, smallest_eigenvalue):
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_scoreboard_of_a_contest(circles):
-    """002, lines 13-37: who did what, how well and in what time, the best first."""
+    """002, lines 13-37: who did what, in how many tries and what time, and how well; the best
+    first, of equals the one that keeps fewer examples or came earlier; who failed is told."""
     X, y = circles
     board = mercer.selection.compare(
         X,
         y.astype(int),
-        kernels=["linear()", "polynomial(2)"],
+        kernels=["linear()", "polynomial(2)", "chi_squared()"],
         learners=["ridge", "svm"],
         cv=4,
         holdout=None,
@@ -88,3 +91,10 @@ def test_the_scoreboard_of_a_contest(circles):
     assert max(linear) < 0.8
     assert all(row.fit_seconds >= 0 for row in board.rows)
     assert (board.best.predict(X) == y).all()
+    assert {len(row.scores) for row in board.rows} == {4}
+    for ahead, behind in pairwise(board.rows):
+        if (ahead.mean, ahead.spread) == (behind.mean, behind.spread):
+            assert ahead.n_support <= behind.n_support
+    failed = [note for note in board.notes if "was left out" in note]
+    assert len(failed) == 2
+    assert all("ChiSquared is defined for x ≥ 0 only" in note for note in failed)
