@@ -25,6 +25,11 @@ import matplotlib.pyplot as plt
 
 from mercer.plot import Film
 
+#: What scripts draw themselves has the colors of the pictures: Okabe and Ito's.
+plt.rcParams["axes.prop_cycle"] = plt.cycler(
+    color=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+)
+
 
 def panels(count: int, width: float = 3.6, height: float = 3.2, columns: int | None = None) -> Any:
     """Axes side by side, as an array."""

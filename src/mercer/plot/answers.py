@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._figures import INK, QUIET, axes, bare, color_of, note, require_fitted, tidy
+from mercer._figures import INK, QUIET, axes, bare, color_of, require_fitted, tidy
 
 
 def contributions(expansion: Any, x: Any, most: int = 15, output: int = 0, ax: Any = None) -> Any:
@@ -23,11 +23,14 @@ def contributions(expansion: Any, x: Any, most: int = 15, output: int = 0, ax: A
 
 
 def bars(parts: np.ndarray, names: Any, most: int, label: str, title: str, ax: Any = None) -> Any:
-    """The largest parts of a sum as bars, one color per sign; the title says what is left."""
+    """The largest parts of a sum as bars; the title says what is left.
+
+    A part has the color of the class that it speaks for: positive for the second.
+    """
     order = np.argsort(-np.abs(parts), kind="stable")[:most][::-1]
     order = order[np.abs(parts[order]) > 1e-2 * np.abs(parts).max(initial=0.0)]
     ax = axes(ax, (5.0, 1.2 + 0.24 * len(order)))
-    colors = [color_of(0) if parts[i] >= 0 else color_of(1) for i in order]
+    colors = [color_of(int(parts[i] >= 0)) for i in order]
     ax.barh(np.arange(len(order)), parts[order], color=colors)
     ax.set_yticks(np.arange(len(order)), [str(names[i]) for i in order], fontsize="small")
     ax.axvline(0, color=INK, linewidth=0.8)
@@ -88,12 +91,13 @@ def network(expansion: Any, x: Any = None, most: int = 5, output: int = 0, ax: A
     values = None if x is None else expansion.kernel(np.asarray(x), expansion.points)[0]
     widest = max(float(np.abs(coef).max()), 1e-300)
     for height, i in zip(middle, order, strict=True):
-        color = color_of(0) if coef[i] >= 0 else color_of(1)
+        color = color_of(int(coef[i] >= 0))
         ax.plot([0, 1], [0.5, height], color=QUIET, linewidth=1, zorder=1)
         width = 0.8 + 3 * abs(coef[i]) / widest
         ax.plot([1, 2], [height, 0.5], color=color, linewidth=width, zorder=1)
-        note(ax, f"{coef[i]:+.3g}", (1.5, (height + 0.5) / 2), (0, 0), color=color, ha="center",
-             va="center", fontsize="small")  # fmt: skip
+        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+        ax.text(1.5, (height + 0.5) / 2, f"{coef[i]:+.3g}", color=color, ha="center", va="center",
+                fontsize="small", fontweight="bold", bbox=box)  # fmt: skip
         inside = f"K(x$_{{{i + 1}}}$, x)" + ("" if values is None else f"\n= {values[i]:.3g}")
         _node(ax, 1, height, inside)
     _node(ax, 0, 0.5, "x")

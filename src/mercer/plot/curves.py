@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._figures import axes, color_of, legend, tidy
+from mercer._figures import axes, color_of, legend, short, tidy
 
 
 def errors_over(
@@ -91,7 +91,7 @@ def error_curves(
         ax.set_xscale("log")
         ax.tick_params(axis="x", which="minor", labelbottom=False)
         if len(at) <= 8:
-            ax.set_xticks(at, [f"{value:.2g}" for value in at])
+            ax.set_xticks(at, [f"{v:.2g}" if v < 100 else short(v) for v in at])
     high = max(float(np.max(curve)) for curve in errors.values())
     ax.set_ylim(-0.05 * high, 1.35 * high or 1.0)
     legend(ax, frameon=False)

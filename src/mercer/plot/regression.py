@@ -47,7 +47,7 @@ def regression_curve(
         if truth is not None:
             ax.plot(line, truth(line), color=INK, linestyle=":", label="truth")
     ax.plot(line, mean, color=color, label=label or type(model).__name__, zorder=3, gid="curve")
-    legend(ax, frameon=False)
+    legend(ax)
     return tidy(ax, "", "x", "y")
 
 
