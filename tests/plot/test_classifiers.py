@@ -102,13 +102,14 @@ def in_space(ax):
 def test_the_lifted_circles_are_cut_by_a_plane(monkeypatch):
     from mpl_toolkits.mplot3d import art3d
 
-    planes, real = [], art3d.Poly3DCollection
+    planes = []
 
-    def noted(polygons, **look):
-        planes.extend(polygons)
-        return real(polygons, **look)
+    class Noted(art3d.Poly3DCollection):
+        def __init__(self, polygons, **look):
+            planes.extend(polygons)
+            super().__init__(polygons, **look)
 
-    monkeypatch.setattr(art3d, "Poly3DCollection", noted)
+    monkeypatch.setattr(art3d, "Poly3DCollection", Noted)
     X, y = data.circles(40)
     left, right = plot.before_and_after(X, y, lambda Z: np.c_[Z, (Z**2).sum(axis=1)])
     assert right.name == "3d"
