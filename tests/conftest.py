@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,30 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
+#: Tests that run the same code many times with other numbers. To trace them would take longer and
+#: show nothing more: other tests run this code, too.
+UNTRACED = (
+    "gram/test_trees.py",
+    "kernels/test_extremes.py",
+    "proof/test_black_box.py",
+    "selection/test_golden.py",
+    "tests/test_examples.py",
+)
+
+
+def pytest_configure(config):
+    """Where coverage is measured, the compiler of Numba is not traced: it took a third longer."""
+    if config.getoption("cov_source", None):
+        from numba.core.dispatcher import _FunctionCompiler
+
+        untraced = runpy.run_path(str(HERE / "tracing.py"))["untraced"]
+        _FunctionCompiler.compile = untraced(_FunctionCompiler.compile)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.as_posix().endswith(UNTRACED):
+            item.add_marker("no_cover")
 
 
 def pytest_runtest_setup(item):

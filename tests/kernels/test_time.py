@@ -44,17 +44,17 @@ def _asks(text):
 
 @pytest.mark.parametrize("text", EXPRESSIONS, ids=lambda text: text[:50])
 def test_an_answer_within_seconds(text):
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         asks = list(_asks(text))
     except ValueError:
         asks = []
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
     for ask in asks:
-        start = time.perf_counter()
+        start = time.process_time()
         with contextlib.suppress(ValueError):  # a refusal is an answer
             ask()
-        assert time.perf_counter() - start < SECONDS
+        assert time.process_time() - start < SECONDS
 
 
 @pytest.mark.parametrize("command", ["prove", "explain"])

@@ -28,9 +28,9 @@ def _data(n_features):
 
 def test_a_valid_leaf_as_a_black_box_is_undecided(valid):
     leaf, _, _, n_features = valid
-    answer = prove(_blocks(leaf), n_features=n_features, seconds=0.3)
+    answer = prove(_blocks(leaf), n_features=n_features, seconds=0.1)
     assert isinstance(answer, Undecided), str(answer)
-    answer = prove(_one_pair(leaf), n_features=n_features, seconds=0.1)
+    answer = prove(_one_pair(leaf), n_features=n_features, seconds=0.05)
     assert isinstance(answer, Undecided), str(answer)
 
 

@@ -155,7 +155,7 @@ same(a.distances(q), b.distances(Q[:9].astype(float)))
     "perceptron": """
 import mercer.engines.cuda.solvers.perceptron_walk as walk
 walk.ROWS = 32
-X = rng.integers(-2, 3, size=(50, 3)).astype(np.float32)
+X = rng.integers(-2, 3, size=(40, 3)).astype(np.float32)
 T, c = there(X), (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 0.5)
 for options in [
     {},
@@ -166,7 +166,7 @@ for options in [
     {"validation_fraction": 0.2, "tie": "first"},
 ]:
     for t in (c, c > 0):
-        options = {"epochs": 3, "random_state": 0, **options}
+        options = {"epochs": 2, "random_state": 0, **options}
         a = KernelPerceptron(Polynomial(2, 1.0), **options).fit(T, there(t))
         b = KernelPerceptron(Polynomial(2, 1.0), **options).fit(X.astype(float), t)
         assert list(a.mistakes_) == list(b.mistakes_), options
@@ -177,7 +177,7 @@ a = KernelPerceptron(Gaussian(2.0)).partial_fit(T[:30], c[:30], classes=[0, 1, 2
 b = KernelPerceptron(Gaussian(2.0)).partial_fit(X[:30], c[:30], classes=[0, 1, 2])
 a, b = a.partial_fit(T[30:], c[30:]), b.partial_fit(X[30:], c[30:])
 assert list(a.mistakes_) == list(b.mistakes_)
-assert len(KernelPerceptron(Gaussian(2.0), budget=10).fit(T, c).predict(T)) == 50
+assert len(KernelPerceptron(Gaussian(2.0), budget=10).fit(T, c).predict(T)) == 40
 """,
     "bad input": """
 model = KernelRidge(Gaussian()).fit(T, y)
