@@ -117,5 +117,5 @@ def test_the_diagonal_speaks_of_one_row() -> None:
 
 
 def test_only_known_reductions() -> None:
-    with pytest.raises(ValueError, match="sum, prod, max or mean, not 'median'"):
+    with pytest.raises(ValueError, match="sum, prod, max, mean or sets of n, not 'median'"):
         reduce_columns("median", X_J, ROOT)

@@ -5,7 +5,7 @@ The record of an operation (`ops`) gives the derivative in each argument.
 
 from __future__ import annotations
 
-from mercer.formula.nodes import Formula, const
+from mercer.formula.nodes import SETS, Formula, Input, const, reduce_columns, set_size
 from mercer.formula.ops import OPS
 
 
@@ -67,4 +67,25 @@ def _reduction(node: Formula, wrt: Formula) -> Formula | None:
         return Formula("reduce", (slope,), node.value)
     if how == "prod":
         return node * Formula("reduce", (slope.over(body),), ("sum", rows))
+    if set_size(how):
+        return _over_sets(body, slope, set_size(how), rows)
     raise NotImplementedError("the maximum over columns has no derivative table entry")
+
+
+#: Sets larger than this have derivatives whose terms cancel in double precision.
+LARGEST_SET = 10
+
+
+def _over_sets(body: Formula, slope: Formula, size: int, rows: Input) -> Formula:
+    """Σⱼ gⱼ′ · (sets of the other columns) = Σₛ (−1)ˢ (sets of size − 1 − s) · Σⱼ gⱼˢ gⱼ′."""
+    if size > LARGEST_SET:
+        raise NotImplementedError(
+            f"sets of {size} columns have no derivative here: beyond {LARGEST_SET} its terms cancel"
+        )
+    terms = []
+    for s in range(size):
+        less = size - 1 - s
+        sets = reduce_columns(f"{SETS}{less}", body, rows) if less else const(1.0)
+        powers = reduce_columns("sum", body**s * slope if s else slope, rows)
+        terms.append(const((-1.0) ** s) * sets * powers)
+    return terms[0] if size == 1 else Formula("add", terms)

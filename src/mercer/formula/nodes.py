@@ -210,11 +210,25 @@ DIFFERENCE = X_J - Z_J
 PI = const(2.0) * const(1.0).apply("arcsin")
 
 
+#: The reduction "sets of 3": the sum over all sets of 3 columns of the products of their bodies.
+SETS = "sets of "
+
+
 def reduce_columns(how: str, body: Formula, rows: Input) -> Formula:
-    """Σⱼ, Πⱼ, maxⱼ or the mean over columns of a body in xⱼ (`X_J`) and zⱼ (`Z_J`)."""
-    if how not in ("sum", "prod", "max", "mean"):
-        raise ValueError(f"columns reduce by sum, prod, max or mean, not {how!r}")
+    """Σⱼ, Πⱼ, maxⱼ, the mean or "sets of n" over columns of a body in xⱼ (`X_J`) and zⱼ (`Z_J`)."""
+    if how not in ("sum", "prod", "max", "mean") and not set_size(how):
+        raise ValueError(f"columns reduce by sum, prod, max, mean or sets of n, not {how!r}")
     return Formula("reduce", (body,), (how, rows))
+
+
+def set_size(how: str) -> int:
+    """How many columns are in each of the sets; 0 for the other reductions.
+
+    >>> set_size("sets of 3"), set_size("sum")
+    (3, 0)
+    """
+    size = how.removeprefix(SETS)
+    return int(size) if size != how and size.isdecimal() else 0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.formula.inputs import Columns, Factor, Matrix, Scale, Step, Unit, Warped
-from mercer.formula.nodes import Formula, Input
+from mercer.formula.nodes import Formula, Input, set_size
 from mercer.formula.ops import OPS, larger, payload
 
 if TYPE_CHECKING:
@@ -171,7 +171,19 @@ def _reduce(mp: Any, node: Formula, take: Callable[..., Any]) -> Any:
         return reduce(larger, total)
     if how == "prod":
         return mp.fprod(total)
+    if set_size(how):
+        return _over_sets(mp, total, set_size(how))
     return mp.fsum(total) / (len(total) if how == "mean" else 1)
+
+
+def _over_sets(mp: Any, values: list[Any], size: int) -> Any:
+    """The sum over all sets of `size` values of their products, one value after the other."""
+    if size > len(values):
+        return mp.mpf(0)
+    sums = [mp.mpf(1)] + [mp.mpf(0)] * size
+    for value in values:
+        sums[1:] = [own + value * less for own, less in zip(sums[1:], sums[:-1], strict=True)]
+    return sums[size]
 
 
 _STATISTICS: dict[str, Callable[..., Any]] = {

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mercer.formula.nodes import Formula, Input
+from mercer.formula.nodes import Formula, Input, set_size
 from mercer.formula.ops import OPS
 
 #: Powers beyond this are no kernel of anyone.
@@ -81,7 +81,8 @@ def _is_function(value: Any) -> bool:
 
 
 def _is_reduction(value: Any) -> bool:
-    return value in ("sum", "prod", "max", "mean")
+    known = value in ("sum", "prod", "max", "mean")
+    return known or (isinstance(value, str) and len(value) < 20 and set_size(value) > 0)
 
 
 _VALUES: dict[str, Callable[[Any], bool]] = {

@@ -13,6 +13,7 @@ from mercer.formula.inputs import Categories, NonNegative
 from mercer.formula.nodes import (
     DIFFERENCE,
     PI,
+    SETS,
     X_J,
     Z_J,
     Formula,
@@ -210,8 +211,9 @@ class Delta(Kernel):
 class Anova(Kernel):
     """k(x, z) = Σ over all sets S of `degree` columns of Πⱼ∈S exp(−(xⱼ − zⱼ)² / (2σ²)).
 
-    Computed by Newton's identities from the power sums Σⱼ gⱼˢ, s ≤ degree. Zero where the data
-    has fewer columns than the degree.
+    In one pass over the columns: with each further one, every sum over sets of s columns grows by
+    its Gaussian times the sum over sets of s − 1. Zero where the data has fewer columns than the
+    degree.
     """
 
     degree: int = 2
@@ -221,7 +223,7 @@ class Anova(Kernel):
 
     # A product of `degree` columns is a Gaussian of that many columns.
     parameters = declare(
-        degree=Count(1, 10, floats=True, why="beyond 10 its sums cancel in double precision"),
+        degree=Count(1, floats=True),
         sigma=Width(
             Meaning(
                 "√(degree·var/2)",
@@ -236,21 +238,8 @@ class Anova(Kernel):
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         rate = const(-0.5).over(self._named(path, "sigma") ** 2)
-        sums = [
-            reduce_columns("sum", (float(s) * rate * DIFFERENCE**2).exp(), rows)
-            for s in range(1, self.degree + 1)
-        ]
-        symmetric = [const(1.0)]
-        for d in range(1, self.degree + 1):
-            terms = const(0.0)
-            for s in range(1, d + 1):
-                # The number belongs to each product: before a sum it would be multiplied out.
-                weight = const((-1.0) ** (s + 1)).over(float(d))
-                terms = terms + weight * symmetric[d - s] * sums[s - 1]
-            symmetric.append(terms)
-        # Exactly zero where there are fewer columns than a set needs.
-        columns = reduce_columns("sum", const(1.0), rows)
-        return symmetric[-1] * (columns - (self.degree - 0.5)).apply("step")
+        how = "sum" if self.degree == 1 else f"{SETS}{self.degree}"
+        return reduce_columns(how, (rate * DIFFERENCE**2).exp(), rows)
 
     def claim(self, n_features: int | None = None) -> Claim:
         if n_features is not None and n_features < self.degree:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.nodes import Formula
+from mercer.formula.nodes import Formula, set_size
 from mercer.formula.ops import OPS, form_of, payload
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
@@ -147,6 +147,8 @@ def evaluate(g: Graph, formula: Formula, known: Mapping[Formula, Any]) -> Any:
 # All pairs of all columns at once would be N × points × columns numbers. A few columns at a time
 # need no more than N × points × `BLOCK`, at the price of a few more nodes.
 
+#: Nodes that a sum over sets of columns may take.
+MOST_NODES = 5000
 #: Columns that are reduced together: a choice between memory and the number of nodes.
 BLOCK = 16
 _REDUCE = {"sum": "ReduceSum", "mean": "ReduceSum", "max": "ReduceMax"}
@@ -160,6 +162,8 @@ def over_columns(g: Graph, how: str, rows: Wire, z: np.ndarray, body: Body) -> W
     """The reduction of `body` over all columns, of shape (N, points)."""
     total: Any = None
     width = z.shape[1]
+    if set_size(how):
+        return _over_sets(g, set_size(how), rows, z, body)
     for start in range(0, width, BLOCK):
         stop = min(start + BLOCK, width)
         part = rows if width <= BLOCK else g.columns(rows, range(start, stop))
@@ -168,6 +172,25 @@ def over_columns(g: Graph, how: str, rows: Wire, z: np.ndarray, body: Body) -> W
         value = g.add("Squeeze", value, np.array([2]))
         total = value if total is None else g.add(_JOIN[how], total, value)
     return Wire(g.add("Div", total, float(width)) if how == "mean" else total)
+
+
+def _over_sets(g: Graph, size: int, rows: Wire, z: np.ndarray, body: Body) -> Wire:
+    """The sum over all sets of columns of their products, a column at a time (see `over_sets`)."""
+    width = z.shape[1]
+    if width * size > MOST_NODES:
+        raise NotExportable(
+            f"sets of {size} of {width} columns need {width * size} nodes, and a file takes "
+            f"{MOST_NODES} at most; save the model with mercer.save(model, path) instead"
+        )
+    sums: list[Any] = []
+    for j in range(width):
+        x = g.add("Unsqueeze", g.columns(rows, [j]), np.array([1]))
+        value = g.add("Squeeze", body(x, z[None, :, j : j + 1]), np.array([2]))
+        longer = [value, *(g.add("Mul", value, less) for less in sums[: size - 1])]
+        both = zip(longer, sums, strict=False)
+        sums = [g.add("Add", own, more) for more, own in both] + longer[len(sums) :]
+    zero = g.add("Mul", sums[0], 0.0)
+    return Wire(sums[-1] if len(sums) == size else zero)
 
 
 def along(g: Graph, how: str, value: Wire, axis: int, n: int) -> Wire:

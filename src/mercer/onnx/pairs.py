@@ -20,7 +20,7 @@ from mercer.formula.inputs import Categories
 from mercer.formula.nodes import Formula, Input, at_diagonal, const, dependence, statistics
 from mercer.formula.shape import is_stationary
 from mercer.gram.host import HostGram
-from mercer.gram.rows.prepared import REDUCE
+from mercer.gram.rows.prepared import reduced
 from mercer.gram.rows.validate import matrix, row_weights
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
@@ -190,13 +190,13 @@ class Pairs:
         sides = {n.value for n in body.walk() if n.op == "coord"}
         if not sides:
             each = np.broadcast_to(in_numpy(body, {}), (1, self.rows(key).width))
-            return REDUCE[how](each, axis=1).reshape(1, 1)
+            return reduced(how, each, axis=1).reshape(1, 1)
         if len(sides) == 2 and self.rows(key).has_text:
             return self._agreements(node)
         z = self.numbers(key)
         if sides == {"z"}:
             values = in_numpy(body, {n: z for n in body.walk() if n.op == "coord"})
-            return REDUCE[how](np.broadcast_to(values, z.shape), axis=1).reshape(1, -1)
+            return reduced(how, np.broadcast_to(values, z.shape), axis=1).reshape(1, -1)
         table = self.rows(key)
         if is_stationary(node):
             # Only differences matter: near the origin they are rounded less.

@@ -11,7 +11,7 @@ from mercer._arrays import is_sparse
 from mercer.formula import Formula, evaluate
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT, Input, statistics
-from mercer.gram.rows.prepared import REDUCE
+from mercer.gram.rows.prepared import reduced
 from mercer.kernels import Kernel
 
 #: Largest error of k, relative to its largest value on the data.
@@ -58,7 +58,7 @@ def _statistic(node: Formula, sides: dict[str, Any]) -> Any:
         how, inputs = node.value
         known = {n: rows(n.value, inputs) for n in node.args[0].walk() if n.op == "coord"}
         shape = np.broadcast_shapes(rows("x", inputs).shape, rows("z", inputs).shape)
-        return REDUCE[how](np.broadcast_to(evaluate(node.args[0], known), shape), axis=-1)
+        return reduced(how, np.broadcast_to(evaluate(node.args[0], known), shape), axis=-1)
     if node.op not in _PAIRS:
         raise TypeError(f"{node!r} is not a formula: an opaque kernel has no oracle")
     return _PAIRS[node.op](rows("x", node.value), rows("z", node.value))

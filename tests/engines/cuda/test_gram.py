@@ -77,6 +77,11 @@ FORMULAS = {
         check(Periodic(5.0, 3.0), 4)
         check(BSpline(3, 9.0), 3)
         check(Anova(2), 4)
+        check(Anova(4), 5)
+        x = torch.tensor(rng.normal(size=(30, 10)), device=DEVICE, dtype=torch.float32)
+        large = CudaGram(Anova(9), x)
+        assert not usable(large)
+        assert np.allclose(large.dense().cpu(), Anova(9)(x.double().cpu().numpy()), atol=1e-4)
         check(Hamming() + Gaussian(), 3)
     """,
     "several statistics in one kernel": """

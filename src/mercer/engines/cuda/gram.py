@@ -25,7 +25,7 @@ from mercer.engines.cuda.ops import apply_steps, evaluate_torch
 from mercer.engines.cuda.rows import DeviceSide, row_vector, squared_norms, to_device
 from mercer.engines.cuda.triton_launch import describe, launch, usable
 from mercer.formula import Formula, at_diagonal, simplify
-from mercer.formula.nodes import ROOT, Input, dependence, statistics
+from mercer.formula.nodes import ROOT, Input, dependence, set_size, statistics
 from mercer.gram.base import (
     Body,
     Gram,
@@ -38,6 +38,7 @@ from mercer.gram.base import (
 from mercer.gram.plan.accuracy import Method, sensitivity
 from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import Program, compile_program
+from mercer.gram.rows.prepared import over_sets
 from mercer.gram.rows.validate import numeric_inputs
 from mercer.kernels.core import Kernel
 
@@ -349,14 +350,19 @@ def _differences(node: Formula, x: torch.Tensor, z: torch.Tensor) -> torch.Tenso
     """A coordinate-wise statistic, column after column."""
     how = node.value[0] if node.op == "reduce" else ("max" if node.op == "linf" else "sum")
     assert node.op != "reduce" or dependence(node)[id(node)] == "pair"
-    total: Any = None
-    for j in range(x.shape[1]):
+
+    def column(j: int) -> Any:
         a, b = x[:, j, None], z[None, :, j]
-        if node.op == "reduce":
-            atoms = {n: a if n.value == "x" else b for n in node.args[0].walk() if n.op == "coord"}
-            term = evaluate_torch(node.args[0], atoms)
-        else:
-            term = (a - b).square() if node.op == "sqdist" else (a - b).abs()
+        if node.op != "reduce":
+            return (a - b).square() if node.op == "sqdist" else (a - b).abs()
+        atoms = {n: a if n.value == "x" else b for n in node.args[0].walk() if n.op == "coord"}
+        return evaluate_torch(node.args[0], atoms)
+
+    each = map(column, range(x.shape[1]))
+    if set_size(how):
+        return over_sets(each, set_size(how))  # type: ignore[no-any-return]
+    total: Any = None
+    for term in each:
         if total is None:
             total = term.clone()
         elif how == "prod":

@@ -14,7 +14,8 @@ from mercer._config import get_config
 from mercer.engines.cuda.ops import apply_steps, evaluate_torch
 from mercer.formula import Formula
 from mercer.formula.inputs import numeric
-from mercer.formula.nodes import Input, statistics
+from mercer.formula.nodes import Input, set_size, statistics
+from mercer.gram.rows.prepared import over_sets
 from mercer.gram.rows.validate import row_weights
 
 
@@ -120,10 +121,10 @@ def _row_statistic(node: Formula, side: DeviceSide) -> torch.Tensor:
     block = side.matrices[rows].double()
     known = {n: block for n in node.args[0].walk() if n.op == "coord"}
     body = torch.zeros_like(block) + evaluate_torch(node.args[0], known)
-    return REDUCE[how](body, 1)
+    return over_sets(body.T, set_size(how)) if set_size(how) else _REDUCE[how](body, 1)
 
 
-REDUCE = {
+_REDUCE = {
     "sum": lambda t, d: t.sum(d),
     "mean": lambda t, d: t.mean(d),
     "prod": lambda t, d: t.prod(d),

@@ -18,7 +18,7 @@ from typing import Any
 
 from mercer.engines.cuda import exponential
 from mercer.engines.cuda.folding import Fold, folded
-from mercer.formula.nodes import Formula
+from mercer.formula.nodes import Formula, set_size
 from mercer.formula.ops import form_of
 from mercer.gram.cpu.numba_source import power_statements
 from mercer.gram.plan.program import Program
@@ -61,6 +61,10 @@ TRITON: dict[str, Callable[..., str]] = {
 }
 
 
+#: Sums over sets of columns keep a tile in registers per size of a set.
+LARGEST_SET = 8
+
+
 def triton_form(op: str) -> Any:
     return form_of(op, "triton", TRITON)
 
@@ -68,7 +72,8 @@ def triton_form(op: str) -> Any:
 def renderable(program: Program) -> bool:
     """Whether every operation has a Triton form."""
     known = all(s.kind in ("product", "direct") for s in program.sources)
-    return known and program.written_in(triton_form)
+    sets = [set_size(s.node.value[0]) for s in program.sources if s.node.op == "reduce"]
+    return known and max(sets, default=0) <= LARGEST_SET and program.written_in(triton_form)
 
 
 @dataclass(frozen=True)
@@ -245,7 +250,8 @@ class _Writer:
         node = self.program.sources[i].node
         how = node.value[0] if node.op == "reduce" else ("max" if node.op == "linf" else "sum")
         start = {"prod": "1.0", "max": "float('-inf')"}.get(how, "0.0")
-        self.emit(f"t{i} = tl.full([BM, BN], {start}, tl.float32)")
+        for name in [f"e{i}_{s + 1}" for s in range(set_size(how))] or [f"t{i}"]:
+            self.emit(f"{name} = tl.full([BM, BN], {start}, tl.float32)")
         self.emit(f"for d{i} in range(0, width{i}):")
         self.depth += 1
         self.emit(f"xd = tl.load(x{i} + d{i} * height.to(tl.int64) + r)[:, None]")
@@ -258,8 +264,17 @@ class _Writer:
             self.emit("g = xd - zd")
             term = "g * g" if node.op == "sqdist" else "tl.abs(g)"
         join = {"prod": f"t{i} * ({term})", "max": f"tl.maximum(t{i}, {term})"}
-        self.emit(f"t{i} = {join.get(how, f't{i} + {term}')}")
+        if set_size(how):
+            # The largest sets first: they grow by smaller ones that this column is not in yet.
+            self.emit(f"g = {term}")
+            for s in range(set_size(how), 1, -1):
+                self.emit(f"e{i}_{s} = e{i}_{s} + g * e{i}_{s - 1}")
+            self.emit(f"e{i}_1 = e{i}_1 + g")
+        else:
+            self.emit(f"t{i} = {join.get(how, f't{i} + {term}')}")
         self.depth -= 1
+        if set_size(how):
+            self.emit(f"t{i} = e{i}_{set_size(how)}")
         if how == "mean":
             self.emit(f"t{i} = t{i} / width{i}")
 

@@ -11,10 +11,11 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._tiles import Scratch, cut
 from mercer.formula import Formula, evaluate
+from mercer.formula.nodes import set_size
 from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
 from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import REDUCE, Side
+from mercer.gram.rows.prepared import Side, over_sets, reduced
 
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
@@ -169,7 +170,10 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
         known = {n: xj if n.value == "x" else zj for n in atoms}
         return evaluate(body, known)
 
-    columns = x.shape[1]
+    columns, size = x.shape[1], set_size(how)
+    if size > columns:
+        out[...] = 0.0
+        return
     if columns > 32:
         # Many columns: whole differences of a few rows of each side at a time.
         for other in cut(0, len(z), max(1, 4 * CACHE_ELEMENTS // columns)):
@@ -179,14 +183,16 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
                 left = x[rows, None]
                 shape = (left.shape[0], right.shape[1], columns)
                 value = np.broadcast_to(term(left, right), shape)
-                out[rows, other] = REDUCE[how](value, axis=2)
+                out[rows, other] = reduced(how, value, axis=2)
         return
-    step = max(1, CACHE_ELEMENTS // len(z))
-    combine: Any = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum}[how]
-    for start in range(0, len(x), step):
-        block = out[start : start + step]
-        for j in range(columns):
-            value = term(x[start : start + step, j, None], z[None, :, j])
+    step = max(1, CACHE_ELEMENTS // (len(z) * (1 + size)))
+    for rows in cut(0, len(x), step):
+        block, each = out[rows], (term(x[rows, j, None], z[None, :, j]) for j in range(columns))
+        if size:
+            block[...] = over_sets(each, size)
+            continue
+        combine = _COMBINE[how]
+        for j, value in enumerate(each):
             if j == 0:
                 block[...] = value
             else:
@@ -195,5 +201,11 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
             block /= columns
 
 
+_COMBINE: dict[str, Any] = {
+    "sum": np.add,
+    "mean": np.add,
+    "prod": np.multiply,
+    "max": np.maximum,
+}
 _DIRECT = {"sqdist": "sum", "l1": "sum", "linf": "max"}
 _TERM: dict[str, Callable[[Any], Any]] = {"sqdist": np.square, "l1": np.abs, "linf": np.abs}

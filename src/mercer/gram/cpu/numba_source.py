@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mercer.formula.nodes import Formula
+from mercer.formula.nodes import Formula, set_size
 from mercer.formula.ops import Sign, form_of
 from mercer.formula.profile import DISTANCES, sign_of
 from mercer.gram.plan.program import Program
@@ -177,6 +177,12 @@ class _Writer:
         """Numbers and buffers, once per call."""
         lines = [f"    c{i} = c[{i}]" for i in range(len(self.numbers))]
         lines += [f"    a{i} = np.empty({CHUNK}, R)" for i in self._looped()]
+        sets = {i: self._set_size(i) for i in self._looped()}
+        lines += [
+            f"    e{i} = np.empty(({size + 1}, {CHUNK}), R)"
+            for i, size in sets.items()
+            if 0 < size <= self.widths[i]
+        ]
         if kind == "multiply":
             lines.append(f"    k = np.empty({CHUNK}, R)")
             lines.append("    total = np.empty(V.shape[0], np.float64)")
@@ -226,6 +232,8 @@ class _Writer:
 
     def _accumulate(self, i: int) -> list[str]:
         """A loop over features into a{i}: several at a time, so that a{i} is touched less often."""
+        if self._set_size(i):
+            return self._accumulate_sets(i)
         how, start, finish = self._how(i)
         columns = f"X{i}.shape[1]"
         lines = [f"for t in range(w): a{i}[t] = {start}"]
@@ -245,7 +253,43 @@ class _Writer:
             lines.append(f"for t in range(w): a{i}[t] {finish}")
         return lines
 
+    def _accumulate_sets(self, i: int) -> list[str]:
+        """e{i}[s, t] is the sum over all sets of s features so far; the largest grow first."""
+        size, body = self._set_size(i), ["zd = zr[t]"]
+        if size > self.widths[i]:
+            return [f"for t in range(w): a{i}[t] = ZERO"]
+        term = self._term(i, "xd", "zd", body)
+        return [
+            f"e{i}[0, :w] = ONE",
+            f"e{i}[1:, :w] = ZERO",
+            f"for d in range(X{i}.shape[1]):",
+            f"    xd = X{i}[i, d]",
+            f"    zr = Z{i}[b, d, o : o + w]",
+            "    for t in range(w):",
+            *("        " + line for line in body),
+            f"        a{i}[t] = {term}",
+            f"    for u in range(min({size}, d + 1), 0, -1):",
+            f"        for t in range(w): e{i}[u, t] += a{i}[t] * e{i}[u - 1, t]",
+            f"for t in range(w): a{i}[t] = e{i}[{size}, t]",
+        ]
+
+    def _unrolled_sets(self, i: int) -> list[str]:
+        size, lines = self._set_size(i), []
+        for d in range(self.widths[i]):
+            lines.append(f"zd = z{i}_{d}[t]")
+            lines.append(f"g = {self._term(i, f'q{i}_{d}', 'zd', lines)}")
+            for s in range(min(size, d + 1), 0, -1):
+                grown = "g" if s == 1 else f"g * e{i}_{s - 1}"
+                lines.append(f"e{i}_{s} = {grown if s == d + 1 else f'e{i}_{s} + {grown}'}")
+        return [*lines, f"s{i} = {f'e{i}_{size}' if size <= self.widths[i] else 'ZERO'}"]
+
+    def _set_size(self, i: int) -> int:
+        node = self.program.sources[i].node
+        return set_size(node.value[0]) if node.op == "reduce" else 0
+
     def _unrolled(self, i: int) -> list[str]:
+        if self._set_size(i):
+            return self._unrolled_sets(i)
         how, _, finish = self._how(i)
         lines: list[str] = []
         for d in range(self.widths[i]):

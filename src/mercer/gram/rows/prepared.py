@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._tiles import cut
 from mercer.formula import evaluate
-from mercer.formula.nodes import Formula, Input, statistics
+from mercer.formula.nodes import Formula, Input, set_size, statistics
 from mercer.gram.byte_products.rows import GridRows
 from mercer.gram.rows.validate import row_weights
 
@@ -257,8 +257,36 @@ def _reduce_rows(node: Formula, side: Side) -> np.ndarray:
         block = side.dense(rows, part).astype(np.float64)
         known = {n: block for n in node.args[0].walk() if n.op == "coord"}
         value = np.broadcast_to(evaluate(node.args[0], known), block.shape)
-        result[part] = REDUCE[how](value, axis=1)
+        result[part] = reduced(how, value, axis=1)
     return result
 
 
-REDUCE: dict[str, Any] = {"sum": np.sum, "prod": np.prod, "max": np.max, "mean": np.mean}
+_REDUCE: dict[str, Any] = {"sum": np.sum, "prod": np.prod, "max": np.max, "mean": np.mean}
+
+
+def reduced(how: str, values: np.ndarray, axis: int) -> Any:
+    """A reduction along the axis of the columns."""
+    size = set_size(how)
+    return over_sets(np.moveaxis(values, axis, 0), size) if size else _REDUCE[how](values, axis)
+
+
+def over_sets(columns: Iterable[Any], size: int) -> Any:
+    """Σ over all sets of `size` of these arrays of their product, in one pass over them.
+
+    With each further array g, every sum of products of s arrays grows by g times that of s − 1.
+
+    >>> over_sets(np.array([[2.0], [3.0], [5.0]]), 2)
+    array([31.])
+    """
+    sums: list[Any] = []
+    for g in columns:
+        new = sums[-1] * g if 0 < len(sums) < size else None
+        for s in range(len(sums) - 1, 0, -1):
+            sums[s] += g * sums[s - 1]
+        if sums:
+            sums[0] += g
+        else:
+            sums.append(1.0 * g)  # a copy: it grows
+        if new is not None:
+            sums.append(new)
+    return sums[-1] if len(sums) == size else 0.0 * sums[0]
