@@ -179,6 +179,21 @@ def test_perceptrons(held, averaging, moons):
     assert [v.index for v in steps if v.updated] == fitted.mistakes_.tolist()
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_perceptrons_with_weights_of_classes(classes, moons):
+    """An update goes as many times as far as its example weighs; weights are no whole numbers."""
+    X, y = moons[0], np.arange(60) % 7 % classes
+    options = {"epochs": 4, "random_state": 3, "class_weight": "balanced", "fit_intercept": True}
+    steps, fitted = both(KernelPerceptron(Gaussian(0.3), **options), X, y)
+    np.testing.assert_array_equal(steps[-1].alpha, fitted.alpha_)
+    np.testing.assert_array_equal(np.atleast_1d(steps[-1].intercept), fitted.intercept_)
+    K = Gaussian(0.3)(X)
+    alpha = steps[-1].alpha.reshape(60, -1)
+    assert steps[-1].squared_norm == pytest.approx(np.sum(alpha * (K @ alpha)))
+    steps, fitted = both(Perceptron(**options), X, y)
+    np.testing.assert_allclose(steps[-1].alpha.T @ X, np.squeeze(fitted.coef_), atol=1e-10)
+
+
 def test_steps_with_a_budget_are_refused(moons):
     with pytest.raises(ValueError, match="a budget does not keep"):
         KernelPerceptron(Linear(), budget=5).steps(*moons)

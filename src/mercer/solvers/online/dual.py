@@ -288,10 +288,10 @@ class DualPerceptron:
                 self._told(rows, scores, at, stop, start)
                 return
             tally.updates += rule.cut(units, self._allowed - tally.updates)
-            self._told(rows, scores, at, found + 1, start)
             position = block.position(found)
             if self.weights is not None:
                 units *= self.weights[position]
+            self._told(rows, scores, at, found + 1, start)
             self.journal.add(position, tally.visits, units)
             self._columns.append(position)
             weights = rule.rate * units

@@ -70,7 +70,8 @@ class Memory:
         alpha, late = rate * alpha, rate * late
         np.add.at(alpha, column[:split], given[1])
         if self.rule.bias:
-            self.bias = self.bias + rate * journal.units.sum(axis=0)
+            # One after the other, as in the run: weights need not be whole numbers.
+            self.bias = self.bias + rate * journal.units.cumsum(axis=0)[-1:].sum(axis=0)
             self.bias_late = self.bias_late + rate * (
                 journal.units * (journal.times - 1)[:, None]
             ).sum(axis=0)
