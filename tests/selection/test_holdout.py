@@ -7,6 +7,7 @@ import mercer
 from mercer.data.dataset import Dataset
 from mercer.selection.holdout import Headline, answers, headline_of, interval, plan_holdout
 from mercer.selection.metrics import accuracy, r2
+from mercer.selection.traps import check
 
 FEW = {"kernels": ["gaussian(1)", "linear()"], "learners": ["ridge"], "cv": 3}
 
@@ -75,7 +76,7 @@ def test_a_share_none_and_nonsense():
 
 def test_parts_have_the_shares_of_the_classes():
     y = np.array(["a"] * 80 + ["b"] * 20)
-    found = Dataset.of(np.random.default_rng(0).normal(size=(100, 2)), y)
+    found = check(Dataset.of(np.random.default_rng(0).normal(size=(100, 2)), y))
     plan = plan_holdout(found, "auto", None, 0)
     assert plan.in_turn
     assert [int((y[test] == "b").sum()) for _, test in plan.parts] == [4] * 5

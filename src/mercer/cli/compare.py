@@ -75,10 +75,12 @@ def command(
     name of a built-in set (`mercer data`).
     """
     import mercer
+    from mercer.data.dataset import Dataset
     from mercer.selection import compare
 
     paths = destinations(out, report, model)
     asked = [mercer.parse(k) for k in kernels]
+    found = Dataset.of(found, task=options.pop("task"))
     say(str(found))
     board = compare(found, kernels=asked or None, learners=learners or None, **options)
     if as_json:

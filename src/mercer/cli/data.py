@@ -134,7 +134,9 @@ def _values(column: Any, kind: str) -> str:
         return ", ".join(map(str, column.value_counts().index[:4]))[:40]
     if not len(column) or kind == "truth":
         return ""
+    from mercer.data.schema import DATES
+
     low, high = column.min(), column.max()
-    if kind == "date":
+    if kind in DATES:
         return " … ".join(str(np.datetime64(int(s), "s"))[:10] for s in (low, high))
     return f"{low:.4g} … {high:.4g}"

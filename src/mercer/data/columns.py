@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from mercer.data.dataset import Note
-from mercer.data.schema import DataError, convert
+from mercer.data.schema import DATES, DataError, convert
 
 #: A column of words of which more than half are different, and more than this many, is text.
 MAX_CATEGORIES = 30
 #: So is one with more than this many different words that are mostly longer than this.
 FEW_WORDS, LONG_WORDS = 10, 40
+#: Numbers with a decimal comma, and perhaps points between thousands; dates as people write them.
+COMMA = r"\s*[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?\s*"
+WRITTEN = r"^(\d{1,2})[./-](\d{1,2})[./-]\d{2,4}\b"
 #: Names that a note lists.
 MOST_NAMES = 8
 
@@ -57,7 +60,7 @@ def typed(frame: Any, types: dict[str, str], notes: list[str]) -> Any:
         frame = pd.DataFrame(made, index=frame.index)
     gaps = frame.isna().sum()
     missing = [f"{c} ({n})" for c, n in gaps[gaps > 0].items() if types[c] != "text"]
-    dates = [c for c in kept if types[c] == "date"]
+    dates = [c for c in kept if types[c] in DATES]
     for kind, words, names in (
         ("missing", "infinite values read as missing", endless),
         ("columns", "constant columns left out", constant),
@@ -86,8 +89,12 @@ def column_type(series: Any, notes: list[str]) -> str:
         return "category"
     if _all_truths(words.head(50)) and _all_truths(words):
         return "truth"
-    if _all_dates(words, notes):
-        return "date"
+    written = _dates(words, notes)
+    if written:
+        return written
+    if words.str.fullmatch(COMMA).all() and words.str.contains(",").any():
+        notes.append(Note("columns", f"{series.name}: commas read as decimal points"))
+        return "comma"
     if not _is_text(words):
         return "category"
     strange = pd.to_numeric(words, errors="coerce").isna()
@@ -106,15 +113,18 @@ def _all_truths(words: Any) -> bool:
     return set(words.str.strip().str.lower()) <= {"true", "false"}
 
 
-def _all_dates(words: Any, notes: list[str]) -> bool:
+def _dates(words: Any, notes: list[str]) -> str:
+    """The type of a column of dates; empty if it holds anything else, or nothing decides which."""
     import pandas as pd
 
     sample = words.head(50)
     if sample.str.match(r"^\d{4}-\d{1,2}-\d{1,2}").all():
-        return bool(
-            pd.to_datetime(words, errors="coerce", utc=True, format="ISO8601").notna().all()
-        )
-    if sample.str.match(r"^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b").all():
+        moments = pd.to_datetime(words, errors="coerce", utc=True, format="ISO8601")
+        return "date" if moments.notna().all() else ""
+    if not sample.str.match(WRITTEN).all() or not words.str.match(WRITTEN).all():
+        return ""
+    first, second = (words.str.extract(WRITTEN)[i].astype(int) for i in (0, 1))
+    if first.max() <= 12 and second.max() <= 12:
         notes.append(
             Note(
                 "columns",
@@ -122,7 +132,16 @@ def _all_dates(words: Any, notes: list[str]) -> bool:
                 "them as 2026-12-31",
             )
         )
-    return False
+        return ""
+    kind = "day.month" if first.max() > 12 else "month/day"
+    moments = pd.to_datetime(
+        words, errors="coerce", utc=True, dayfirst=kind == "day.month", format="mixed"
+    )
+    if moments.isna().any():
+        return ""
+    order = "day, month, year" if kind == "day.month" else "month, day, year"
+    notes.append(Note("columns", f"{words.name}: dates read as {order}"))
+    return kind
 
 
 def _is_text(words: Any) -> bool:

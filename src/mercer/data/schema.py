@@ -13,8 +13,11 @@ import numpy as np
 
 from mercer._suggest import nearest
 
-#: What a column can be. Dates become seconds since 1970, truths 0 and 1.
-TYPES = ("number", "truth", "date", "category", "text")
+#: What a column can be. Dates become seconds since 1970, truths 0 and 1. "comma" is a number
+#: written as 1.234,5; "day.month" and "month/day" are dates that begin with the day or the month.
+TYPES = ("number", "comma", "truth", "date", "day.month", "month/day", "category", "text")
+#: Types whose values are dates, in a form of their own.
+DATES = ("date", "day.month", "month/day")
 
 
 class DataError(ValueError):
@@ -79,6 +82,14 @@ def _number(series: Any, first_row: int) -> Any:
     return numbers.where(np.isfinite(numbers), np.nan)
 
 
+def _comma(series: Any, first_row: int) -> Any:
+    if series.dtype.kind in "iuf":  # read before
+        return _number(series, first_row)
+    plain = series.astype(object).where(series.notna(), None)
+    plain = plain.map(lambda v: str(v).strip().replace(".", "").replace(",", "."), "ignore")
+    return _number(plain, first_row)
+
+
 def _truth(series: Any, first_row: int) -> Any:
     words = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
     values = series.map(lambda v: words.get(str(v).strip().lower(), np.nan), na_action="ignore")
@@ -103,6 +114,26 @@ def _date(series: Any, first_row: int) -> Any:
     return (moments - pd.Timestamp("1970-01-01", tz="UTC")).dt.total_seconds()
 
 
+def _day_first(series: Any, first_row: int) -> Any:
+    return _written_date(series, first_row, True)
+
+
+def _month_first(series: Any, first_row: int) -> Any:
+    return _written_date(series, first_row, False)
+
+
+def _written_date(series: Any, first_row: int, day_first: bool) -> Any:
+    """Dates as people write them; what is a date already, or seconds, is taken as it is."""
+    import pandas as pd
+
+    if series.dtype.kind not in "OU" and not pd.api.types.is_string_dtype(series):
+        return _date(series, first_row)
+    text = series.astype(object).where(series.notna(), None)
+    moments = pd.to_datetime(text, errors="coerce", utc=True, dayfirst=day_first, format="mixed")
+    _refuse(series, moments, "a date such as 31.12.2026" if day_first else "a date", first_row)
+    return (moments - pd.Timestamp("1970-01-01", tz="UTC")).dt.total_seconds()
+
+
 def _words(series: Any, first_row: int) -> Any:
     values = series.map(str, na_action="ignore").astype(object)
     return values.where(series.notna().to_numpy(), np.nan)
@@ -122,8 +153,11 @@ def _refuse(given: Any, made: Any, expected: str, first_row: int) -> None:
 
 _CONVERTERS: dict[str, Any] = {
     "number": _number,
+    "comma": _comma,
     "truth": _truth,
     "date": _date,
+    "day.month": _day_first,
+    "month/day": _month_first,
     "category": _words,
     "text": _words,
 }

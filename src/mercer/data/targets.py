@@ -9,8 +9,11 @@ import numpy as np
 from mercer.data.schema import DataError
 
 TASKS = ("classification", "regression")
-#: A numeric target with at most this many distinct whole values is read as classes.
-MAX_CLASSES = 20
+#: A numeric target with at most this many distinct whole values is read as classes; with up to so
+#: many, if they are 0, 1, 2 … or 1, 2, 3 … and about as frequent: labels are, counts are not.
+MAX_CLASSES, MAX_LABELS = 20, 100
+#: "About as frequent": every one at least so often as this share of the average.
+EVEN = 0.25
 
 
 def guess_task(y: Any) -> tuple[str, str]:
@@ -20,9 +23,19 @@ def guess_task(y: Any) -> tuple[str, str]:
         return "classification", "the target is not a number"
     distinct = np.unique(y[np.isfinite(y)] if y.dtype.kind == "f" else y)
     whole = bool(np.all(distinct == np.round(distinct)))
-    if whole and len(distinct) <= min(MAX_CLASSES, max(2, len(y) // 3)):
+    most = MAX_LABELS if whole and _labels(y, distinct) else MAX_CLASSES
+    if whole and len(distinct) <= min(most, max(2, len(y) // 3)):
         return "classification", f"the target takes {len(distinct)} whole values"
     return "regression", f"the target takes {len(distinct)} different values"
+
+
+def _labels(y: np.ndarray, distinct: np.ndarray) -> bool:
+    """Whether whole values look like labels: without gaps from 0 or 1 on, and evenly spread."""
+    first, last = distinct[0], distinct[-1]
+    if first not in (0, 1) or last - first + 1 != len(distinct) or len(distinct) > MAX_LABELS:
+        return False
+    sizes = np.unique(y, return_counts=True)[1]
+    return bool(sizes.min() >= EVEN * sizes.mean())
 
 
 def read_targets(y: Any, n: int, name: str = "the target") -> np.ndarray:

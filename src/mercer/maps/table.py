@@ -21,17 +21,25 @@ from mercer._suggest import suggest
 from mercer.data.columns import as_floats, find_types
 from mercer.data.making import as_frame as data_frame
 from mercer.data.making import is_frame
+from mercer.data.schema import convert
 
 #: What stands for a missing category; it is a category of its own.
 MISSING = "(missing)"
 #: How columns of a type are dealt with; those of other types are left out.
 _GROUPS = {
     "number": "number",
+    "comma": "number",
     "truth": "number",
     "date": "date",
+    "day.month": "date",
+    "month/day": "date",
     "category": "category",
     "text": "category",
 }
+
+
+#: Types of columns whose values are written in a way of their own.
+_WRITTEN = ("comma", "day.month", "month/day")
 
 
 class TableColumns(TransformerMixin, BaseEstimator):
@@ -43,8 +51,8 @@ class TableColumns(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     types : dict of column to type, or None
-        What the columns hold, as the schema of a `mercer.data.Dataset` has it ("number", "truth",
-        "date", "category", "text"); columns of any other type are left out. None lets `fit` find
+        What the columns hold, one of `mercer.data.schema.TYPES`, as the schema of a
+        `mercer.data.Dataset` has it; columns of any other type are left out. None lets `fit` find
         out by the same rules.
 
     Attributes
@@ -81,6 +89,8 @@ class TableColumns(TransformerMixin, BaseEstimator):
         for name, kind in types.items():
             groups[_GROUPS.get(kind, "")].append(name)
         self.numbers_, self.dates_, self.categories_, self.dropped_ = groups.values()
+        #: Columns that must be read in a way of their own, and which.
+        self.written_ = {c: kind for c, kind in types.items() if kind in _WRITTEN}
         if len(self.dropped_) == len(types):
             raise ValueError("every column is constant: nothing can be learned")
         self.feature_names_in_ = np.array(list(types), dtype=object)
@@ -94,6 +104,9 @@ class TableColumns(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame = as_frame(X, list(self.feature_names_in_))
         frame = frame.rename(columns=str)
+        own = getattr(self, "written_", {})  # models of 0.1 have none
+        read = {c: convert(frame[c], kind) for c, kind in own.items() if c in frame.columns}
+        frame = frame.assign(**read) if read else frame
         known = set(frame.columns)
         wanted = [*self.numbers_, *self.dates_, *self.categories_]
         missing = [c for c in wanted if c not in known]

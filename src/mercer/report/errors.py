@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._escape.html import Markup, table, tag, text
+from mercer.data.schema import DATES
 from mercer.report.svg import picture
 
 #: Rows shown, values of a row, and characters of a text.
@@ -104,7 +105,7 @@ def _value(value: Any, kind: str) -> str:
     """A cell as it was in the file: dates and truths were made numbers of."""
     if value is None or value != value:
         return "–"
-    if kind == "date":
+    if kind in DATES:
         return str(np.datetime64(round(float(value)), "s")).removesuffix("T00:00:00")
     if kind == "truth":
         return "True" if value else "False"

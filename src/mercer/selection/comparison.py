@@ -28,19 +28,19 @@ from mercer.selection.holdout import (
     Plan,
     answers,
     headline_of,
-    part_of,
     plan_holdout,
 )
 from mercer.selection.kernel_search.search import search_kernel
 from mercer.selection.kernel_search.tree import SearchTree
 from mercer.selection.metrics import metric_of
-from mercer.selection.preprocess import Preprocessing, preprocessing
+from mercer.selection.preprocess import Preprocessing, check_targets, preprocessing
 from mercer.selection.racing.candidates import kernels_for
 from mercer.selection.racing.clock import Clock, seconds_of
 from mercer.selection.racing.race import Data, Entry, Race
 from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
 from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with_baseline
 from mercer.selection.trainers.grid import support_of, trainers_for
+from mercer.selection.traps import Checked, check
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
 MOST_ROWS = 6_000
@@ -116,43 +116,45 @@ def compare(
     ('classification', True, True)
     """
     clock = Clock(seconds_of(budget))
-    found, seed = Dataset.of(X, y, task=task), int(random_state)
+    checked, seed = check(check_targets(Dataset.of(X, y, task=task))), int(random_state)
+    found = checked.found
     kernels = None if kernels is None else [as_kernel(k) for k in kernels]
     names = None if learners is None else list(learners)
 
-    def chosen(part: Dataset, seconds: float | None, tell: Any) -> Comparison:
+    def chosen(rows: Any, seconds: float | None, tell: Any) -> Comparison:
+        part = checked if rows is None else checked.part(rows)
         made = Comparison(part, learners=names, metric=metric, budget=seconds, seed=seed)
         made.run(kernels, cv, repeats, search, tell)
         return made
 
     # A splitter of the user's own knows which rows belong together; a part of them may not fit it.
-    plan = plan_holdout(found, holdout if isinstance(cv, int) else None, clock.budget, seed)
+    plan = plan_holdout(checked, holdout if isinstance(cv, int) else None, clock.budget, seed)
     if plan is None:
-        return chosen(found, clock.budget, progress).board(clock=clock)
+        return chosen(None, clock.budget, progress).board(clock=clock)
     if plan.in_turn:
         return _parts_in_turn(chosen, found, plan, clock, progress)
     ((train, test),) = plan.parts
-    made = chosen(part_of(found, train), clock.budget, progress)
+    made = chosen(train, clock.budget, progress)
     headline = headline_of([answers(made.best, found, test)], made.measure, plan.how, seed)
     made.settle(found, train, REFIT_ROWS)
     return made.board(headline, clock)
 
 
 def _parts_in_turn(
-    chosen: Callable[[Dataset, float | None, Any], Comparison],
+    chosen: Callable[[Any, float | None, Any], Comparison],
     found: Dataset,
     plan: Plan,
     clock: Clock,
     progress: Any,
 ) -> Scoreboard:
     """The choice on all rows first, so that Ctrl-C keeps it; then anew without each part."""
-    made = chosen(found, None if clock.budget is None else (1 - SHARE) * clock.budget, progress)
+    made = chosen(None, None if clock.budget is None else (1 - SHARE) * clock.budget, progress)
     share = None if clock.budget is None else SHARE / len(plan.parts) * clock.budget
     judged: list[OutOfFold] = []
     for train, test in plan.parts:
         if made.interrupted or clock.left() < 0.5 * (share or 0.0):
             break
-        part = chosen(part_of(found, train), share, None)
+        part = chosen(train, share, None)
         made.interrupted |= part.interrupted
         if not part.interrupted:
             judged.append(answers(part.best, found, test))
@@ -167,7 +169,7 @@ class Comparison:
 
     def __init__(
         self,
-        found: Dataset,
+        checked: Checked,
         *,
         learners: Iterable[str] | None,
         metric: str | None,
@@ -175,7 +177,8 @@ class Comparison:
         seed: int,
     ) -> None:
         self.clock = Clock(seconds_of(budget))
-        self.found, self.seed = found, seed
+        found, self.groups, self.seed = checked.found, checked.groups, seed
+        self.found = found
         self.steps = preprocessing(found)
         assert found.y is not None
         assert found.task is not None
@@ -185,7 +188,7 @@ class Comparison:
         # The board states the task, and the preprocessing what it does with missing values.
         about = {n: n.kind if isinstance(n, Note) else "" for n in found.notes}
         self.notes = [n for n, kind in about.items() if kind not in ("task", "missing")]
-        self.notes += self.steps.notes
+        self.notes += [*self.steps.notes, *checked.notes]
         self.search: SearchTree | None = None
         #: The kernels that the caller named, if any.
         self.named: list[Kernel] = []
@@ -217,8 +220,9 @@ class Comparison:
         y = self.y[self.drawn]
         y = y if self.classes is None else np.searchsorted(self.classes, y)
         extra = 0 if self.clock.budget is None else EXTRA_REPEATS
+        together = None if self.groups is None else self.groups[self.drawn]
         splits, self.folds, notes = splits_of(
-            cv, rows, y, self.classified, repeats, self.seed, extra
+            cv, rows, y, self.classified, repeats, self.seed, extra, together
         )
         self.notes += notes
         count = 0 if self.classes is None else len(self.classes)

@@ -37,12 +37,14 @@ def splits_of(
     repeats: int,
     seed: int,
     extra: int = 0,
+    groups: np.ndarray | None = None,
 ) -> tuple[list[list[Split]], str, tuple[str, ...]]:
     """One list of (train, test) per repeat, what to call them, and what had to be changed.
 
-    `extra` repeats are made beyond those asked for, for time that is left over.
+    `extra` repeats are made beyond those asked for, for time that is left over. Rows of the same
+    number in `groups` are held out together.
     """
-    from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
     if hasattr(cv, "split") and not isinstance(cv, str):
         splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(np.zeros(len(y)), y)]
@@ -54,12 +56,15 @@ def splits_of(
     k, notes = _folds_for(y, int(cv)) if classification else (int(min(cv, len(y))), ())
     made = []
     for repeat in range(repeats + extra):
-        folds = (StratifiedKFold if classification else KFold)(
-            k, shuffle=True, random_state=seed + repeat
-        )
+        together = groups is not None and int(groups.max()) + 1 >= k
+        if together:
+            kind = StratifiedGroupKFold if classification else GroupKFold
+        else:
+            kind = StratifiedKFold if classification else KFold
+        folds = kind(k, shuffle=True, random_state=seed + repeat)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # said above, in our own words
-            made.append(list(folds.split(np.zeros(len(y)), y)))
+            made.append(list(folds.split(np.zeros(len(y)), y, groups if together else None)))
     name = f"{k}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
     return made, name, notes
 

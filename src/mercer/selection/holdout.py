@@ -8,7 +8,7 @@ row once. The interval says how far the score may be off because so few rows wer
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import Metric, accuracy
+from mercer.selection.traps import Checked
 
 #: Up to so many rows, parts are held out in turn; with a budget, from so many seconds on.
 FEW_ROWS, ENOUGH_SECONDS = 1_000, 20.0
@@ -70,10 +71,11 @@ class Plan:
     how: str
 
 
-def plan_holdout(found: Dataset, holdout: Any, budget: float | None, seed: int) -> Plan | None:
-    """What is held out, for `holdout` as `compare` takes it."""
+def plan_holdout(checked: Checked, holdout: Any, budget: float | None, seed: int) -> Plan | None:
+    """What is held out, for `holdout` as `compare` takes it; copies of a row on one side."""
     if holdout is None:
         return None
+    found, groups = checked.found, checked.groups
     assert found.y is not None
     n, classified = len(found.y), found.classes is not None
     share = KEPT
@@ -81,12 +83,15 @@ def plan_holdout(found: Dataset, holdout: Any, budget: float | None, seed: int) 
     if holdout != "auto":
         share, in_turn = _share(holdout), False
     if in_turn:
-        splits = splits_of(PARTS, found.X, found.y, classified, 1, seed + SEED)[0][0]
+        splits = splits_of(PARTS, found.X, found.y, classified, 1, seed + SEED, groups=groups)[0][0]
         tests = [test for _, test in splits]
         how = f"{len(tests)} parts held out in turn, everything chosen anew on the others"
     else:
         count = int(min(max(1, round(share * n)), MOST_KEPT))
-        tests = [np.sort(draw_order(found.y, classified, seed + SEED)[:count])]
+        test = draw_order(found.y, classified, seed + SEED)[:count]
+        if groups is not None:
+            test = np.flatnonzero(np.isin(groups, groups[test]))
+        tests, count = [np.sort(test)], len(test)
         how = f"{count} rows kept back from the choice"
     everything = np.arange(n)
     return Plan([(np.setdiff1d(everything, t), t) for t in tests], in_turn, how)
@@ -98,12 +103,6 @@ def _share(holdout: Any) -> float:
     raise ValueError(
         f"holdout is 'auto', a share of the rows between 0 and 1, or None; got {holdout!r}"
     )
-
-
-def part_of(found: Dataset, rows: np.ndarray) -> Dataset:
-    """Some rows of a data set."""
-    assert found.y is not None
-    return replace(found, X=found.take(rows), y=found.y[rows])
 
 
 def answers(model: Any, found: Dataset, rows: np.ndarray) -> OutOfFold:

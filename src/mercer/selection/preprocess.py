@@ -18,6 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from mercer._arrays import is_sparse
 from mercer.data.columns import listed
 from mercer.data.dataset import Dataset
+from mercer.data.schema import DATES
 from mercer.maps.email.features import EmailFeatures
 from mercer.maps.table import CommonScale, TableColumns, TextColumn
 
@@ -40,24 +41,26 @@ class Preprocessing:
 
 def preprocessing(found: Dataset) -> Preprocessing:
     """The steps for a kind of data, which must have targets that can be learned."""
-    _check_targets(found)
+    check_targets(found)
     return _BY_KIND[found.kind](found)
 
 
-def _check_targets(found: Dataset) -> None:
+def check_targets(found: Dataset) -> Dataset:
+    """The same data; raises where there is nothing to learn."""
     if found.y is None:
         raise ValueError("targets are needed: give y, the name of a column, or a data set's")
     n = len(found)
     if n < LEAST_ROWS:
         raise ValueError(f"{n} rows are too few to hold some out; at least {LEAST_ROWS} are needed")
     if found.task == "regression":
-        return
+        return found
     classes, sizes = np.unique(found.y, return_counts=True)
     hint = "is this a regression? (task='regression')"
     if sizes.max() < 2:
         raise ValueError(f"{len(classes)} classes of one row each: {hint}")
     if len(classes) > max(MOST_CLASSES, n // 3):
         raise ValueError(f"{len(classes)} classes in {n} rows are too many to learn; {hint}")
+    return found
 
 
 def _mail(found: Dataset) -> Preprocessing:
@@ -188,7 +191,7 @@ def _types(found: Dataset) -> dict[str, str]:
         # Rows come as they are, perhaps as an array of all columns.
         return {c: known.get(c, "left out") for c in found.given}
     # Rows of a file come in the form of the schema, in which dates are numbers.
-    return {c: "number" if kind == "date" else kind for c, kind in known.items()}
+    return {c: "number" if kind in (*DATES, "comma") else kind for c, kind in known.items()}
 
 
 def _number_parts(values: np.ndarray, missing: np.ndarray, pixels: bool) -> list[Any]:

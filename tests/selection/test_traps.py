@@ -1,0 +1,164 @@
+"""Traps in data: each is said, and nothing is said of clean tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mercer
+from mercer.data.dataset import Dataset
+from mercer.selection.traps import check
+
+N = 300
+
+
+def table(seed=0, task="classification"):
+    """Columns that say something about the target, and nothing that is odd."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "a": random.normal(size=N),
+            "b": random.exponential(size=N).round(2) + random.random(N),
+            "town": random.choice(["Ulm", "Bonn", "Kiel"], N),
+            "count": random.poisson(4, N),
+            "bit": random.integers(2, size=N),
+        }
+    )
+    score = frame["a"] + (frame["town"] == "Ulm") + 0.3 * frame["b"] + 0.7 * random.normal(size=N)
+    frame["y"] = score if task == "regression" else np.where(score > 0.6, "yes", "no")
+    return frame
+
+
+def said(frame, **options):
+    return [str(n) for n in check(Dataset.of(frame, target="y", **options)).notes]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_is_said_of_clean_tables(seed, task):
+    assert said(table(seed, task)) == []
+
+
+random = np.random.default_rng(1)
+EVERY_DAY = pd.date_range("2024-01-01", periods=N).astype(str)
+PLANTED = {
+    "running number": ({"id": np.arange(N) + 1}, "number the rows: id"),
+    "shuffled number": ({"key": random.permutation(N) + 5000}, "number the rows: key"),
+    "huge integers": ({"big": 2**62 + random.integers(0, 10**6, N)}, "beyond 2⁵³.*: big"),
+    "running dates": ({"day": EVERY_DAY}, "order of 'day'"),
+    "the target as a word": ({"copy": lambda f: f["y"].str.upper()}, "target alone: copy"),
+    "the target as a code": ({"code": lambda f: (f["y"] == "yes") * 3.0}, "target alone: code"),
+    "a gap that tells": (
+        {"told": lambda f: np.where(f["y"] == "yes", np.nan, 1.0 * f["count"])},
+        "target alone: told",
+    ),
+    "a nearly constant column": ({"same": np.arange(N) == 7}, "nearly all rows: same"),
+}
+
+
+@pytest.mark.parametrize("name", list(PLANTED))
+def test_planted_columns_are_found(name):
+    columns, words = PLANTED[name]
+    frame = table()
+    made = frame.assign(**columns)
+    assert [n for n in said(made) if pd.Series([n]).str.contains(words)[0]], said(made)
+
+
+def test_a_number_that_is_the_target_in_other_units():
+    frame = table(task="regression")
+    assert any("target alone: cm" in n for n in said(frame.assign(cm=2.54 * frame["y"] + 7)))
+
+
+def test_rare_classes_and_targets_in_order():
+    frame = table()
+    frame["y"] = np.where(np.arange(N) % 50 == 0, "fraud", "fine")
+    assert any("rare classes: 'fraud'" in n for n in said(frame))
+    series = table(task="regression").assign(y=np.cumsum(np.random.default_rng(0).normal(size=N)))
+    assert any("order of time" in n for n in said(series))
+
+
+def test_a_number_of_the_rows_stays_where_it_is_all_there_is():
+    frame = pd.DataFrame({"t": np.arange(N), "y": np.random.default_rng(0).normal(size=N)})
+    checked = check(Dataset.of(frame, target="y"))
+    assert list(checked.found.X.columns) == ["t"]
+
+
+def test_the_model_does_without_the_numbers_of_the_rows():
+    frame = table().assign(id=np.arange(N))
+    options = {"kernels": ["gaussian(1)"], "learners": ["ridge"], "cv": 3, "holdout": 0.2}
+    board = mercer.selection.compare(frame, "y", **options)
+    assert any("number the rows: id" in note for note in board.notes)
+    rows = frame.drop(columns="y")
+    answers = board.best.predict(rows)
+    assert (board.best.predict(rows.assign(id=0)) == answers).all()
+    assert board.headline.rows == 60
+
+
+def test_copies_are_held_out_together():
+    frame = pd.concat([table(), table().head(60)], ignore_index=True)
+    checked = check(Dataset.of(frame, target="y"))
+    assert any("60 rows are copies" in n for n in checked.notes)
+    groups = checked.groups
+    assert (groups[:60] == groups[300:]).all()
+    from mercer.selection.folds import splits_of
+    from mercer.selection.holdout import plan_holdout
+
+    plan = plan_holdout(checked, "auto", None, 0)
+    splits = splits_of(5, checked.found.X, checked.found.y, True, 1, 0, groups=groups)[0][0]
+    for train, test in [*plan.parts, *plan_holdout(checked, 0.2, None, 0).parts, *splits]:
+        assert set(groups[train]).isdisjoint(groups[test])
+
+
+def test_copies_that_could_be_remembered_do_not_flatter():
+    """Noise, every row twice: a nearest neighbor remembers, and must not look good for it."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 3)), random.integers(2, size=60)
+    X, y = np.vstack([X, X]), np.concatenate([y, y])
+    options = {"kernels": ["gaussian(0.3)"], "learners": ["neighbors"], "cv": 3}
+    board = mercer.selection.compare(X, y, **options)
+    assert board.headline.score < 0.7
+    assert board.best_row.mean < 0.7
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (np.repeat(np.arange(1, 27), 20), "classification"),  # letters
+        (np.random.default_rng(0).poisson(40, 600), "regression"),  # counts
+        (np.arange(26).repeat(1), "regression"),
+        (np.repeat(np.arange(0, 52, 2), 20), "regression"),
+        (np.repeat([0, 1, 2], 20), "classification"),
+    ],
+)
+def test_labels_and_counts(y, task):
+    assert mercer.data.targets.guess_task(y)[0] == task
+
+
+def test_decimal_commas_and_dates_as_people_write_them(tmp_path):
+    random = np.random.default_rng(0)
+    price = random.uniform(0, 3000, N).round(2)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 700, N), "D")
+    label = np.where(price > 1500, "dear", "cheap")
+    frame = pd.DataFrame(
+        {
+            "price": [f"{p:,.2f}".translate(str.maketrans(",.", ".,")) for p in price],
+            "day": days.strftime("%d.%m.%Y"),
+            "us": days.strftime("%m/%d/%Y"),
+            "size": random.normal(size=N),
+            "label": label,
+        }
+    )
+    path = tmp_path / "prices.csv"
+    frame.to_csv(path, sep=";", index=False)
+    for found in (Dataset.of(frame, target="label"), mercer.data.load(path, "label")):
+        assert found.schema.types == ("comma", "day.month", "month/day", "number")
+        assert np.allclose(found.X["price"], price)
+        seconds = (days - pd.Timestamp("1970-01-01")).total_seconds()
+        assert np.array_equal(found.X["day"], seconds)
+        assert np.array_equal(found.X["us"], seconds)
+        options = {"kernels": ["gaussian(1)"], "learners": ["ridge"], "cv": 3, "holdout": None}
+        board = mercer.selection.compare(found, **options)
+        mercer.save(board.best, tmp_path / "m.mercer")
+        again = mercer.load(tmp_path / "m.mercer")
+        rows = frame.drop(columns="label") if found.given else found.schema.table(frame)
+        assert (again.predict(rows) == board.best.predict(rows)).all()
+        assert (again.predict(rows) == label).mean() > 0.9
