@@ -44,8 +44,6 @@ def splits_of(
     `extra` repeats are made beyond those asked for, for time that is left over. Rows of the same
     number in `groups` are held out together.
     """
-    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
-
     if hasattr(cv, "split") and not isinstance(cv, str):
         splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(np.zeros(len(y)), y)]
         return [splits], f"{type(cv).__name__} ({len(splits)} folds)", ()
@@ -56,17 +54,26 @@ def splits_of(
     k, notes = _folds_for(y, int(cv)) if classification else (int(min(cv, len(y))), ())
     made = []
     for repeat in range(repeats + extra):
-        together = groups is not None and int(groups.max()) + 1 >= k
-        if together:
-            kind = StratifiedGroupKFold if classification else GroupKFold
-        else:
-            kind = StratifiedKFold if classification else KFold
-        folds = kind(k, shuffle=True, random_state=seed + repeat)
+        folds, groups = _splitter(k, classification, groups, seed + repeat)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # said above, in our own words
-            made.append(list(folds.split(np.zeros(len(y)), y, groups if together else None)))
+            made.append(list(folds.split(np.zeros(len(y)), y, groups)))
     name = f"{k}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
     return made, name, notes
+
+
+def _splitter(
+    k: int, classification: bool, groups: np.ndarray | None, seed: int
+) -> tuple[Any, np.ndarray | None]:
+    """A shuffled k-fold, and the groups it keeps together, where there are enough of them."""
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+    if groups is None or len(np.unique(groups)) < k:
+        return (StratifiedKFold if classification else KFold)(
+            k, shuffle=True, random_state=seed
+        ), None
+    kind = StratifiedGroupKFold if classification else GroupKFold
+    return kind(k, shuffle=True, random_state=seed), groups
 
 
 def _folds_for(y: np.ndarray, cv: int) -> tuple[int, tuple[str, ...]]:

@@ -230,7 +230,8 @@ def _copies(found: Dataset, notes: list[Note]) -> np.ndarray | None:
         return None
     if distinct < 0.5 * len(groups):
         return None  # few columns of few values: equal rows are no copies of one another
-    notes.append(_said(f"{copies} rows are copies of others; they are held out together"))
+    words = "1 row is a copy of another" if copies == 1 else f"{copies} rows are copies of others"
+    notes.append(_said(f"{words}: they are held out together"))
     return groups
 
 

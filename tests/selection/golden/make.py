@@ -130,8 +130,9 @@ def found(X, y, options):
         rows = rows.reshape(len(rows), -1) if getattr(rows, "ndim", 2) == 3 else rows
         answers = board.best.predict(rows)
     told = without_times(board.to_dict())
-    # What the race itself says; headlines have tests of their own.
+    # What the race itself says; headlines and traps have tests of their own.
     del told["headline"], told["saved"]
+    told["notes"] = [str(n) for n in board.notes if getattr(n, "kind", "") != "trap"]
     told["steps"] = [name for name, _ in board.best.steps]
     told["oof"] = board.oof.predicted.tolist()
     told["answers"] = answers.tolist()
