@@ -24,16 +24,16 @@ def pictures() -> Iterator[tuple[str, Any]]:
     yield "widths", row
     widths = np.geomspace(0.05, 5, 7)
     machine = KernelSVC("gaussian(1)", C=10)
-    errors = plot.errors_over(machine, "kernel__sigma", widths, X, y, more, cv=5)
+    errors = plot.errors_over(machine, X, y, "kernel__sigma", widths, more, cv=5)
     yield "error_over_width", plot.error_curves(widths, errors, "σ")
     updates = [2, 5, 10, 20, 40, 80]
     perceptron = KernelPerceptron("gaussian(0.25)", epochs=30, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # stopping early is the point
-        errors = plot.errors_over(perceptron, "max_updates", updates, X, y, more, cv=5)
+        errors = plot.errors_over(perceptron, X, y, "max_updates", updates, more, cv=5)
     yield "error_over_updates", plot.error_curves(updates, errors, "updates")
     prices = np.geomspace(0.01, 1000, 6)
-    errors = plot.errors_over(KernelSVC("gaussian(0.4)"), "C", prices, X, y, more, cv=5)
+    errors = plot.errors_over(KernelSVC("gaussian(0.4)"), X, y, "C", prices, more, cv=5)
     yield "error_over_C", plot.error_curves(prices, errors, "C")
     logistic = KernelLogisticRegression("gaussian(0.6)", alpha=0.1).fit(X, y)
     yield "logistic", plot.decision_regions(logistic, X, y)

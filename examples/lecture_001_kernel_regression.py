@@ -46,7 +46,7 @@ def pictures() -> Iterator[tuple[str, Any]]:
     yield "bandwidths", plot.regression_curves(fits, X, t, truth)
     widths = np.geomspace(0.05, 5, 10)
     more = data.sine_linear_noise(400, random_state=1)
-    errors = plot.errors_over(NadarayaWatsonRegressor(), "bandwidth", widths, X, t, more, cv=10)
+    errors = plot.errors_over(NadarayaWatsonRegressor(), X, t, "bandwidth", widths, more, cv=10)
     yield "error_over_bandwidth", plot.error_curves(widths, errors, "h")
     row = panels(2)
     for ax, cls in zip(row, (NadarayaWatsonRegressor, LocalLinearRegressor), strict=True):

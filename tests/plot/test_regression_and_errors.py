@@ -68,7 +68,7 @@ def test_errors_over_a_width_are_those_of_the_models():
     Z, y = data.moons(30, noise=0.3)
     more = data.moons(100, noise=0.3, random_state=1)
     widths = [0.05, 0.5, 5.0]
-    errors = plot.errors_over(KernelSVC("gaussian(1)"), "kernel__sigma", widths, Z, y, more)
+    errors = plot.errors_over(KernelSVC("gaussian(1)"), Z, y, "kernel__sigma", widths, more)
     assert set(errors) == {"training", "leave one out", "held out"}
     for i, width in enumerate(widths):
         model = KernelSVC(Gaussian(width)).fit(Z, y)
@@ -82,7 +82,7 @@ def test_errors_over_a_width_are_those_of_the_models():
 
 
 def test_errors_of_a_regressor_are_root_mean_squares():
-    errors = plot.errors_over(KernelRidge("gaussian(1)"), "alpha", [0.01, 1e6], X, T, cv=3)
+    errors = plot.errors_over(KernelRidge("gaussian(1)"), X, T, "alpha", [0.01, 1e6], cv=3)
     assert set(errors) == {"training", "cross-validation"}
     assert errors["training"][1] == pytest.approx(np.sqrt(np.mean(T**2)), rel=0.05)
 
@@ -96,7 +96,7 @@ def test_few_updates_overfit_less_on_held_out_data():
         return Z, np.where(rng.random(n) < 0.25, -y, y)
 
     model = KernelPerceptron("gaussian(0.15)", epochs=60, random_state=0)
-    errors = plot.errors_over(model, "max_updates", [40, 2000], *noisy(200, 0), noisy(600, 1), cv=4)
+    errors = plot.errors_over(model, *noisy(200, 0), "max_updates", [40, 2000], noisy(600, 1), cv=4)
     assert errors["training"][0] > errors["training"][1]
     gap = errors["held out"] - errors["training"]
     assert gap[0] < gap[1]
@@ -120,3 +120,13 @@ def test_residuals_name_their_size():
 def test_the_area_under_a_perfect_curve_is_one():
     ax = plot.roc([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
     assert ax.get_legend().get_texts()[0].get_text() == "area 1.0000"
+
+
+def test_the_old_order_of_arguments_is_told():
+    model, names = KernelRidge("gaussian(1)"), ("alpha", [0.01, 1.0])
+    with pytest.warns(
+        DeprecationWarning, match=r"errors_over\(model, X, y, parameter, values\) now"
+    ):
+        old = plot.errors_over(model, *names, X, T, cv=3)
+    new = plot.errors_over(model, X, T, *names, cv=3)
+    assert old["training"].tolist() == new["training"].tolist()

@@ -7,11 +7,11 @@ package, and import what they need when they are called.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._deprecated import warn_of
 from mercer.kernels.parameters import is_number
 
 if TYPE_CHECKING:
@@ -78,12 +78,8 @@ def prove(self: Kernel, data: Any = None, n_features: int | None = None) -> Any:
     from mercer import proof
 
     if is_number(data):
-        warnings.warn(
-            f"k.prove({data}) is k.prove(n_features={data}) now: the first argument is data, as in "
-            "mercer.prove",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        old, new = f"k.prove({data})", f"k.prove(n_features={data})"
+        warn_of(old, new, "the first argument is data, as in mercer.prove")
         data, n_features = None, data
     return proof.prove(self, data=data, n_features=n_features)
 

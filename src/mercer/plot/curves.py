@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from mercer._deprecated import warn_of
 from mercer._figures import axes, color_of, legend, short, tidy
 
 
 def errors_over(
     model: Any,
-    parameter: str,
-    values: Any,
     X: Any,
     y: Any,
+    parameter: Any,
+    values: Any,
     held_out: tuple[Any, Any] | None = None,
     cv: Any = None,
 ) -> dict[str, np.ndarray]:
@@ -38,6 +39,10 @@ def errors_over(
     from sklearn.base import clone, is_classifier
     from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
+    if isinstance(X, str):
+        names = "parameter, values"
+        warn_of(f"errors_over(model, {names}, X, y)", f"errors_over(model, X, y, {names})")
+        X, y, parameter, values = parameter, values, X, y
     labels = is_classifier(model)
     alone = cv is None and len(y) <= 100
     name = "leave one out" if alone else "cross-validation"
@@ -74,7 +79,7 @@ def error_curves(
     >>> from mercer import KernelSVC, data, plot
     >>> X, y = data.moons(30, noise=0.3)
     >>> model, widths = KernelSVC("gaussian(1)"), [0.1, 0.5, 2.0]
-    >>> errors = plot.errors_over(model, "kernel__sigma", widths, X, y, data.moons(200, noise=0.3))
+    >>> errors = plot.errors_over(model, X, y, "kernel__sigma", widths, data.moons(200, noise=0.3))
     >>> ax = plot.error_curves(widths, errors, "σ")
     """
     ax = axes(ax)

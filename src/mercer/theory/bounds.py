@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._deprecated import warn_of
 from mercer.expansion import KernelExpansion
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, as_kernel
@@ -138,8 +139,11 @@ def deviation_bound(
     return bound(at), at
 
 
-def regret(losses: Any, comparator: KernelExpansion, X: Any, y: Any) -> float:
+def regret(comparator: Any, X: Any, y: Any, losses: Any) -> float:
     """Σ losses − Σ max(0, 1 − yᵢ f(xᵢ)): what was lost beyond the comparator's hinge loss."""
+    if not callable(comparator):
+        warn_of("regret(losses, comparator, X, y)", "regret(comparator, X, y, losses)")
+        comparator, X, y, losses = X, y, losses, comparator
     hinge = np.maximum(0.0, 1.0 - signs(y) * comparator(X))
     return float(np.sum(losses) - hinge.sum())
 
