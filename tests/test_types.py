@@ -41,6 +41,7 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [text for number, text in enumerate(lines, 1) if number not in wrong]
 
 
+@pytest.mark.slow
 def test_every_mistake_is_seen(complaints: list[str]) -> None:
     assert complaints == ["import mercer", "from mercer import KernelSVC"]
 
