@@ -7,9 +7,11 @@ from collections.abc import Iterable
 
 #: Names that are looked through, and names that are listed where none is near.
 MOST_SEARCHED, MOST_LISTED = 20_000, 20
+#: How alike names must be, from 0 to 1: below this, a suggestion would only confuse.
+NEAR = 0.6
 
 
-def nearest(name: str, among: Iterable[object], cutoff: float = 0.5) -> str | None:
+def nearest(name: str, among: Iterable[object], cutoff: float = NEAR) -> str | None:
     """The name most like the one given; capitals and blanks at the ends do not count.
 
     >>> nearest("LABEL", ["age", " Label"]), nearest("rigde", ["ridge", "svm"]), nearest("q", ["a"])
@@ -22,7 +24,7 @@ def nearest(name: str, among: Iterable[object], cutoff: float = 0.5) -> str | No
     return near[0] if near else None
 
 
-def suggest(name: str, among: Iterable[object], cutoff: float = 0.5) -> str:
+def suggest(name: str, among: Iterable[object], cutoff: float = NEAR) -> str:
     """A sentence to follow "there is no …": the nearest name, or those there are.
 
     >>> suggest("rigde", ["ridge", "svm"]), suggest("q", ["ridge", "svm"])
@@ -104,7 +106,7 @@ def called_here(name: str, module: str, names: Iterable[str]) -> str:
     called = CALLED_HERE.get(name, name)
     if called in names:
         return f"; {name} is called {module}.{called}"
-    near = nearest(name, names, 0.6)
+    near = nearest(name, names)
     return f". Did you mean {near!r}?" if near else ""
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching
+from numba.core import caching, event
 
 from mercer._machine.cache import cache_folder, is_trusted
 
@@ -38,6 +40,43 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         return dispatcher
 
     return compiled if function is None else compiled(function)
+
+
+#: Seconds of compiling after which it is said.
+PATIENCE = 1.0
+
+
+class _Notice(event.Listener):  # type: ignore[misc]
+    """Says on a terminal what is being compiled, where that takes more than a moment."""
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+
+    def on_start(self, event: Any) -> None:
+        depth = self._here.depth = getattr(self._here, "depth", 0) + 1
+        if depth == 1 and sys.stderr.isatty():
+            name = getattr(event.data.get("dispatcher"), "__name__", "a loop")
+            self._here.timer = threading.Timer(PATIENCE, self._say, (name,))
+            self._here.timer.daemon = True
+            self._here.timer.start()
+
+    def on_end(self, event: Any) -> None:
+        self._here.depth -= 1
+        timer = getattr(self._here, "timer", None)
+        if self._here.depth == 0 and timer is not None:
+            timer.cancel()
+            self._here.timer = None
+
+    def _say(self, name: str) -> None:
+        from mercer._config import get_config
+
+        if get_config().progress:
+            words = "compiling for this processor; only the first use waits (`mercer warm`: none)"
+            print(f"mercer: {words}: {name}", file=sys.stderr, flush=True)
+
+
+with suppress(Exception):  # an event of Numba's, which may be called otherwise one day
+    event.register("numba:compile", _Notice())
 
 
 class _Place(caching._CacheLocator):  # type: ignore[misc]

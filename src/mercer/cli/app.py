@@ -38,6 +38,7 @@ COMMANDS = {
     "explain": "What an expression computes, or what a model file holds.",
     "data": "List and make data sets, or say what is in a file.",
     "export": "Write a model as ONNX.",
+    "warm": "Compile ahead what first fits would wait for (for containers).",
     "bench": "Measure the claims about speed and memory (in a source checkout).",
     "completion": "Print the script that completes commands in your shell.",
 }

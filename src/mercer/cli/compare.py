@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -36,17 +37,23 @@ def _holdout(context: Any, parameter: Any, value: str) -> Any:
 @resource_options
 @data_options
 @click.option("--task", type=click.Choice(["classification", "regression"]),
-              help="What the target is, if reading it off goes wrong.")  # fmt: skip
-@click.option("--budget", metavar="TIME", help="Such as 60s, 5min or 1h: stop in time.")
-@click.option("--search", is_flag=True, help="Also grow a kernel from building blocks.")
-@click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True, help="Folds.")
+              help="Take the target for classes or for numbers.")  # fmt: skip
+@click.option("--budget", metavar="TIME", help="The time for everything, such as 60s, 5min or 1h.")
+@click.option(
+    "--search", is_flag=True, help="Also search for a kernel by adding and multiplying simple ones."
+)
+@click.option("--cv", type=click.IntRange(min=2), default=5, show_default=True,
+              help="Parts that rows are held out in.")  # fmt: skip
 @click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Times that folds are drawn.")  # fmt: skip
-@click.option("--seed", "random_state", type=int, default=0, show_default=True)
-@click.option("--metric", metavar="NAME", help="accuracy, balanced_accuracy, f1_macro, r2, …")
-@click.option("--kernel", "kernels", multiple=True, metavar="EXPR", help="Try these kernels only.")
+              help="How often to divide the rows into folds anew.")  # fmt: skip
+@click.option("--seed", "random_state", type=int, default=0, show_default=True,
+              help="Draws folds and samples; the same seed gives the same board.")  # fmt: skip
+@click.option("--metric", metavar="NAME", help="What the best is the best in: accuracy, r2, …")
+@click.option("--kernel", "kernels", multiple=True, metavar="EXPR",
+              help="A kernel to try, such as 'gaussian(2)'; may be given several times. Else "
+                   "kernels that suit the data are tried.")  # fmt: skip
 @click.option("--learner", "learners", multiple=True, metavar="NAME",
-              help=f"Try these learners only: {NAMES}.")  # fmt: skip
+              help=f"A learner to try; may be given several times: {NAMES}.")  # fmt: skip
 @click.option("--holdout", default="auto", show_default=True, metavar="SHARE", callback=_holdout,
               help="Rows kept from the choice, for the headline: auto, a share such as 0.2, or "
                    "none.")  # fmt: skip
@@ -81,7 +88,7 @@ def command(
     paths = destinations(out, report, model)
     asked = [mercer.parse(k) for k in kernels]
     found = Dataset.of(found, task=options.pop("task"))
-    say(str(found))
+    say(str(replace(found, notes=())))  # the board tells the notes
     board = compare(found, kernels=asked or None, learners=learners or None, **options)
     if as_json:
         print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})

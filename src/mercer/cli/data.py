@@ -12,15 +12,20 @@ import numpy as np
 from mercer.cli.output import console, echo, json_option, print_json, say
 from mercer.cli.safe import write_csv
 
+#: Rows, and columns of numbers, that are shown of a data set.
+MOST_SHOWN = 8
+
 
 @click.command("data")
 @click.argument("what", default="list")
 @click.option("--target", metavar="NAME", help="The column to predict (of a file).")
 @click.option("--format", "file_format", metavar="NAME", help="What the file is.")
-@click.option("--out", metavar="FILE", help="Write a named set as CSV; - is stdout.")
-@click.option("--rows", type=click.IntRange(min=2), help="How many (toys).")
-@click.option("--noise", type=click.FloatRange(min=0), help="How noisy (toys).")
-@click.option("--seed", type=int, help="Which ones (toys).")
+@click.option(
+    "--out", metavar="FILE", help="Write a built-in set as CSV to this file; - prints it."
+)
+@click.option("--rows", type=click.IntRange(min=2), help="How many rows a built-in set is to have.")
+@click.option("--noise", type=click.FloatRange(min=0), help="How noisy they are to be.")
+@click.option("--seed", type=int, help="Draws them; the same seed gives the same rows.")
 @json_option
 def command(
     what: str,
@@ -62,8 +67,37 @@ def command(
         print_json(describe(found))
         return
     echo(str(found))
-    if found.kind == "table":
-        console().print(_columns(found))
+    console().print(_columns(found) if found.kind == "table" else _first(found))
+
+
+def _first(found: Any) -> Any:
+    """The first rows, as far as they fit."""
+    from rich.table import Table
+    from rich.text import Text
+
+    numbers = hasattr(found.X, "shape")
+    width = min(MOST_SHOWN, found.X.shape[1]) if numbers else 1
+    more = numbers and found.X.shape[1] > width
+    names = [f"x{i}" for i in range(width)] if numbers else ["example"]
+    heads = [
+        *names,
+        *(["…"] if more else []),
+        *([found.target or "y"] if found.y is not None else []),
+    ]
+    table = Table(*heads, box=None, pad_edge=False)
+    for i in range(min(MOST_SHOWN, len(found))):
+        row = found.take(np.array([i]))
+        if numbers:
+            row = np.asarray(row.toarray() if hasattr(row, "toarray") else row)
+            cells = [f"{v:.4g}" for v in row[0, :width]]
+        else:
+            cells = [" ".join(str(row[0]).split())[:60]]
+        cells += ["…"] if more else []
+        cells += [str(found.y[i])] if found.y is not None else []
+        table.add_row(*(Text(cell) for cell in cells))
+    if len(found) > MOST_SHOWN:
+        table.add_row(f"… and {len(found) - MOST_SHOWN} more")
+    return table
 
 
 def _list(sets: dict[str, str], as_json: bool) -> None:

@@ -17,8 +17,10 @@ CLAIMS = {True: "yes, by rule", False: "no", None: "no rule says so: try mercer 
 
 @click.command("explain", context_settings={"ignore_unknown_options": True})
 @click.argument("what")
-@click.option("--rows", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option("--columns", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--rows", type=click.IntRange(min=1), default=1000, show_default=True,
+              help="Rows that the plan is made for.")  # fmt: skip
+@click.option("--columns", type=click.IntRange(min=1), default=10, show_default=True,
+              help="Columns that it is made for.")  # fmt: skip
 @json_option
 def command(what: str, rows: int, columns: int, as_json: bool) -> None:
     """Explain WHAT: a kernel expression, or a model file.
@@ -36,6 +38,10 @@ def command(what: str, rows: int, columns: int, as_json: bool) -> None:
     if as_json:
         print_json(known)
     else:
+        if "mathematics" in known:
+            from mercer.cli.mathematics import in_characters
+
+            known["mathematics"] = in_characters(known["mathematics"])
         echo(as_text(known))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mercer._suggest import nearest
 from mercer.cli.safe import safe
 
 if TYPE_CHECKING:
@@ -134,16 +135,20 @@ def load_data(
 ) -> Any:
     """The data set a command was given; scikit-learn's digits or a toy by name if no file."""
     from mercer import data
+    from mercer.data.columns import listed
 
     if path is None:
         return data.digits()
     if not Path(path).exists() and (path == "digits" or path in data.TOYS):
         return data.named(path)
+    if not Path(path).exists() and not any(c in path for c in "./\\"):
+        near = nearest(path, ["digits", *data.TOYS, *(p.name for p in Path().iterdir())])
+        hint = f" Did you mean {near!r}?" if near else " `mercer data` lists the data sets."
+        raise click.UsageError(f"there is no file and no data set {path!r}.{hint}")
     chosen = [c.strip() for c in columns.split(",") if c.strip()] if columns else None
     found = data.load(path, target, file_format, chosen)
     if found.y is None:
-        names = ", ".join(found.names[:20]) if found.kind == "table" else ""
-        hint = f"; its columns: {names}" if names else ""
+        hint = f"; its columns: {listed(found.names, 20)}" if found.kind == "table" else ""
         raise click.UsageError(f"say which column to predict: --target NAME{hint}")
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +22,8 @@ from mercer.data.schema import DataError
 @click.argument("rows", required=False, default="-")
 @click.option("--proba", is_flag=True, help="Probabilities, one column per class.")
 @click.option("--out", metavar="FILE", default="-", help="Where to write; stdout unless given.")
-@click.option("--keep", multiple=True, metavar="NAME", help="Copy this column into the output.")
+@click.option("--keep", multiple=True, metavar="NAME",
+              help="Copy this column into the output; may be given several times.")  # fmt: skip
 @click.option("--format", "file_format", metavar="NAME", help="csv, tsv, libsvm, fasta, mbox, …")
 @click.option("--block", type=click.IntRange(min=1), default=10_000, show_default=True,
               help="Rows in memory at a time.")  # fmt: skip
@@ -46,8 +48,11 @@ def command(
     import mercer
 
     fitted = mercer.load(model)
-    answers = predictions(fitted, _blocks(fitted, rows, file_format, keep, block), proba)
     header = [*keep, *names_of(fitted, proba)]
+    answers = predictions(fitted, _blocks(fitted, rows, file_format, keep, block), proba)
+    # Rows that cannot be read are found out before anything is written.
+    first = list(islice(answers, 1))
+    answers = chain(first, answers)
     if out == "-":
         count = write(sys.stdout, header, answers)
     else:

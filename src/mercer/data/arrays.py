@@ -43,7 +43,7 @@ def _keys(names: list[str], target: str | None) -> tuple[str, str]:
     if key is None:
         raise DataError(f"an .npz file needs an array X; it has {', '.join(names[:20])}")
     if target is not None and target not in names:
-        raise DataError(f"there is no array {target!r}.{suggest(target, names, 0.4)}")
+        raise DataError(f"there is no array {target!r}.{suggest(target, names)}")
     return key, target or {"X_train": "y_train", "data": "target"}.get(key, "y")
 
 

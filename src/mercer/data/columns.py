@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -165,9 +166,10 @@ def _varied(block: Any) -> np.ndarray:
     return np.asarray((low < high) | (gaps.any(axis=0) & ~gaps.all(axis=0)))
 
 
-def listed(names: list[str]) -> str:
-    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(map(str, names[:MOST_NAMES])) + rest
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Names with commas, the first so many, and how many more there are."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + rest
 
 
 __all__ = ["as_floats", "column_type", "find_types", "listed", "typed"]

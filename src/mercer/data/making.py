@@ -172,7 +172,7 @@ def _chosen(frame: Any, columns: str | Sequence[str]) -> list[str]:
     names = list(frame.columns)
     for name in wanted:
         if name not in names:
-            hint = suggest(name, names, 0.4)
+            hint = suggest(name, names)
             if len(names) == 1:
                 hint += " It has this one column only: is the separator one of , ; | or a tab?"
             raise DataError(f"there is no column {name!r}.{hint}")

@@ -126,7 +126,7 @@ def _table(
     head = Header(peeked.start, "the input", "\t" if format == "tsv" else None)
     for name in keep:
         if name not in head.names:
-            raise DataError(f"there is no column {name!r} to keep.{suggest(name, head.names, 0.4)}")
+            raise DataError(f"there is no column {name!r} to keep.{suggest(name, head.names)}")
     rows = _named(head, schema) if schema.columns else _numbered(head, schema, keep, width)
     text = dict.fromkeys(keep, str)
     text |= {c: str for c, t in zip(rows.columns, rows.types, strict=False) if t in WORDS}

@@ -46,7 +46,7 @@ class Schema:
         """Raises if a column is not among `names`; the message has the nearest one."""
         absent = [c for c in self.columns if c not in set(names)]
         if absent:
-            near = [(c, nearest(c, names, 0.4)) for c in absent[:5]]
+            near = [(c, nearest(c, names)) for c in absent[:5]]
             shown = "; ".join(f"{c!r} (did you mean {n!r}?)" if n else repr(c) for c, n in near)
             more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
             raise DataError(f"the rows lack columns of the model: {shown}{more}")

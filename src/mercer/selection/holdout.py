@@ -22,6 +22,8 @@ from mercer.selection.traps import Checked
 
 #: Up to so many rows, parts are held out in turn; with a budget, from so many seconds on.
 FEW_ROWS, ENOUGH_SECONDS = 1_000, 20.0
+#: Fewer rows than this cannot be spared.
+LEAST_ROWS = 20
 #: Parts that are held out in turn, and the share of a budget that choosing for them may take.
 PARTS, SHARE = 5, 0.55
 #: The share of rows that is kept back once, and how many of them at most.
@@ -78,6 +80,8 @@ def plan_holdout(checked: Checked, holdout: Any, budget: float | None, seed: int
     found, groups = checked.found, checked.groups
     assert found.y is not None
     n, classified = len(found.y), found.classes is not None
+    if n < LEAST_ROWS and holdout == "auto":
+        return None
     share = KEPT
     in_turn = n <= FEW_ROWS and (budget is None or budget >= ENOUGH_SECONDS)
     if holdout != "auto":
