@@ -75,29 +75,28 @@ def _first(found: Any) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    numbers = hasattr(found.X, "shape")
-    width = min(MOST_SHOWN, found.X.shape[1]) if numbers else 1
-    more = numbers and found.X.shape[1] > width
-    names = [f"x{i}" for i in range(width)] if numbers else ["example"]
-    heads = [
-        *names,
-        *(["…"] if more else []),
-        *([found.target or "y"] if found.y is not None else []),
-    ]
-    table = Table(*heads, box=None, pad_edge=False)
+    names = ["example"]
+    if hasattr(found.X, "shape"):
+        names = [f"x{i}" for i in range(min(MOST_SHOWN, found.X.shape[1]))]
+        names += ["…"] if found.X.shape[1] > MOST_SHOWN else []
+    table = Table(*names, *([found.target or "y"] if found.y is not None else []), box=None,
+                  pad_edge=False)  # fmt: skip
     for i in range(min(MOST_SHOWN, len(found))):
-        row = found.take(np.array([i]))
-        if numbers:
-            row = np.asarray(row.toarray() if hasattr(row, "toarray") else row)
-            cells = [f"{v:.4g}" for v in row[0, :width]]
-        else:
-            cells = [" ".join(str(row[0]).split())[:60]]
-        cells += ["…"] if more else []
-        cells += [str(found.y[i])] if found.y is not None else []
-        table.add_row(*(Text(cell) for cell in cells))
+        label = [str(found.y[i])] if found.y is not None else []
+        table.add_row(*(Text(cell) for cell in [*_cells(found, i), *label]))
     if len(found) > MOST_SHOWN:
         table.add_row(f"… and {len(found) - MOST_SHOWN} more")
     return table
+
+
+def _cells(found: Any, i: int) -> list[str]:
+    """One example as text."""
+    row = found.take(np.array([i]))
+    if not hasattr(row, "shape"):
+        return [" ".join(str(row[0]).split())[:60]]
+    values = (row.toarray() if hasattr(row, "toarray") else np.asarray(row))[0]
+    more = ["…"] if len(values) > MOST_SHOWN else []
+    return [f"{v:.4g}" for v in values[:MOST_SHOWN]] + more
 
 
 def _list(sets: dict[str, str], as_json: bool) -> None:
