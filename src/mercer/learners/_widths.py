@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._arrays import host
 from mercer._examples import count, take
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 from mercer.kernels.parameters.widths import as_width
 
@@ -66,7 +67,8 @@ def _widths(kernel: Kernel) -> dict[str, float]:
 def _far_off(kernel: Kernel, rows: Any) -> str:
     """What is wrong with K on these rows; empty where nothing is, or where k(x, x) is not 1."""
     try:
-        K = np.asarray(kernel(rows), dtype=np.float64)
+        # On the host also where there is a device: so few rows are not worth a compilation there.
+        K = np.asarray(HostGram(kernel, rows).dense(), dtype=np.float64)
     except MemoryError:  # the limit is for the fit, which may do with less than this question
         return ""
     if not np.allclose(np.diag(K), 1.0, atol=1e-6):

@@ -69,7 +69,7 @@ def _matrix(kernel: Kernel, X: Any, rows: np.ndarray) -> np.ndarray:
         part = host(take(X, rows))
     if isinstance(part, np.ndarray) or is_sparse(part):
         part = part.astype(np.float64) if part.dtype.kind == "f" else part
-    return np.asarray(kernel(part), dtype=np.float64)
+    return np.asarray(HostGram(kernel, part).dense(), dtype=np.float64)
 
 
 def _without_copies(
