@@ -250,6 +250,23 @@ def test_a_sheet_of_all_frames(short, tmp_path):
         assert sheet.size == tuple(2 * 20 * short.figure.get_size_inches())
 
 
+def test_an_mp4_gets_every_frame(short, tmp_path, monkeypatch):
+    """With matplotlib's other writer in the place of ffmpeg, which is not everywhere."""
+    from matplotlib import animation
+
+    written = []
+
+    class Writer(animation.PillowWriter):
+        def finish(self):
+            written.extend(self._frames)
+
+    monkeypatch.setattr(reel.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(animation, "FFMpegWriter", Writer)
+    short.save(tmp_path / "film.mp4", dpi=20)
+    assert [frame.size for frame in written] == [(40, 20)] * 3
+    assert written[0].tobytes() != written[1].tobytes()
+
+
 def test_an_mp4_needs_ffmpeg(short, tmp_path, monkeypatch):
     monkeypatch.setattr(reel.shutil, "which", lambda name: None)
     with pytest.raises(RuntimeError, match="needs the program ffmpeg"):

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.learners import (
-    KernelLogisticRegression,
-    KernelPerceptron,
-    KernelSVC,
-    LocalLinearRegressor,
-    NadarayaWatsonRegressor,
-    Perceptron,
-)
+from mercer import learners
 from mercer.plot.films.learning import descent_film, pair_film, perceptron_film
 from mercer.plot.films.lifting import lifting_film
 from mercer.plot.films.reel import Film
 from mercer.plot.films.smoothing import window_film
 
-_FILMS = (
-    ((KernelPerceptron, Perceptron), perceptron_film),
-    (KernelLogisticRegression, descent_film),
-    (KernelSVC, pair_film),
-    ((NadarayaWatsonRegressor, LocalLinearRegressor), window_film),
-)
+#: The film of each learner, by the name of its class in `mercer.learners`.
+_FILMS = {
+    "KernelPerceptron": perceptron_film,
+    "Perceptron": perceptron_film,
+    "KernelLogisticRegression": descent_film,
+    "KernelSVC": pair_film,
+    "NadarayaWatsonRegressor": window_film,
+    "LocalLinearRegressor": window_film,
+}
 
 
 def film(model: Any, X: Any, y: Any, frames: int = 60, *, space: bool = False) -> Film:
@@ -63,8 +59,8 @@ def film(model: Any, X: Any, y: Any, frames: int = 60, *, space: bool = False) -
     """
     if space:
         return lifting_film(model, X, y, frames)
-    for kinds, make in _FILMS:
-        if isinstance(model, kinds):
+    for name, make in _FILMS.items():
+        if isinstance(model, getattr(learners, name)):
             return make(model, X, y, frames)
-    names = "KernelPerceptron, Perceptron, KernelLogisticRegression, KernelSVC, a smoother"
+    names = ", ".join(_FILMS)
     raise TypeError(f"there is no film of {type(model).__name__}; there are films of {names}")
