@@ -33,7 +33,9 @@ def test_fit_refuses_what_the_declaration_refuses(kind, name, check):
         model = kind(**{name: value})
         with pytest.raises((TypeError, ValueError)) as told:
             model.fit(X, y)
-        assert str(told.value) == f"{kind.__name__}: {name} must be {check.words}, got {value!r}"
+        said = f"{kind.__name__}: {name} must be {check.words}, got {value!r}"
+        why = getattr(check, "why", "") if told.type is ValueError else ""
+        assert str(told.value) == said + (f" ({why})" if why else "")
 
 
 def test_other_methods_check_too():

@@ -40,13 +40,17 @@ class Check(Protocol):
 
 @dataclass(frozen=True)
 class Number:
-    """A real number between two ends; `open_low`, `open_high`: not that end itself."""
+    """A real number between two ends; `open_low`, `open_high`: not that end itself.
+
+    `why` says, in the error, what speaks against other numbers.
+    """
 
     low: float = -math.inf
     high: float = math.inf
     open_low: bool = False
     infinite: bool = False
     open_high: bool = False
+    why: str = ""
 
     @property
     def words(self) -> str:
@@ -85,19 +89,19 @@ class Number:
             yield math.inf
 
 
-def Positive(infinite: bool = False) -> Number:
+def Positive(infinite: bool = False, why: str = "") -> Number:
     """A number > 0."""
-    return Number(0.0, open_low=True, infinite=infinite)
+    return Number(0.0, open_low=True, infinite=infinite, why=why)
 
 
-def NonNegative() -> Number:
+def NonNegative(why: str = "") -> Number:
     """A number ≥ 0."""
-    return Number(0.0)
+    return Number(0.0, why=why)
 
 
-def Share() -> Number:
+def Share(why: str = "") -> Number:
     """A number > 0 and ≤ 1."""
-    return Number(0.0, 1.0, open_low=True)
+    return Number(0.0, 1.0, open_low=True, why=why)
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,10 @@ class Maybe:
     @property
     def words(self) -> str:
         return f"{self.check.words}, or None"
+
+    @property
+    def why(self) -> str:
+        return getattr(self.check, "why", "")
 
     def __call__(self, value: Any) -> Any:
         return None if value is None else self.check(value)

@@ -104,7 +104,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         "class_weight": Anything(),
         "n_centers": Maybe(Count()),
         "learning_rate": Maybe(Positive()),
-        "tol": Positive(),
+        "tol": Positive(why="the minimum itself is never reached"),
         "max_iter": Maybe(Count()),
         "random_state": Anything(),
     }

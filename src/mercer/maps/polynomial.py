@@ -118,7 +118,10 @@ class PolynomialMap(_PowerSeriesMap):
         "Use the kernel Polynomial(degree, offset), which never builds φ, or TensorSketchMap, "
         "whose width you choose."
     )
-    _parameters: ClassVar[dict[str, Check]] = {"degree": Count(), "offset": NonNegative()}
+    _parameters: ClassVar[dict[str, Check]] = {
+        "degree": Count(),
+        "offset": NonNegative("with a negative one it is no kernel"),
+    }
 
     def __init__(self, degree: int = 2, offset: float = 0.0):
         self.degree = degree

@@ -61,7 +61,7 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     _takes_sparse = True
     _parameters: ClassVar[dict[str, Check]] = {
         "degree": Count(),
-        "offset": NonNegative(),
+        "offset": NonNegative("with a negative one it is no kernel"),
         "n_components": Count(),
         "random_state": Anything(),
     }

@@ -63,12 +63,12 @@ class PerceptronBase(ClassifierMixin):
     """Options, labels and the record of a run; a subclass learns and scores."""
 
     _parameters: ClassVar[dict[str, Check]] = {
-        "epochs": Positive(),
+        "epochs": Positive(why="a part of a pass is allowed: 0.5 visits half of the examples"),
         "fit_intercept": Flag(),
         "averaging": OneOf("last", "average", "vote"),
         "tie": OneOf("mistake", "first"),
         "margin": NonNegative(),
-        "learning_rate": Positive(),
+        "learning_rate": Positive(why="with 0 nothing is learned"),
         "multi_class": OneOf("native", "ovr"),
         "max_updates": Maybe(Count()),
         "validation_fraction": Maybe(Number(0, 1, open_low=True, open_high=True)),

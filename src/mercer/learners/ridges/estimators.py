@@ -63,7 +63,7 @@ class RidgeBase(Stepwise, KernelLearner):
         "solver": OneOf("auto", more=lambda: solvers_for("ridge")),
         "n_centers": Maybe(Count()),
         "preconditioner": Maybe(OneOf("nystrom", "cholesky")),
-        "tol": Positive(),
+        "tol": Positive(why="a residual of 0 is never reached"),
         "max_iter": Count(),
         "random_state": Anything(),
     }

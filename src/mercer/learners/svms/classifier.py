@@ -100,8 +100,8 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     """
 
     _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {
-        "C": Positive(infinite=True),
-        "nu": Maybe(Share()),
+        "C": Positive(infinite=True, why="math.inf allows no error at all"),
+        "nu": Maybe(Share("it bounds the share of examples beyond the margin")),
         "class_weight": Anything(),
         "decision_function_shape": OneOf("ovr", "ovo"),
         "break_ties": Flag(),

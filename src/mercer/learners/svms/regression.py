@@ -66,9 +66,9 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
     """
 
     _parameters: ClassVar[dict[str, Check]] = SupportVectorBase._parameters | {
-        "C": Positive(infinite=True),
-        "epsilon": NonNegative(),
-        "nu": Maybe(Share()),
+        "C": Positive(infinite=True, why="math.inf allows no error at all"),
+        "epsilon": NonNegative("errors up to epsilon cost nothing"),
+        "nu": Maybe(Share("it bounds the share of examples beyond the margin")),
         "warm_start": Flag(),
     }
 

@@ -31,7 +31,7 @@ class SupportVectorBase(KernelLearner):
 
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
-        "tol": Positive(),
+        "tol": Positive(why="a gap of 0 is never reached"),
         "max_iter": Either(Count(), Among(-1)),
     }
     tol: float
