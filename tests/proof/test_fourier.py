@@ -138,6 +138,23 @@ def test_what_has_no_spectrum():
             fourier_check(mk.Gaussian(), bad)
 
 
+def test_no_number_of_the_lattice_is_left_to_chance(monkeypatch):
+    """Memory that nobody wrote to may hold anything: here it holds what spoils every sum."""
+    expected = fourier_check(mk.Laplacian(norm="inf"), 2).spectrum
+    plain = np.empty
+
+    def spoiled(*shape, **options):
+        array = plain(*shape, **options)
+        if array.dtype.kind == "f":
+            array.fill(np.nan)
+        return array
+
+    monkeypatch.setattr(np, "empty", spoiled)
+    found = fourier_check(mk.Laplacian(norm="inf"), 2)
+    assert found.passes
+    np.testing.assert_allclose(found.spectrum, expected)
+
+
 def test_it_prints():
     passes, fails = fourier_check(mk.Gaussian(), 2), fourier_check(mk.Uniform(), 1)
     assert str(passes).startswith("✓ the spectrum of Gaussian() in 2 dimensions is ≥ 0 (radial")

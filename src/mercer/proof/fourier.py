@@ -298,7 +298,7 @@ def _grid(kernel: Any, lag: Lag, n_features: int) -> FourierCheck:
     window = np.exp(-0.5 * (mesh**2).sum(axis=-1) / (n / 11) ** 2)
     # k is even: half of the lattice is enough
     half = mesh[: n // 2 + 1].reshape(-1, n_features) * step
-    values = np.empty(mesh.shape[:-1])
+    values = np.zeros(mesh.shape[:-1])  # the first row and column of the far half have no mirror
     values[: n // 2 + 1] = lag(half).reshape(n // 2 + 1, *mesh.shape[1:-1])
     inner = (slice(1, None),) * n_features
     values[0] *= 0
