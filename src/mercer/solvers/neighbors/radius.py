@@ -48,6 +48,10 @@ def within(rank: Ranking, X: Any, Z: Any, radius: Any, own: np.ndarray | None = 
         rows, index, value = _collect(gram, -1.0, None, least, own)
         statistic = value**2 if rank.by_distance else -value
         distance, similarity = rank.distance(statistic), rank.similarity(statistic)
+        if rank.kernel_is_linear and rank.diagonal is not None:
+            # ‖x − z‖² does not tell x·z, but with k(x, x) and k(z, z) it does.
+            both = own_similarity(rank, X)[rows] + rank.diagonal[index]
+            similarity = 0.5 * (both - distance**2)
     else:
         gram, k_xx = HOST.make(rank.kernel, X, Z), own_similarity(rank, X)
         assert rank.diagonal is not None
