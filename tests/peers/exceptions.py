@@ -109,20 +109,5 @@ EXCEPTIONS = {
         },
         "test_contract[Perceptron()-check_class_weight_classifiers*": "without an intercept, a "
         "line through 0 cannot favor one class almost everywhere",
-        **{
-            f"test_contract[{machine}-check_class_weight_classifiers*": "a perceptron weighs its "
-            "mistakes: a class that is seldom mistaken gains little from its weight, and an "
-            "average over all visits less"
-            for machine in (
-                "KernelPerceptron(averaging='average', kernel='poly')",
-                "Perceptron(averaging='average', fit_intercept=True)",
-            )
-        },
-        "test_contract[KernelCentroidClassifier(kernel='linear')-check_class_weight_*": "a prior "
-        "moves the boundary by a constant, which distances of tens outweigh",
-        "test_contract[KernelSVC(nu=0.2)-check_class_weight_classifiers*": "nu bounds the share of "
-        "errors whatever the weights are: with one class a million times heavier than the other, "
-        "the problem has no solution near the one that the check expects (scikit-learn excuses "
-        "NuSVC)",
     },
 }
