@@ -67,7 +67,7 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
     def _start(
         self, X: Any, y: Any = _NO_TARGETS, *, sample_weight: Any = None, **checks: Any
     ) -> tuple[Any, Any]:
-        """First of all in `fit`: sets `kernel_`, gives checked examples and targets (if any)."""
+        """The first call in `fit`: sets `kernel_`, gives checked examples and targets (if any)."""
         check_parameters(self, self._parameters)
         self.kernel_ = given = self._given_kernel()
         X = self._examples(X, reset=True)
@@ -188,7 +188,7 @@ def warn_if_refuted(kernel: Kernel, n_features: int | None, *, stacklevel: int =
 
 
 def targets(X: Any, y: Any, who: str, *, labels: bool = False, multi_output: bool = False) -> Any:
-    """One target an example: numbers, or with `labels` classes of any type.
+    """One target per example: numbers, or with `labels` classes of any type.
 
     With `multi_output` there may be several, in columns.
     """

@@ -94,7 +94,7 @@ def check_width(who: str, kernel: Kernel, X: Any, n_train: int) -> None:
 
 
 def warn_if_stopped(who: str, stopped: str, detail: str, advice: str) -> None:
-    """Nothing where the solver converged."""
+    """Warn, with the reason, where the solver ended before it converged."""
     reasons = {
         "interrupt": f"{who} was interrupted: the model is what the solver had found so far",
         "max_iter": f"{who} did not converge within max_iter={detail}. {advice}",

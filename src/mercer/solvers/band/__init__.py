@@ -22,7 +22,7 @@ import os
 from mercer.gram.base import Gram
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem
 
-#: The switch, read at every path.
+#: Whether paths go by bands at all; the environment variable MERCER_BAND=0 turns them off.
 ENABLED = os.environ.get("MERCER_BAND", "1") != "0"
 #: Rows from which the band is faster than eigenvectors.
 ENOUGH_ROWS = 2000

@@ -48,7 +48,7 @@ def path_by_band(gram: Gram, problem: RidgeProblem) -> RidgePath | None:
 
 
 def _attempt(gram: Gram, problem: RidgeProblem, double: bool) -> RidgePath | None:
-    """In this precision; None where it leaves too few digits."""
+    """The path, computed in this precision; None where that leaves too few digits."""
     n = gram.shape[0]
     reduction, solves = 8 / 3 * n**3, 2 * WIDTH * n**2 * len(problem.alphas)
     share = reduction / (reduction + solves)

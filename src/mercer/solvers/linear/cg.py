@@ -19,7 +19,7 @@ from mercer.solvers.linear.matrix import operator_norm
 from mercer.solvers.linear.preconditioner import CHOICES, Woodbury, default_rank
 from mercer.solvers.linear.problem import RidgeProblem, RidgeSolution
 
-#: A true residual above this, where a smaller one was asked for, is worth a word.
+#: The user is warned of a true residual above this, if a smaller one was asked for.
 ROUGH = 1e-4
 
 
@@ -93,7 +93,7 @@ class RidgeSystem:
             return self._minres(B, tol, max_iter)
 
     def _checked(self, run: Iterations, B: np.ndarray, tol: float) -> Iterations:
-        """The residual that iterations carry along goes on falling when the true one does not."""
+        """The run with its true residuals, which need not fall as those that it kept do."""
         if run.stopped == "interrupt":
             return run
         residuals = self._residuals(run.X, B)

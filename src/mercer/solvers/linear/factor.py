@@ -61,7 +61,7 @@ class Shifted:
         self._factored = False
 
     def factor(self, shift: float) -> Factor:
-        """By Cholesky; where K is not positive definite, by something that copes.
+        """By Cholesky; where K is not positive definite, by LU or by eigenvectors.
 
         The next call reuses the array: use one factor before asking for another.
         """
@@ -269,7 +269,7 @@ def doubtful(condition: float, dtype: np.dtype) -> bool:
 
 
 def warn_indefinite(gram: Gram) -> None:
-    """Said here where no rule could say it before."""
+    """Warn that K is indefinite, unless a rule told so before K was computed."""
     if not gram.refuted:
         warnings.warn(
             f"K + λI has negative eigenvalues: {gram.kernel!r} is not positive semi-definite on "

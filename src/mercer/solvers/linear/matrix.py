@@ -62,7 +62,7 @@ def matrix_bytes(count: int, n: int, itemsize: int, columns: int = 1) -> int:
 
 
 def _make_symmetric(A: np.ndarray) -> None:
-    """(K + Kᵀ)/2 in place; said, if it is more than rounding."""
+    """(K + Kᵀ)/2 in place, with a warning where that changes K by more than rounding."""
     largest = gap = 0.0
     for start in range(0, len(A), PANEL):
         rows = slice(start, start + PANEL)

@@ -91,7 +91,7 @@ def _fits(gram: Gram, m: int) -> bool:
 
 
 def by_products(n: int, m: int) -> bool:
-    """Whether the normal matrix would take out of proportion to conjugate gradients."""
+    """Whether the normal matrix takes so many operations that conjugate gradients are used."""
     return 2.0 * n * m * m > DIRECT
 
 
@@ -137,7 +137,7 @@ def _by_products(
         coef[:, mine], run = system.solve(R[:, mine], tol, max_iter)
         runs.append(run)
     b = normal.intercept(coef) if problem.intercept else np.zeros(len(problem.alphas))
-    # Rounding of single precision is expected here, and no news.
+    # Rounding of single precision is expected here, so it is not reported.
     stopped = next((run.stopped for run in runs if run.stopped in ("interrupt", "max_iter")), "")
     return RidgeSolution(host(coef), host(b), max(run.n_iter for run in runs), stopped)
 

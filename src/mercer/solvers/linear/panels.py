@@ -136,7 +136,7 @@ class HostPanels(Panels):
     def normal(
         self, targets: np.ndarray, weights: np.ndarray | None, matrix: bool = True
     ) -> Normal:
-        """A thread a panel; the sums of the threads are added at the end."""
+        """Each thread sums over panels of its own; its sums are added to the others at the end."""
         (n, m), plan = self.shape, self.tiling()
         w = np.ones(n) if weights is None else weights
         right = np.column_stack([targets, np.ones(n)])

@@ -22,7 +22,7 @@ from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 
 #: What is added to the diagonal, relative to its mean, where P or the whole is not definite.
 JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
-#: So little changes no prediction that anyone could see.
+#: Up to this jitter no prediction changes in a digit that is shown.
 UNSEEN = 1e-10
 
 
