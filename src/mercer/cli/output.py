@@ -149,7 +149,8 @@ def load_data(
     found = data.load(path, target, file_format, chosen)
     if found.y is None:
         hint = f"; its columns: {listed(found.names, 20)}" if found.kind == "table" else ""
-        raise click.UsageError(f"say which column to predict: --target NAME{hint}")
+        what = {"strings": "label of the name lines", "mail": "header"}.get(found.kind, "column")
+        raise click.UsageError(f"say which {what} to predict: --target NAME{hint}")
     return found
 
 

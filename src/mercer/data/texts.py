@@ -17,7 +17,8 @@ from mercer.data.tables import check_size, open_bytes
 
 
 def read_fasta(path: Path, target: str | None, columns: Any = None) -> Dataset:
-    """Sequences; the label is the word after the last | or blank of the name line, if asked for."""
+    """Sequences; the label, if asked for, follows "TARGET=" in the line of the name, or is its last
+    word, after a blank or a bar."""
     check_size(path)
     limit = get_config().memory_bytes
     with open_bytes(path) as stream:
@@ -30,8 +31,18 @@ def read_fasta(path: Path, target: str | None, columns: Any = None) -> Dataset:
     names, sequences = zip(*((name.decode(), text.decode()) for name, text in records), strict=True)
     y = None
     if target is not None:
-        y = np.asarray([n.replace("|", " ").split()[-1] if n.split() else "" for n in names])
+        y = np.asarray([_label(name, target) for name in names])
     return make(list(sequences), y, target, kind="strings", source=path.name, names=names)
+
+
+def _label(name: str, target: str) -> str:
+    """
+    >>> _label("s1 kind=coding length=60", "kind"), _label("s1|coding", "kind")
+    ('coding', 'coding')
+    """
+    words = name.replace("|", " ").split()
+    marked = [w.partition("=")[2] for w in words if w.startswith(f"{target}=")]
+    return (marked or words or [""])[-1]
 
 
 def fasta_records(lines: Iterable[bytes], where: str = "") -> Iterator[tuple[bytes, bytes]]:
