@@ -185,7 +185,7 @@ def test_labels_of_mixed_types_are_told_apart():
         (([(0, 1)], [float("nan"), 1]), ValueError, "missing"),
         (([(0, 1)], [None, 1]), ValueError, "missing"),
         (([(0, 1)], [[1], [2]]), TypeError, "hashable"),
-        (([(0, 1)], np.eye(2)), ValueError, "one label a node"),
+        (([(0, 1)], np.eye(2)), ValueError, "one label per node"),
         (np.array([[0, 1], [0, 0]]), ValueError, "not symmetric"),
         (sparse.csr_array((3, 2)), ValueError, "square"),
         ((sparse.eye_array(3), ["a"]), ValueError, "1 labels for 3 nodes"),

@@ -116,7 +116,7 @@ def _run(call: Any, debug: bool) -> int:
             say(traceback.format_exc())
         else:
             say("This is a fault of mercer, not yours.")
-            say("Run `mercer --debug …` for the place where it arose.")
+            say("Run `mercer --debug …` to see where it arose.")
         say(f"Error: {type(error).__name__}: {error}")
         return FAULT
 

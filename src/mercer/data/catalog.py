@@ -42,7 +42,7 @@ def named(name: str, **options: Any) -> Dataset:
     """
     if name == "digits":
         if options:
-            raise DataError(f"digits are as they are; {', '.join(options)} cannot be chosen")
+            raise DataError(f"the digits are a fixed set: {', '.join(options)} cannot be chosen")
         return digits()
     if name not in TOYS:
         raise DataError(f"there is no data set {name!r}.{suggest(name, ['digits', *TOYS])}")

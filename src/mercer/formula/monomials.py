@@ -221,7 +221,7 @@ class Monomials:
         return [" ".join(x if p == 1 else f"{x}^{p}" for x, p in mono) or "1" for mono in powers]
 
     def powers(self) -> NDArray[np.int64]:
-        """The exponents: one row a monomial, one column a variable."""
+        """The exponents: one row per monomial, one column per variable."""
         exponents = np.zeros((self.n_out, self.n_features), dtype=np.int64)
         for row, factors in zip(exponents, self._factors(), strict=True):
             np.add.at(row, list(factors), 1)

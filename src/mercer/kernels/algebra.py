@@ -245,7 +245,7 @@ class PolynomialOf(Kernel):
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         k = self.kernel.lower(rows, f"{path}kernel__")
-        # Horner's scheme: one product and one sum a coefficient.
+        # Horner's scheme: one product and one sum per coefficient.
         value = nodes.const(self.coefficients[-1])
         for c in reversed(self.coefficients[:-1]):
             value = value * k + c

@@ -53,7 +53,7 @@ class _PowerSeriesMap(FeatureMap):
 
     @property
     def powers_(self) -> NDArray[np.int64]:
-        """The exponents, one row per feature and one column an input."""
+        """The exponents, one row per feature and one column per input."""
         check_is_fitted(self)
         return self._monomials.powers()
 

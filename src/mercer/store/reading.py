@@ -237,7 +237,7 @@ class _Reader:
         name, key, position = state[:3]
         # The generator's own check is not enough: it would read beyond its table.
         if name != "MT19937" or key.shape != (624,) or not 0 <= int(position) <= 624:
-            raise self.refuse("the state of a generator of random numbers is not one")
+            raise self.refuse("the state of a random number generator is not a valid one")
         generator = np.random.RandomState()
         generator.set_state((name, key.astype(np.uint32), int(position), *state[3:]))
         return generator

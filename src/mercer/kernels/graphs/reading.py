@@ -123,11 +123,11 @@ def _from_edges(edges: Any, nodes: int | None) -> tuple[np.ndarray, int]:
 
 
 def _labels(labels: Any) -> Any:
-    """One label a node, as an array or a list; None where nodes have none."""
+    """One label per node, as an array or a list; None where nodes have none."""
     if labels is None or not isinstance(labels, np.ndarray):
         return labels if labels is None else list(labels)
     if labels.ndim != 1:
-        raise ValueError(f"one label a node is needed, got an array of shape {labels.shape}")
+        raise ValueError(f"one label per node is needed, got an array of shape {labels.shape}")
     return labels
 
 

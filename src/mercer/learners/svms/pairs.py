@@ -88,7 +88,7 @@ class Pairs:
         return [Quadratic(q.linear[:, p], q.lower[:, p], q.upper[:, p]) for p in parts]
 
     def tasks(self, old: Any = None) -> list[Task]:
-        """One problem a pair; with `old` pairs on the same examples, from their solution."""
+        """One problem per pair; with `old` pairs on the same examples, from their solution."""
         rows, problems = [self.rows[part] for part in self.parts()], self.problems()
         if self.nu is None and math.isinf(self.C):
             return [Task(r, p, "hard margin") for r, p in zip(rows, problems, strict=True)]

@@ -135,7 +135,7 @@ class EmailFeatures(TransformerMixin, BaseEstimator):
         return self._weigh(rows.select(columns, len(self.vocabulary_)))
 
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """One row a message."""
+        """One row per message."""
         check_is_fitted(self)
         messages = _messages(X)
         rows = _Rows(self.vocabulary_, grow=False)

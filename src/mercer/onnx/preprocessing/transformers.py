@@ -70,7 +70,7 @@ def _normalizer(t: Any, table: Table) -> Table:
 
 
 def _power(t: Any, table: Table) -> Table:
-    """Yeo–Johnson or Box–Cox, one λ a column, and then perhaps standardized."""
+    """Yeo–Johnson or Box–Cox, one λ per column, and then perhaps standardized."""
     g = table.graph
     columns = []
     for i, value in enumerate(map(float, t.lambdas_)):

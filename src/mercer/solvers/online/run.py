@@ -137,7 +137,7 @@ class Schedule:
         return max(1, round(self.epochs * self.n))
 
     def orders(self) -> Iterator[np.ndarray | slice]:
-        """One order an epoch; with `random`, a new permutation each."""
+        """One order per epoch; with `random`, a new permutation each."""
         left = self.visits
         while left > 0:
             size = min(left, self.n)
