@@ -68,7 +68,7 @@ def _textbook(K, y, epochs):
 
 def test_standard_and_kernelized_are_the_same_computations(rng, features, signed_alpha):
     """000, lines 117-142: the same mistakes in the same order, w = Σ aᵏφ(xᵏ) at all times."""
-    X = rng.normal(size=(25, 2))  # no exact ties: the features carry √2, which rounds
+    X = rng.normal(size=(25, 2))
     y = np.where(rng.random(25) < 0.5, 1, -1)
     kernel = Polynomial(2)
     phi = features(kernel, X)
@@ -89,6 +89,15 @@ def test_standard_and_kernelized_are_the_same_computations(rng, features, signed
     assert primal.n_mistakes_ == dual.n_mistakes_ == len(mistakes)
     np.testing.assert_allclose(np.ravel(primal.coef_), w, atol=1e-9)
     np.testing.assert_allclose(np.ravel(dual.expansion_.primal()), w, atol=1e-9)
+    # At ties, too: on XOR the features carry √2, whose rounding must decide nothing.
+    for tie in ("first", "mistake"):
+        options = {"epochs": 4, "tie": tie, "shuffle": False}
+        primal = Perceptron(kernel.feature_map(2), **options).fit(XOR, LABELS)
+        dual = KernelPerceptron(kernel, **options).fit(XOR, LABELS)
+        assert primal.mistakes_.tolist() == dual.mistakes_.tolist()
+        np.testing.assert_allclose(
+            np.ravel(primal.coef_), np.ravel(dual.expansion_.primal()), atol=1e-12
+        )
 
 
 def test_few_updates_overfit_less(rng):
