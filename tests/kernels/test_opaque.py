@@ -88,6 +88,16 @@ def test_a_function_that_misbehaves() -> None:
         assert message in str(told.value), k
 
 
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [(np.eye(2), "an array of shape (2, 2)"), ("near", "'near'"), ([1, [2]], "[1, [2]]")],
+)
+def test_a_function_that_gives_no_number(value, what) -> None:
+    with pytest.raises(ValueError, match="one number is needed") as told:
+        Similarity(lambda x, z: value)(np.eye(3))
+    assert what in str(told.value)
+
+
 def test_opaque_kernels_have_no_formula() -> None:
     k = Similarity(skewed) + Linear()
     assert k.is_opaque

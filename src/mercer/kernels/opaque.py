@@ -145,8 +145,20 @@ class Similarity(OpaqueKernel):
         values = np.empty((len(left), len(right)))
         for i, x in enumerate(left):
             for j, z in enumerate(right):
-                values[i, j] = f(x, z)
+                value = f(x, z)
+                try:
+                    values[i, j] = value
+                except (TypeError, ValueError):
+                    raise self._no_number(value) from None
         return self._checked(values)
+
+    def _no_number(self, value: Any) -> ValueError:
+        shape = getattr(value, "shape", ())
+        what = f"an array of shape {shape}" if shape else repr(value)[:60]
+        return ValueError(
+            f"{self!r} gave {what} for a pair of examples: one number is needed. A function of two "
+            "sets of examples of any sizes is Similarity(function, blocks=True)"
+        )
 
     def _takes_sets(self, state: Any) -> bool:
         if self.blocks == "auto":
