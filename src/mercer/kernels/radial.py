@@ -167,6 +167,10 @@ class Matern(Kernel):
         return rf"\mathrm{{Mat\acute{{e}}rn}}_{{{self.nu:g}}}(\|{x} - {z}\| / {length})"
 
 
+#: Where ‖x − z‖², in units of its scale, is cut off; rows that go beyond are refused.
+FARTHEST = 1e300
+
+
 @kernel
 class RationalQuadratic(Kernel):
     """k(x, z) = (1 + ‖x − z‖² / (2 α length²))^(−α): a mixture of Gaussians of all widths."""
@@ -188,7 +192,7 @@ class RationalQuadratic(Kernel):
         alpha, length = self._named(path, "alpha"), self._named(path, "length")
         u = sqdist(rows).over(length**2).over(2.0 * alpha)
         # ln(1 + u) for a small u: the digits that 1 + u drops are added back.
-        u = u.apply("min", 1e300)
+        u = u.apply("min", FARTHEST)
         inside = (1.0 + u).plus()
         log = inside.log() + (u - (inside - 1.0).plus()).over(inside)
         return (-alpha * log).exp()

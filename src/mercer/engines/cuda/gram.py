@@ -35,7 +35,7 @@ from mercer.gram.base import (
     indices_of,
     simplified,
 )
-from mercer.gram.plan.accuracy import Method, sensitivity
+from mercer.gram.plan.accuracy import Method, needs_double, sensitivity
 from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.rows.prepared import over_sets
@@ -72,6 +72,8 @@ class CudaGram(Gram):
             raise ValueError(
                 f"X is {x.dtype} on {x.device} and Z is {z.dtype} on {z.device}: they must agree"
             )
+        if needs_double(self.formula):
+            x, z = x.double(), None if z is None else z.double()
         self.square = Z is None
         self.torch_dtype = x.dtype
         self._x, self._z = self._sides(x, z)

@@ -24,6 +24,7 @@ def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
     """Both sides of K with everything that is computed once per row, and the program."""
     left, right = _matrices(formula, X, Z)
     dtype = dtype_for([(X, left), (X if Z is None else Z, right)])
+    dtype = np.dtype(np.float64) if accuracy.needs_double(formula) else dtype
     for side in (left, right):
         for key in side:
             if dtype == np.float64:  # rows that were widened for float32 stay so
