@@ -7,6 +7,7 @@ rate of 0.1: the scores are the same up to a factor and to rounding, and so must
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from tests.solvers.online.test_dual import FEW, Textbook, problems
 
-from mercer import KernelPerceptron, Perceptron
+from mercer import KernelPerceptron, Perceptron, Similarity
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.maps import PolynomialMap
 from mercer.solvers.online.budget import BudgetPerceptron, Store
@@ -94,6 +95,26 @@ def test_the_primal_perceptron_makes_the_mistakes_of_the_dual_on_xor(tie, degree
     assert primal.mistakes_.tolist() == dual.mistakes_.tolist()
     w = PolynomialMap(degree).fit(X).transform(X).T @ dual.alpha_
     np.testing.assert_allclose(primal.coef_[0], w, atol=1e-14)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_sizes_evaluate_no_pair_twice(shuffle):
+    """All terms are tiny, so that each visit asks for sizes: once more per pair, in all epochs."""
+    seen = Counter()
+
+    def k(x, z):
+        seen[float(x[0]), float(z[0])] += 1
+        return float(np.exp(-200 * (x[0] - z[0]) ** 2))
+
+    rng = np.random.default_rng(0)
+    X, labels = rng.permutation(40)[:, None].astype(float), rng.integers(0, 2, 40)
+    walker = DualPerceptron(Similarity(k).gram(X), labels, Rule(1, False), block=16, leaf=4)
+    run(walker, Schedule(40, 6, np.random.RandomState(0) if shuffle else None))
+    assert max(count for (x, z), count in seen.items() if x != z) == 2
+    sizes = walker._sizes.exact(slice(0, 40))
+    K = np.array([[k(x, z) for z in X] for x in X])
+    steps = np.bincount(walker.journal.positions, np.abs(walker.journal.units[:, 0]), 40)
+    np.testing.assert_allclose(sizes[:, 0], K @ steps)
 
 
 def test_a_small_score_of_small_terms_is_no_tie():

@@ -14,7 +14,7 @@ upper bound, and only where it leaves a tie open is the size itself computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,9 @@ class Sizes:
         for _, weights, own in before:
             self.reach += norms(own) @ np.abs(weights)
         self._bias = np.abs(bias)
+        # Sums per example, and how many updates are in them; −1: not even `before`.
+        self._sums = np.zeros((0, rule.outputs))
+        self._included = np.full(len(self.norms), -1)
 
     def add(self, position: int, weights: np.ndarray) -> None:
         """Take in an update of the journal."""
@@ -67,18 +70,30 @@ class Sizes:
         return np.asarray(self.norms[rows] * self.norms[position])
 
     def exact(self, rows: Any) -> np.ndarray:
-        """The sums over all updates for these rows, by products."""
-        positions, at = np.unique(self._journal.positions, return_inverse=True)
-        counts = np.zeros((len(positions), self._rule.outputs))
-        np.add.at(counts, at, np.abs(self._journal.units))
-        updates = (self._gram.take(columns=positions), self._rule.rate * counts, None)
-        total = np.tile(self._bias, (len(self.norms[rows]), 1))
-        for K, weights, _ in (*self._before, updates):
-            part = K.take(rows=rows)
-            for columns in cut(0, len(weights), max(1, PIECE // len(total))):
-                block = host(part.take(columns=columns).dense())
-                total += np.abs(block) @ np.abs(weights[columns])
-        return total
+        """The sums over all updates for these rows, by products; no k is evaluated again later."""
+        if not len(self._sums):
+            self._sums = np.zeros((len(self.norms), self._rule.outputs))
+        index = np.arange(len(self.norms))[rows]
+        for included in np.unique(self._included[index]):
+            some = index[self._included[index] == included]
+            for K, weights in self._parts_since(int(included)):
+                part = K.take(rows=some)
+                for columns in cut(0, len(weights), max(1, PIECE // len(some))):
+                    block = np.abs(host(part.take(columns=columns).dense()))
+                    self._sums[some] += block @ np.abs(weights[columns])
+            self._included[some] = len(self._journal)
+        return self._sums[index] + self._bias
+
+    def _parts_since(self, included: int) -> Iterator[tuple[Gram, np.ndarray]]:
+        """What sums that hold so many updates lack."""
+        if included < 0:
+            yield from ((K, weights) for K, weights, _ in self._before)
+        new = slice(max(included, 0), len(self._journal))
+        positions, at = np.unique(self._journal.positions[new], return_inverse=True)
+        if len(positions):
+            steps = np.zeros((len(positions), self._rule.outputs))
+            np.add.at(steps, at, self._rule.rate * np.abs(self._journal.units[new]))
+            yield self._gram.take(columns=positions), steps
 
 
 def norms(diagonal: Any) -> np.ndarray:
