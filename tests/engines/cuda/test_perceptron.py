@@ -41,10 +41,10 @@ def same(a, b):
 CASES = {
     "blocks": """
 perceptron_walk.ROWS = 16
-X = rng.integers(-2, 3, size=(50, 3)).astype(np.float32)
-orders = [rng.permutation(50), slice(0, 50)]
+X = rng.integers(-2, 3, size=(36, 3)).astype(np.float32)
+orders = [rng.permutation(36), slice(0, 36)]
 for outputs, ranked in ((1, False), (3, False), (3, True)):
-    labels = rng.integers(0, max(2, outputs), size=50)
+    labels = rng.integers(0, max(2, outputs), size=36)
     for first in (True, False):
         for bias in (True, False):
             rule = Rule(outputs, ranked, first, rate=0.5, bias=bias)
@@ -52,14 +52,14 @@ for outputs, ranked in ((1, False), (3, False), (3, True)):
     a, b = both(Polynomial(2, 1.0), X, labels, Rule(outputs, ranked), orders, allowed=21)
     same(a, b)
     assert a.tally.updates == 21
-    K, alpha = Polynomial(2, 1.0)(X.astype(float)), np.zeros((50, outputs))
+    K, alpha = Polynomial(2, 1.0)(X.astype(float)), np.zeros((36, outputs))
     np.add.at(alpha, a.journal.positions, a.journal.units)
     assert np.allclose(a.scores, K @ alpha)
 """,
     "ties up to rounding": """
-whole = rng.integers(-2, 3, size=(60, 3)).astype(float)
+whole = rng.integers(-2, 3, size=(40, 3)).astype(float)
 for outputs, ranked in ((1, False), (3, False), (3, True)):
-    labels = rng.integers(0, max(2, outputs), size=60)
+    labels = rng.integers(0, max(2, outputs), size=40)
     for first in (True, False):
         a = DevicePerceptron(
             CudaGram(Linear(), torch.tensor(0.1 * whole, device=DEVICE)), labels,
@@ -67,8 +67,8 @@ for outputs, ranked in ((1, False), (3, False), (3, True)):
         )
         b = DualPerceptron(HostGram(Linear(), whole), labels, Rule(outputs, ranked, first))
         for _ in range(2):
-            a.walk(slice(0, 60))
-            b.walk(slice(0, 60))
+            a.walk(slice(0, 40))
+            b.walk(slice(0, 40))
         assert (a.journal.positions == b.journal.positions).all()
         assert (a.journal.times == b.journal.times).all()
         assert (a.journal.units == b.journal.units).all()
