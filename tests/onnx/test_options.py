@@ -200,7 +200,7 @@ def test_kernels_of_mapped_rows(phi, dtype, sample, in_onnx):
     "model",
     [
         KernelSVC("gaussian(0.5)"),
-        KernelPerceptron("gaussian(1)", averaging="vote", epochs=1),
+        KernelPerceptron("gaussian(1)", averaging="vote", epochs=1, random_state=0),
         KernelNeighborsClassifier("laplacian(1)", 3),
         NadarayaWatsonClassifier("tricube(1)", bandwidth=0.3),
         mercer.learners.KernelLogisticRegression("chi_squared(1)"),
