@@ -212,9 +212,9 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
         >>> from mercer.learners import KernelSVC
         >>> X, y = [[-1.0], [0.0], [2.0], [3.0]], [0, 0, 1, 1]
-        >>> for step in KernelSVC("linear()", C=10).steps(X, y):
-        ...     print(step.number, step.pair, step.coef, step.intercept)
-        1 (2, 1) [ 0.  -0.5  0.5  0. ] -1.0
+        >>> *_, last = KernelSVC("linear()", C=10).steps(X, y)
+        >>> last.pair, last.coef.tolist(), last.intercept
+        ((2, 1), [0.0, -0.5, 0.5, 0.0], -1.0)
         """
         if math.isinf(float(self.C)) or self.nu is not None:
             raise ValueError("steps() shows the problem with a finite C, not that of nu or C=inf")
