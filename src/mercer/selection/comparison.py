@@ -22,6 +22,7 @@ from mercer.proof import prove
 from mercer.selection.board.scoreboard import OutOfFold, Saved, Scoreboard
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.holdout import (
+    REFIT_LEAVES,
     REFIT_ROWS,
     SHARE,
     Headline,
@@ -134,9 +135,11 @@ def compare(
     if plan.in_turn:
         return _parts_in_turn(chosen, found, plan, clock, progress)
     ((train, test),) = plan.parts
-    made = chosen(train, clock.budget, progress)
+    refit = len(found) < REFIT_ROWS
+    budget = None if clock.budget is None else (REFIT_LEAVES if refit else 1.0) * clock.budget
+    made = chosen(train, budget, progress)
     headline = headline_of([answers(made.best, found, test)], made.measure, plan.how, seed)
-    made.settle(found, train, REFIT_ROWS)
+    made.settle(found, train, refit and clock.left() > made.fit_seconds)
     return made.board(headline, clock)
 
 
@@ -294,10 +297,10 @@ class Comparison:
         self.fit_seconds = time.perf_counter() - begin
         self.best.schema_ = found.schema  # a saved model knows how to read new rows
 
-    def settle(self, whole: Dataset, rows: np.ndarray, refit_below: int) -> None:
+    def settle(self, whole: Dataset, rows: np.ndarray, refit: bool) -> None:
         """Rows were kept back: fit the winner on all of them, or say on which it was."""
         self.whole, self.rows_given, self.fitted_on = whole, rows, rows
-        if len(whole) < refit_below and self.clock.left() > 1.5 * self.fit_seconds:
+        if refit:
             self.fitted_on = np.arange(len(whole))
             self._fit(whole)
 

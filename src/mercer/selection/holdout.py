@@ -30,6 +30,8 @@ PARTS, SHARE = 5, 0.55
 KEPT, MOST_KEPT = 0.2, 10_000
 #: Below this, the winner is fitted anew on all rows, those kept back included.
 REFIT_ROWS = 10_000
+#: The share of a budget that is left to the choice where a last fit on all rows is to follow.
+REFIT_LEAVES = 0.92
 #: Added to the seed: these rows are drawn apart from the folds of the race.
 SEED = 17
 #: How sure the interval is, and how often rows are drawn anew for it.
