@@ -126,6 +126,7 @@ def test_copies_that_could_be_remembered_do_not_flatter():
         (np.random.default_rng(0).poisson(40, 600), "regression"),  # counts
         (np.arange(26).repeat(1), "regression"),
         (np.repeat(np.arange(0, 52, 2), 20), "regression"),
+        (np.repeat(np.arange(25), 400 // np.arange(1, 26) ** 2 + 1), "regression"),  # rare events
         (np.repeat([0, 1, 2], 20), "classification"),
     ],
 )

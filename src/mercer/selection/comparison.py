@@ -98,7 +98,8 @@ def compare(
     holdout : "auto", a share, or None
         Rows that the choice does not see, for the headline: "auto" holds out five parts in turn
         where there are few rows, and else keeps back a fifth; a share between 0 and 1 is kept back.
-        None gives no headline, and takes a sixth of the time where there are few rows.
+        None, fewer than 20 rows or a splitter as `cv` give no headline. With few rows it takes five
+        sixths of the time.
     progress : callable or None
         Called with what is being done and the share that is done; None draws a bar.
 
@@ -129,7 +130,8 @@ def compare(
         return made
 
     # A splitter of the user's own knows which rows belong together; a part of them may not fit it.
-    plan = plan_holdout(checked, holdout if isinstance(cv, int) else None, clock.budget, seed)
+    counted = isinstance(cv, (int, np.integer))
+    plan = plan_holdout(checked, holdout if counted else None, clock.budget, seed)
     if plan is None:
         return chosen(None, clock.budget, progress).board(clock=clock)
     if plan.in_turn:

@@ -18,6 +18,7 @@ from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import Metric, accuracy
+from mercer.selection.trainers.grid import predictions
 from mercer.selection.traps import Checked
 
 #: Up to so many rows, parts are held out in turn; with a budget, from so many seconds on.
@@ -114,16 +115,8 @@ def _share(holdout: Any) -> float:
 def answers(model: Any, found: Dataset, rows: np.ndarray) -> OutOfFold:
     """What a fitted pipeline says of rows, and how sure it is where it has scores."""
     assert found.y is not None
-    X = found.take(rows)
-    predicted = np.asarray(model.predict(X))
-    certainty = np.full(len(rows), np.nan)
-    if found.classes is not None and hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(X))
-        if scores.ndim == 1:
-            certainty = np.abs(scores)
-        elif scores.shape[1] > 1:
-            top = np.partition(scores, -2, axis=1)
-            certainty = top[:, -1] - top[:, -2]
+    count = 0 if found.classes is None else len(found.classes)
+    predicted, certainty = predictions(model, found.take(rows), count)
     return OutOfFold(rows, found.y[rows], predicted, certainty)
 
 
