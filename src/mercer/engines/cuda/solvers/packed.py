@@ -3,8 +3,9 @@
 With K_mm = LLᵀ the normal equations K_nmᵀWK_nm + λK_mm are about L (c LᵀL + λI) Lᵀ = L RᵀR Lᵀ,
 where c = Σw/m. L is written below the diagonal of one m×m array, R above it; only the diagonal
 blocks of R stand apart. That is 4 m² bytes, an eighth of what double precision takes, so 100 000
-centers fit a device. Rounding, and the jitter that it needs, make the factors slightly wrong, which
-costs an iteration or two and no accuracy: conjugate gradients multiply by the equations themselves.
+centers fit a device. Rounding, and the jitter that it needs, make the factors slightly wrong. The
+solution is not, since conjugate gradients multiply by the equations themselves; but where λ/c is
+below the jitter, the directions between the two take more iterations.
 """
 
 from __future__ import annotations
