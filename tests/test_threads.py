@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer._machine import threads as machine_threads
 from mercer._machine.threads import Background, interruptible, run_threads, threads_for
 from mercer.kernels import Polynomial
 from mercer.solvers.online import dual as perceptron
@@ -97,11 +98,19 @@ def test_an_error_in_one_thread_asks_the_others_to_stop():
             started(work, 2, stop)
 
 
-def test_ctrl_c_asks_for_an_end_and_the_work_is_kept():
+def test_ctrl_c_asks_for_an_end_and_the_work_is_kept(monkeypatch):
+    """Even if the threads are fast and the caller is slow to wait for them."""
     stop, done = threading.Event(), []
+    submitted = machine_threads._submitted
+
+    def slow(*args):
+        jobs = submitted(*args)
+        time.sleep(0.05)
+        return jobs
+
+    monkeypatch.setattr(machine_threads, "_submitted", slow)
 
     def work(thread):
-        time.sleep(0.1)  # until the caller waits
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         assert stop.wait(10)
         done.append(thread)

@@ -94,12 +94,20 @@ def interruptible(work: Callable[[int], None], threads: int, stop: threading.Eve
     one leaves at once. An error in a thread sets `stop`, too, and is raised here.
     """
     interrupted = False
+    waiting = threading.Event()
+
+    def begin(thread: int) -> None:
+        waiting.wait()
+        work(thread)
+
     pool = ThreadPoolExecutor(threads)
     try:
         with single_threaded_blas():
-            jobs = _submitted(pool, work, threads, stop)
+            jobs = _submitted(pool, begin, threads, stop)
             while True:
                 try:
+                    # No work begins before Ctrl-C would be caught here: none of it can be lost.
+                    waiting.set()
                     while wait(jobs, timeout=LOOK).not_done:
                         pass
                     break
@@ -110,6 +118,7 @@ def interruptible(work: Callable[[int], None], threads: int, stop: threading.Eve
                     stop.set()
     finally:
         stop.set()
+        waiting.set()
         pool.shutdown(wait=False)
     for job in jobs:
         job.result()
