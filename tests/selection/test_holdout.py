@@ -130,6 +130,19 @@ def test_answers_say_how_sure_they_are():
     model = mercer.KernelSVC("gaussian(1)").fit(X, y)
     said = answers(model, Dataset.of(X, y), np.arange(10, 20))
     assert np.array_equal(said.certainty, np.abs(model.decision_function(X[10:20])))
+    assert np.array_equal(said.scores[:, 1], model.decision_function(X[10:20]))
+    assert not said.probable.any()
     whole = headline_of([said], accuracy, "ten rows", 0)
     assert isinstance(whole, Headline)
     assert whole.rows == 10
+
+
+def test_scores_have_a_column_per_class_even_of_classes_that_were_not_met():
+    X, y = mercer.data.moons(40)
+    model = mercer.KernelLogisticRegression("gaussian(1)").fit(X, np.where(y > 0, "c", "a"))
+    found = Dataset.of(X, np.array(["a", "b", "c", "c"] * 10))
+    said = answers(model, found, np.arange(5), part=2)
+    assert np.array_equal(said.scores[:, [0, 2]], model.predict_proba(X[:5]))
+    assert (said.scores[:, 1] <= said.scores[:, [0, 2]].min()).all()
+    assert said.probable.all()
+    assert (said.part == 2).all()

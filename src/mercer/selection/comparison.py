@@ -162,7 +162,7 @@ def _parts_in_turn(
         part = chosen(train, share, None)
         made.interrupted |= part.interrupted
         if not part.interrupted:
-            judged.append(answers(part.best, found, test))
+            judged.append(answers(part.best, found, test, len(judged)))
     if not judged:
         return made.board(clock=clock)
     how = plan.how if len(judged) == len(plan.parts) else f"{len(judged)} of {plan.how}"

@@ -18,7 +18,7 @@ from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import Metric, accuracy
-from mercer.selection.trainers.grid import predictions
+from mercer.selection.trainers.base import decide
 from mercer.selection.traps import Checked
 
 #: Up to so many rows, parts are held out in turn; with a budget, from so many seconds on.
@@ -112,22 +112,37 @@ def _share(holdout: Any) -> float:
     )
 
 
-def answers(model: Any, found: Dataset, rows: np.ndarray) -> OutOfFold:
+def answers(model: Any, found: Dataset, rows: np.ndarray, part: int = 0) -> OutOfFold:
     """What a fitted pipeline says of rows, and how sure it is where it has scores."""
     assert found.y is not None
-    count = 0 if found.classes is None else len(found.classes)
-    predicted, certainty = predictions(model, found.take(rows), count)
-    return OutOfFold(rows, found.y[rows], predicted, certainty)
+    examples, classes = found.take(rows), found.classes
+    predicted = np.asarray(model.predict(examples))
+    raw, probable = (None, False) if classes is None else scores_of(model, examples)
+    certainty = np.full(len(rows), np.nan)
+    scores = np.full((len(rows), 0 if classes is None else len(classes)), np.nan)
+    if raw is not None and classes is not None:
+        certainty = decide(raw, len(classes))[1]
+        scores[:] = raw.min()  # classes that the model has not met are the least likely
+        columns = np.column_stack([-raw, raw]) if raw.ndim == 1 else raw
+        scores[:, np.searchsorted(classes, model.classes_)] = columns
+    numbers, sure = np.full(len(rows), part), np.full(len(rows), probable)
+    return OutOfFold(rows, found.y[rows], predicted, certainty, numbers, scores, sure)
+
+
+def scores_of(model: Any, examples: Any) -> tuple[np.ndarray | None, bool]:
+    """Probabilities or else decision values of a fitted classifier, and which of the two."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(examples)), True
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(examples)), False
+    return None, False
 
 
 def headline_of(made: list[OutOfFold], metric: Metric, how: str, seed: int) -> Headline:
     """The metric over all judged rows, with its interval."""
-    joined = OutOfFold(
-        *(np.concatenate([getattr(p, name) for p in made])
-          for name in ("rows", "truth", "predicted", "certainty"))
-    )  # fmt: skip
-    order = np.argsort(joined.rows, kind="stable")
-    joined = OutOfFold(*(getattr(joined, name)[order] for name in vars(joined)))
+    every = {name: np.concatenate([getattr(p, name) for p in made]) for name in vars(made[0])}
+    order = np.argsort(every["rows"], kind="stable")
+    joined = OutOfFold(**{name: values[order] for name, values in every.items()})
     score = metric(joined.truth, joined.predicted)
     low, high = interval(joined.truth, joined.predicted, metric, seed)
     return Headline(score, low, high, len(order), how, joined)

@@ -73,12 +73,18 @@ class OutOfFold:
 
     `rows` are positions in the data given to `compare`; `certainty` is the distance between the
     two highest scores (classification), where the learner has scores; else NaN.
+
+    The headline's have more: `part` numbers the fits that answered; `scores` has a column per
+    class, NaN where the learner has none; `probable` says in which rows they are probabilities.
     """
 
     rows: np.ndarray
     truth: np.ndarray
     predicted: np.ndarray
     certainty: np.ndarray
+    part: np.ndarray | None = None
+    scores: np.ndarray | None = None
+    probable: np.ndarray | None = None
 
     @property
     def errors(self) -> np.ndarray:
