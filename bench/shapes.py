@@ -1,0 +1,285 @@
+"""Problems that nobody tunes to one by one, each learner next to its peer in one interleaved run.
+
+    python bench/shapes.py 0                                60 problems of seed 0, all learners
+    python bench/shapes.py 3 --learner svc --problems 20    twenty of one learner
+    python bench/shapes.py 0 --cpu                          CPU time on one thread (a busy machine)
+
+A seed draws rows (200 to 20 000), columns (2 to 784), kind of data, classes and their balance,
+kernel and C. Fit and prediction are timed apart, as minima of five rounds (fewer where a round
+lasts); a ratio is the peer's time over ours, so larger is better. Per learner the table has the
+geometric mean, the worst case, and the worst ten problems, and says where answers differ.
+
+A new learner is one function of a `Problem` that gives a `Contest`, entered in `LEARNERS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import euclidean_distances, laplacian_kernel
+from sklearn.svm import SVC, SVR, OneClassSVM
+from threadpoolctl import threadpool_limits
+
+import mercer
+from mercer.kernels import Gaussian, Laplacian
+from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
+
+ROWS = (200, 20_000)
+COLUMNS = (2, 8, 30, 120, 784)
+DATA = ("real", "pixels", "binary", "csr")
+KERNELS = ("wide", "median", "narrow", "polynomial", "laplacian")
+#: Rows² × columns at most: what a peer does in seconds, so that sixty problems fit in half an hour.
+WORK = 5e9
+#: Rows of a kernel that the peer can only take as a whole matrix.
+WHOLE = 3_000
+#: Seconds of one round above which there are fewer rounds.
+LONG = 1.0
+
+
+# ---------------------------------------------------------------- problems
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One draw; `rng` makes its numbers, so that every learner sees the same ones."""
+
+    learner: str
+    seed: tuple[int, int]
+    rows: int
+    columns: int
+    data: str
+    classes: int
+    balanced: bool
+    kernel: str
+    C: float
+
+    @property
+    def name(self) -> str:
+        balance = "" if self.balanced else " 1:50"
+        kind = f"{self.rows} × {self.columns} {self.data}"
+        return f"{kind}, {self.classes} classes{balance}, {self.kernel}, C {self.C:g}"
+
+    @property
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng([*self.seed, 1])
+
+    def labels(self) -> np.ndarray:
+        """Classes of half as many rows again as are learned from; the rest is predicted."""
+        n, share = self.rows * 3 // 2, np.ones(self.classes)
+        if not self.balanced:
+            share[0] = 50.0
+        y = self.rng.choice(self.classes, n, p=share / share.sum())
+        y[: 4 * self.classes] = np.tile(np.arange(self.classes), 4)
+        return y
+
+    def features(self) -> Any:
+        """Clusters that overlap, three per class, in the kind of data that was drawn."""
+        rng, y, d = self.rng, self.labels(), self.columns
+        centers = rng.normal(size=(3 * self.classes, d)) * 1.5 / math.sqrt(min(d, 8))
+        noise = rng.normal(size=(len(y), d)) * math.sqrt(min(d, 8) / d)
+        X = centers[3 * y + rng.integers(0, 3, len(y))] + noise
+        if self.data == "pixels":
+            return (np.clip(np.round(40 * X), 0, 255) / 255).astype(np.float32)
+        if self.data == "binary":
+            return (X > 0.5).astype(np.float64)
+        if self.data == "csr":
+            return sp.csr_array(np.where(X > 0.8, X, 0.0))
+        return X
+
+    def targets(self, X: Any) -> np.ndarray:
+        """A smooth function of a few directions, and noise."""
+        rng = self.rng
+        along = np.asarray(X @ rng.normal(size=(self.columns, 3)))
+        along /= along.std(axis=0) + 1e-12
+        return np.sin(2 * along).sum(axis=1) + 0.1 * rng.normal(size=len(along))
+
+    def split(self, values: Any) -> tuple[Any, Any]:
+        return values[: self.rows], values[self.rows :]
+
+
+def draw(seed: int, number: int, learner: str) -> Problem:
+    """Problem `number` of a seed."""
+    rng = np.random.default_rng([seed, number])
+    low, high = np.log(ROWS)
+    rows, columns = int(np.exp(rng.uniform(low, high))), int(rng.choice(COLUMNS))
+    kernel = str(rng.choice(KERNELS))
+    rows = min(rows, int(math.sqrt(WORK / columns)), WHOLE if kernel == "laplacian" else rows)
+    classes = int(rng.choice((2, 5, 26)))
+    data, balanced = str(rng.choice(DATA)), bool(rng.random() < 0.7)
+    C = float(rng.choice((1, 10, 100)))
+    return Problem(learner, (seed, number), rows, columns, data, classes, balanced, kernel, C)
+
+
+def kernels(problem: Problem, X: Any) -> tuple[Any, dict[str, Any]]:
+    """The kernel for ours, and the same in scikit-learn's words."""
+    sample = X[:500]
+    if problem.kernel == "polynomial":
+        gamma = 1.0 / max(1e-12, float(np.mean(np.asarray((sample @ sample.T).diagonal()))))
+        ours = mercer.kernels.as_kernel(f"{gamma!r} * linear() + 1.0") ** 3
+        return ours, {"kernel": "poly", "degree": 3, "gamma": gamma, "coef0": 1.0}
+    distance = float(np.median(euclidean_distances(sample))) or 1.0
+    if problem.kernel == "laplacian":
+        dense = sample.toarray() if sp.issparse(sample) else sample
+        length = float(np.median(np.abs(dense[:, None, :] - dense[None, :50]).sum(axis=2))) or 1.0
+        return Laplacian(1.0 / length, norm=1), {
+            "kernel": partial(laplacian_kernel, gamma=1.0 / length)
+        }
+    sigma = distance * {"wide": 3.0, "median": 1.0, "narrow": 0.3}[problem.kernel]
+    return Gaussian(sigma), {"kernel": "rbf", "gamma": 0.5 / sigma**2}
+
+
+# ---------------------------------------------------------------- learners
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Two models that were not fitted, what they learn from, and rows to predict."""
+
+    ours: Any
+    peer: Any
+    learned: tuple[Any, ...]
+    asked: Any
+    #: Largest share of predictions (classes) or relative error (numbers) that may differ.
+    tolerance: float = 0.01
+    #: The method whose answers are compared: signs of numbers near 0 mean nothing.
+    answers: str = "predict"
+
+    def agree(self) -> bool:
+        sides = (self.ours, self.peer)
+        mine, theirs = (np.asarray(getattr(m, self.answers)(self.asked)) for m in sides)
+        if mine.dtype.kind in "iuOU":
+            return float(np.mean(mine != theirs)) <= self.tolerance
+        return float(np.abs(mine - theirs).max()) <= self.tolerance * float(np.ptp(theirs))
+
+
+def svc(problem: Problem) -> Contest:
+    X, asked = problem.split(problem.features())
+    y = problem.labels()[: problem.rows]
+    kernel, words = kernels(problem, X)
+    return Contest(KernelSVC(kernel, C=problem.C), SVC(C=problem.C, **words), (X, y), asked)
+
+
+def svr(problem: Problem) -> Contest:
+    rows = problem.features()
+    X, asked = problem.split(rows)
+    y = problem.targets(rows)[: problem.rows]
+    kernel, words = kernels(problem, X)
+    return Contest(KernelSVR(kernel, C=problem.C), SVR(C=problem.C, **words), (X, y), asked)
+
+
+def one_class(problem: Problem) -> Contest:
+    X, asked = problem.split(problem.features())
+    kernel, words = kernels(problem, X)
+    nu = {1.0: 0.5, 10.0: 0.1, 100.0: 0.02}[problem.C]
+    ours, peer = KernelOneClass(kernel, nu=nu), OneClassSVM(nu=nu, **words)
+    return Contest(ours, peer, (X,), asked, answers="decision_function")
+
+
+LEARNERS: dict[str, Callable[[Problem], Contest]] = {
+    "svc": svc,
+    "svr": svr,
+    "one_class": one_class,
+}
+
+
+# ---------------------------------------------------------------- measuring
+
+
+@dataclass(frozen=True)
+class Result:
+    """The peer's time over ours."""
+
+    problem: Problem
+    fit: float
+    predict: float
+    agree: bool
+    ours: tuple[float, float]
+
+
+def compare(problem: Problem, clock: Callable[[], float]) -> Result:
+    contest = LEARNERS[problem.learner](problem)
+
+    def timed(work: Callable[[], Any]) -> float:
+        start = clock()
+        work()
+        return clock() - start
+
+    sides = (contest.ours, contest.peer)
+    best = np.full((2, 2), np.inf)
+    for side in sides:  # the first call compiles and touches memory
+        side.fit(*contest.learned).predict(contest.asked)
+    turn, rounds = 0, 5
+    while turn < rounds:
+        began = time.perf_counter()
+        for i in (0, 1) if turn % 2 else (1, 0):
+            model = sides[i]
+            best[i, 0] = min(best[i, 0], timed(partial(model.fit, *contest.learned)))
+            best[i, 1] = min(best[i, 1], timed(partial(model.predict, contest.asked)))
+        turn += 1
+        rounds = 5 if time.perf_counter() - began < LONG else 2
+    fit, predict = best[1] / best[0]
+    return Result(problem, float(fit), float(predict), contest.agree(), tuple(best[0]))
+
+
+def report(learner: str, results: list[Result]) -> None:
+    for what in ("fit", "predict"):
+        ratios = np.array([getattr(r, what) for r in results])
+        mean = float(np.exp(np.log(ratios).mean()))
+        print(f"{learner:>12} {what:8} geometric mean {mean:6.2f}   worst {ratios.min():6.2f}")
+    for r in sorted(results, key=lambda r: min(r.fit, r.predict))[:10]:
+        print(f"    fit {r.fit:6.2f}  predict {r.predict:6.2f}  {r.problem.name}")
+    for r in results:
+        if not r.agree:
+            print(f"    ANSWERS DIFFER: {r.problem.name} (seed {r.problem.seed})")
+
+
+@contextlib.contextmanager
+def setting(cpu: bool) -> Iterator[Callable[[], float]]:
+    """The clock; CPU time is that of one thread, because waiting threads spin."""
+    if not cpu:
+        yield time.perf_counter
+        return
+    with threadpool_limits(1), mercer.config(threads=1):
+        yield time.process_time
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("seed", type=int)
+    parser.add_argument("--learner", action="append", choices=sorted(LEARNERS))
+    parser.add_argument("--problems", type=int, default=60)
+    parser.add_argument("--rows", type=int, default=ROWS[1], help="no problem has more")
+    parser.add_argument("--cpu", action="store_true", help="CPU time on one thread")
+    given = parser.parse_args()
+    names = given.learner or list(LEARNERS)
+    found: dict[str, list[Result]] = {name: [] for name in names}
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    with setting(given.cpu) as clock:
+        for number in range(given.problems):
+            name = names[number % len(names)]
+            problem = draw(given.seed, number, name)
+            problem = replace(problem, rows=min(problem.rows, given.rows))
+            result = compare(problem, clock)
+            found[name].append(result)
+            ms = " ".join(f"{1e3 * t:8.2f} ms" for t in result.ours)
+            same = "" if result.agree else "  ANSWERS DIFFER"
+            print(f"{name:>12} fit {result.fit:6.2f} predict {result.predict:6.2f} ({ms}) "
+                  f"{problem.name}{same}", flush=True)  # fmt: skip
+    for name, results in found.items():
+        if results:
+            report(name, results)
+
+
+if __name__ == "__main__":
+    main()
