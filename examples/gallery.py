@@ -1,5 +1,5 @@
-"""What the lecture scripts share: they yield (name, picture); this saves each as a PNG file, and a
-film as a page with a slider.
+"""What the scripts of the gallery share: they yield (name, picture); this saves each as a PNG
+file, and a film as a page with a slider.
 
 python examples/gallery.py [folder]
 
@@ -7,7 +7,7 @@ draws all of them. A script of its own (`python examples/lecture_000_feature_spa
 draws those of one section. The lectures: "Kernels and Kernelized Perceptron" (Alan Ritter; 000),
 "Lecture 09: Kernel Methods" (Jacob Abernethy; 001), "Perceptron and Kernels" (Geoff Gordon and
 Alex Smola; 002), "Lecture 14: Kernel Methods" (Dan Klein; 003) and handwritten notes without a
-name (004).
+name (004). What goes beyond them is in `beyond_*.py`.
 """
 
 from __future__ import annotations
@@ -57,5 +57,6 @@ def save(pictures: Iterable[tuple[str, Any]], folder: str | Path | None = None) 
 
 
 if __name__ == "__main__":
-    for script in sorted(Path(__file__).parent.glob("lecture_*.py")):
+    scripts = Path(__file__).parent.glob("*_*.py")
+    for script in sorted(path for path in scripts if path.stem != "mixed_records"):
         save(importlib.import_module(script.stem).pictures())

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names 
     from mercer import report as report
     from mercer import selection as selection
     from mercer import solvers as solvers
+    from mercer import stats as stats
     from mercer import store as store
     from mercer import testing as testing
     from mercer import theory as theory
@@ -101,6 +102,7 @@ _MODULES = [
     "report",
     "selection",
     "solvers",
+    "stats",
     "store",
     "testing",
     "theory",

@@ -18,6 +18,7 @@ from mercer import (
     Perceptron,
     data,
     plot,
+    stats,
 )
 from mercer.maps import EmailFeatures, PolynomialMap, PowersMap
 
@@ -47,6 +48,9 @@ def words(ax):
 FLAT = {
     "accuracy_over_visits": lambda ax: plot.accuracy_over_visits(perceptron(), X, Y, ax=ax),
     "calibration": lambda ax: plot.calibration(Y > 0, np.linspace(0, 1, 40), bins=3, ax=ax),
+    "change_points": lambda ax: plot.change_points(
+        stats.change_points(X, permutations=9, random_state=0), ax=ax
+    ),
     "confusion": lambda ax: plot.confusion(Y, perceptron().predict(X), ax=ax),
     "contributions": lambda ax: plot.contributions(perceptron().expansion_, X[:1], ax=ax),
     "convergence_proof": lambda ax: plot.convergence_proof(perceptron(), X, Y, ax=ax),
@@ -98,6 +102,9 @@ FLAT = {
     "version_space": lambda ax: plot.version_space(B, C, ax=ax),
     "weight_vectors": lambda ax: plot.weight_vectors(
         Perceptron(fit_intercept=True).fit(B, C), B, C, ax=ax
+    ),
+    "witness": lambda ax: plot.witness(
+        stats.mmd_test(B, X, permutations=9, random_state=0), ax=ax, points=60
     ),
 }  # fmt: skip
 SPATIAL = {

@@ -16,6 +16,7 @@ drawn characters           `glyph`, `strokes`
 errors over a parameter    `error_curves`, `learning_curve`
 errors                     `confusion`, `roc`, `calibration`, `predicted_against_truth`,
                            `residuals`
+tests                      `witness`, `change_points`
 =========================  =======================================================================
 
 Pictures of two or more panels take a sequence of axes. What is drawn is computed by small functions
@@ -62,6 +63,7 @@ from mercer.plot.perceptrons import (
 )
 from mercer.plot.regression import query_weights, regression_curve, regression_curves
 from mercer.plot.separators import hardness, hebb_and_perceptron, margin, separators, version_space
+from mercer.plot.tests import change_points, witness
 
 __all__ = [
     "Film",
@@ -70,6 +72,7 @@ __all__ = [
     "accuracy_over_visits",
     "before_and_after",
     "calibration",
+    "change_points",
     "confusion",
     "contributions",
     "convergence_proof",
@@ -115,6 +118,7 @@ __all__ = [
     "thresholds",
     "version_space",
     "weight_vectors",
+    "witness",
 ]
 
 if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
