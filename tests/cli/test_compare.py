@@ -24,7 +24,7 @@ def test_everything_is_written_and_the_model_predicts(mercer, table: Path, tmp_p
     assert "120 × 4 (table)" in done.stderr
     assert f"mercer predict {out / 'model.mercer'}" in done.stderr
     assert {p.name for p in out.iterdir()} == {
-        "report.html", "model.mercer", "scoreboard.csv", "scoreboard.json",
+        "report.html", "report-errors.csv", "model.mercer", "scoreboard.csv", "scoreboard.json",
     }  # fmt: skip
     with (out / "scoreboard.csv").open() as stream:
         rows = list(csv.DictReader(stream))

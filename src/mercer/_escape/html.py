@@ -24,7 +24,7 @@ def text(value: Any) -> Markup:
     if isinstance(value, Markup):
         return value
     # Characters that no page may hold are shown as a question mark in a box.
-    plain = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}"
+    plain = "".join(c if c.isprintable() or c in "\n\t\xa0" else "\N{REPLACEMENT CHARACTER}"
                     for c in str(value))  # fmt: skip
     return Markup(escape(plain, quote=True))
 

@@ -57,7 +57,11 @@ def _holdout(context: Any, parameter: Any, value: str) -> Any:
 @click.option("--holdout", default="auto", show_default=True, metavar="SHARE", callback=_holdout,
               help="Rows kept from the choice, for the headline: auto, a share such as 0.2, or "
                    "none.")  # fmt: skip
-@click.option("--out", metavar="DIR", help="Write report.html, model.mercer, scoreboard.csv here.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="Write report.html, report-errors.csv, model.mercer, scoreboard.csv here.",
+)
 @click.option("--report", metavar="FILE", help="Write the report here.")
 @click.option("--model", metavar="FILE", help="Save the best model here.")
 @json_option
@@ -143,6 +147,7 @@ def keep(board: Any, found: Any, paths: dict[str, Path]) -> None:
         from mercer import report
 
         report.write(board, found, paths["report"], model=paths.get("model"))
+        paths = paths | {"errors": report.errors_file(paths["report"])}
     if paths:
         say("wrote " + ", ".join(map(str, paths.values())))
     if "model" in paths:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from mercer.report.page import render, write
+from mercer.report.page import errors_file, render, write
 
-__all__ = ["render", "write"]
+__all__ = ["errors_file", "render", "write"]

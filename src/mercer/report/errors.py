@@ -1,25 +1,34 @@
-"""Errors worth looking at: the held-out rows that went most wrong, with what is in them."""
+"""Errors worth looking at: the held-back rows that went most wrong, with what is in them."""
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
 import numpy as np
 
-from mercer._escape.html import Markup, table, tag, text
+from mercer._escape.html import Markup, code, tag
+from mercer._escape.spreadsheet import cell
 from mercer.data.schema import DATES
+from mercer.report.study import held_back
 from mercer.report.svg import picture
+from mercer.report.tables import shown, table
 
 #: Rows shown, values of a row, and characters of a text.
-SHOWN, VALUES, LETTERS = 12, 8, 240
+SHOWN, VALUES, LETTERS = 12, 6, 240
+#: Columns of the data in the file of wrong rows.
+MOST_COLUMNS = 200
 
 
-def errors(board: Any, data: Any) -> Markup:
-    """The worst of the out-of-fold predictions."""
-    worst = board.oof.worst(SHOWN)
+def errors(board: Any, data: Any, file: str = "") -> Markup:
+    """The worst of the answers for rows that the model had not seen; `file` has all of them."""
+    worst = held_back(board).worst(SHOWN)
     if not len(worst):
         return tag("p", "Every held-out row was predicted right: there is no error to look at.")
     intro = tag("p", _words(board, len(worst)), class_="soft")
+    if file:
+        intro = Markup(intro + tag("p", "All of them are in ", code(file), ".", class_="soft"))
     if data.shape is not None and data.kind == "images":
         body = tag("div", *(_image(board, data, i) for i in worst), class_="looks")
     elif data.kind in ("strings", "mail"):
@@ -29,31 +38,68 @@ def errors(board: Any, data: Any) -> Markup:
     return Markup(intro + body)
 
 
-def _words(board: Any, shown: int) -> str:
-    wrong = int((board.oof.errors > 0).sum())
+def _words(board: Any, count: int) -> str:
+    held = held_back(board)
     if board.task == "regression":
-        return f"The {shown} largest errors on held-out rows. Rows are counted from 0."
+        return f"The {count} largest errors on held-out rows. Rows are counted from 0."
+    wrong = int((held.errors > 0).sum())
     return (
-        f"{wrong} of {len(board.oof.rows)} held-out rows were predicted wrongly; these {shown} "
+        f"{wrong} of {len(held.rows)} held-out rows were predicted wrongly; these {count} "
         "with the most certainty: look for wrong labels first. Rows are counted from 0."
     )
 
 
-def _answer(board: Any, index: int) -> tuple[str, str, str]:
+def wrong_rows(board: Any, data: Any) -> str:
+    """A CSV file: every held-out row that was predicted wrongly, the surest or worst first."""
+    held = held_back(board)
+    measure = held.certainty if board.task == "classification" else held.truth - held.predicted
+    last = "certainty" if board.task == "classification" else "error"
+    names, values = _columns(data)
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([cell(name) for name in ("row", "truth", "predicted", last, *names)])
+    for index in held.worst(len(held.rows)):
+        row = int(held.rows[index])
+        said = (_name(data, row), held.truth[index], held.predicted[index], measure[index])
+        writer.writerow([cell(_plain(v)) for v in (*said, *values(row))])
+    return stream.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy as Python writes them; nothing for what is missing."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return "" if value is None or value != value else value
+
+
+def _columns(data: Any) -> tuple[list[str], Any]:
+    """Names of what is known of a row, and a function that gives it."""
+    if data.kind in ("strings", "mail"):
+        return ["text"], lambda row: [_letters(data.X[row])]
+    if data.kind == "images" or data.X.shape[1] > MOST_COLUMNS:
+        return [], lambda row: []
+    if hasattr(data.X, "iloc"):
+        types = _types(data)
+        columns = list(data.X.columns)
+        return [str(c) for c in columns], lambda row: [
+            _value(data.X[c].iloc[row], types.get(c, ""), exact=True) for c in columns
+        ]
+    return [f"x{j}" for j in range(data.X.shape[1])], lambda row: list(_dense(data.X, row))
+
+
+def _name(data: Any, row: int) -> Any:
+    """A row as the file counts it: rows without a target are gone, and the file still has them."""
+    return data.X.index[row] if hasattr(data.X, "iloc") else row
+
+
+def _answer(board: Any, data: Any, index: int) -> tuple[str, str, str]:
     """(row, truth, prediction) as text."""
-    out = board.oof
-    return str(out.rows[index]), _short(out.truth[index]), _short(out.predicted[index])
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, (float, np.floating)):
-        return f"{value:.5g}"
-    shown = str(value)
-    return shown if len(shown) <= 40 else shown[:39] + "…"
+    held = held_back(board)
+    name = str(_name(data, int(held.rows[index])))
+    return name, shown(held.truth[index]), shown(held.predicted[index])
 
 
 def _image(board: Any, data: Any, index: int) -> Markup:
-    row, truth, predicted = _answer(board, index)
+    row, truth, predicted = _answer(board, data, index)
     words = f"row {row}: {truth}, taken for {predicted}"
     pixels = np.asarray(data.X[int(row)], dtype=float).reshape(data.shape)
     return tag("figure", picture(pixels, words), tag("figcaption", words))
@@ -62,15 +108,19 @@ def _image(board: Any, data: Any, index: int) -> Markup:
 def _texts(board: Any, data: Any, worst: np.ndarray) -> Markup:
     lines: list[list[Any]] = []
     for index in worst:
-        row, truth, predicted = _answer(board, index)
+        row, truth, predicted = _answer(board, data, index)
         lines.append([row, truth, predicted, _cut(data.X[int(row)])])
     return table(["row", "truth", "predicted", "text"], lines, frozenset({0}))
 
 
-def _cut(example: Any) -> str:
+def _letters(example: Any) -> str:
     if isinstance(example, bytes):
         example = example.decode("utf-8", errors="replace")
-    words = " ".join(str(example).split())
+    return " ".join(str(example).split())
+
+
+def _cut(example: Any) -> str:
+    words = _letters(example)
     return words if len(words) <= LETTERS else words[: LETTERS - 1] + "…"
 
 
@@ -78,20 +128,22 @@ def _table(board: Any, data: Any, worst: np.ndarray) -> Markup:
     framed = hasattr(data.X, "iloc")
     columns = list(data.X.columns) if framed else list(range(data.X.shape[1]))
     chosen = columns[:VALUES]
-    more = len(columns) - len(chosen)
     types = _types(data) if framed else {}
+    held = held_back(board)
     lines: list[list[Any]] = []
     for index in worst:
-        row, truth, predicted = _answer(board, index)
-        values = data.X.iloc[int(row)] if framed else _dense(data.X, int(row))
-        if framed:  # rows without a target are gone; the file still has them
-            row = str(data.X.index[int(row)])
+        row = int(held.rows[index])
+        values = data.X.iloc[row] if framed else _dense(data.X, row)
         cells = [_value(values[c], types.get(c, "")) for c in chosen]
-        lines.append([row, truth, predicted, *cells, *([f"{more} more"] if more else [])])
+        lines.append([*_answer(board, data, index), *cells])
     names = [str(c) if framed else f"x{c}" for c in chosen]
-    header = ["row", "truth", "predicted", *names, *(["…"] if more else [])]
+    heads = ["row", "truth", "predicted", *names]
     numbers = [i for i, c in enumerate(chosen) if not framed or data.X[c].dtype.kind in "iuf"]
-    return table([text(h) for h in header], lines, frozenset({0, *(3 + i for i in numbers)}))
+    made = table(heads, lines, frozenset({0, *(3 + i for i in numbers)}))
+    if len(chosen) == len(columns):
+        return made
+    words = f"The first {len(chosen)} of {len(columns)} columns."
+    return Markup(made + tag("p", words, class_="soft"))
 
 
 def _types(data: Any) -> dict[Any, str]:
@@ -101,15 +153,15 @@ def _types(data: Any) -> dict[Any, str]:
     return dict(zip(data.schema.columns, data.schema.types, strict=True))
 
 
-def _value(value: Any, kind: str) -> str:
+def _value(value: Any, kind: str, exact: bool = False) -> Any:
     """A cell as it was in the file: dates and truths were made numbers of."""
     if value is None or value != value:
-        return "–"
+        return "" if exact else "–"
     if kind in DATES:
         return str(np.datetime64(round(float(value)), "s")).removesuffix("T00:00:00")
     if kind == "truth":
         return "True" if value else "False"
-    return _short(value)
+    return value if exact else shown(value)
 
 
 def _dense(X: Any, row: int) -> np.ndarray:

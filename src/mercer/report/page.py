@@ -13,23 +13,27 @@ import mercer
 from mercer._config import show_bytes
 from mercer._escape.html import Markup, code, join, tag
 from mercer.data.dataset import Dataset
-from mercer.report.errors import errors
-from mercer.report.pictures import pictures
+from mercer.report.bars import importance
+from mercer.report.classes import class_figures, class_table
+from mercer.report.errors import errors, wrong_rows
+from mercer.report.pictures import captioned, learning_figure, number_figures, pictures
+from mercer.report.standings import standings
+from mercer.report.study import Study, held_back, more_rows, study
 from mercer.report.style import CSS
 from mercer.report.svg import formula
-from mercer.report.words import fine_print, metric_name, score, summary
-from mercer.selection.board.render import (
-    as_percent,
-    fitted_words,
-    short_name,
-    show_score,
-    show_spread,
+from mercer.report.words import (
+    error_sizes,
+    fine_print,
+    held_words,
+    metric_name,
+    score,
+    summary,
+    unbroken,
 )
+from mercer.selection.board.render import fitted_words
 from mercer.selection.board.scoreboard import show_seconds
 from mercer.store import write_atomically
 
-#: Rows of the scoreboard that are seen at once; the rest unfold.
-MOST_ROWS = 14
 #: Turned-down kernels that the search tree shows below each node.
 MOST_TURNED_DOWN = 4
 
@@ -37,31 +41,52 @@ MOST_TURNED_DOWN = 4
 def write(board: Any, data: Any, path: str | os.PathLike[str], model: Any = None) -> Path:
     """Write the report on a `Scoreboard` and what it compared on: a `Dataset`, or (X, y).
 
-    `model` is where the best is saved, as the page shows it.
+    Beside it a CSV file has all rows that were predicted wrongly, named after the report:
+    report.html and report-errors.csv. `model` is where the best is saved, as the page shows it.
     """
-    path = Path(path)
-    text = render(board, data, "model.mercer" if model is None else Path(model).name)
-    write_atomically(path, lambda stream: stream.write(text.encode("utf-8", "replace")))
+    path, data = Path(path), _dataset(board, data)
+    file = errors_file(path)
+    text = render(board, data, "model.mercer" if model is None else Path(model).name, file.name)
+    _write(path, text)
+    _write(file, wrong_rows(board, data))
     return path
 
 
-def render(board: Any, data: Any, model: str = "model.mercer") -> str:
-    """The page as text: no script, no link, nothing that is fetched."""
+def _write(path: Path, text: str) -> None:
+    write_atomically(path, lambda stream: stream.write(text.encode("utf-8", "replace")))
+
+
+def errors_file(path: Path) -> Path:
+    """Where the wrong rows of a report go."""
+    return path.with_name(f"{path.stem}-errors.csv")
+
+
+def _dataset(board: Any, data: Any) -> Dataset:
     if isinstance(data, tuple):
         X, y = data
         data = Dataset(X, np.asarray(y), board.kind, board.task)
+    found: Dataset = data
+    return found
+
+
+def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -> str:
+    """The page as text: no script, no link, nothing that is fetched."""
+    data = _dataset(board, data)
     title = f"{data.target or 'target'} in {data.source or 'data'}"
+    done = study(board, data)
     body = [
         tag("h1", "What predicts ", tag("em", str(data.target or "the target")), " in ",
             data.source or "the data", "?"),
-        tag("p", summary(board), class_="lead"),
+        tag("p", unbroken(summary(board)), class_="lead"),
         _cards(board, data),
-        tag("p", fine_print(board), class_="note"),
+        tag("p", unbroken(fine_print(board)), class_="note"),
         _notes(board),
-        tag("h2", "Scoreboard"), _scoreboard(board),
-        tag("h2", "Pictures"), tag("div", *pictures(board, data), class_="pictures"),
+        tag("h2", "Scoreboard"), standings(board),
+        *_judged(board),
+        *_studied(board, done),
+        tag("h2", "Errors worth looking at"), errors(board, data, file),
         tag("h2", "The winning kernel"), _kernel(board),
-        tag("h2", "Errors worth looking at"), errors(board, data),
+        tag("div", *pictures(board, data), class_="pictures"),
     ]  # fmt: skip
     if board.search is not None:
         body += [tag("h2", "The search for a kernel"), _search(board.search)]
@@ -79,6 +104,48 @@ def render(board: Any, data: Any, model: str = "model.mercer") -> str:
     return f"<!DOCTYPE html>\n{page}\n"
 
 
+def _judged(board: Any) -> list[Markup]:
+    """How good the answers for held-out rows are, by class or by size."""
+    held = held_back(board)
+    rows = f"{len(held.rows):,} rows {held_words(board)}"
+    if board.task == "classification":
+        words = (
+            f"From {rows}. Precision: how many of the answers for a class are right; recall: how "
+            "many of its rows are found; F1: their harmonic mean, all in per cent."
+        )
+        if held.scores is not None and np.isfinite(held.scores).all():
+            words += " AUC and AP: the areas under the two curves over all thresholds, below."
+        head, made = "Class by class", class_table(held, board.classes)
+        figures = class_figures(held, board.classes)
+    else:
+        words, head = f"From {rows}.", "How far off it is"
+        made, figures = _tiles(error_sizes(held.truth, held.predicted)), number_figures(held)
+    drawn = [captioned(*pair) for pair in figures]
+    return [tag("h2", head), tag("p", words, class_="soft"), made,
+            tag("div", *drawn, class_="pictures")]  # fmt: skip
+
+
+def _studied(board: Any, done: Study) -> list[Markup]:
+    """Importance of columns, and whether more rows would help."""
+    made: list[Markup] = []
+    if done.importance is not None:
+        made += [tag("h2", "Which columns matter"),
+                 *importance(done.importance, board.metric)]  # fmt: skip
+    if board.headline is not None:
+        made += [
+            tag("h2", "Would more rows help?"),
+            tag("p", unbroken(more_rows(done.curve, board.task))),
+        ]
+    if len(done.curve) > 1:
+        drawn = learning_figure(done.curve, metric_name(board.metric))
+        words = (
+            "The winner, fitted anew on parts of the rows and judged on those kept back, with 90 % "
+            "intervals."
+        )
+        made.append(tag("div", captioned(drawn, words), class_="pictures"))
+    return made
+
+
 def _cards(board: Any, data: Any) -> Markup:
     top, saved = board.headline, board.saved
     value, what = (
@@ -92,9 +159,12 @@ def _cards(board: Any, data: Any) -> Markup:
         (show_bytes(saved.memory_bytes), "memory of the model"),
         (show_seconds(saved.seconds), "to fit it"),
     ]
-    return tag(
-        "div", *(tag("div", tag("b", v), w, class_="card") for v, w in cards), class_="cards"
-    )
+    return _tiles(cards)
+
+
+def _tiles(cards: list[tuple[str, str]]) -> Markup:
+    made = [tag("div", tag("b", value), words, class_="card") for value, words in cards]
+    return tag("div", *made, class_="cards")
 
 
 def _notes(board: Any) -> Markup:
@@ -103,44 +173,6 @@ def _notes(board: Any) -> Markup:
     items = [tag("li", note) for note in notes]
     return tag("details", tag("summary", f"What was noticed and done ({len(items)})"),
                tag("ul", *items, class_="soft"), open="")  # fmt: skip
-
-
-def _scoreboard(board: Any) -> Markup:
-    name = metric_name(board.metric) + (" %" if as_percent(board.metric) else "")
-    # The score first: it must be seen where the page is narrow, and columns at the end are hidden.
-    heads = [name, "kernel", "learner", "support", "fit", "predict", "memory"]
-    kinds: dict[int, str | None] = {0: "s", 1: "k", **dict.fromkeys((3, 4, 5, 6), "n second")}
-    head = tag("tr", *(tag("th", h, class_=kinds.get(i)) for i, h in enumerate(heads)))
-    lines = [_line(board, row, kinds) for row in board.rows]
-    # The baseline is seen wherever it stands.
-    first = [i for i, row in enumerate(board.rows) if i < MOST_ROWS or not row.kernel]
-    made = tag("table", tag("thead", head), tag("tbody", *(lines[i] for i in first)))
-    rest = [line for i, line in enumerate(lines) if i not in set(first)]
-    parts = [tag("div", made, class_="scroll")]
-    if rest:
-        more = tag("table", tag("thead", head), tag("tbody", *rest))
-        words = tag("summary", f"{len(rest)} more")
-        parts.append(tag("details", words, tag("div", more, class_="scroll")))
-    return join(parts)
-
-
-def _line(board: Any, row: Any, kinds: dict[int, str | None]) -> Markup:
-    learner = short_name(row)
-    shown = [
-        f"{show_score(row.mean, board.metric)} ± {show_spread(row.spread, board.metric)}",
-        code(row.kernel) if row.kernel else row.name,
-        tag("span", learner, tag("span", f"; {row.note}", class_="second"))
-        if row.stopped
-        else learner,
-        f"{row.n_support:,}",
-        show_seconds(row.fit_seconds),
-        show_seconds(row.predict_seconds),
-        show_bytes(row.memory_bytes),
-    ]
-    cells = [tag("td", value, class_=kinds.get(i)) for i, value in enumerate(shown)]
-    best = row is board.best_row or row.name == board.best_row.name
-    style = "best" if best else ("dim" if row.stopped or not row.kernel else None)
-    return tag("tr", *cells, class_=style)
 
 
 def _kernel(board: Any) -> Markup:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer._escape.html import Markup, tag, text
+from mercer._figures import color_of
 
 #: A color no picture uses: where it stands, the page's own text color is put.
 _INK = "#010203"
@@ -70,6 +71,7 @@ def _svg(made: Any, name: str, **options: Any) -> Markup:
     made.savefig(stream, format="svg", transparent=True, metadata={"Date": None}, **options)
     code = stream.getvalue()
     code = code[code.index("<svg") :].replace(_INK, "currentColor")
+    code = code.replace(color_of(0).lower(), "var(--accent)")  # lighter where the page is dark
     # Letters without a fill of their own are black: let them follow the page as well.
     code = re.sub(r"<metadata>.*?</metadata>", "", code, flags=re.DOTALL)
     # Names of parts are unique in a file, not in a page of several.

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import numpy as np
 
 from mercer.selection.board.render import as_percent, fitted_words, show_score, show_spread
 from mercer.selection.board.scoreboard import show_seconds
+from mercer.selection.metrics import r2
 
 
 def score(value: float, metric: str) -> str:
     return f"{show_score(value, metric)}{' %' if as_percent(metric) else ''}"
+
+
+def unbroken(words: str) -> str:
+    """No line ends between a number and its unit."""
+    return re.sub(r"(?<=\d) (?=(%|s|ms|min)(\W|$))", "\N{NO-BREAK SPACE}", words)
 
 
 def metric_name(metric: str) -> str:
@@ -79,3 +88,24 @@ def fine_print(board: Any) -> str:
         + ("" if board.budget is None else f" of a budget of {board.budget:g} s")
         + "."
     )
+
+
+def held_words(board: Any) -> str:
+    """Where the rows come from that the figures are judged by."""
+    if board.headline is None:
+        return "held out in the race, by fits that had not seen them"
+    return f"that took no part in the choice ({board.headline.how})"
+
+
+def error_sizes(truth: np.ndarray, predicted: np.ndarray) -> list[tuple[str, str]]:
+    """The errors of a regression, in the unit of the target."""
+    off = truth - predicted
+    sizes = np.abs(off)
+    return [
+        (f"{np.median(sizes):.4g}", "half of the errors are below"),
+        (f"{np.quantile(sizes, 0.9):.4g}", "nine in ten are below"),
+        (f"{sizes.mean():.4g}", "mean absolute error"),
+        (f"{np.sqrt(np.mean(off**2)):.4g}", "root mean squared error"),
+        (f"{off.mean():+.3g}", "mean of truth − prediction"),
+        (f"{r2(truth, predicted):.4f}", "R²: share of the variance explained"),
+    ]

@@ -1,0 +1,52 @@
+"""Tables that need no sideways scrolling: on a narrow page a row becomes a small block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer._escape.html import Markup, join, tag
+
+#: Characters of a name or a value in a table.
+LETTERS = 40
+
+
+def shown(value: Any) -> str:
+    """A value, cut where it is long."""
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.5g}"
+    text = str(value)
+    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"
+
+
+def table(
+    heads: Sequence[Any],
+    lines: Sequence[Sequence[Any]],
+    numeric: frozenset[int] = frozenset(),
+    most: int | None = None,
+    fixed: bool = False,
+) -> Markup:
+    """A table; `numeric` columns stand right, and rows beyond `most` unfold.
+
+    On a narrow page each cell stands below the other with its head, unless the table is narrow
+    enough to stay as it is, `fixed`.
+    """
+
+    def cell(column: int, value: Any) -> Markup:
+        kind = "n" if column in numeric else None
+        return tag("td", value, class_=kind, data_head=None if fixed else heads[column])
+
+    head = tag("tr", *(tag("th", h, class_="n" if i in numeric else None)
+                       for i, h in enumerate(heads)))  # fmt: skip
+    rows = [tag("tr", *(cell(i, v) for i, v in enumerate(line))) for line in lines]
+    look = "fixed" if fixed else "stack"
+
+    def made(some: list[Markup]) -> Markup:
+        return tag("table", tag("thead", head), tag("tbody", *some), class_=look)
+
+    if most is None or len(rows) <= most:
+        return made(rows)
+    rest = tag("details", tag("summary", f"{len(rows) - most} more"), made(rows[most:]))
+    return join([made(rows[:most]), rest])
