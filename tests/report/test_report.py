@@ -137,7 +137,7 @@ def test_every_section_says_what_was_found(moons, moons_page):
     board, _ = moons
     page = Page(moons_page)
     best = board.best_row
-    for words in ("Scoreboard", "Class by class", "The winning kernel", "Errors worth looking at",
+    for words in ("Scoreboard", "Class by class", "The winner", "Errors worth looking at",
                   "Use the model", best.kernel, "It is a kernel", "knowing nothing",
                   f"{100 * best.mean:.2f}", "baseline", board.folds):  # fmt: skip
         assert words in page.text, words

@@ -21,7 +21,7 @@ from mercer.selection.racing.candidates import kernels_for, median_distance
 from mercer.selection.racing.race import Clock, Data, Race
 
 #: The race alone; what is kept from it is in test_holdout.py.
-compare = partial(mercer.selection.compare, holdout=None)
+compare = partial(mercer.selection.compare, holdout=None, rivals=None)
 
 FEW = {"kernels": [Linear(), Gaussian(1.0)], "learners": ["ridge", "svm"], "cv": 3}
 

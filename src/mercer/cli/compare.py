@@ -54,6 +54,9 @@ def _holdout(context: Any, parameter: Any, value: str) -> Any:
                    "kernels that suit the data are tried.")  # fmt: skip
 @click.option("--learner", "learners", multiple=True, metavar="NAME",
               help=f"A learner to try; may be given several times: {NAMES}.")  # fmt: skip
+@click.option("--rivals", default="auto", metavar="NAMES",
+              help="Learners without a kernel that take part: all (unless --learner is given), "
+                   "none, or some of linear,nearest,boosting,forest.")  # fmt: skip
 @click.option("--holdout", default="auto", show_default=True, metavar="SHARE", callback=_holdout,
               help="Rows kept from the choice, for the headline: auto, a share such as 0.2, or "
                    "none.")  # fmt: skip
@@ -121,11 +124,12 @@ def destinations(out: str | None, report: str | None, model: str | None) -> dict
 
 
 def show(board: Any) -> None:
-    """The scoreboard and why the winner is a kernel."""
+    """The scoreboard, and why the winner's kernel is one."""
     printer = console()
     printer.print(board)
-    printer.print()
-    echo_tree(str(board.proof))
+    if board.proof is not None:
+        printer.print()
+        echo_tree(str(board.proof))
 
 
 def keep(board: Any, found: Any, paths: dict[str, Path]) -> None:

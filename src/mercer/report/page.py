@@ -85,7 +85,7 @@ def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -
         *_judged(board),
         *_studied(board, done),
         tag("h2", "Errors worth looking at"), errors(board, data, file),
-        tag("h2", "The winning kernel"), _kernel(board),
+        tag("h2", "The winner"), _kernel(board),
         tag("div", *pictures(board, data), class_="pictures"),
     ]  # fmt: skip
     if board.search is not None:
@@ -176,7 +176,8 @@ def _notes(board: Any) -> Markup:
 
 
 def _kernel(board: Any) -> Markup:
-    parts: list[Any] = [tag("p", code(board.best_row.kernel))]
+    best = board.best_row
+    parts: list[Any] = [tag("p", best.name if best.rival else code(best.kernel))]
     latex = _latex(board)
     if latex:
         drawn = formula(f"k(x, z) = {latex}")
@@ -191,7 +192,7 @@ def _kernel(board: Any) -> Markup:
         where = f" {proof.limits}" if proof.limits else ""
         parts.append(tag("p", f"It is a kernel{where}, because:"))
         parts.append(tag("ul", _proof(proof), class_="tree"))
-    else:
+    elif proof is not None:
         parts.append(tag("pre", str(proof)))
     return join(parts)
 

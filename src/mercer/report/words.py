@@ -30,9 +30,9 @@ def metric_name(metric: str) -> str:
 def summary(board: Any) -> str:
     """What was found, against what knowing nothing gives."""
     best, base = board.best_row, board.baseline
-    tried = sum(bool(r.kernel) for r in board.rows)
+    what = best.name if best.rival else f"{best.learner} with the kernel below"
     found = (
-        f"Of {tried} candidates, {best.learner} with the kernel below did best: {_scored(board)}. "
+        f"Of {len(board.rows) - 1} candidates, {what} did best: {_scored(board)}. "
         f"{_baseline(board)} reaches {score(base.mean, board.metric)}."
     )
     return found + _verdict(board)
@@ -62,12 +62,12 @@ def _baseline(board: Any) -> str:
 
 def _verdict(board: Any) -> str:
     best, base = board.best_row, board.baseline
-    if not best.kernel or best.mean <= base.mean + best.spread / 2:
+    if best.mean <= base.mean + best.spread / 2:
         return (
             " That is no better than knowing nothing: these columns hardly say anything about "
             "the target, or there are too few rows."
         )
-    others = [r for r in board.rows if r.kernel and not r.stopped and r is not best]
+    others = [r for r in board.rows if r not in (best, base) and not r.stopped]
     close = [r for r in others if r.mean >= best.mean - best.spread]
     if len(close) > 2:
         return f" {len(close)} others are within one spread of it, so the choice hardly matters."

@@ -40,7 +40,10 @@ from mercer.selection.racing.clock import Clock, seconds_of
 from mercer.selection.racing.race import Data, Entry, Race
 from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
 from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with_baseline
-from mercer.selection.trainers.grid import support_of, trainers_for
+from mercer.selection.rivals.named import Rival, rivals_of
+from mercer.selection.rivals.trainer import rival_trainers
+from mercer.selection.rivals.verdict import verdict
+from mercer.selection.trainers.grid import trainers_for
 from mercer.selection.traps import Checked, check
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
@@ -60,6 +63,7 @@ def compare(
     task: str | None = None,
     kernels: Iterable[Any] | None = None,
     learners: Iterable[str] | None = None,
+    rivals: Any = "auto",
     cv: Any = 5,
     repeats: int = 1,
     budget: Any = None,
@@ -84,6 +88,11 @@ def compare(
         What to try: kernels or expressions; "ridge", "svm", "logistic", "perceptron",
         "neighbors", "smoother" or any other name in `mercer.learners.catalog`, or names of
         classes. None takes those that suit the data.
+    rivals : "auto", "all", None, names, or scikit-learn estimators in a list or a dictionary
+        Learners without a kernel that take part, on the columns as they come out of the
+        preprocessing: "linear", "nearest", "boosting", "forest", or estimators of your own. A
+        model file cannot hold your own: they are shown, and the best of the others is fitted.
+        "auto" is all four, unless `learners` names what is to be tried.
     cv, repeats : int
         Folds, and how often they are drawn anew; `cv` may be a scikit-learn splitter.
     budget : seconds, or a text such as "60s" or "5min"
@@ -122,10 +131,13 @@ def compare(
     found = checked.found
     kernels = None if kernels is None else [as_kernel(k) for k in kernels]
     names = None if learners is None else list(learners)
+    others = rivals_of(rivals if rivals != "auto" else ("all" if names is None else None))
 
     def chosen(rows: Any, seconds: float | None, tell: Any) -> Comparison:
         part = checked if rows is None else checked.part(rows)
-        made = Comparison(part, learners=names, metric=metric, budget=seconds, seed=seed)
+        made = Comparison(
+            part, learners=names, rivals=others, metric=metric, budget=seconds, seed=seed
+        )
         made.run(kernels, cv, repeats, search, tell)
         return made
 
@@ -177,6 +189,7 @@ class Comparison:
         checked: Checked,
         *,
         learners: Iterable[str] | None,
+        rivals: list[Rival],
         metric: str | None,
         budget: Any,
         seed: int,
@@ -189,7 +202,7 @@ class Comparison:
         assert found.task is not None
         self.y, self.task, self.classes = found.y, found.task, found.classes
         self.metric, self.measure = metric_of(self.task, metric)
-        self.trainers = trainers_for(self.task, learners)
+        self.trainers, self.rivals = trainers_for(self.task, learners), rivals
         # The board states the task, and the preprocessing what it does with missing values.
         about = {n: n.kind if isinstance(n, Note) else "" for n in found.notes}
         self.notes = [n for n, kind in about.items() if kind not in ("task", "missing")]
@@ -205,7 +218,8 @@ class Comparison:
         """Everything from the rows to the winner."""
         self.prepare(cv, repeats)
         candidates = self.candidates(kernels)
-        with _Progress(told, self.clock, planned(len(candidates), self.trainers)) as say:
+        steps = planned(len(candidates), self.trainers, len(self.rivals))
+        with _Progress(told, self.clock, steps) as say:
             if search and self.steps.kind != "strings":
                 candidates = [self.grown_kernel(say), *candidates]
             self.race(candidates, repeats, say)
@@ -260,7 +274,8 @@ class Comparison:
         race = self.contest = Race(self.data, self.clock, len(self.y), self.overhead, say)
         try:
             # The search may find, and a caller may name, what is there already: it races once.
-            run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats)
+            rivals = rival_trainers(self.rivals, self.data.X, self.task, self.data.classes)
+            run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals)
         except KeyboardInterrupt:
             if not race.best():
                 raise
@@ -281,7 +296,8 @@ class Comparison:
                 f"no learner could be fitted with {', '.join(map(repr, self.named))}: "
                 f"{asked_for[0].failed}. Name another kernel, or none for those that suit the data."
             )
-        self.winner = _affordable(race, standing)
+        stored = [e for e in standing if e.rival is None or e.rival.stored]
+        self.winner = _affordable(race, stored or standing)
         say(f"last fit: {self.winner.trainer.learner}")
         trainer, unit = self.winner.trainer, self.winner.unit
         model = trainer.final(self.winner.kernel, self.winner.outcomes, unit, self.y)
@@ -308,17 +324,18 @@ class Comparison:
 
     def board(self, headline: Headline | None = None, clock: Clock | None = None) -> Scoreboard:
         """The scoreboard of a race that is over."""
-        race, standing = self.contest, self.standing
+        race, standing, model = self.contest, self.standing, self.best[-1]
         listed = [row_of(entry, race) for entry in standing]
+        won = standing.index(self.winner)
         # Where time was short the winner may not have seen all rows; it won nevertheless.
-        top = replace(listed[0], params=_params(self.best[-1]), stopped=False)
+        top = listed[won] = replace(listed[won], params=_params(model), stopped=False)
         base = baseline(self.data)
         self._note_outcome(race, top.mean > base.mean)
         oof = out_of_fold(self.winner, self.found, self.drawn, len(self.data.splits[0]))
-        model = self.best[-1]
-        points = support_of(model, len(self.fitted_on))
+        points = self.winner.trainer.support(model, len(self.fitted_on))
+        memory = self.winner.trainer.memory(model)
         return Scoreboard(
-            rows=with_baseline([top, *listed[1:]], base),
+            rows=with_baseline(listed, base),
             best=self.best,
             best_row=top,
             headline=headline,
@@ -326,9 +343,9 @@ class Comparison:
                 len(self.fitted_on),
                 points,
                 self.fit_seconds,
-                int(points * top.memory_bytes / max(1, top.n_support)),
+                memory or int(points * top.memory_bytes / max(1, top.n_support)),
             ),
-            proof=prove(self.winner.kernel, n_features=_width(self.data.X)),
+            proof=self._proof(),
             task=self.task,
             task_reason=self.whole.reason,
             metric=self.metric,
@@ -343,6 +360,10 @@ class Comparison:
             kind=self.found.kind,
         )
 
+    def _proof(self) -> Any:
+        kernel = self.winner.kernel
+        return None if kernel is None else prove(kernel, n_features=_width(self.data.X))
+
     def _note_outcome(self, race: Race, learned: bool) -> None:
         if race.last < len(self.whole):
             self.notes.append(
@@ -350,9 +371,8 @@ class Comparison:
                 f"fitted on {_of(len(self.fitted_on), len(self.whole))}"
             )
         failed = [e for e in race.entries if e.failed][:MOST_FAILED]
-        self.notes += [
-            f"{e.kernel!r} with {e.trainer.learner} was left out: {e.failed}" for e in failed
-        ]
+        self.notes += [f"{e.name} was left out: {e.failed}" for e in failed]
+        self.notes += verdict(self.standing, self.winner, self.metric)
         if not learned:
             self.notes.append(
                 "the best is no better than the baseline: nothing was learned from the examples"
@@ -400,7 +420,7 @@ def _affordable(race: Race, standing: list[Entry]) -> Entry:
 def _params(model: Any) -> dict[str, Any]:
     """What was chosen, under the names of the learner."""
     shown = {}
-    for name in ("C", "epsilon", "alpha", "n_neighbors", "bandwidth"):
+    for name in ("C", "epsilon", "alpha", "n_neighbors", "bandwidth", "n_trees"):
         if not hasattr(model, name):
             continue
         value = getattr(model, f"{name}_", getattr(model, name))

@@ -40,6 +40,9 @@ DECLARED = {
     "perceptron.Rule": "mercer.solvers.online.rule:Rule",
     "perceptron.Budget": "mercer.solvers.online.budget:Store",
     "perceptron.Tally": "mercer.solvers.online.run:Tally",
+    "rivals.Trees": "mercer.learners.rivals.trees:Trees",
+    "rivals.TreesClassifier": "mercer.learners.rivals.trees:TreesClassifier",
+    "rivals.TreesRegressor": "mercer.learners.rivals.trees:TreesRegressor",
     "svm.Pair": "mercer.learners.svms.pairs:Pair",
     "svm.PairExpansion": "mercer.learners.svms.many_classes:PairExpansion",
     "svm.Pairs": "mercer.learners.svms.pairs:Pairs",
@@ -62,6 +65,8 @@ SKLEARN = {
     "sklearn.feature_selection": ("VarianceThreshold",),
     "sklearn.impute": ("MissingIndicator", "SimpleImputer"),
     "sklearn.isotonic": ("IsotonicRegression",),
+    # The linear rivals of `compare`: coefficients, and nothing that is private.
+    "sklearn.linear_model": ("LogisticRegression", "Ridge"),
     "sklearn.mixture": ("GaussianMixture",),
     "sklearn.naive_bayes": ("BernoulliNB", "GaussianNB", "MultinomialNB"),
     "sklearn.pipeline": ("FeatureUnion", "Pipeline"),

@@ -124,14 +124,16 @@ def found(X, y, options):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        board = compare(X, y, holdout=None, **options)
+        board = compare(X, y, holdout=None, rivals=None, **options)
         rows = getattr(X, "X", X)
         rows = rows.drop(columns=[y]) if isinstance(y, str) else rows
         rows = rows.reshape(len(rows), -1) if getattr(rows, "ndim", 2) == 3 else rows
         answers = board.best.predict(rows)
     told = without_times(board.to_dict())
-    # What the race itself says; headlines and traps have tests of their own.
-    del told["headline"], told["saved"]
+    # What the race itself says; headlines, traps and rivals have tests of their own.
+    del told["headline"], told["saved"], told["best"]["rival"]
+    for row in told["rows"]:
+        del row["rival"]
     told["notes"] = [str(n) for n in board.notes if getattr(n, "kind", "") != "trap"]
     told["steps"] = [name for name, _ in board.best.steps]
     told["oof"] = board.oof.predicted.tolist()

@@ -105,6 +105,8 @@ def register():
 
 def learners():
     """(model, rows, targets, what it is asked about) of every learner, by name."""
+    from sklearn.linear_model import LogisticRegression, Ridge
+
     from mercer.learners import (
         DeformableTemplateClassifier,
         KernelCentroidClassifier,
@@ -122,6 +124,7 @@ def learners():
         NadarayaWatsonRegressor,
         Perceptron,
     )
+    from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
     from mercer.maps import PolynomialMap
 
     kernel, still = "gaussian(0.5)", {"random_state": 0, "epochs": 3}
@@ -185,6 +188,11 @@ def learners():
         "neighbors-classes": (KernelNeighborsClassifier(kernel, weights="kernel"), THREE),
         "neighbors-radius": (KernelNeighborsRegressor(kernel, radius=0.9), TARGETS),
         "centroids": (KernelCentroidClassifier(kernel), THREE),
+        "rival-forest": (TreesClassifier("forest", 3), THREE),
+        "rival-boosting": (TreesClassifier("boosting", 3), TWO),
+        "rival-forest-numbers": (TreesRegressor("forest", 3), TARGETS),
+        "rival-logistic": (LogisticRegression(), THREE),
+        "rival-ridge": (Ridge(), TARGETS),
         "medoids": (KernelCentroidClassifier(kernel, prototype="medoid"), THREE),
     }
     found |= {

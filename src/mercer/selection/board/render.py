@@ -42,7 +42,7 @@ def show_spread(value: float, metric: str) -> str:
 
 def short_name(row: Row) -> str:
     """The learner as the catalog calls it, for a narrow table."""
-    return name_of(row.learner) if row.kernel else "baseline"
+    return name_of(row.learner) if row.kernel or row.rival else "baseline"
 
 
 def as_text(board_of: Scoreboard, width: int) -> str:
@@ -137,14 +137,16 @@ def as_html(result: Scoreboard) -> str:
 
 def table(result: Scoreboard, width: int) -> Table:
     """The best rows, the baseline among them, and a few that were stopped early."""
-    done = [row for row in result.rows if not row.stopped and row.kernel]
+    done = [row for row in result.rows if not row.stopped and row is not result.baseline]
     behind = [row for row in result.rows if row.stopped]
     shown = sorted([*done[:MOST_DONE], result.baseline], key=result.rows.index)
     heads = _heads(result)
     lines = {id(row): _cells(row, result.metric) for row in (*shown, *behind[:MOST_STOPPED])}
     made = _empty_table(heads, [heads, *lines.values()], width)
     for row in shown:
-        style = "bold green" if row is result.best_row else ("" if row.kernel else "dim")
+        style = (
+            "bold green" if row is result.best_row else ("" if row.kernel or row.rival else "dim")
+        )
         made.add_row(*lines[id(row)], style=style)
     if len(done) > MOST_DONE:
         made.add_row(f"… and {len(done) - MOST_DONE} more", style="dim")
@@ -172,7 +174,7 @@ def _empty_table(heads: tuple[str, ...], lines: list[tuple[str, ...]], width: in
 
 def _cells(row: Row, metric: str) -> tuple[str, ...]:
     return (
-        row.kernel or "(ignores the examples)",
+        row.kernel or ("(rival, no kernel)" if row.rival else "(ignores the examples)"),
         short_name(row),
         f"{show_score(row.mean, metric)} ± {show_spread(row.spread, metric)}",
         str(len(row.scores)),
@@ -187,7 +189,7 @@ def plot_board(result: Scoreboard, ax: Any = None, most: int = 15) -> Any:
     """Dots with bars of one standard deviation, best on top; every fold a faint dot."""
     from mercer._figures import axes, color_of, tidy
 
-    tried = [r for r in result.rows if r.kernel]
+    tried = [r for r in result.rows if r is not result.baseline]
     # Where time was too short for any to see everything, those that got furthest are shown.
     rows = ([r for r in tried if not r.stopped] or tried)[:most]
     ax = axes(ax, (7.0, 0.32 * len(rows) + 1.2))
@@ -207,7 +209,7 @@ def plot_board(result: Scoreboard, ax: Any = None, most: int = 15) -> Any:
     if base > low - 2 * (high - low):  # a line far away would squeeze the dots together
         ax.axvline(base, color="0.4", linestyle="--", linewidth=1, label="baseline")
         ax.legend(frameon=False, loc="best", fontsize="small")
-    names = [f"{_cut(r.kernel, 44)}, {short_name(r)}" for r in rows]
+    names = [f"{_cut(r.kernel or 'rival', 44)}, {short_name(r)}" for r in rows]
     ax.set_yticks(range(len(rows)), names, fontsize="small")
     ax.invert_yaxis()
     unit = " (%)" if as_percent(result.metric) else ""

@@ -26,9 +26,9 @@ class Row:
     name : str
         Kernel and learner in one line.
     kernel : str
-        The kernel as an expression that `mercer.parse` reads; empty for the baseline.
+        The kernel as an expression that `mercer.parse` reads; empty for the baseline and rivals.
     learner : str
-        The class of the learner.
+        The class of the learner, or the name of the rival.
     params : dict
         What was chosen for the fit on all rows (λ, C, …), besides the kernel.
     mean, spread : float
@@ -46,6 +46,8 @@ class Row:
     stopped : bool
         Whether it was left behind before it had seen everything; `note` says where.
     note : str
+    rival : bool
+        Whether it is a learner without a kernel, which the others are measured by.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Row:
     rows_seen: int
     stopped: bool = False
     note: str = ""
+    rival: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return {name: plain(value) for name, value in vars(self).items()}
@@ -130,8 +133,8 @@ class Scoreboard:
         How it does on rows that took no part in the choice.
     saved : Saved
         What is kept of it.
-    proof : Proof
-        Why the winner's kernel is one.
+    proof : Proof or None
+        Why the winner's kernel is one; None where a rival has won.
     task, task_reason : str
         "classification" or "regression", and how that is known.
     metric : str
@@ -175,7 +178,7 @@ class Scoreboard:
     @property
     def baseline(self) -> Row:
         """The row that ignores the examples."""
-        return next(row for row in self.rows if not row.kernel)
+        return next(row for row in self.rows if not row.kernel and not row.rival)
 
     # --- for programs -----------------------------------------------------------------------
 
@@ -201,7 +204,7 @@ class Scoreboard:
             "headline": None if self.headline is None else self.headline.to_dict(),
             "saved": vars(self.saved) | {},
             "best": self.best_row.to_dict(),
-            "proof": str(self.proof),
+            "proof": None if self.proof is None else str(self.proof),
             "rows": [row.to_dict() for row in self.rows],
             "search": None if self.search is None else self.search.to_dict(),
         }

@@ -24,6 +24,8 @@ from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
 from mercer.selection.racing.clock import Clock, threads_pay
+from mercer.selection.rivals.named import Rival
+from mercer.selection.rivals.trainer import RivalTrainer
 from mercer.selection.trainers.base import Fold, Outcome, Trainer
 from mercer.selection.trainers.ridge import EXACT_ROWS
 
@@ -62,7 +64,7 @@ class Data:
 class Entry:
     """One candidate and what is known of it; scores are those of the largest stage it was in."""
 
-    kernel: Kernel
+    kernel: Kernel | None  # None for a rival
     trainer: Trainer
     index: int  # among all candidates, in the order in which they were added
     size: int = 0
@@ -76,6 +78,16 @@ class Entry:
     folds: int = 0  # folds of this size that count: rivals have been tested on the same ones
     first: int = 1  # folds of one cross-validation, which everyone is to have
     history: dict[int, float] = field(default_factory=dict)  # seconds of a fold by stage
+
+    @property
+    def rival(self) -> Rival | None:
+        return self.trainer.rival if isinstance(self.trainer, RivalTrainer) else None
+
+    @property
+    def name(self) -> str:
+        if self.rival is not None:
+            return f"{self.rival.title} (rival without a kernel)"
+        return f"{self.kernel!r} with {self.trainer.learner}"
 
     @property
     def mean(self) -> float:
@@ -129,7 +141,7 @@ class Race:
 
     # --- one candidate ----------------------------------------------------------------------
 
-    def add(self, kernel: Kernel, trainer: Trainer) -> Entry:
+    def add(self, kernel: Kernel | None, trainer: Trainer) -> Entry:
         for entry in self.entries:
             if entry.kernel == kernel and entry.trainer is trainer:
                 return entry
@@ -162,8 +174,10 @@ class Race:
         """All folds of one repeat at this size, as far as the time allows."""
         if entry.failed:
             return
+        K, unit, seconds = None, 1.0, 0.0
         try:
-            K, unit, seconds = self.matrix(entry.kernel, size)
+            if entry.kernel is not None:
+                K, unit, seconds = self.matrix(entry.kernel, size)
         except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
             entry.failed = f"{type(error).__name__}: {error}"
             return
@@ -192,7 +206,7 @@ class Race:
     def _fold(
         self,
         entry: Entry,
-        K: np.ndarray,
+        K: np.ndarray | None,
         unit: float,
         rows: np.ndarray,
         split: Split,
@@ -210,9 +224,10 @@ class Race:
         def examples() -> tuple[Any, Any]:
             return take(data.X, rows[train]), take(data.X, rows[test])
 
+        none = np.empty((0, 0))
         fold = Fold(
-            K[np.ix_(train, train)],
-            K[np.ix_(test, train)],
+            none if K is None else K[np.ix_(train, train)],
+            none if K is None else K[np.ix_(test, train)],
             y[train],
             data.classes,
             data.metric,
@@ -297,14 +312,14 @@ class Race:
 
         What does not fit into the time is passed over; the first one is run in any case.
         """
-        groups: dict[Kernel, list[Entry]] = {}
+        groups: dict[Kernel | None, list[Entry]] = {}
         for entry in entries:
             groups.setdefault(entry.kernel, []).append(entry)
         for entry in (e for group in groups.values() for e in group):
             need = self.cost(entry, size) + max(keep, self.kept(entry))
             if self.clock.left() < need and any(e.size == size for e in self.entries):
                 continue
-            self.say(f"{size} rows: {entry.trainer.learner}, {entry.kernel!r}")
+            self.say(f"{size} rows: {entry.name}")
             self.run(entry, size)
 
     def best(self) -> list[Entry]:

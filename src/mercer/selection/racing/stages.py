@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mercer.kernels import Gaussian, Kernel, Sum
 from mercer.selection.racing.candidates import rounded
 from mercer.selection.racing.race import Entry, Race
+from mercer.selection.rivals.trainer import RivalTrainer
 from mercer.selection.trainers.base import Trainer
 
 #: Candidates that go on to the second and to the last stage where no budget says otherwise.
@@ -22,28 +23,32 @@ _SCALES = ("sigma", "length", "rate", "gamma")
 
 
 def run_stages(
-    race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], repeats: int
+    race: Race,
+    kernels: Sequence[Kernel],
+    trainers: dict[str, Trainer],
+    repeats: int,
+    rivals: Sequence[RivalTrainer] = (),
 ) -> None:
     """Run the race: cheap learners judge all kernels, the others try the best of them; then the
     better candidates go on from stage to stage."""
     budget, sizes = race.clock.budget, race.sizes
-    everyone = {t.learner for t in trainers.values()}
+    everyone = {t.learner for t in (*trainers.values(), *rivals)}
     judges = {t.learner for t in trainers.values() if t.entry.judges}
-    first(race, kernels, trainers, 0.0 if budget is None else _left_after(race, 0))
+    first(race, kernels, trainers, rivals, 0.0 if budget is None else _left_after(race, 0))
     for level, size in enumerate(sizes[1:], start=1):
         last = level == len(sizes) - 1
         standing = race.best()
+        # The best rival goes all the way: what wins has been compared with it.
+        best_rival = {e.trainer.learner for e in [e for e in standing if e.rival][:1]}
+        keep, best_of = (KEEP[1], judges | best_rival) if last else (KEEP[0], everyone)
         if budget is None:
-            keep, best_of = KEEP[1] if last else KEEP[level - 1], judges if last else everyone
-            going = _survivors(standing, keep, best_of)
-            race.stage(going, size)
-        else:
-            # The best first, as many as the time allows.
-            keep, best_of = (2 * KEEP[1], judges) if last else (2 * KEEP[0], everyone)
-            going = _survivors(standing, keep, best_of)
-            if last and not _shrink(race, standing[:CLOSE]):
-                break
-            race.stage(going, race.sizes[level], _left_after(race, level))
+            race.stage(_survivors(standing, keep, best_of), size)
+            continue
+        # The best first, as many as the time allows.
+        going = _survivors(standing, 2 * keep, best_of)
+        if last and not _shrink(race, standing[:CLOSE]):
+            break
+        race.stage(going, race.sizes[level], _left_after(race, level))
     for repeat in range(1, repeats):
         for entry in _complete(race):
             race.run(entry, race.last, repeat)
@@ -53,10 +58,10 @@ def run_stages(
         again(race, repeats)
 
 
-def planned(kernels: int, trainers: dict[str, Trainer]) -> int:
+def planned(kernels: int, trainers: dict[str, Trainer], rivals: int = 0) -> int:
     """About how many candidates will be run, for a bar."""
     judges = sum(t.entry.judges for t in trainers.values()) or len(trainers)
-    return kernels * judges + len(trainers) + sum(KEEP) + 1
+    return kernels * judges + len(trainers) + sum(KEEP) + 1 + 2 * rivals
 
 
 def _shrink(race: Race, close: list[Entry]) -> bool:
@@ -82,13 +87,22 @@ def _left_after(race: Race, level: int) -> float:
     return (1 - share) * race.clock.budget
 
 
-def first(race: Race, kernels: Sequence[Kernel], trainers: dict[str, Trainer], keep: float) -> None:
+def first(
+    race: Race,
+    kernels: Sequence[Kernel],
+    trainers: dict[str, Trainer],
+    rivals: Sequence[RivalTrainer],
+    keep: float,
+) -> None:
     """The stage with the fewest rows; learners that choose a scale themselves run once."""
     size, everyone = race.sizes[0], list(trainers.values())
     on_matrix = [t for t in everyone if not t.entry.chooses_scale]
     judges = [t for t in on_matrix if t.entry.judges] or on_matrix
-    race.stage([race.add(k, t) for k in kernels for t in judges], size, keep)
-    leaders = [e.kernel for e in race.best()[:1]] or kernels[:1]
+    # The most promising kernel, then the rivals: a short budget may not reach further kernels.
+    race.stage([race.add(k, t) for k in kernels[:1] for t in judges], size, keep)
+    race.stage([race.add(None, t) for t in rivals], size, keep)
+    race.stage([race.add(k, t) for k in kernels[1:] for t in judges], size, keep)
+    leaders = [e.kernel for e in race.best() if e.kernel is not None][:1] or kernels[:1]
     more = [race.add(k, t) for t in on_matrix if t not in judges for k in leaders]
     if not isinstance(race.data.X, list):
         more += [race.add(Gaussian(1.0), t) for t in everyone if t.entry.chooses_scale]
@@ -112,14 +126,15 @@ def refine(race: Race) -> None:
     """Other scales of the best kernel, and its sum with the runner-up, while they fit."""
     tried: set[Entry | int] = set()
     while True:
-        standing = _complete(race)
+        standing = [e for e in _complete(race) if e.kernel is not None]
         if not standing or standing[0].index in tried:
             return
         best = standing[0]
+        assert best.kernel is not None
         tried.add(best.index)
         near = scaled_copies(best.kernel)
         other = next((e for e in standing if e.kernel != best.kernel), None)
-        if other is not None and not isinstance(best.kernel, Sum):
+        if other is not None and other.kernel is not None and not isinstance(best.kernel, Sum):
             weight = rounded(best.unit / other.unit)
             near.append(best.kernel + (other.kernel if weight == 1.0 else weight * other.kernel))
         before = len(race.entries)
@@ -155,7 +170,7 @@ def again(race: Race, repeats: int) -> None:
             return
         before = {e.index: len(e.scores) for e in close}
         for entry in close:
-            race.say(f"once more on other folds: {entry.kernel!r}")
+            race.say(f"once more on other folds: {entry.name}")
             race.run(entry, race.last, repeat)
         folds = len(race.data.splits[repeat])
         done = all(len(e.scores) == before[e.index] + folds for e in close)

@@ -26,8 +26,8 @@ def row_of(entry: Entry, race: Race) -> Row:
     elif not complete:
         note = f"stopped after {entry.folds} of {total} folds"
     return Row(
-        name=f"{entry.kernel!r} with {entry.trainer.learner}",
-        kernel=repr(entry.kernel),
+        name=entry.name,
+        kernel="" if entry.kernel is None else repr(entry.kernel),
         learner=entry.trainer.learner,
         params={},
         mean=entry.mean,
@@ -38,10 +38,12 @@ def row_of(entry: Entry, race: Race) -> Row:
         predict_seconds=float(np.mean([o.predict_seconds for o in entry.outcomes]))
         + entry.gram_seconds * share * (1 - share),
         n_support=support,
-        memory_bytes=int(support * (_bytes_of_a_row(race.data.X) + 8 * outputs)),
+        memory_bytes=round(float(np.mean([o.memory_bytes for o in entry.outcomes])))
+        or int(support * (_bytes_of_a_row(race.data.X) + 8 * outputs)),
         rows_seen=entry.size,
         stopped=not complete or entry.slow,
         note=note,
+        rival=entry.rival is not None,
     )
 
 

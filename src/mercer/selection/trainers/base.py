@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels import Kernel
 from mercer.learners.catalog import Learner
 from mercer.selection.metrics import Metric
 
@@ -63,6 +62,7 @@ class Outcome:
     predict_seconds: float
     pick: int
     tried: dict[int, float] = field(default_factory=dict)
+    memory_bytes: int = 0  # of a model that keeps no examples
 
 
 class Trainer:
@@ -77,7 +77,21 @@ class Trainer:
         """`start`: the index in the grid that was best for this fold on fewer rows, if known."""
         raise NotImplementedError
 
-    def final(self, kernel: Kernel, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+    def support(self, model: Any, n: int) -> int:
+        """Training examples that predictions of a fitted learner depend on."""
+        support = getattr(model, "support_", None)
+        if support is not None:
+            return len(support)
+        coef = getattr(getattr(model, "expansion_", None), "coef", None)
+        if coef is None:
+            return n
+        return int(np.any(np.asarray(coef).reshape(len(coef), -1) != 0, axis=1).sum())
+
+    def memory(self, model: Any) -> int:
+        """Bytes of a model that keeps no examples; 0 for one that does."""
+        return 0
+
+    def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
         """The learner to fit on all rows, its parameters chosen from what all folds found."""
         raise NotImplementedError
 

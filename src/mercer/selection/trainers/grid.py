@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels import Kernel
 from mercer.learners.catalog import Learner, find, learners
 from mercer.selection.trainers.base import Fold, Outcome, Trainer, decide
 from mercer.selection.trainers.ridge import RidgeTrainer
@@ -35,6 +34,14 @@ class GridTrainer(Trainer):
             return mean_log_probability(model, cross, y)
         return fold.metric(y, model.predict(cross))
 
+    def blocks(self, fold: Fold) -> tuple[Any, Any]:
+        """What is fitted on, and what is predicted for."""
+        return fold.train, fold.cross
+
+    def inner_blocks(self, fold: Fold, fit: np.ndarray, judge: np.ndarray) -> tuple[Any, Any]:
+        """The same inside the training rows."""
+        return np.ascontiguousarray(fold.train[np.ix_(fit, fit)]), fold.train[np.ix_(judge, fit)]
+
     def size(self, fold: Fold) -> int:
         """How many values of the grid make sense here."""
         values = self.grid.values
@@ -46,8 +53,7 @@ class GridTrainer(Trainer):
     def search(self, fold: Fold, start: int | None, size: int) -> dict[int, float]:
         """How good the first `size` values of the grid are, as far as they are tried."""
         fit, judge = fold.inner()
-        block = np.ascontiguousarray(fold.train[np.ix_(fit, fit)])
-        cross = fold.train[np.ix_(judge, fit)]
+        block, cross = self.inner_blocks(fold, fit, judge)
         model: Any = None
 
         def score(index: int) -> float:
@@ -64,9 +70,34 @@ class GridTrainer(Trainer):
         tried = self.search(fold, start, size) if size > 1 else {}
         pick = smoothed_best(tried) if tried else 0
         model = self.make("precomputed", pick, fold.unit, fold.spread)
-        return outcome(model, fold, (fold.train, fold.cross), begin, pick, tried)
+        return self.outcome(model, fold, self.blocks(fold), begin, pick, tried)
 
-    def final(self, kernel: Kernel, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+    def outcome(
+        self,
+        model: Any,
+        fold: Fold,
+        rows: tuple[Any, Any],
+        begin: float,
+        pick: int,
+        tried: dict[int, float],
+    ) -> Outcome:
+        """Fit on the training rows, predict the test rows, and say what that took."""
+        model.fit(rows[0], fold.y)
+        done = time.perf_counter()
+        predicted, certainty = predictions(model, rows[1], fold.classes)
+        end = time.perf_counter()
+        return Outcome(
+            predicted,
+            certainty,
+            self.support(model, len(fold.y)),
+            done - begin,
+            end - done,
+            pick,
+            tried,
+            self.memory(model),
+        )
+
+    def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
         pooled: dict[int, list[float]] = {}
         for found in outcomes:
             worst = min(found.tried.values(), default=0.0)
@@ -83,19 +114,7 @@ class ScaleTrainer(GridTrainer):
     def fold(self, fold: Fold, start: int | None) -> Outcome:
         begin = time.perf_counter()
         model = self.make("gaussian(1)", 0, fold.unit, fold.spread)
-        return outcome(model, fold, fold.examples(), begin, 0, {})
-
-
-def outcome(
-    model: Any, fold: Fold, rows: tuple[Any, Any], begin: float, pick: int, tried: dict[int, float]
-) -> Outcome:
-    """Fit on the training rows, predict the test rows, and say what that took."""
-    model.fit(rows[0], fold.y)
-    done = time.perf_counter()
-    predicted, certainty = predictions(model, rows[1], fold.classes)
-    end = time.perf_counter()
-    support = support_of(model, len(fold.y))
-    return Outcome(predicted, certainty, support, done - begin, end - done, pick, tried)
+        return self.outcome(model, fold, fold.examples(), begin, 0, {})
 
 
 def mean_log_probability(model: Any, cross: np.ndarray, y: np.ndarray) -> float:
@@ -161,16 +180,6 @@ def predictions(model: Any, cross: Any, classes: int) -> tuple[np.ndarray, np.nd
         scores = np.asarray(model.decision_function(cross))
         certainty = decide(scores, classes)[1]
     return predicted, certainty
-
-
-def support_of(model: Any, n: int) -> int:
-    support = getattr(model, "support_", None)
-    if support is not None:
-        return len(support)
-    coef = getattr(getattr(model, "expansion_", None), "coef", None)
-    if coef is None:
-        return n
-    return int(np.any(np.asarray(coef).reshape(len(coef), -1) != 0, axis=1).sum())
 
 
 def trainer_of(entry: Learner, task: str) -> Trainer:

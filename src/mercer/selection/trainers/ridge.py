@@ -16,7 +16,7 @@ import numpy as np
 
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Precomputed
 from mercer.learners.catalog import find
 from mercer.selection.trainers.base import Fold, Outcome, Trainer, decide
 from mercer.solvers.linear import exact
@@ -85,7 +85,7 @@ class RidgeTrainer(Trainer):
             found.tried,
         )
 
-    def final(self, kernel: Kernel, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
+    def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
         middle = round(float(np.median([o.pick for o in outcomes])))
         make = partial(self.entry.estimator(self.task), kernel, fit_intercept=True, random_state=0)
         if len(y) <= AGAIN_ROWS:

@@ -1,0 +1,57 @@
+"""A rival in a fold: fitted on the rows themselves instead of a kernel matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import is_sparse
+from mercer._examples import take
+from mercer.learners.catalog import Learner
+from mercer.selection.rivals.named import MOST_COLUMNS, Rival
+from mercer.selection.trainers.base import Fold
+from mercer.selection.trainers.grid import GridTrainer
+
+
+class RivalTrainer(GridTrainer):
+    """Values of a rival's grid, judged like those of a learner with a kernel."""
+
+    def __init__(self, rival: Rival, task: str, classes: int) -> None:
+        self.rival, self.task, self.classes = rival, task, classes
+        self.entry = Learner(rival.name)
+        self.learner, self.grid = rival.name, rival.grid_for(task)
+
+    def make(self, kernel: Any, index: int, unit: float, spread: float) -> Any:
+        return self.rival.make(self.task, self.classes, self.grid.values[index])
+
+    def blocks(self, fold: Fold) -> tuple[Any, Any]:
+        return fold.examples()
+
+    def inner_blocks(self, fold: Fold, fit: np.ndarray, judge: np.ndarray) -> tuple[Any, Any]:
+        rows = fold.examples()[0]
+        return take(rows, fit), take(rows, judge)
+
+    def support(self, model: Any, n: int) -> int:
+        return n if self.rival.keeps_rows else 0
+
+    def memory(self, model: Any) -> int:
+        return 0 if self.rival.keeps_rows else _array_bytes(model)
+
+
+def _array_bytes(model: Any, depth: int = 0) -> int:
+    """Of all arrays in a model, or in what it holds."""
+    if isinstance(model, np.ndarray):
+        return model.nbytes
+    if isinstance(model, (list, tuple)):
+        return sum(_array_bytes(part, depth + 1) for part in model)
+    inside = getattr(model, "__dict__", {}) if depth < 3 else {}
+    return sum(_array_bytes(part, depth + 1) for part in inside.values())
+
+
+def rival_trainers(rivals: list[Rival], X: Any, task: str, classes: int) -> list[RivalTrainer]:
+    """Those that can be fitted on such rows: none for strings."""
+    if not hasattr(X, "shape"):
+        return []
+    wide = is_sparse(X) and X.shape[1] > MOST_COLUMNS
+    return [RivalTrainer(r, task, classes) for r in rivals if not (wide and r.dense)]

@@ -1,0 +1,25 @@
+"""What the race says about rivals, in sentences."""
+
+from __future__ import annotations
+
+from mercer.selection.racing.race import Entry
+
+
+def verdict(standing: list[Entry], winner: Entry, metric: str) -> list[str]:
+    """Whether a rival has won, by how much, and why that may be; nothing where none took part."""
+    notes = []
+    ahead = next((e for e in standing if e.rival is not None and not e.rival.stored), None)
+    if ahead is not None and standing.index(ahead) < standing.index(winner):
+        notes.append(
+            f"{ahead.trainer.learner}, which is your own, did better ({ahead.mean:.4g}) than what "
+            f"is saved ({winner.mean:.4g}): a model file can hold no code from outside, so the "
+            "best of the others was fitted"
+        )
+    kernel = next((e for e in standing if e.kernel is not None), None)
+    if winner.rival is not None:
+        behind = f"; the best with a kernel is {kernel.name}, {kernel.mean:.4g}" if kernel else ""
+        notes.append(
+            f"a rival has won: {winner.rival.title}, {metric} {winner.mean:.4g} in the race"
+            f"{behind}. {winner.rival.why[0].upper()}{winner.rival.why[1:]}"
+        )
+    return notes
