@@ -5,6 +5,7 @@ Nothing here imports PyTorch unless a tensor is there already.
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -32,6 +33,20 @@ def refuse_masked(X: Any) -> None:
             f"{int(np.ma.count_masked(X))} entries are masked, and no kernel knows what to put "
             "there: fill them (X.filled(…)), drop those rows, or use an imputer"
         )
+
+
+def is_plain(X: Any) -> bool:
+    """Whether X is what every check lets pass unchanged: finite floats in a NumPy array, in order.
+
+    A finite sum proves that all entries are; one that overflows is left to a closer look.
+    """
+    if type(X) is not np.ndarray or not X.flags.c_contiguous or not X.size:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return X.dtype in _FLOATS and math.isfinite(X.sum(dtype=np.float64))
+
+
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def host(X: Any) -> Any:

@@ -104,8 +104,9 @@ def stretch(index: slice, n: int) -> slice:
     return slice(start, max(start, stop))
 
 
-#: Edge of the squares that are mirrored at a time.
-MIRROR = 256
+#: Edge of the squares that are mirrored at a time: 64 rows of two squares fit the first cache.
+MIRROR = 64
+_BELOW = np.tri(MIRROR, k=-1, dtype=bool)
 
 
 def set_diagonal(
@@ -127,6 +128,6 @@ def mirror(out: np.ndarray, rows: slice, columns: slice) -> None:
         above = slice(rows.start, part.start)
         out[part, above] = out[above, part].T
         square = out[part, part]
-        square[...] = np.triu(square) + np.triu(square, 1).T
+        np.copyto(square, square.T, where=_BELOW[: len(square), : len(square)])
     for part in cut(max(first, rows.stop), columns.stop, MIRROR):
         out[part, rows] = out[rows, part].T

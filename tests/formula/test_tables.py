@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from mercer import Gaussian, Laplacian, Linear
 from mercer.formula import ROOT, Formula, NotRenderable, derive, evaluate, pairwise_mp, simplify
+from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import DIFFERENCE, X_J, Z_J, const, dot, param, reduce_columns, sqdist
 from mercer.kernels import parse
 
@@ -173,3 +175,27 @@ def test_what_has_no_exact_form_says_so(make) -> None:
 def test_body_of_a_maximum() -> None:
     f = reduce_columns("max", X_J * Z_J, ROOT)
     assert float(pairwise_mp(f, [1.0, 2.0], [3.0, -1.0])) == 3.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda s: (-0.5 * s).exp(),
+        lambda s: (1.0 + s.sqrt()) * (-1.0 * s.sqrt()).exp(),  # read twice
+        lambda s: Formula("mul", (s, s, s)),  # one argument three times
+        lambda s: (3.0 - s).plus() ** 3,
+        lambda s: s.over(s + 2.0),
+        lambda s: s,
+    ],
+)
+def test_in_place_gives_the_same_bits(write: Any, dtype: Any) -> None:
+    statistic = sqdist(ROOT)
+    formula = write(statistic)
+    values = np.random.default_rng(0).exponential(size=(7, 5)).astype(dtype)
+    expected = np.asarray(evaluate(formula, {statistic: values}))
+    apart = np.empty_like(values)
+    evaluate_into(apart, formula, {statistic: values})
+    np.testing.assert_array_equal(apart, expected)
+    evaluate_into(values, formula, {statistic: values})
+    np.testing.assert_array_equal(values, expected)

@@ -5,8 +5,12 @@ In NumPy and float64 this is the oracle that every engine is compared with.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from mercer.formula.nodes import Formula
 from mercer.formula.ops import OPS, payload
@@ -33,18 +37,75 @@ def evaluate(
     """
     values: dict[int, Any] = {id(node): value for node, value in known.items()}
     for node in formula.walk(bodies=False):
+        if id(node) not in values:
+            values[id(node)] = _value(node, [values.get(id(a)) for a in node.args], meaning)
+    return values[id(formula)]
+
+
+def _value(
+    node: Formula, args: list[Any], meaning: Callable[[str], Callable[..., Any] | None]
+) -> Any:
+    """The value of one node, from those of its arguments."""
+    if node.op == "const":
+        return node.value
+    if node.op == "param":
+        return node.value[1]
+    function = meaning(node.op)
+    if function is None:
+        raise _no_value(node)
+    return function(*args, *payload(node))
+
+
+#: Operations that NumPy can write over one of their arguments; several are taken from the left.
+_IN_PLACE: dict[str, np.ufunc] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+    "tanh": np.tanh,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def evaluate_into(out: np.ndarray, formula: Formula, known: Mapping[Formula, Any]) -> None:
+    """out = the value of `formula`, as `evaluate` gives it, in as little fresh memory as possible.
+
+    `out` may be the value of one statistic, which is overwritten then.
+    """
+    values: dict[int, Any] = {id(node): value for node, value in known.items()}
+    for node, read_once in _steps(formula):
         if id(node) in values:
             continue
-        if node.op == "const":
-            values[id(node)] = node.value
-        elif node.op == "param":
-            values[id(node)] = node.value[1]
-        else:
-            function = meaning(node.op)
-            if function is None:
-                raise _no_value(node)
-            values[id(node)] = function(*(values[id(a)] for a in node.args), *payload(node))
-    return values[id(formula)]
+        args = [values[id(a)] for a in node.args]
+        if node.op not in _IN_PLACE:
+            values[id(node)] = _value(node, args, in_numpy)
+            continue
+        # What is read here and nowhere else may be written over.
+        room = next((v for v, once in zip(args, read_once, strict=True) if once and v is out), None)
+        values[id(node)] = _applied(_IN_PLACE[node.op], args, room)
+    if values[id(formula)] is not out:
+        out[...] = values[id(formula)]
+
+
+@lru_cache(maxsize=1024)
+def _steps(formula: Formula) -> tuple[tuple[Formula, tuple[bool, ...]], ...]:
+    """The nodes in the order of their computation, and which arguments are read only there."""
+    nodes = tuple(formula.walk(bodies=False))
+    uses = Counter(id(a) for node in nodes for a in node.args)
+    return tuple((node, tuple(uses[id(a)] == 1 for a in node.args)) for node in nodes)
+
+
+def _applied(ufunc: np.ufunc, args: list[Any], room: np.ndarray | None) -> Any:
+    if len(args) == 1:
+        return ufunc(args[0], out=room)
+    result = args[0]
+    for arg in args[1:]:
+        result = ufunc(result, arg, out=room if result is room or arg is room else None)
+    return result
 
 
 def _no_value(node: Formula) -> Exception:

@@ -19,6 +19,7 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -279,9 +280,11 @@ def dependence(formula: Formula) -> dict[int, str]:
     return known
 
 
-def statistics(formula: Formula) -> list[Formula]:
+@lru_cache(maxsize=4096)
+def statistics(formula: Formula) -> tuple[Formula, ...]:
     """The distinct statistics of the pair or of a row, in order of first use."""
-    return [n for n in formula.walk(bodies=False) if n.op in KINDS and KINDS[n.op].statistic]
+    nodes = formula.walk(bodies=False)
+    return tuple(n for n in nodes if n.op in KINDS and KINDS[n.op].statistic)
 
 
 def at_diagonal(

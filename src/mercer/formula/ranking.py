@@ -142,7 +142,7 @@ def linear_part(kernel: Formula) -> tuple[Formula | None, float]:
 
 def depends_only_on(formula: Formula, statistic: Formula) -> bool:
     """Whether the statistic is all that the formula depends on."""
-    return formula is statistic or statistics(formula) == [statistic]
+    return formula is statistic or statistics(formula) == (statistic,)
 
 
 def _exponential(kernel: Formula) -> tuple[float, Formula | None]:

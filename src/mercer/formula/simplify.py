@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,11 +21,19 @@ LOG2E = 1.0 / math.log(2.0)
 def simplify(formula: Formula, images: dict[int, Formula] | None = None) -> Formula:
     """An equal formula with fewer nodes, parameters replaced by their values.
 
+    ``images`` receives what became of each node, by its id.
+
     >>> from mercer.formula.nodes import ROOT, dot
     >>> simplify((dot(ROOT) * 2.0) * 3.0 + 0.0)
     (6 * dot)
     """
-    return formula.rebuild(_step, images)
+    return _simplified(formula) if images is None else formula.rebuild(_step, images)
+
+
+@lru_cache(maxsize=4096)
+def _simplified(formula: Formula) -> Formula:
+    """Found again: every prediction asks for the same formula."""
+    return formula.rebuild(_step)
 
 
 def _step(node: Formula, args: tuple[Formula, ...]) -> Formula:

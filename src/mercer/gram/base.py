@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._config import show_bytes
 from mercer._tiles import Scratch, Tiling
-from mercer.formula import Formula, derive, simplify
+from mercer.formula import Formula, at_diagonal, derive, simplify
 from mercer.formula.nodes import ROOT
 from mercer.gram.plan.planner import Cost
 from mercer.kernels.core import Kernel
@@ -242,7 +243,18 @@ class Gram(ABC):
 
 def formula_of(kernel: Kernel | Formula) -> Formula:
     """The formula of a kernel as it is written, parameters named."""
-    return kernel.lower(ROOT) if isinstance(kernel, Kernel) else kernel
+    if isinstance(kernel, Formula):
+        return kernel
+    try:
+        return _lowered(kernel)
+    except TypeError:  # a parameter that cannot be hashed
+        return kernel.lower(ROOT)
+
+
+@lru_cache(maxsize=1024)
+def _lowered(kernel: Kernel) -> Formula:
+    """Found again for every kernel that equals an earlier one: predictions ask again and again."""
+    return kernel.lower(ROOT)
 
 
 def simplified(kernel: Any) -> Formula:
@@ -250,6 +262,12 @@ def simplified(kernel: Any) -> Formula:
     if not isinstance(kernel, (Kernel, Formula)):
         raise TypeError(f"a Gram needs a Kernel, got {type(kernel).__name__}: {kernel!r:.80}")
     return simplify(formula_of(kernel))
+
+
+@lru_cache(maxsize=1024)
+def simplified_diagonal(formula: Formula) -> Formula:
+    """The formula of k(x, x)."""
+    return simplify(at_diagonal(formula))
 
 
 def indices_of(index: Any, n: int, what: str) -> Any:

@@ -9,8 +9,9 @@ import numpy as np
 from mercer._arrays import host, is_tensor, like
 from mercer._examples import count, widened
 from mercer.formula import at_diagonal, simplify
-from mercer.formula.nodes import ROOT, sqdist
+from mercer.formula.nodes import sqdist
 from mercer.formula.ranking import linear_part
+from mercer.gram.base import formula_of, simplified_diagonal
 from mercer.gram.dispatch import keeper_of, make_gram, solver_gram
 from mercer.gram.plan.prepare import dtype_for
 from mercer.gram.rows.prepared import Side, row_value
@@ -24,11 +25,11 @@ def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
         return make_gram(kernel, X).diagonal()
     X = as_rows(host(X))
     check_not_empty(X, "X")
-    formula = simplify(at_diagonal(kernel.lower(ROOT)))
-    matrices = {key: matrix(X, key, "X") for key in numeric_inputs(kernel.lower(ROOT))}
+    formula = formula_of(kernel)
+    matrices = {key: matrix(X, key, "X") for key in numeric_inputs(formula)}
     dtype = dtype_for([(X, matrices)])
     side = Side(count(X), dtype, matrices, {}, raw=X)
-    return row_value(formula, side, X, "X")
+    return row_value(simplified_diagonal(formula), side, X, "X")
 
 
 def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
@@ -36,7 +37,7 @@ def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
 
     For k = c x·z that is √c ‖x − z‖, from differences.
     """
-    k = kernel.lower(ROOT)
+    k = formula_of(kernel)
     linear, slope = linear_part(simplify(k))
     if linear is not None and slope > 0:
         root = np.sqrt(slope) * sqdist(linear.value).sqrt()
@@ -82,5 +83,5 @@ def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
 def gradient(kernel: Kernel, X: Any, Z: Any = None) -> dict[str, np.ndarray]:
     """∂k/∂p for every scalar parameter p that the formula names."""
     gram = make_gram(kernel, X, Z)
-    named = [n.value[0] for n in kernel.lower(ROOT).walk() if n.op == "param"]
+    named = [n.value[0] for n in formula_of(kernel).walk() if n.op == "param"]
     return {path: gram.grad(path).dense() for path in named}

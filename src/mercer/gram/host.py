@@ -12,7 +12,7 @@ from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
-from mercer.formula import Formula, at_diagonal, simplify
+from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram.base import (
     Body,
@@ -22,6 +22,7 @@ from mercer.gram.base import (
     check_room,
     indices_of,
     simplified,
+    simplified_diagonal,
 )
 from mercer.gram.cpu.engine import SPARSE_COLUMNS, NumpyEngine
 from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Copied, Cost, Plan, make_plan
@@ -207,8 +208,7 @@ class HostGram(Gram):
     @functools.cached_property
     def _diagonal(self) -> np.ndarray:
         check_has_diagonal(self)
-        formula = simplify(at_diagonal(self.formula))
-        return row_value(formula, self._x, self._x.raw, "X")
+        return row_value(simplified_diagonal(self.formula), self._x, self._x.raw, "X")
 
     def diagonal(self) -> np.ndarray:
         return self._diagonal.copy()

@@ -16,11 +16,12 @@ from sklearn.utils.validation import (
     _check_y,
     assert_all_finite,
     check_consistent_length,
+    check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from mercer._arrays import host, is_sparse, is_tensor, refuse_masked
+from mercer._arrays import host, is_plain, is_sparse, is_tensor, refuse_masked
 from mercer._examples import count, joined, take
 from mercer._parameters import Check, check_parameters
 from mercer.gram.dispatch import keeper_of
@@ -85,6 +86,8 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
 
     def _examples(self, X: Any, *, reset: bool) -> Any:
         """The examples as the kernel takes them; with `reset`, their width becomes the norm."""
+        if is_plain(X) and X.ndim == 2 and self._fits_width(X.shape[1], reset):
+            return X
         keeper = keeper_of(self.kernel_.with_widths(), X) if self._keeps_rows_in_place else None
         if keeper is not None:
             return checked_rows(self, keeper.check_rows(X, "X"), reset=reset)
@@ -101,6 +104,14 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
         return X
+
+    def _fits_width(self, width: int, reset: bool) -> bool:
+        """What scikit-learn does with the width of rows without names; False where it would say."""
+        if reset:
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = width
+        unnamed = not hasattr(self, "feature_names_in_")
+        return unnamed and width == getattr(self, "n_features_in_", None)
 
     def _table(self, X: Any, reset: bool) -> Any:
         """Rows of numbers, by scikit-learn's checks; what does not pass is told what to do."""
@@ -132,6 +143,12 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
         given = isinstance(kernel, Kernel) and kernel.takes_matrix
         tags.input_tags.pairwise = given or (isinstance(kernel, str) and kernel == "precomputed")
         return tags
+
+
+def check_fitted(learner: Any, attribute: str = "kernel_") -> None:
+    """As scikit-learn's `check_is_fitted`, which is asked only where the answer may be no."""
+    if attribute not in vars(learner):
+        check_is_fitted(learner, attribute)
 
 
 def refuse_text(X: Any, who: str) -> None:
@@ -194,6 +211,8 @@ def targets(X: Any, y: Any, who: str, *, labels: bool = False, multi_output: boo
     """
     if y is None:
         raise ValueError(f"requires y to be passed, but the target y is None: {who} is supervised")
+    if _are_plain_targets(y, labels, multi_output) and len(y) == count(X):
+        return y
     y = host(y)
     if labels:
         array = np.asarray(y)  # before any other function of NumPy: it may only look like an array
@@ -206,6 +225,14 @@ def targets(X: Any, y: Any, who: str, *, labels: bool = False, multi_output: boo
         y = _check_y(y, multi_output=multi_output, y_numeric=True)
     check_consistent_length(np.empty((count(X), 0)) if is_tensor(X) else X, y)
     return y
+
+
+def _are_plain_targets(y: Any, labels: bool, multi_output: bool) -> bool:
+    """Whether all checks below would let y pass as it is, and warn of nothing."""
+    if not labels:
+        return is_plain(y) and (y.ndim == 1 or (multi_output and y.ndim == 2))
+    whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
+    return whole and y.flags.c_contiguous and 0 < 2 * len(np.unique(y)) <= len(y)
 
 
 def _refuse_text(y: Any, who: str) -> None:
@@ -245,6 +272,7 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 __all__ = [
     "KernelLearner",
+    "check_fitted",
     "classes_of",
     "encode",
     "goes_as_it_is",

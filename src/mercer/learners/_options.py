@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 from mercer._arrays import host
 from mercer._examples import count
 from mercer.kernels import Kernel
-from mercer.learners._base import classes_of, encode
+from mercer.learners._base import classes_of
 
 
 def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -38,7 +38,7 @@ def labeled(
     counted = np.ones(len(y), dtype=bool) if weights is None else weights > 0
     classes = classes_of(y[counted], who)
     codes = np.zeros(len(y), dtype=np.int64)
-    codes[counted] = encode(y[counted], classes)
+    codes[counted] = np.searchsorted(classes, y[counted])
     factors = class_factors(classes, codes, weights, class_weight)
     if factors is None:
         return classes, codes, weights

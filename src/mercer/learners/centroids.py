@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
 from mercer._examples import count
@@ -20,7 +19,7 @@ from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import KernelLearner
+from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import labeled, log_weights, weights_or_none
 
@@ -110,7 +109,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
 
     def distances(self, X: Any) -> Any:
         """‖φ(x) − μ_c‖ for every row, one column per class."""
-        check_is_fitted(self, "expansion_")
+        check_fitted(self, "expansion_")
         X = self._examples(X, reset=False)
         if self.kernel_.takes_matrix:
             raise ValueError("distances need k(x, x), which a matrix of new rows does not hold")
@@ -122,7 +121,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
 
     def decision_function(self, X: Any) -> Any:
         """f_c(x), one column per class; for two classes f₂ − f₁."""
-        check_is_fitted(self, "expansion_")
+        check_fitted(self, "expansion_")
         scores = self.expansion_(self._examples(X, reset=False))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 

@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer._arrays import host, refuse_masked
 from mercer._parameters import Anything, Check, Count
 from mercer.formula.inputs import numeric
 from mercer.kernels import DEFAULT, as_kernel
+from mercer.learners._base import check_fitted
 from mercer.learners.smoothers import Estimate, Sample, SmoothingRegressor, divide
 from mercer.solvers.local.least_squares import Fits, local_fits
 from mercer.solvers.local.polynomial import Basis, Features, Polynomial
@@ -114,7 +115,7 @@ class LocalLinearRegressor(SmoothingRegressor):
 
     def gradient(self, X: Any) -> np.ndarray:
         """∂y/∂x at each row: the slopes of the local fit (rows × columns, or × outputs ×)."""
-        check_is_fitted(self, "X_fit_")
+        check_fitted(self, "X_fit_")
         if self.feature_map_ is not None or self.degree == 0:
             raise ValueError(
                 "gradients need monomials of degree ≥ 1, not a feature_map or degree 0"

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import is_tensor, winners
 from mercer._examples import count as n_rows
@@ -16,7 +15,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import KernelLearner
+from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at
 from mercer.learners._options import (
     check_width,
@@ -200,7 +199,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
 
     def decision_function(self, X: Any) -> Any:
         """f(x): the log-odds of the second of two classes, or one score per class."""
-        check_is_fitted(self)
+        check_fitted(self)
         X = self._examples(X, reset=False)
         check_width(type(self).__name__, self.kernel_, X, self._n_train)
         return as_scores(self.expansion_(X))

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like
 from mercer._config import check_memory, get_config
 from mercer._examples import count
 from mercer._parameters import Count, Number, OneOf, Several, checked
 from mercer._tiles import cut
-from mercer.formula.nodes import ROOT
 from mercer.formula.ranking import Ranking, ranking
-from mercer.learners._base import KernelLearner, take
+from mercer.gram.base import formula_of
+from mercer.learners._base import KernelLearner, check_fitted, take
 from mercer.solvers.neighbors.distances import distances
 from mercer.solvers.neighbors.radius import Within, within
 from mercer.solvers.neighbors.search import Neighbors, nearest
@@ -59,7 +58,7 @@ class NeighborSearch(KernelLearner):
     @property
     def ranking(self) -> Ranking:
         """What tells near from far, and how distances follow from it."""
-        return ranking(self.kernel_.lower(ROOT), self.diagonal_)
+        return ranking(formula_of(self.kernel_), self.diagonal_)
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
@@ -68,7 +67,7 @@ class NeighborSearch(KernelLearner):
 
         Without X, the neighbors of every training example, itself not counted.
         """
-        check_is_fitted(self, "X_fit_")
+        check_fitted(self, "X_fit_")
         queries, own = self._queries(X)
         k = self._neighbors_asked_for(n_neighbors, own)
         n, each = count(queries), k * (16 if return_distance else 8)
@@ -111,7 +110,7 @@ class NeighborSearch(KernelLearner):
 
         `radius` is one number, or one per row.
         """
-        check_is_fitted(self, "X_fit_")
+        check_fitted(self, "X_fit_")
         radius = self.radius if radius is None else radius
         if radius is None:
             raise ValueError("radius_neighbors needs a radius, here or in the constructor")

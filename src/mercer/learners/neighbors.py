@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like
 from mercer._examples import count
@@ -23,7 +22,7 @@ from mercer._parameters import (
 )
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import take
+from mercer.learners._base import check_fitted, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import class_factors, labeled, weights_or_none
 from mercer.learners.nearest import NeighborSearch, ragged
@@ -77,7 +76,7 @@ class KernelNeighbors(NeighborSearch):
 
     def _mean(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """The mean of the targets over the neighbors of each row, and which rows have none."""
-        check_is_fitted(self, "X_fit_")
+        check_fitted(self, "X_fit_")
         queries, own = self._queries(X)
         if self.radius is not None:
             return self._mean_within(queries, own)

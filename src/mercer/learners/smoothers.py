@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_sparse, is_tensor, like
 from mercer._examples import count
 from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
-from mercer.formula.nodes import ROOT
+from mercer.gram.base import formula_of
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import KernelLearner, take
+from mercer.learners._base import KernelLearner, check_fitted, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import labeled, weights_or_none
 from mercer.learners._widths import own_widths
@@ -192,7 +191,7 @@ class Smoother(KernelLearner):
 
         Copies of an example (the same x, always with the same y) are left out together.
         """
-        check_is_fitted(self, "X_fit_")
+        check_fitted(self, "X_fit_")
         if self.kernel_.takes_matrix:
             raise TypeError("leave-one-out needs the training examples; a given matrix is not kept")
         sample = self._without_copies()
@@ -203,10 +202,10 @@ class Smoother(KernelLearner):
 
     @property
     def _formula(self) -> Any:
-        return simplify(self.kernel_.lower(ROOT))
+        return simplify(formula_of(self.kernel_))
 
     def _evaluate(self, X: Any, spread: bool = False) -> Estimate:
-        check_is_fitted(self, "X_fit_")
+        check_fitted(self, "X_fit_")
         X = self._examples(X, reset=False)
         if self.kernel_.takes_matrix:
             weights = Weights(self._formula, X, self.X_fit_)

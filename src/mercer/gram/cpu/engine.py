@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from mercer._arrays import is_sparse
 from mercer._tiles import Scratch, cut
 from mercer.formula import Formula, evaluate
+from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import set_size
 from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
@@ -35,6 +37,12 @@ class NumpyEngine:
 
     def fill(self, rows: slice, columns: slice, out: np.ndarray, scratch: Scratch) -> None:
         """k for these rows and columns, into `out`."""
+        if self.compiled is None and self.program.fused and not out.flags.c_contiguous:
+            # Differences are made in one piece of memory: SciPy has no other way.
+            whole = scratch.get("whole", out.shape, out.dtype)
+            self.fill(rows, columns, whole, scratch)
+            out[...] = whole
+            return
         tiles: list[np.ndarray | None] = [None] * len(self.program.sources)
         room: np.ndarray | None = out
         for i, source in enumerate(self.program.sources):
@@ -72,19 +80,19 @@ class NumpyEngine:
         step = max(1, CACHE_ELEMENTS // max(1, out.shape[1]))
         vx = [v[rows] for v in self.x.values]
         vz = [v[columns] for v in self.z.values]
-        leaves = [n for n in formula.walk() if n.op in ("tile", "rowx", "rowz")]
+        leaves = _leaves(formula)
         for start in range(0, out.shape[0], step):
             part = slice(start, start + step)
+            block = out[part]
             known: dict[Formula, Any] = {}
             for node in leaves:
                 if node.op == "tile":
                     tile = tiles[node.value]
-                    assert tile is not None
-                    known[node] = tile[part]
+                    known[node] = block if tile is out else tile[part]
                 else:
                     v = vx[node.value][part, None] if node.op == "rowx" else vz[node.value][None, :]
                     known[node] = v
-            out[part] = evaluate(formula, known)
+            evaluate_into(block, formula, known)
 
     def _opaque(self, node: Formula, rows: slice, columns: slice, out: Any) -> None:
         leaf = node.value[0]
@@ -139,6 +147,11 @@ class NumpyEngine:
                 block[i, j] = _differences(x[part], z, i, j)
 
 
+@lru_cache(maxsize=1024)
+def _leaves(epilogue: Formula) -> tuple[Formula, ...]:
+    return tuple(n for n in epilogue.walk() if n.op in ("tile", "rowx", "rowz"))
+
+
 def _differences(x: Any, z: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     """‖xᵢ − zⱼ‖² for a list of pairs."""
     values = np.empty(len(i), dtype=x.dtype)
@@ -155,18 +168,16 @@ def _differences(x: Any, z: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
     """A statistic from the coordinates themselves: a loop over columns where they are few."""
-    if node.op == "reduce":
-        how = node.value[0]
-        body, atoms = node.args[0], [n for n in node.args[0].walk() if n.op == "coord"]
-        if any(n.op in ("sin", "cos") for n in body.walk()):
-            # Many periods apart, float32 has no digits left for the phase.
-            x, z = x.astype(np.float64), z.astype(np.float64)
-    else:
-        how, body, atoms = _DIRECT[node.op], None, []
+    if node.op != "reduce":
+        _distances(_METRIC[node.op], x, z, out)
+        return
+    how = node.value[0]
+    body, atoms = node.args[0], [n for n in node.args[0].walk() if n.op == "coord"]
+    if any(n.op in ("sin", "cos") for n in body.walk()):
+        # Many periods apart, float32 has no digits left for the phase.
+        x, z = x.astype(np.float64), z.astype(np.float64)
 
     def term(xj: np.ndarray, zj: np.ndarray) -> Any:
-        if body is None:
-            return _TERM[node.op](xj - zj)
         known = {n: xj if n.value == "x" else zj for n in atoms}
         return evaluate(body, known)
 
@@ -201,11 +212,20 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
             block /= columns
 
 
+def _distances(metric: str, x: np.ndarray, z: np.ndarray, out: Any) -> None:
+    """By SciPy's loops, which work in float64: a few rows at a time where `out` is none."""
+    if out.dtype == np.float64 and out.flags.c_contiguous:
+        cdist(x, z, metric, out=out)
+        return
+    z = z.astype(np.float64, copy=False)
+    for rows in cut(0, len(x), max(1, CACHE_ELEMENTS // len(z))):
+        out[rows] = cdist(x[rows], z, metric)
+
+
 _COMBINE: dict[str, Any] = {
     "sum": np.add,
     "mean": np.add,
     "prod": np.multiply,
     "max": np.maximum,
 }
-_DIRECT = {"sqdist": "sum", "l1": "sum", "linf": "max"}
-_TERM: dict[str, Callable[[Any], Any]] = {"sqdist": np.square, "l1": np.abs, "linf": np.abs}
+_METRIC = {"sqdist": "sqeuclidean", "l1": "cityblock", "linf": "chebyshev"}

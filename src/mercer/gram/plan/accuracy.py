@@ -53,28 +53,38 @@ class Method:
     reason: str = ""
 
 
+_SMALL_BLOCK = Method("direct", reason="a small block")
+
+
+def direct_by_size(X: Any, Z: Any) -> Method | None:
+    """Differences where they cost no more than a product, whatever the numbers are."""
+    columns = X.shape[1]
+    if is_sparse(X):
+        return None
+    if X.shape[0] * Z.shape[0] * columns <= SMALL_WORK:
+        return _SMALL_BLOCK
+    if columns <= DIRECT_COLUMNS:
+        return Method("direct", reason=f"{columns} columns: differences are as fast")
+    return None
+
+
 def choose(
     formula: Formula,
     node: Formula,
-    X: Any,
-    Z: Any,
+    sparse: bool,
     norms: tuple[float, float | None],
     dtype: np.dtype,
 ) -> Method:
-    """`norms`: the largest ‖x‖² of the raw rows and of the centered ones (None: cannot center).
+    """The method where sizes do not decide.
 
+    `norms`: the largest ‖x‖² of the raw rows and of the centered ones (None: cannot center).
     `dtype` is that of the products; the rows themselves may be wider.
     """
-    columns = X.shape[1]
-    if X.shape[0] * Z.shape[0] * columns <= SMALL_WORK and not is_sparse(X):
-        return Method("direct", reason="a small block")
-    if columns <= DIRECT_COLUMNS and not is_sparse(X):
-        return Method("direct", reason=f"{columns} columns: differences are as fast")
     unit = np.finfo(dtype).eps / 2
     tolerance = TOLERANCE[dtype.itemsize]
     raw, centered = norms
     if not math.isfinite(raw):
-        if is_sparse(X):
+        if sparse:
             raise ValueError(f"‖x‖² overflows {dtype.name} on this data: scale the data")
         return Method("direct", reason="squared norms overflow")
     slope = sensitivity(formula, node, _round_up(centered if centered is not None else raw))

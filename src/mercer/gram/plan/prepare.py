@@ -111,13 +111,17 @@ def _methods(
             continue
         key = node.value
         X, Z = left[key], right[key]
+        direct = accuracy.direct_by_size(X, Z)
+        if direct is not None:
+            methods[key], centers[key] = direct, None
+            continue
         center = None if is_sparse(X) or is_sparse(Z) else Z.mean(axis=0, dtype=np.float64)
         grid = grids[key][0].grid if key in grids else None
         if center is not None:
             center = center if grid is None else grid.step * grid.snap(center)
             center = center.astype(np.result_type(X, Z))
         norms = _largest_norms(X, Z, center)
-        methods[key] = accuracy.choose(formula, node, X, Z, norms, dtype)
+        methods[key] = accuracy.choose(formula, node, is_sparse(X), norms, dtype)
         centers[key] = center if methods[key].center else None
         if grid is not None and center is not None and methods[key].center:
             sides = grids.pop(key)

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, winners
 from mercer._config import config
@@ -29,7 +28,7 @@ from mercer._parameters import (
     checked,
 )
 from mercer._steps import told
-from mercer.learners._base import classes_of, encode
+from mercer.learners._base import check_fitted, classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import class_factors, labeled, weights_or_none
 from mercer.solvers.online.memory import Memory
@@ -251,13 +250,13 @@ class PerceptronBase(ClassifierMixin):
 
     def decision_function(self, X: Any) -> Any:
         """f(x) for every class, or for the second of two; a vote gives shares of the votes."""
-        check_is_fitted(self, "n_mistakes_")
+        check_fitted(self, "n_mistakes_")
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Any:
         """The class with the highest score; the first one at a tie, or at a score of zero."""
-        check_is_fitted(self, "n_mistakes_")
+        check_fitted(self, "n_mistakes_")
         scores = self._scores(X)
         return labels_at(winners(scores), self.classes_)
 
@@ -272,7 +271,7 @@ class PerceptronBase(ClassifierMixin):
         function that scores examples). ℓ counts updates ("mistakes") or is max(0, 1 − t f)
         ("hinge").
         """
-        check_is_fitted(self, "n_mistakes_")
+        check_fitted(self, "n_mistakes_")
         checked("regret", "loss", loss, OneOf("mistakes", "hinge"))
         labels = encode(np.asarray(host(y)), self.classes_)
         memory, n = self._memory, len(labels)

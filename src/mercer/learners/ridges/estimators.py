@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
 from mercer._examples import count as n_rows
@@ -28,7 +27,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import KernelLearner
+from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import (
     ClassifierMixin,
     RegressorMixin,
@@ -197,7 +196,7 @@ class RidgeBase(Stepwise, KernelLearner):
     # --- predicting -------------------------------------------------------------------------
 
     def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
+        check_fitted(self)
         X = self._examples(X, reset=False)
         check_width(type(self).__name__, self.kernel_, X, self._n_train)
         return X
