@@ -43,15 +43,7 @@ class NumpyEngine:
             self.fill(rows, columns, whole, scratch)
             out[...] = whole
             return
-        tiles: list[np.ndarray | None] = [None] * len(self.program.sources)
-        room: np.ndarray | None = out
-        for i, source in enumerate(self.program.sources):
-            if self.compiled is None or source.kind != "direct":
-                # The first matrix is made in the array of the result, others in scratch memory.
-                tiles[i] = (
-                    scratch.get(("tile", i), out.shape, self.x.dtype) if room is None else out
-                )
-                room = None
+        tiles = self._rooms(out, scratch)
         products = {}
         for i, source in enumerate(self.program.sources):
             if source.kind == "product":
@@ -72,6 +64,21 @@ class NumpyEngine:
             self.compiled.fill(self.x, self.z, rows, columns, tiles, out)
         else:
             self._epilogue(rows, columns, tiles, out)
+
+    def _rooms(self, out: np.ndarray, scratch: Scratch) -> list[np.ndarray | None]:
+        """An array per matrix: the first is made in that of the result, others in scratch memory.
+
+        A compiled loop takes differences as it goes and needs no matrix of them.
+        """
+        tiles: list[np.ndarray | None] = [None] * len(self.program.sources)
+        room: np.ndarray | None = out
+        for i, source in enumerate(self.program.sources):
+            if self.compiled is None or source.kind != "direct":
+                tiles[i] = (
+                    scratch.get(("tile", i), out.shape, self.x.dtype) if room is None else out
+                )
+                room = None
+        return tiles
 
     def _epilogue(self, rows: slice, columns: slice, tiles: list[Any], out: np.ndarray) -> None:
         formula = self.program.epilogue
