@@ -87,6 +87,7 @@ CASES = {
     "smoother": learner("NadarayaWatsonRegressor"),
     "smoother-classifier": learner("NadarayaWatsonClassifier"),
     "local-linear": learner("LocalLinearRegressor", bandwidth=2.0),
+    "pca": learner("KernelPCA", "transform", n_components=10),
     "nystrom-map": feature_map("NystromMap", kernel="gaussian(3)", n_components=300),
     "fourier-map": feature_map("RandomFourierMap", n_components=300),
     "polynomial-map": feature_map("PolynomialMap", degree=2),

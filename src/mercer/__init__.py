@@ -76,6 +76,7 @@ _WHERE = {
         "KernelNeighborsClassifier",
         "KernelNeighborsRegressor",
         "KernelOneClass",
+        "KernelPCA",
         "KernelPerceptron",
         "KernelRidge",
         "KernelRidgeClassifier",

@@ -53,6 +53,7 @@ CALLED_HERE = {
     "KernelLogistic": "KernelLogisticRegression",
     "KNeighborsClassifier": "KernelNeighborsClassifier",
     "KNeighborsRegressor": "KernelNeighborsRegressor",
+    "PCA": "KernelPCA",
     "NearestCentroid": "KernelCentroidClassifier",
     "NadarayaWatson": "NadarayaWatsonRegressor",
     "LocallyWeightedRegression": "LocalLinearRegressor",

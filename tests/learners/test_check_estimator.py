@@ -17,6 +17,7 @@ from mercer import (
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
     KernelOneClass,
+    KernelPCA,
     KernelPerceptron,
     KernelRidge,
     KernelRidgeClassifier,
@@ -97,6 +98,8 @@ VARIANTS = [
     KernelCentroidClassifier(shrinkage=0.2),
     NadarayaWatsonClassifier("epanechnikov"),
     NadarayaWatsonRegressor(bandwidth="rule"),
+    KernelPCA("poly", 2, center=False),
+    KernelPCA(n_components=2, fit_inverse_transform=True),
     LocalLinearRegressor(degree=0),
     LocalLinearRegressor(bandwidth="rule"),
 ]

@@ -49,7 +49,10 @@ def same(a, b):
     return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
-METHODS = ("predict", "predict_proba", "decision_function", "score_samples", "predict_log_proba")
+METHODS = (
+    *("predict", "predict_proba", "decision_function", "score_samples", "predict_log_proba"),
+    "transform",
+)
 
 MODELS = {
     "perceptron, vote": (learners.KernelPerceptron(averaging="vote", random_state=0), Y),
@@ -94,6 +97,7 @@ MODELS = {
     "neighbours": (learners.KernelNeighborsClassifier(weights="kernel"), Y),
     "neighbors, radius": (learners.KernelNeighborsRegressor(radius=0.5), T),
     "centroids": (learners.KernelCentroidClassifier(prototype="medoid"), Y),
+    "principal components": (learners.KernelPCA(n_components=3), None),
     "templates": (learners.DeformableTemplateClassifier(), Y),
 }
 

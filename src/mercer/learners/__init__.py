@@ -2,7 +2,8 @@
 
 `catalog.py` names the supervised ones for users and commands. One family per file or folder:
 `ridges`, `svms`, `perceptrons`, `logistic`; by closeness `neighbors`, `smoothers`, `local`,
-`centroids`; on images `templates`. `_base.py` is what all of them share.
+`centroids`; on images `templates`; without
+targets `structure`. `_base.py` is what all of them share.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mercer.learners.perceptrons.dual import KernelPerceptron, Perceptron
     from mercer.learners.ridges.estimators import KernelRidge, KernelRidgeClassifier
     from mercer.learners.smoothers import NadarayaWatsonClassifier, NadarayaWatsonRegressor
+    from mercer.learners.structure.pca import KernelPCA
     from mercer.learners.svms.classifier import KernelSVC
     from mercer.learners.svms.regression import KernelOneClass, KernelSVR
     from mercer.learners.templates import DeformableTemplateClassifier
@@ -30,6 +32,7 @@ _WHERE = {
     "KernelNeighborsClassifier": "neighbors",
     "KernelNeighborsRegressor": "neighbors",
     "KernelOneClass": "svms.regression",
+    "KernelPCA": "structure.pca",
     "KernelPerceptron": "perceptrons.dual",
     "KernelRidge": "ridges.estimators",
     "KernelRidgeClassifier": "ridges.estimators",
@@ -48,6 +51,7 @@ __all__ = [
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
     "KernelOneClass",
+    "KernelPCA",
     "KernelPerceptron",
     "KernelRidge",
     "KernelRidgeClassifier",

@@ -1,0 +1,1 @@
+"""Learners without targets: the directions, the groups and the density of examples."""

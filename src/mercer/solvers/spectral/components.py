@@ -1,0 +1,131 @@
+"""The largest eigenpairs of K, or of JKJ with J = I − 11ᵀ/N, which centers φ(x) on its mean.
+
+Few of many are found by products with blocks of vectors, K kept where half of the memory limit
+holds it and computed tile by tile where it does not; all of them, or those of a small matrix, from
+the matrix itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer._arrays import host
+from mercer._config import show_bytes
+from mercer.gram.base import Gram
+from mercer.solvers.linear.matrix import matrix_bytes, scaled_matrix
+from mercer.solvers.linear.panels import Panels, panels_of
+from mercer.solvers.spectral.krylov import FEWEST_BLOCKS, block_size, largest_eigenpairs
+
+#: Rows up to which the matrix is decomposed at once: in a tenth of a second.
+DENSE_ROWS = 500
+#: A share of the eigenvectors from which on a full decomposition is faster than products.
+DENSE_SHARE = 0.125
+#: ‖Ax − θx‖ relative to the largest θ where products end, and eigenvalues that are zero, likewise.
+TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
+#: The share of the memory limit for the basis of the products.
+BASIS_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Components:
+    """λ (largest first) and vectors u as columns; the means K1/N that centering takes off.
+
+    `total` is the sum of all eigenvalues, the trace; `stopped` says why products ended early.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    means: np.ndarray
+    total: float
+    n_iter: int = 0
+    stopped: str = ""
+
+    def zeros(self, dtype: np.dtype) -> np.ndarray:
+        """Which eigenvalues are zero up to rounding, or negative."""
+        return np.asarray(self.values <= TOLERANCE[dtype.name] * np.abs(self.values).max())
+
+
+def components(
+    gram: Gram, count: int | None, *, center: bool = True, solver: str = "auto"
+) -> Components:
+    """The `count` largest eigenpairs (all for None), by the solver "dense" or "blocks"."""
+    n = gram.shape[0]
+    k = n if count is None else min(count, n)
+    small = n <= DENSE_ROWS or k > DENSE_SHARE * n
+    if solver == "dense" or (solver == "auto" and small) or 2 * block_size(k) > n:
+        return _dense(gram, k, center)
+    return _by_blocks(gram, k, center)
+
+
+def _dense(gram: Gram, k: int, center: bool) -> Components:
+    n = gram.shape[0]
+    need = matrix_bytes(1 if k < n else 2, n, 8, k)
+    if need > gram.limit_bytes:
+        raise MemoryError(
+            f"{k} of {n} eigenvectors need {show_bytes(need)}, but the memory limit is "
+            f"{show_bytes(gram.limit_bytes)}: fewer components (at most "
+            f"{int(DENSE_SHARE * n)}) are found without the matrix; or raise the limit with "
+            "mercer.set_config(memory=…)."
+        )
+    A = scaled_matrix(gram, double=True)
+    means = A.mean(axis=0)
+    if center:
+        A -= means
+        A -= (means - means.mean())[:, None]
+    total = float(np.trace(A))
+    subset = None if k == n else (n - k, n - 1)
+    values, U = eigh(A, overwrite_a=True, check_finite=False, subset_by_index=subset)
+    return Components(values[::-1].copy(), _signed(U[:, ::-1]), means, total)
+
+
+def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
+    n, width = gram.shape[0], block_size(k)
+    room = BASIS_SHARE * gram.limit_bytes
+    if 8 * n * width * FEWEST_BLOCKS > room:
+        need = 8 * n * width * FEWEST_BLOCKS / BASIS_SHARE
+        raise MemoryError(
+            f"{k} eigenvectors of {n} examples need {show_bytes(need)}, but the memory limit is "
+            f"{show_bytes(gram.limit_bytes)}: take fewer components, or raise the limit with "
+            "mercer.set_config(memory=…)."
+        )
+    panels = panels_of(gram)
+    panels.keep(0.5)
+    start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
+    means = _product(panels, gram, 0.0 * start[:, :1] + 1.0)[:, 0] / n
+
+    def multiply(V: Any) -> Any:
+        if not center:
+            return _product(panels, gram, V)
+        W = _product(panels, gram, V - V.mean(0))
+        return W - W.mean(0)
+
+    found = largest_eigenpairs(
+        multiply,
+        multiply(start),
+        k,
+        TOLERANCE[gram.dtype.name],
+        most=min(n // 2, int(room / (8 * n))),
+    )
+    means = host(means)
+    total = float(np.sum(host(gram.diagonal()), dtype=np.float64))
+    if center:
+        total -= float(means.sum())
+    vectors = _signed(host(found.vectors))
+    return Components(found.values, vectors, means, total, found.n_iter, found.stopped)
+
+
+def _product(panels: Panels, gram: Gram, V: Any) -> Any:
+    """K V, or that of the symmetric part of K."""
+    if gram.symmetric:
+        return panels.product(V)
+    return (panels.product(V) + panels.transposed_product(V)) / 2
+
+
+def _signed(U: np.ndarray) -> np.ndarray:
+    """Each vector with the sign that makes its largest entry positive, so that signs are fixed."""
+    at = np.abs(U).argmax(axis=0)
+    return np.ascontiguousarray(U * np.where(U[at, np.arange(U.shape[1])] < 0, -1.0, 1.0))
