@@ -14,7 +14,7 @@ import mercer
 from mercer import Gaussian, KernelPCA, KernelRidge
 
 rng = np.random.default_rng(0)
-X, Z = rng.normal(size=(60, 4)), rng.normal(size=(15, 4))
+X, Z = rng.normal(size=(90, 4)), rng.normal(size=(15, 4))
 NAMES = {
     "rbf": {"gamma": 0.2},
     "poly": {"gamma": 0.3, "degree": 3, "coef0": 1.0},
@@ -155,8 +155,8 @@ def test_what_cannot_be_answered_is_said():
     for kernel, rows in (("spectrum(2)", ["ab", "bc"]), ("linear", csr_matrix(np.eye(3)))):
         with pytest.raises(ValueError, match="pre-images are learned from dense rows"):
             KernelPCA(kernel, fit_inverse_transform=True).fit(rows)
-    with pytest.raises(ValueError, match="expecting 60"):
-        KernelPCA("precomputed", 2).fit(X @ X.T).transform(np.ones((2, 61)))
+    with pytest.raises(ValueError, match="expecting 90"):
+        KernelPCA("precomputed", 2).fit(X @ X.T).transform(np.ones((2, 91)))
     with mercer.config(memory="1MB"), pytest.raises(MemoryError, match="fewer components"):
         KernelPCA().fit(np.zeros((1000, 2)))
     with mercer.config(memory="1MB"), pytest.raises(MemoryError, match="fewer components"):
@@ -182,3 +182,13 @@ def test_a_kernel_that_is_none_is_told_and_its_negative_part_left_out():
 def test_scikit_learns_checks():
     found = check_estimator(KernelPCA("linear", 2), on_skip=None, on_fail=None)
     assert not [one["check_name"] for one in found if one["status"] == "failed"]
+
+
+def test_many_copies_of_an_eigenvalue_are_all_found():
+    groups = np.repeat(np.arange(30), 20)  # 29 directions of equal variance
+    rows = np.eye(30)[groups]
+    pca = KernelPCA("linear", 20).fit(np.vstack([rows, rows[:1]]))
+    assert pca.n_iter_ > 0
+    whole = KernelPCA("linear", 20, solver="dense").fit(np.vstack([rows, rows[:1]]))
+    assert np.ptp(whole.eigenvalues_[1:]) < 1e-10
+    np.testing.assert_allclose(pca.eigenvalues_, whole.eigenvalues_, rtol=1e-10)

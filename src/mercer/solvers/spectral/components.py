@@ -18,7 +18,7 @@ from mercer._config import show_bytes
 from mercer.gram.base import Gram
 from mercer.solvers.linear.matrix import matrix_bytes, scaled_matrix
 from mercer.solvers.linear.panels import Panels, panels_of
-from mercer.solvers.spectral.krylov import FEWEST_BLOCKS, block_size, largest_eigenpairs
+from mercer.solvers.spectral import krylov
 
 #: Rows up to which the matrix is decomposed at once: in a tenth of a second.
 DENSE_ROWS = 500
@@ -56,7 +56,7 @@ def components(
     n = gram.shape[0]
     k = n if count is None else min(count, n)
     small = n <= DENSE_ROWS or k > DENSE_SHARE * n
-    if solver == "dense" or (solver == "auto" and small) or 2 * block_size(k) > n:
+    if solver == "dense" or (solver == "auto" and small) or 2 * krylov.fewest(k) > n:
         return _dense(gram, k, center)
     return _by_blocks(gram, k, center)
 
@@ -83,19 +83,19 @@ def _dense(gram: Gram, k: int, center: bool) -> Components:
 
 
 def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
-    n, width = gram.shape[0], block_size(k)
+    n = gram.shape[0]
     room = BASIS_SHARE * gram.limit_bytes
-    if 8 * n * width * FEWEST_BLOCKS > room:
-        need = 8 * n * width * FEWEST_BLOCKS / BASIS_SHARE
+    need = 8 * n * krylov.fewest(k) / BASIS_SHARE
+    if need > gram.limit_bytes:
         raise MemoryError(
             f"{k} eigenvectors of {n} examples need {show_bytes(need)}, but the memory limit is "
             f"{show_bytes(gram.limit_bytes)}: take fewer components, or raise the limit with "
             "mercer.set_config(memory=…)."
         )
     panels = panels_of(gram)
-    panels.keep(0.5)
-    start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
-    means = _product(panels, gram, 0.0 * start[:, :1] + 1.0)[:, 0] / n
+    # A narrow block needs fewer products with single vectors, a wide one fewer passes over K.
+    narrow = panels.keep(0.5)
+    means = _product(panels, gram, panels.zeros(n, 1) + 1.0)[:, 0] / n
 
     def multiply(V: Any) -> Any:
         if not center:
@@ -103,13 +103,14 @@ def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
         W = _product(panels, gram, V - V.mean(0))
         return W - W.mean(0)
 
-    found = largest_eigenpairs(
-        multiply,
-        multiply(start),
-        k,
-        TOLERANCE[gram.dtype.name],
-        most=min(n // 2, int(room / (8 * n))),
-    )
+    most = min(n // 2, int(room / (8 * n)))
+    for width in (krylov.NARROW,) * narrow + (k + krylov.EXTRA,):
+        start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
+        found = krylov.largest_eigenpairs(
+            multiply, multiply(start), k, TOLERANCE[gram.dtype.name], most=most
+        )
+        if found.stopped or not krylov.crowded(found.values, width):
+            break
     means = host(means)
     total = float(np.sum(host(gram.diagonal()), dtype=np.float64))
     if center:

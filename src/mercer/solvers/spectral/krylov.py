@@ -20,11 +20,15 @@ from mercer._arrays import host, namespace
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
 
-#: Vectors of a block beyond those that are wanted: they separate the last ones from the rest.
+#: Vectors that are kept at a restart beyond those wanted, or in a block that holds all of them:
+#: they separate the last ones from the rest.
 EXTRA = 8
-#: Blocks that the basis is allowed to hold at most, where memory does not set a lower limit, and
-#: the fewest that make sense: those kept at a restart, the new one and one more.
-MOST_BLOCKS, FEWEST_BLOCKS = 16, 4
+#: Vectors of a block where products are cheap: enough to use K while it is in the cache.
+NARROW = 8
+#: Vectors of the basis at most, as a multiple of those kept, where memory sets no lower limit.
+MOST = 12
+#: Eigenvalues closer than this to each other, relative to the largest, may be one.
+SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,21 @@ class Eigenpairs:
     stopped: str = ""
 
 
-def block_size(count: int) -> int:
-    """Columns of a block for so many eigenpairs."""
-    return count + EXTRA
+def fewest(count: int) -> int:
+    """The smallest basis that makes sense: vectors kept at a restart, and two blocks."""
+    return 3 * (count + EXTRA)
+
+
+def crowded(values: np.ndarray, width: int) -> bool:
+    """Whether there may be more copies of an eigenvalue than blocks of this width can find.
+
+    Blocks of b vectors find b copies of an eigenvalue, exactly: fewer show that there are no more.
+
+    >>> crowded(np.array([3.0, 2.0, 2.0, 1.0]), 2), crowded(np.array([3.0, 2.0, 2.0, 1.0]), 3)
+    (True, False)
+    """
+    gaps = values[: max(0, len(values) - width + 1)] - values[width - 1 :]
+    return bool((gaps <= SAME * np.abs(values).max(initial=0.0)).any())
 
 
 def largest_eigenpairs(
@@ -53,11 +69,12 @@ def largest_eigenpairs(
 ) -> Eigenpairs:
     """The `count` largest eigenpairs of A = `multiply`, to a residual of `tol` max |θ|.
 
-    `start`: a block of `block_size(count)` vectors, in the place where the products are made.
-    `most`: columns that the basis may have.
+    `start`: a block of vectors in the place where the products are made; where there are fewer than
+    `count` of them, `crowded` tells whether copies of an eigenvalue may be missing. `most`: vectors
+    that the basis may have.
     """
-    xp, (n, width) = namespace(start), start.shape
-    most = MOST_BLOCKS * width if most is None else max(FEWEST_BLOCKS * width, most)
+    xp, (n, width), kept = namespace(start), start.shape, count + EXTRA
+    most = MOST * kept if most is None else max(fewest(count), most)
     place = getattr(start, "device", None)
     basis, H, size = xp.empty((n, most), dtype=start.dtype, device=place), np.zeros((0, 0)), 0
     theta, Y, residual, steps, stopped = np.zeros(0), H, np.inf, 0, "max_iter"
@@ -78,12 +95,12 @@ def largest_eigenpairs(
                 ends = host(R) @ Y[-width:, :count]
                 residual = float(np.linalg.norm(ends, axis=0).max()) / scale
                 bar.advance(note=f"residual {residual:.1e}")
-                if residual <= tol:
+                if residual <= tol and size >= count:
                     stopped = ""
                     break
                 if size + width > most:
-                    basis[:, : 2 * width] = done @ _there(start, Y[:, : 2 * width])
-                    size, H = 2 * width, np.diag(theta[: 2 * width])
+                    basis[:, :kept] = done @ _there(start, Y[:, :kept])
+                    size, H = kept, np.diag(theta[:kept])
         except KeyboardInterrupt:
             if not len(theta):
                 raise
@@ -95,11 +112,18 @@ def largest_eigenpairs(
 
 
 def _next_block(xp: Any, basis: Any, image: Any) -> tuple[Any, Any]:
-    """Orthonormal vectors and R with image = block R; also where `image` is all but zero."""
+    """Orthonormal vectors, orthogonal to the basis, and R with image = block R.
+
+    Where `image` is zero but for rounding, what is left of it may point into the basis again and
+    again: it is projected until most of every vector stays. Any directions will do then.
+    """
     block, R = xp.linalg.qr(image)
-    block = block - basis @ (basis.T @ block)
-    block, again = xp.linalg.qr(block)
-    return block, again @ R
+    for _ in range(4):
+        block, again = xp.linalg.qr(block - basis @ (basis.T @ block))
+        R = again @ R
+        if float(xp.min(xp.abs(xp.linalg.diagonal(again)))) > 0.5:
+            break
+    return block, R
 
 
 def _bordered(H: np.ndarray, C: np.ndarray) -> np.ndarray:
