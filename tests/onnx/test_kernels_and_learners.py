@@ -16,6 +16,7 @@ from mercer.learners import (
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
     KernelOneClass,
+    KernelPCA,
     KernelPerceptron,
     KernelRidge,
     KernelRidgeClassifier,
@@ -61,6 +62,7 @@ LEARNERS = {
     "one class": (lambda k: KernelOneClass(k, nu=0.4, max_iter=2000), None),
     "centroids, two": (lambda k: KernelCentroidClassifier(k, shrinkage=0.1), "two"),
     "centroids, three": (lambda k: KernelCentroidClassifier(k), "three"),
+    "components": (lambda k: KernelPCA(k, 2, center=False), None),
     "smoother": (lambda k: NadarayaWatsonRegressor(k, bandwidth=0.8), "t"),
     "smoothing classifier": (lambda k: NadarayaWatsonClassifier(k, bandwidth=0.8), "two"),
     "neighbours": (lambda k: KernelNeighborsRegressor(k, 3), "t"),
@@ -74,6 +76,7 @@ METHODS = {
     "label": "predict",
     "decision": "decision_function",
     "probabilities": "predict_proba",
+    "transformed": "transform",
 }
 
 

@@ -36,6 +36,7 @@ LEARNERS: dict[str, Callable[[Any, Table, Outputs], None]] = {
     "KernelSVR": expansions.regressor,
     "KernelOneClass": expansions.one_class,
     "KernelCentroidClassifier": expansions.centroids,
+    "KernelPCA": expansions.coordinates,
     "NadarayaWatsonRegressor": local.smoothing_regressor,
     "NadarayaWatsonClassifier": local.smoothing_classifier,
     "KernelNeighborsRegressor": local.neighbors_regressor,

@@ -4,13 +4,14 @@
 in `cases.json` the inputs they were asked about and what they answered. The archive of a version is
 written once, by that version, and never again: a later version adds one of its own when the format
 changes, or when there is something new to store (give the new cases alone, by name, as further
-arguments: ``make.py v3 pca``). `tests/store/test_golden.py` reads all of them.
+arguments: ``make.py v4 map-PowersMap``). `tests/store/test_golden.py` reads all of them.
 
 v1: the first format, whose files name classes by the modules they stood in then.
 v2: stable names; as many of the cases as have all of them.
 v3: the pairs of classes of a KernelSVC as flat arrays.
 v4: PowersMap.
 v5: a KernelSVC of many classes keeps the compact coefficients alone.
+v6-pca: KernelPCA.
 """
 
 import json
@@ -114,6 +115,7 @@ def learners():
         KernelNeighborsClassifier,
         KernelNeighborsRegressor,
         KernelOneClass,
+        KernelPCA,
         KernelPerceptron,
         KernelRidge,
         KernelRidgeClassifier,
@@ -174,6 +176,7 @@ def learners():
         "svr": (KernelSVR(kernel, warm_start=True), TARGETS),
         "svr-nu": (KernelSVR(kernel, nu=0.4), TARGETS),
         "one-class": (KernelOneClass(kernel, nu=0.2), None),
+        "pca": (KernelPCA(kernel, 3, fit_inverse_transform=True), None),
         "nadaraya-watson": (NadarayaWatsonRegressor(kernel), TARGETS),
         "nadaraya-watson-columns": (
             NadarayaWatsonRegressor("laplacian()", per_column=True),

@@ -65,6 +65,10 @@ def expansion(f: KernelExpansion, table: Table, out: Outputs) -> None:
     out.numbers("prediction", values, 1 if f.coef.ndim == 1 else f.coef.shape[1], f.coef.ndim == 1)
 
 
+def coordinates(model: Any, table: Table, out: Outputs) -> None:
+    out.numbers("transformed", values_of(model.expansion_, table), len(model.eigenvalues_), False)
+
+
 def classifier(model: Any, table: Table, out: Outputs) -> None:
     """Sign of one score, or the highest of several."""
     _scores(model, values_of(model.expansion_, table), out)

@@ -230,6 +230,12 @@ def _nystrom(t: Any, table: Table) -> Table:
     )
 
 
+def _kernel_pca(t: Any, table: Table) -> Table:
+    from mercer.onnx.models.expansions import values_of
+
+    return table.replaced(values_of(t.expansion_, table), len(t.eigenvalues_))
+
+
 RULES: dict[str, Callable[[Any, Table], Table]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _min_max,
@@ -255,4 +261,5 @@ RULES: dict[str, Callable[[Any, Table], Table]] = {
     "PolarMap": _polar,
     "RandomFourierMap": _fourier,
     "NystromMap": _nystrom,
+    "KernelPCA": _kernel_pca,
 }
