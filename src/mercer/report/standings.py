@@ -23,10 +23,10 @@ def standings(board: Any) -> Markup:
     heads = [name, "", "kernel", "learner", "folds", "support", "fit", "predict", "memory"]
     kinds = ["s", "d", "k", "l", *["n second"] * 5]
     head = tag("tr", *(tag("th", h, class_=k) for h, k in zip(heads, kinds, strict=True)))
-    low, high = _scale(board.rows)
+    low, high = _scale(board)
     lines = [_line(board, row, kinds, low, high) for row in board.rows]
     # The baseline is seen wherever it stands.
-    first = [i for i, row in enumerate(board.rows) if i < MOST_ROWS or not row.kernel]
+    first = [i for i, row in enumerate(board.rows) if i < MOST_ROWS or row is board.baseline]
     rest = [line for i, line in enumerate(lines) if i not in set(first)]
     parts = [
         tag("p", _words(board, low, high), class_="soft"),
@@ -50,9 +50,9 @@ def _table(head: Markup, lines: Sequence[Markup]) -> Markup:
     return tag("table", tag("thead", head), tag("tbody", *lines), class_="board")
 
 
-def _scale(rows: Sequence[Any]) -> tuple[float, float]:
+def _scale(board: Any) -> tuple[float, float]:
     """From the worst to the best fold of those that saw everything, or else of all."""
-    tried = [row for row in rows if row.kernel]
+    tried = [row for row in board.rows if row is not board.baseline]
     seen = [s for row in tried if not row.stopped for s in row.scores]
     seen = seen or [s for row in tried for s in row.scores]
     return min(seen), max(seen)
@@ -73,7 +73,7 @@ def _line(board: Any, row: Any, kinds: Sequence[str], low: float, high: float) -
     ]
     cells = [tag("td", v, class_=k) for v, k in zip(values, kinds, strict=True)]
     best = row is board.best_row or row.name == board.best_row.name
-    style = "best" if best else ("dim" if row.stopped or not row.kernel else None)
+    style = "best" if best else ("dim" if row.stopped or row is board.baseline else None)
     return tag("tr", *cells, class_=style)
 
 
