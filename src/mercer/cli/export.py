@@ -18,7 +18,10 @@ from mercer.cli.output import say
 def command(model: str, out: str, dtype: str) -> None:
     """Write MODEL (a .mercer file) to OUT (an .onnx file) that any ONNX runtime evaluates."""
     import mercer
-    from mercer.onnx import export
+    from mercer.onnx import NotExportable, export
 
-    export(mercer.load(model), out, dtype=dtype)
+    try:
+        export(mercer.load(model), out, dtype=dtype)
+    except NotExportable as error:
+        raise click.ClickException(str(error)) from error
     say(f"wrote {out} ({Path(out).stat().st_size:,} bytes)")

@@ -175,24 +175,34 @@ class TextColumn(TransformerMixin, BaseEstimator):
 class CommonScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """x / max |x| with one maximum for all columns: for pixels, whose zeros and ratios matter.
 
+    Images, an array of three dimensions, become rows.
+
     >>> CommonScale().fit_transform([[0.0, 8.0], [4.0, 16.0]])
     array([[0.  , 0.5 ],
            [0.25, 1.  ]])
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
+        X = self._rows(X, reset=True)
         largest = float(abs(X).max())
         self.scale_ = largest if largest > 0 else 1.0
         return self
 
     def transform(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
+        X = self._rows(X, reset=False)
         return X / X.dtype.type(self.scale_)
+
+    def _rows(self, X: Any, reset: bool) -> Any:
+        if getattr(X, "ndim", 2) == 3:
+            X = X.reshape(len(X), -1)
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
         tags.input_tags.sparse = True
         return tags
 
