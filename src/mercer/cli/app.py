@@ -39,6 +39,7 @@ COMMANDS = {
     "data": "List and make data sets, or say what is in a file.",
     "export": "Write a model as ONNX.",
     "warm": "Compile ahead what first fits would wait for (for containers).",
+    "lab": "See kernels move: a page in the browser to draw, to learn, to understand.",
     "bench": "Measure the claims about speed and memory (in a source checkout).",
     "completion": "Print the script that completes commands in your shell.",
 }
@@ -126,7 +127,8 @@ def _words(error: BaseException) -> str:
         what = f"{error.filename}: " if error.filename else ""
         return f"{what}{error.strerror}"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        extras = "onnx" if error.name.startswith("onnx") else "cli,plot"
+        own = {"onnx": "onnx", "onnxruntime": "onnx", "starlette": "lab", "uvicorn": "lab"}
+        extras = own.get(error.name.partition(".")[0], "cli,plot")
         return f"this needs {error.name}: pip install 'mercer[{extras}]'"
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is not there" if error.args else "something is not there"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from mercer.cli.output import echo_tree, json_option, print_json
@@ -29,35 +27,7 @@ def command(ctx: click.Context, expression: str, n_features: int | None, as_json
 
     answer = mercer.prove(mercer.parse(expression), n_features=n_features)
     if as_json:
-        print_json(as_dict(answer))
+        print_json(answer.to_dict())
     else:
         echo_tree(str(answer))
     ctx.exit({True: 0, False: 1, None: 3}[answer.holds])
-
-
-def as_dict(answer: Any) -> dict[str, Any]:
-    """A proof, counterexample or neither, ready for JSON."""
-    words = {True: "kernel", False: "not a kernel", None: "undecided"}
-    found = {"kernel": repr(answer.kernel), "answer": words[answer.holds], "text": str(answer)}
-    if answer.holds:
-        return found | {"proof": _node(answer)}
-    if answer.holds is None:
-        return found | {"reason": answer.reason, "tried": answer.tried}
-    return found | {
-        "kind": answer.kind,
-        "points": answer.points,
-        "vector": answer.vector,
-        "value": answer.value,
-        "exact": answer.exact,
-        "because": answer.because,
-    }
-
-
-def _node(proof: Any) -> dict[str, Any]:
-    return {
-        "kernel": repr(proof.kernel),
-        "rule": proof.rule,
-        "because": proof.because,
-        "limits": proof.limits,
-        "parts": [_node(part) for part in proof.parts],
-    }

@@ -14,6 +14,7 @@ import ast
 import difflib
 import inspect
 import math
+import re
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
@@ -22,6 +23,7 @@ from mercer._suggest import suggest
 from mercer.kernels.catalog import LEAVES, respelled
 from mercer.kernels.core import Kernel
 from mercer.kernels.dots import Polynomial
+from mercer.kernels.expressions.errors import ExpressionError, GrammarError, span, syntax_span
 from mercer.kernels.parameters import WORDS, as_width, grammar_name
 from mercer.kernels.radial import Gaussian
 
@@ -30,12 +32,9 @@ MAX_DEPTH = 60
 MAX_NUMBER = 1e300
 MAX_DEGREE = 1_000
 
-_METHODS = ("polynomial", "exp", "warp", "reweight", "normalized", "on")
+#: The building blocks, as methods of a kernel.
+BLOCKS = ("polynomial", "exp", "warp", "reweight", "normalized", "on")
 _INFINITY = {"inf": math.inf, "infinity": math.inf}
-
-
-class ExpressionError(ValueError, TypeError):
-    """A call in an expression that cannot be made, for the name or the type of an argument."""
 
 
 def parse(text: str) -> Kernel:
@@ -60,14 +59,16 @@ def parse(text: str) -> Kernel:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
-        what = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ValueError(
-            f"this is not a kernel expression: {_shorten(text)!r} ({what}). It is written like "
-            "'2*gaussian(sigma=3) + linear()**2'"
+        raise GrammarError(
+            f"this is not a kernel expression: {_shorten(text)!r} "
+            f"({error.msg if isinstance(error, SyntaxError) else error}). It is written like "
+            "'2*gaussian(sigma=3) + linear()**2'",
+            *(syntax_span(text, error) if isinstance(error, SyntaxError) else (0, len(text))),
         ) from None
     value = _Reader(text).read(tree.body, 0)
     if not isinstance(value, Kernel):
-        raise ValueError(f"the expression {_shorten(text)!r} is {value!r}, not a kernel")
+        words = f"the expression {_shorten(text)!r} is {value!r}, not a kernel"
+        raise GrammarError(words, *span(text, tree.body))
     return value
 
 
@@ -97,11 +98,22 @@ class _Reader:
         rule = _RULES.get(type(node))
         if rule is None:
             raise self.refuse(node, "is not part of the language of kernels")
-        return rule(self, node, depth + 1)
+        return self.at(node, lambda: rule(self, node, depth + 1))
 
-    def refuse(self, node: ast.AST, why: str) -> ValueError:
+    def at(self, node: ast.AST, work: Callable[[], Any]) -> Any:
+        """What `work` gives; an error that does not say where it arose is one of this node."""
+        try:
+            return work()
+        except GrammarError as error:
+            if not error.end:
+                error.start, error.end = span(self.text, node)
+            raise
+        except ValueError as error:
+            raise GrammarError(str(error), *span(self.text, node)) from None
+
+    def refuse(self, node: ast.AST, why: str) -> GrammarError:
         part = ast.get_source_segment(self.text.strip(), node) or type(node).__name__  # type: ignore[arg-type]
-        return ValueError(f"{_shorten(part)!r} {why}")
+        return GrammarError(f"{_shorten(part)!r} {why}", *span(self.text, node))
 
     def constant(self, node: ast.Constant, depth: int) -> Any:
         value = node.value
@@ -155,7 +167,10 @@ class _Reader:
                 raise self.refuse(node, f"gives {keyword.arg} twice")
             keywords[keyword.arg] = self.read(keyword.value, depth)
         if isinstance(node.func, ast.Name):
-            target: Callable[..., Any] = ALIASES.get(node.func.id.lower()) or find(node.func.id)
+            name = node.func.id
+            target: Callable[..., Any] = self.at(
+                node.func, lambda: ALIASES.get(name.lower()) or find(name)
+            )
         elif isinstance(node.func, ast.Attribute):
             target = self.method(node.func, depth)
         else:
@@ -166,7 +181,21 @@ class _Reader:
             _check_names(target, arguments, keywords)
             return target(*arguments, **keywords)
         except (TypeError, ValueError) as error:
-            raise ExpressionError(f"in {self.refuse(node, '').args[0].strip()}: {error}") from None
+            words = f"in {self.refuse(node, '').args[0].strip()}: {error}"
+            raise ExpressionError(words, *self.blamed(node, target, str(error))) from None
+
+    def blamed(self, node: ast.Call, target: Callable[..., Any], words: str) -> tuple[int, int]:
+        """The characters of the argument that an error names, else those of the call."""
+        said = set(re.findall(r"\w+", words))
+        for keyword in node.keywords:
+            if keyword.arg in said:
+                start, end = span(self.text, keyword)
+                known = keyword.arg in inspect.signature(target).parameters
+                return (start, end) if known else (start, start + len(str(keyword.arg)))
+        for value, parameter in zip(node.args, inspect.signature(target).parameters, strict=False):
+            if parameter in said:
+                return span(self.text, value)
+        return span(self.text, node)
 
     def method(self, node: ast.Attribute, depth: int) -> Callable[..., Any]:
         if node.attr == "from_gamma" and isinstance(node.value, ast.Name):
@@ -174,10 +203,12 @@ class _Reader:
             if not hasattr(family, "from_gamma"):
                 raise self.refuse(node, "does not exist; there is gaussian.from_gamma")
             return family.from_gamma  # type: ignore[no-any-return]
-        if node.attr not in _METHODS:
-            near = difflib.get_close_matches(node.attr, _METHODS, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(_METHODS)}"
-            raise ValueError(f"kernels have no building block {node.attr!r}{hint}")
+        if node.attr not in BLOCKS:
+            near = difflib.get_close_matches(node.attr, BLOCKS, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(BLOCKS)}"
+            end = span(self.text, node)[1]
+            words = f"kernels have no building block {node.attr!r}{hint}"
+            raise GrammarError(words, end - len(node.attr), end, near[0] if near else "")
         owner = self.read(node.value, depth)
         if not isinstance(owner, Kernel):
             raise self.refuse(node, "is not a building block of a kernel")
@@ -241,7 +272,8 @@ def unknown_name(name: str) -> ValueError:
     known = sorted([*LEAVES, *ALIASES])
     near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.5)
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
-    return ValueError(f"there is no kernel named {_shorten(name)!r}. {hint}")
+    words = f"there is no kernel named {_shorten(name)!r}. {hint}"
+    return GrammarError(words, hint=near[0] if near else "")
 
 
 # --- the field's words -----------------------------------------------------------------------

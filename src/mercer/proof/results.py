@@ -37,8 +37,21 @@ def lines(tree: Tree) -> list[str]:
 class Verdict:
     """What the three answers share: each is a tree, as text and, in a notebook, as HTML."""
 
+    kernel: Any
+    holds: bool | None
+
     def _tree(self) -> Tree:
         raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as names and values, for JSON and for pages.
+
+        >>> import mercer
+        >>> mercer.prove("linear()").to_dict()["answer"]
+        'kernel'
+        """
+        words = {True: "kernel", False: "not a kernel", None: "undecided"}
+        return {"kernel": repr(self.kernel), "answer": words[self.holds], "text": str(self)}
 
     def __str__(self) -> str:
         return "\n".join(lines(self._tree()))
@@ -94,6 +107,18 @@ class Proof(Verdict):
             plural = "" if self.max_dims == 1 else "s"
             words.append(f"in at most {self.max_dims} dimension{plural}")
         return ", ".join(words)
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"proof": self._node()}
+
+    def _node(self) -> dict[str, Any]:
+        return {
+            "kernel": repr(self.kernel),
+            "rule": self.rule,
+            "because": self.because,
+            "limits": self.limits,
+            "parts": [part._node() for part in self.parts],
+        }
 
     def _steps(self) -> Tree:
         head = f"{shorten(self.kernel)}: {self.rule}"
@@ -156,6 +181,10 @@ class Counterexample(Verdict):
         """K on the points, each entry computed alone."""
         return self.target.entries(self.points)
 
+    def to_dict(self) -> dict[str, Any]:
+        names = ("kind", "points", "vector", "value", "exact", "because")
+        return super().to_dict() | {name: getattr(self, name) for name in names}
+
     def check(self) -> float:
         """Compute cᵀKc (or k(x, z) − k(z, x)) again, from the kernel and the points alone."""
         from .confirm import recompute
@@ -209,6 +238,9 @@ class Undecided(Verdict):
     tried: tuple[str, ...] = ()
 
     holds = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"reason": self.reason, "tried": self.tried}
 
     def __bool__(self) -> bool:
         return False

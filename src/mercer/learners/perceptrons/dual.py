@@ -19,7 +19,7 @@ from mercer.kernels import DEFAULT, Gaussian, as_kernel
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, take, targets
 from mercer.learners.perceptrons.primal import Perceptron
-from mercer.learners.perceptrons.shared import PerceptronBase, Visit
+from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.solvers.online.budget import POLICIES, Store
 from mercer.solvers.online.fit import learn_dual, learn_on_budget
 from mercer.solvers.online.run import Schedule
@@ -309,6 +309,16 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         2 0 1.0 1 1 [1. 0.] 1.0
         2 1 -2.0 -1 -1 [1. 0.] 1.0
         """
+        return self.trace(X, y, separator).visits(n_rows(X))
+
+    def trace(self, X: Any, y: Any, separator: KernelExpansion | None = None) -> Trace:
+        """Every visit of `fit` as arrays; see `steps` for the quantities.
+
+        >>> from mercer import KernelPerceptron, Linear
+        >>> trace = KernelPerceptron(Linear(), shuffle=False).trace([[1.0], [-2.0]], [1, -1])
+        >>> trace.index, trace.update[:, 0], trace.squared_norm
+        (array([0, 1, 0, 1]), array([1., 0., 0., 0.]), array([1., 1., 1., 1.]))
+        """
         if self.budget is not None:
             raise ValueError("steps() shows α of every example, which a budget does not keep")
         model, X = clone(self), host(X)
@@ -317,7 +327,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         if separator is not None:
             values = np.asarray(host(separator(X)), dtype=np.float64)
             ideal = (values - separator.intercept).reshape(n_rows(X), -1)
-        return model._replayed(visits, y, host(diagonal(model.kernel_, X)), ideal)
+        return model._trace(visits, y, host(diagonal(model.kernel_, X)), ideal)
 
 
 def _given_alpha(alpha: Any, n: int, outputs: int) -> tuple[np.ndarray, np.ndarray] | None:

@@ -18,7 +18,7 @@ from mercer.gram.functions import diagonal
 from mercer.kernels import Linear
 from mercer.kernels.catalog import check_function, resolve
 from mercer.learners._base import Savable, take, targets
-from mercer.learners.perceptrons.shared import PerceptronBase, Visit
+from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.solvers.online.fit import learn_primal
 from mercer.solvers.online.run import Schedule
 
@@ -210,6 +210,10 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
 
         `separator` is w* (as `coef_`), or an expansion on φ(x).
         """
+        return self.trace(X, y, separator).visits(n_rows(X))
+
+    def trace(self, X: Any, y: Any, separator: Any = None) -> Trace:
+        """Every visit of `fit` as arrays; see `steps` for the quantities."""
         model = clone(self)
         visits = model._visits(X, y)
         phi, ideal = model._phi(model._checked(X, reset=False)), None
@@ -217,7 +221,7 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
             ideal = (np.asarray(separator(phi)) - separator.intercept).reshape(n_rows(phi), -1)
         elif separator is not None:
             ideal = np.asarray(phi @ np.atleast_2d(separator).T)
-        return model._replayed(visits, y, diagonal(Linear(), phi), ideal)
+        return model._trace(visits, y, diagonal(Linear(), phi), ideal)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

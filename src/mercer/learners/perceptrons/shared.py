@@ -58,6 +58,53 @@ class Visit:
     mistakes: int
 
 
+@dataclass(frozen=True)
+class Trace:
+    """Every visit of a perceptron as arrays, one entry per visit (rows: one column per output).
+
+    `score` is f(x) before the update, `update` what was added to α of the visited example;
+    `mistakes` so far, `intercept`, `squared_norm` ‖w‖² and `alignment` ⟨w, w*⟩ are those after it.
+    """
+
+    epoch: np.ndarray
+    index: np.ndarray
+    score: np.ndarray
+    predicted: np.ndarray
+    target: np.ndarray
+    update: np.ndarray
+    mistakes: np.ndarray
+    intercept: np.ndarray
+    squared_norm: np.ndarray
+    alignment: np.ndarray | None
+    #: Whole updates and what each is multiplied by: 0.1 three times is 0.3.
+    units: np.ndarray
+    rate: float
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def visits(self, n_examples: int) -> Iterator[Visit]:
+        """The same as records, each with a copy of α."""
+        one = self.score.shape[1] == 1
+        counts = np.zeros((n_examples, self.score.shape[1]))
+        for t, i in enumerate(self.index):
+            counts[i] += self.units[t]
+            alpha, b, f = self.rate * counts, self.intercept[t], self.score[t]
+            yield Visit(
+                int(self.epoch[t]),
+                int(i),
+                float(f[0]) if one else f,
+                self.predicted[t],
+                self.target[t],
+                bool(self.update[t].any()),
+                alpha[:, 0] if one else alpha,
+                float(b[0]) if one else b,
+                float(self.squared_norm[t]),
+                None if self.alignment is None else float(self.alignment[t]),
+                int(self.mistakes[t]),
+            )
+
+
 class PerceptronBase(ClassifierMixin):
     """Options, labels and the record of a run; a subclass learns and scores."""
 
@@ -305,40 +352,34 @@ class PerceptronBase(ClassifierMixin):
         columns = ((v.positions, v.scores, v.units) for v in parts)
         return Visits(*(np.concatenate(c)[: self.n_visits_] for c in zip(*columns, strict=True)))
 
-    def _replayed(
+    def _trace(
         self, visits: Visits, y: Any, own: np.ndarray, separator: np.ndarray | None
-    ) -> Iterator[Visit]:
-        """The records of a run; `own` is k(x, x) and `separator` f* of all examples."""
-        rule = self._memory.rule
-        one, rate = rule.outputs == 1, rule.rate
+    ) -> Trace:
+        """The record of a run; `own` is k(x, x) and `separator` f* of all examples."""
+        rule, at = self._memory.rule, visits.positions
         labels = encode(np.asarray(host(y)), self.classes_)
-        predicted = self.classes_[winners(visits.scores)]
-        sums = np.cumsum(visits.units, axis=0)
-        mistakes = np.cumsum(rule.updates(visits.units))
         lengths = [record["visits"] for record in self.history_]
-        epochs = np.repeat(np.arange(1, len(lengths) + 1), lengths)
-        counts, norm, alignment, b = np.zeros((len(labels), rule.outputs)), 0.0, 0.0, 0.0 * sums[0]
-        for t, i in enumerate(visits.positions):
-            u, f = rate * visits.units[t], visits.scores[t]
-            # ‖w + uφ(x)‖² = ‖w‖² + 2u⟨w, φ(x)⟩ + u²k(x, x)
-            norm += float(2.0 * u @ (f - b) + u @ u * float(own[i]))
-            alignment += 0.0 if separator is None else float(u @ separator[i])
-            counts[i] += visits.units[t]
-            b = rate * sums[t] if rule.bias else b
-            alpha = rate * counts
-            yield Visit(
-                int(epochs[t]),
-                int(i),
-                float(f[0]) if one else f,
-                predicted[t],
-                self.classes_[labels[i]],
-                bool(u.any()),
-                alpha[:, 0] if one else alpha,
-                float(b[0]) if one else b,
-                norm,
-                None if separator is None else alignment,
-                int(mistakes[t]),
-            )
+        update = rule.rate * visits.units
+        b = rule.rate * np.cumsum(visits.units, axis=0) * rule.bias
+        before = np.vstack([np.zeros((1, rule.outputs)), b])[:-1]
+        # ‖w + uφ(x)‖² = ‖w‖² + 2u⟨w, φ(x)⟩ + u²k(x, x)
+        grown = 2.0 * (update * (visits.scores - before)).sum(axis=1)
+        grown += np.square(update).sum(axis=1) * np.asarray(own, dtype=np.float64)[at]
+        aligned = None if separator is None else (update * separator[at]).sum(axis=1).cumsum()
+        return Trace(
+            np.repeat(np.arange(1, len(lengths) + 1), lengths)[: len(at)],
+            at,
+            visits.scores,
+            self.classes_[winners(visits.scores)],
+            self.classes_[labels[at]],
+            update,
+            np.cumsum(rule.updates(visits.units)),
+            b,
+            np.cumsum(grown),
+            aligned,
+            visits.units,
+            rule.rate,
+        )
 
 
 def with_weight(examples: Any, weights: np.ndarray | None) -> Any:

@@ -1,0 +1,103 @@
+"""The kernel box: an expression read, its numbers as sliders, its mathematics, its proof."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+import mercer
+from mercer.kernels import Kernel
+from mercer.kernels.expressions.completion import complete
+from mercer.kernels.expressions.errors import GrammarError
+from mercer.kernels.expressions.numbers import NumberInText, numbers_in
+from mercer.kernels.parameters import as_width
+from mercer.lab.compute.mathml import mathml
+from mercer.lab.compute.states import expression, fields_of
+from mercer.lab.compute.wire import Reply
+from mercer.proof.results import Counterexample
+
+#: Seconds that the search for a counterexample may take.
+SEARCH = 3.0
+#: What sliders cover at first, in the units of the picture; they grow to hold the number typed.
+WIDTHS, FACTORS, WHOLES, OTHERS = (0.02, 20.0), (0.01, 100.0), (1.0, 9.0), (-2.0, 2.0)
+_SYMBOLS = {"sigma": "σ", "gamma": "γ", "eta": "η", "nu": "ν", "alpha": "α", "length": "ℓ",
+            "rate": "r", "degree": "n", "offset": "c", "factor": "c", "value": "c",
+            "period": "p", "width": "w"}  # fmt: skip
+
+
+def kernel(request: dict[str, Any]) -> Reply:
+    """The expression as a kernel, or what is wrong with it and where."""
+    text = fields_of(request, {"text": expression}, "the request")["text"]
+    try:
+        found = mercer.kernels.parse(text)
+        numbers = numbers_in(text)
+    except GrammarError as error:
+        hint = {"start": error.start, "end": error.end, "hint": error.hint}
+        return Reply({"problem": {"words": _short(str(error)), **hint}})
+    except (ValueError, TypeError) as error:
+        return Reply({"problem": {"words": str(error), "start": 0, "end": len(text), "hint": ""}})
+    return Reply(
+        {
+            "repr": repr(found),
+            "numbers": [_slider(number) for number in numbers],
+            "mathml": formula(found),
+        }
+    )
+
+
+def _short(words: str) -> str:
+    """Without the list of all kernels, and without the expression itself, which is just above."""
+    words = re.sub(r"this is not a kernel expression: .* \((.*)\)\. It is", r"\1. It is", words)
+    words = re.sub(r"^in '.*?': ", "", words)
+    return words.split(" There are: ")[0]
+
+
+def formula(found: Kernel) -> str:
+    """k(x, z) = …, with symbols for the widths that have a slider."""
+    names = {
+        f"{path}{name}": "scale"
+        for path, part in found.parts()
+        for name, value in part.get_params(deep=False).items()
+        if as_width(part.parameters.get(name)) and isinstance(value, (int, float)) and value != 1
+    }
+    return mathml("k(x, z) = " + found.set_params(**names).latex())
+
+
+def _slider(number: NumberInText) -> dict[str, Any]:
+    positive = number.low >= 0 or number.value > 0
+    if number.whole:
+        low, high = max(number.low, WHOLES[0]), min(number.high, WHOLES[1])
+    elif number.width:
+        low, high = WIDTHS
+    elif number.name == "factor" and positive:
+        low, high = FACTORS
+    else:
+        low, high = (0.0, OTHERS[1]) if positive else OTHERS
+    logarithmic = low > 0 and not number.whole
+    ends = (min(low, number.value), max(high, number.value))
+    return asdict(number) | {
+        "low": ends[0],
+        "high": ends[1],
+        "log": logarithmic,
+        "symbol": _SYMBOLS.get(number.name, number.name),
+    }
+
+
+def completions(request: dict[str, Any]) -> Reply:
+    text = fields_of(request, {"text": expression}, "the request")["text"]
+    return Reply({"completions": [asdict(found) for found in complete(text)]})
+
+
+def proof(request: dict[str, Any]) -> Reply:
+    """Whether it is a kernel in the plane: the tree of a proof, or points that refute it."""
+    text = fields_of(request, {"text": expression}, "the request")["text"]
+    found = mercer.kernels.parse(text)
+    answer = mercer.prove(found, n_features=2, seconds=SEARCH)
+    facts = answer.to_dict()
+    if isinstance(answer, Counterexample):
+        facts["points"] = np.asarray(answer.points, dtype=np.float64)
+        facts["matrix"] = answer.matrix()
+    return Reply(facts)

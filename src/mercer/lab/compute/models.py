@@ -1,0 +1,119 @@
+"""A state fitted: scores of any points, and what they are made of."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.lab.compute.states import State
+
+#: Fitted models that a worker keeps, for the questions that follow one fit.
+KEPT = 4
+_models: OrderedDict[str, Fitted] = OrderedDict()
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model, and what it said by the way."""
+
+    state: State
+    model: Any
+    notes: tuple[str, ...]
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """One column for two classes (positive: the second), else one column per class."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit has said it
+            if hasattr(self.model, "decision_function"):
+                values = np.asarray(self.model.decision_function(X), dtype=np.float64)
+                return values.reshape(len(X), -1)
+            shares = self.model.predict_proba(X)
+        return shares[:, 1:] - shares[:, :1] if shares.shape[1] == 2 else shares
+
+    def errors(self, X: np.ndarray, y: np.ndarray) -> float:
+        """The share of wrong answers."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return float(np.mean(self.model.predict(X) != y))
+
+
+def fitted(state: State) -> Fitted:
+    """The model of a state; the last few are kept."""
+    if state.key in _models:
+        _models.move_to_end(state.key)
+        return _models[state.key]
+    check(state)
+    model = state.entry.make(state.parsed, state.options)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(state.X, state.y)
+    notes = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in told))
+    _models[state.key] = found = Fitted(state, model, notes)
+    while len(_models) > KEPT:
+        _models.popitem(last=False)
+    return found
+
+
+def check(state: State) -> None:
+    """What a learner could only say in its own words."""
+    classes = len(np.unique(state.y))
+    if classes < 2:
+        raise ValueError("draw points of two classes at least")
+    neighbors = state.options.get("n_neighbors")
+    if neighbors is not None and neighbors > len(state.y):
+        raise ValueError(f"{neighbors:g} neighbors need as many points; there are {len(state.y)}")
+
+
+def contributions(found: Fitted, x: np.ndarray) -> np.ndarray:
+    """What each training point adds to the scores at x: one row per point, columns as `scores`.
+
+    For a sum over the points these are αᵢ k(xᵢ, x); for a vote, the weight of the point's vote.
+    """
+    model, n = found.model, len(found.state.y)
+    x = np.asarray(x, dtype=np.float64).reshape(1, -1)
+    if found.state.learner == "smoother":
+        k = np.asarray(model.kernel_(x, found.state.X), dtype=np.float64)[0]
+        return _votes(found, k / k.sum() if k.sum() > 0 else 0.0 * k)
+    if found.state.learner == "neighbors":
+        index = model.kneighbors(x, return_distance=False)[0]
+        weight = np.zeros(n)
+        weight[index] = 1.0 / len(index)
+        return _votes(found, weight)
+    expansion = model.expansion_
+    shares = expansion.contributions(x).reshape(len(expansion), -1)
+    classes = len(model.classes_)
+    if found.state.learner == "svm" and classes > 2:
+        shares = for_classes(shares, classes)
+    if found.state.learner == "centroid" and classes == 2:
+        shares = shares[:, 1:] - shares[:, :1]
+    whole = np.zeros((n, shares.shape[1]))
+    whole[support(found)] = shares
+    return whole
+
+
+def support(found: Fitted) -> np.ndarray:
+    """The indices of the points that an expansion holds, in its order."""
+    n = len(found.state.y)
+    return np.asarray(getattr(found.model, "support_", np.arange(n)))
+
+
+def _votes(found: Fitted, weight: np.ndarray) -> np.ndarray:
+    codes = np.searchsorted(found.model.classes_, found.state.y)
+    if len(found.model.classes_) == 2:
+        return (weight * np.where(codes == 1, 1.0, -1.0))[:, None]
+    return np.asarray(weight[:, None] * np.eye(len(found.model.classes_))[codes])
+
+
+def for_classes(pairs: np.ndarray, classes: int) -> np.ndarray:
+    """Contributions to the scores of pairs, as contributions for and against each class."""
+    total, column = np.zeros((len(pairs), classes)), 0
+    for first in range(classes):
+        for second in range(first + 1, classes):
+            total[:, first] += pairs[:, column]
+            total[:, second] -= pairs[:, column]
+            column += 1
+    return total

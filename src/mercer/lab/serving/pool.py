@@ -1,0 +1,174 @@
+"""Worker processes, and who computes what next.
+
+Each asker (a page and one of its questions: the field, the pixel, the proof) has at most one
+request waiting, the latest. A request that the page has moved on from is not answered; if it is
+running, its worker is killed after a moment of grace and another one takes its place: a killed
+process gives back its time and memory, which a thread would not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import connection
+from typing import Any
+
+from mercer.lab.compute.wire import Reply, packed
+from mercer.lab.serving.worker import serve
+
+#: Seconds that a request may take.
+LIMIT = 30.0
+#: Seconds that a superseded request may go on: most end by themselves sooner than a new worker
+#: would be ready, which takes 50 to 70 ms.
+GRACE = 0.25
+WARM = "mercer.lab.serving.warm"
+
+Deliver = Callable[[bytes], Any]
+
+
+@dataclass
+class Job:
+    """A request as the page sent it, its number, and where the reply goes."""
+
+    message: bytes
+    number: Any
+    deliver: Deliver
+
+
+@dataclass(eq=False)
+class Worker:
+    process: Any
+    pipe: connection.Connection
+    asker: Hashable = None
+    #: Cancels the work in progress.
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+class Pool:
+    """A few workers for all pages; `start` and `close` belong to the server's life."""
+
+    def __init__(self, size: int = 3, limit: float = LIMIT, grace: float = GRACE) -> None:
+        methods = multiprocessing.get_all_start_methods()
+        self._context: Any = multiprocessing.get_context(
+            "forkserver" if "forkserver" in methods else "spawn"
+        )
+        self.size, self.limit, self.grace = size, limit, grace
+        self.idle: list[Worker] = []
+        self.running: dict[Hashable, Worker] = {}
+        self.waiting: OrderedDict[Hashable, Job] = OrderedDict()
+        self._threads = ThreadPoolExecutor(2 * size + 2, thread_name_prefix="mercer-lab")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def start(self) -> None:
+        """Start the workers; the forkserver loads Mercer first."""
+        if hasattr(self._context, "set_forkserver_preload"):
+            self._context.set_forkserver_preload([WARM])
+        self.idle = [await self._worker() for _ in range(self.size)]
+
+    async def close(self) -> None:
+        """End every worker, whatever it is doing."""
+        self._closed = True
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for worker in [*self.idle, *self.running.values()]:
+            worker.kill()
+        self.idle, self.running = [], {}
+        self._threads.shutdown(wait=False)
+
+    async def _worker(self) -> Worker:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=serve, args=(theirs,), daemon=True)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._threads, process.start)
+        theirs.close()
+        said = await loop.run_in_executor(self._threads, ours.recv_bytes)
+        # A preload that fails is passed over in silence: then every worker would load for seconds.
+        if said != b"warm" and self._context.get_start_method() == "forkserver":
+            raise RuntimeError(f"the forkserver did not load {WARM}")
+        return Worker(process, ours)
+
+    def ask(self, asker: Hashable, job: Job) -> None:
+        """Compute this as soon as a worker is free; it takes the place of an earlier request."""
+        self.waiting[asker] = job
+        if asker in self.running:
+            self.running[asker].stop.set()
+        self._next()
+
+    def forget(self, asked_by: Callable[[Hashable], bool]) -> None:
+        """A page has gone: its requests are not computed any more."""
+        for asker in [a for a in self.waiting if asked_by(a)]:
+            del self.waiting[asker]
+        for asker in [a for a in self.running if asked_by(a)]:
+            self.running[asker].stop.set()
+
+    def _next(self) -> None:
+        """Give waiting requests to idle workers; an asker's former worker knows its model."""
+        for asker in list(self.waiting):
+            if not self.idle or self._closed:
+                return
+            if asker in self.running:
+                continue  # its worker ends soon, or is killed
+            known = [w for w in self.idle if w.asker == asker]
+            worker = (known or self.idle)[0]
+            self.idle.remove(worker)
+            job = self.waiting.pop(asker)
+            worker.asker, self.running[asker] = asker, worker
+            worker.stop.clear()
+            task = asyncio.create_task(self._run(asker, worker, job))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, asker: Hashable, worker: Worker, job: Job) -> None:
+        reply = await self._computed(worker, job)
+        if reply is None or not worker.process.is_alive():
+            worker.kill()
+            if not self._closed:
+                worker = await self._worker()
+        self.running.pop(asker, None)
+        self.idle.append(worker)
+        self._next()
+        if reply:
+            await job.deliver(reply)
+
+    async def _computed(self, worker: Worker, job: Job) -> bytes | None:
+        """The reply; None if the worker must go, in which case the page has been told why."""
+        loop = asyncio.get_running_loop()
+        try:
+            worker.pipe.send_bytes(job.message)
+            reply: asyncio.Future[Any] = loop.run_in_executor(self._threads, worker.pipe.recv_bytes)
+            stop: asyncio.Future[Any] = asyncio.ensure_future(worker.stop.wait())
+            try:
+                await asyncio.wait(
+                    {reply, stop}, timeout=self.limit, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not reply.done() and worker.stop.is_set():
+                    await asyncio.wait({reply}, timeout=self.grace)
+            finally:
+                stop.cancel()
+            if reply.done():
+                return bytes(reply.result())
+            worker.process.kill()  # ends the read in the other thread, too
+            await asyncio.wait({reply}, timeout=1.0)
+            if reply.done():
+                reply.exception()
+        except (EOFError, OSError):
+            await job.deliver(_refused(job, "the computation ended early: too little memory?"))
+            return None
+        if not worker.stop.is_set():
+            await job.deliver(_refused(job, f"this took longer than {self.limit:g} s"))
+        return None
+
+
+def _refused(job: Job, words: str) -> bytes:
+    return packed(Reply({"error": words}), job.number)

@@ -1,0 +1,31 @@
+// Small charts with a dashed bound.
+import {h, s} from "./dom.js";
+
+const W = 240, H = 92;
+
+// `lines`: [{values, kind: "line" | "bound"}]; `now`: the index of the dot.
+export function chart(caption, lines, now = null) {
+  const length = Math.max(...lines.map((l) => l.values.length));
+  const top = Math.max(1e-9, ...lines.flatMap((l) => [Math.max(...l.values)]));
+  const low = Math.min(0, ...lines.flatMap((l) => [Math.min(...l.values)]));
+  const x = (i, n) => n < 2 ? W / 2 : 1 + i / (length - 1) * (W - 2), y = (v) => H - 4 - (v - low) / (top - low || 1) * (H - 12);
+  const svg = s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": caption.map((c) => c.textContent ?? c).join("")},
+    s("line", {class: "chart-rule", x1: 0, x2: W, y1: y(0), y2: y(0)}));
+  for (const {values, kind} of lines) {
+    const path = thin(values).map(([i, v]) => `${x(i, values.length).toFixed(1)},${y(v).toFixed(1)}`).join("L");
+    svg.append(s("path", {class: `chart-${kind}`, d: `M${path}`}));
+  }
+  if (now !== null && lines[0].values.length) {
+    const i = Math.min(now, lines[0].values.length - 1);
+    svg.append(s("circle", {class: "chart-now", cx: x(i, length), cy: y(lines[0].values[i]), r: 3.5}));
+  }
+  return h("figure", {}, h("figcaption", {}, ...caption), svg);
+}
+
+// At most a few hundred points of a long line.
+function thin(values) {
+  const step = Math.max(1, Math.floor(values.length / 300)), out = [];
+  for (let i = 0; i < values.length; i += step) out.push([i, values[i]]);
+  if (values.length && (values.length - 1) % step) out.push([values.length - 1, values[values.length - 1]]);
+  return out;
+}

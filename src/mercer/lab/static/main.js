@@ -1,0 +1,74 @@
+// The page: connects, shows the panel that the address names, and shares it.
+import {$, h, toast} from "./dom.js";
+import {Playground} from "./playground.js";
+import {Talk} from "./talk.js";
+import * as address from "./address.js";
+import {download, picture} from "./export.js";
+
+const PANELS = {playground: ["Playground", Playground]};
+
+const lab = {place: $("#panel"), panel: null, name: null};
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  try { localStorage.setItem("theme", theme); } catch { /* private windows have no storage */ }
+  lab.panel?.repaint();
+}
+
+function show(name, given) {
+  lab.panel?.leave?.();
+  lab.name = name;
+  $("#panels").replaceChildren(...Object.entries(PANELS).map(([key, [title]]) =>
+    h("a", {href: `#panel=${key}`, "aria-current": key === name ? "page" : null}, title)));
+  lab.panel = new PANELS[name][1](lab, given);
+}
+
+function open() {
+  const given = address.read();
+  show(given.panel in PANELS ? given.panel : "playground", given);
+}
+
+async function copy(text, words) {
+  try { await navigator.clipboard.writeText(text); toast(words); return true; } catch { return false; }
+}
+
+function sharing() {
+  const menu = $("#sharing"), close = () => menu.hidePopover();
+  const item = (label, act) => h("button", {class: "item", onclick: () => { close(); act(); }}, label);
+  menu.replaceChildren(
+    item("Copy the link", () => copy(location.href, "Link copied").then((done) => done || showText(location.href))),
+    item("Picture as PNG", () => picture(lab.panel.plane, "png")),
+    item("Picture as SVG", () => picture(lab.panel.plane, "svg")),
+    item("Points as CSV", () => download(new Blob([lab.panel.csv()], {type: "text/csv"}), "points.csv")));
+  menu.addEventListener("beforetoggle", () => {
+    const box = $("#share").getBoundingClientRect();
+    menu.style.left = `${Math.max(8, Math.min(box.left, innerWidth - 276))}px`; menu.style.top = `${box.bottom + 6}px`;
+  });
+}
+
+function showText(text) {
+  $("#code textarea").value = text;
+  $("#code").showModal();
+}
+
+$("#theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+$("#python").addEventListener("click", async () => {
+  try { const text = await lab.panel.script(); if (!await copy(text, "Python script copied")) showText(text); } catch (error) { toast(error.message); }
+});
+let stored = null;
+try { stored = localStorage.getItem("theme"); } catch { /* as above */ }
+setTheme(stored ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+sharing();
+
+let offline = null;
+lab.talk = new Talk((connected) => {
+  if (connected) { offline?.remove(); offline = null; return; }
+  offline ??= h("p", {class: "offline", role: "alert"}, "The server has gone. Start mercer lab again, and open the address that it prints.");
+  lab.place.prepend(offline);
+});
+lab.talk.ask("catalog", {}).then((catalog) => {
+  lab.catalog = catalog;
+  open();
+  addEventListener("hashchange", open);
+});
+window.lab = lab;

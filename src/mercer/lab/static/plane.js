@@ -1,0 +1,200 @@
+// The picture: a field of scores with its contours, the points on it, and the lines of one pixel.
+import {css, rgb} from "./dom.js";
+import {color, trace} from "./marks.js";
+import {contour} from "./contours.js";
+
+export class Plane {
+  constructor(canvas, view) {
+    this.canvas = canvas;
+    this.view = view;
+    this.image = document.createElement("canvas");
+    this.field = null;          // {size, outputs, data, gives, margins}
+    this.points = {X: [], y: []};
+    this.alpha = null;          // size of α per point, for bold outlines
+    this.visited = -1;          // the point that a perceptron looks at
+    this.pixel = null;          // {x, lines: [{index, share, toward}]}
+    this.witnesses = null;      // points of a counterexample, with c
+    this.cursor = null;         // of the keyboard
+    new ResizeObserver(() => this.draw()).observe(canvas);
+  }
+
+  // Coordinates of the data in pixels of the picture, and back.
+  toScreen(x, y, side = this.canvas.clientWidth) {
+    return [(x / this.view + 1) * side / 2, (1 - y / this.view) * side / 2];
+  }
+  toData(px, py, side = this.canvas.clientWidth) {
+    return [(2 * px / side - 1) * this.view, (1 - 2 * py / side) * this.view];
+  }
+
+  // How large a score is at the points: what the shading is relative to.
+  scaleOf(field) {
+    const {size, outputs, data} = field, {X, y} = this.points;
+    let sum = 0;
+    for (let i = 0; i < y.length; i++) {
+      const column = Math.round((X[2 * i] / this.view + 1) / 2 * (size - 1));
+      const row = Math.round((1 - X[2 * i + 1] / this.view) / 2 * (size - 1));
+      const at = Math.min(size - 1, Math.max(0, row)) * size + Math.min(size - 1, Math.max(0, column));
+      sum += outputs === 1 ? Math.abs(data[at]) : strength(data, at, size * size, outputs)[1];
+    }
+    return sum / Math.max(1, y.length) || 1;
+  }
+
+  draw() { if (!this.pending) { this.pending = true; requestAnimationFrame(() => { this.pending = false; this.paint(); }); } }
+
+  paint() {
+    const side = this.canvas.clientWidth, ratio = window.devicePixelRatio || 1;
+    if (!side) return;
+    if (this.canvas.width !== Math.round(side * ratio)) this.canvas.width = this.canvas.height = Math.round(side * ratio);
+    const context = this.canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.render(context, side);
+  }
+
+  // Draws on anything that has the methods of a canvas: the screen, a PNG, an SVG.
+  render(context, side) {
+    context.fillStyle = css("--well");
+    context.fillRect(0, 0, side, side);
+    if (this.field) this.surface(context, side);
+    this.lines(context, side);
+    this.dots(context, side);
+    if (this.witnesses) this.refutation(context, side);
+    if (this.cursor) this.crosshair(context, side);
+  }
+
+  surface(context, side) {
+    const {size, outputs, data, gives, classes} = this.field, cells = size * size;
+    const scale = gives === "score" ? this.scaleOf(this.field) : 1;
+    const dark = document.documentElement.dataset.theme === "dark";
+    const ground = rgb(css("--well")), colors = classes.map((c) => rgb(color(c))), most = dark ? .5 : .48;
+    const shade = gives === "log-odds" ? (v) => Math.tanh(v / 2) : gives === "share" ? (v) => v : (v) => Math.tanh(1.1 * v / scale);
+    this.image.width = this.image.height = size;
+    const inside = this.image.getContext("2d"), pixels = inside.createImageData(size, size);
+    for (let i = 0; i < cells; i++) {
+      let which, amount;
+      if (outputs === 1) { which = data[i] > 0 ? 1 : 0; amount = Math.abs(shade(data[i])); }
+      else { [which, amount] = strength(data, i, cells, outputs); amount = Math.abs(shade(amount)); }
+      const tone = colors[which], part = Math.min(1, amount) * most;
+      for (let j = 0; j < 3; j++) pixels.data[4 * i + j] = ground[j] + (tone[j] - ground[j]) * part;
+      pixels.data[4 * i + 3] = 255;
+    }
+    inside.putImageData(pixels, 0, 0);
+    // The corners of the lattice are the corners of the picture, so the outer half pixels hang over.
+    const cell = side / (size - 1);
+    context.imageSmoothingEnabled = true;
+    context.imageSmoothingQuality = "high";
+    context.drawImage(this.image, -cell / 2, -cell / 2, side + cell, side + cell);
+    context.strokeStyle = css("--ink");
+    context.lineCap = "round";
+    if (outputs === 1) {
+      const levels = gives === "log-odds" ? [-2.2, -1.1, 1.1, 2.2] : gives === "share" ? [-.8, -.4, .4, .8] : [-1.2, -.6, .6, 1.2].map((v) => v * scale);
+      if (this.field.margins) {
+        context.setLineDash([5, 5]);
+        for (const level of [-1, 1]) this.strokeContour(context, data, level, 0, cell, 1.2, .7);
+        context.setLineDash([]);
+      } else for (const level of levels) this.strokeContour(context, data, level, 0, cell, 1, .16);
+      this.strokeContour(context, data, 0, 0, cell, 2.4, 1);
+    } else {
+      const margin = new Float32Array(cells);
+      for (let c = 0; c < outputs; c++) {
+        for (let i = 0; i < cells; i++) {
+          let other = -Infinity;
+          for (let o = 0; o < outputs; o++) if (o !== c && data[o * cells + i] > other) other = data[o * cells + i];
+          margin[i] = data[c * cells + i] - other;
+        }
+        this.strokeContour(context, margin, 0, 0, cell, 2, 1);
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  strokeContour(context, values, level, offset, cell, width, opacity) {
+    const segments = contour(values, this.field.size, level, offset);
+    context.globalAlpha = opacity;
+    context.lineWidth = width;
+    context.beginPath();
+    for (let i = 0; i < segments.length; i += 4) {
+      context.moveTo(segments[i] * cell, segments[i + 1] * cell);
+      context.lineTo(segments[i + 2] * cell, segments[i + 3] * cell);
+    }
+    context.stroke();
+  }
+
+  lines(context, side) {
+    if (!this.pixel) return;
+    const [px, py] = this.toScreen(...this.pixel.x, side);
+    const most = Math.max(...this.pixel.lines.map((l) => Math.abs(l.share)), 1e-12);
+    context.lineCap = "round";
+    for (const {index, share, toward} of this.pixel.lines) {
+      const [x, y] = this.toScreen(this.points.X[2 * index], this.points.X[2 * index + 1], side);
+      context.strokeStyle = color(toward);
+      context.lineWidth = 7 * Math.abs(share) / most;
+      if (context.lineWidth < .25) continue;
+      context.beginPath(); context.moveTo(px, py); context.lineTo(x, y); context.stroke();
+    }
+  }
+
+  dots(context, side) {
+    const {X, y} = this.points, size = side / 600;
+    const order = y.map((_, i) => i).sort((a, b) => this.weight(a) - this.weight(b));
+    for (const i of order) {
+      const bold = this.weight(i) > 0, [px, py] = this.toScreen(X[2 * i], X[2 * i + 1], side);
+      const r = (bold ? 7 : 5) * Math.max(.85, size);
+      trace(context, y[i], px, py, r);
+      context.fillStyle = color(y[i]);
+      context.strokeStyle = bold ? css("--ink") : css("--panel");
+      context.lineWidth = bold ? 2.2 : 1.3;
+      context.fill(); context.stroke();
+      if (i === this.visited) {
+        context.beginPath(); context.arc(px, py, r + 7, 0, 2 * Math.PI);
+        context.strokeStyle = css("--ink"); context.lineWidth = 2; context.stroke();
+      }
+    }
+    if (this.pixel) {
+      const [px, py] = this.toScreen(...this.pixel.x, side);
+      context.beginPath(); context.arc(px, py, 5.5, 0, 2 * Math.PI);
+      context.fillStyle = css("--paper"); context.strokeStyle = css("--ink"); context.lineWidth = 2.4;
+      context.fill(); context.stroke();
+    }
+  }
+
+  weight(i) { return this.alpha ? Math.abs(this.alpha[i] ?? 0) : 0; }
+
+  refutation(context, side) {
+    context.font = `600 13px ${css("--mono")}`;
+    for (const {x, c} of this.witnesses) {
+      const [px, py] = this.toScreen(x[0], x[1], side);
+      context.beginPath(); context.arc(px, py, 9, 0, 2 * Math.PI);
+      context.strokeStyle = css("--ink"); context.lineWidth = 2; context.setLineDash([3, 3]); context.stroke(); context.setLineDash([]);
+      context.fillStyle = css("--ink"); context.fillText(c, px + 13, py + 4);
+    }
+  }
+
+  crosshair(context, side) {
+    const [px, py] = this.toScreen(...this.cursor, side);
+    context.strokeStyle = css("--ink"); context.lineWidth = 1.5;
+    context.beginPath();
+    for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) { context.moveTo(px + 5 * dx, py + 5 * dy); context.lineTo(px + 13 * dx, py + 13 * dy); }
+    context.stroke();
+  }
+
+  // The index of the point under a pixel of the screen, or −1.
+  hit(px, py, reach = 10) {
+    const {X, y} = this.points;
+    let best = -1, nearest = reach * reach;
+    for (let i = 0; i < y.length; i++) {
+      const [x, yy] = this.toScreen(X[2 * i], X[2 * i + 1]), d = (x - px) ** 2 + (yy - py) ** 2;
+      if (d < nearest) { nearest = d; best = i; }
+    }
+    return best;
+  }
+}
+
+// The winner among several outputs, and by how much it leads.
+function strength(data, at, cells, outputs) {
+  let best = 0, first = -Infinity, second = -Infinity;
+  for (let o = 0; o < outputs; o++) {
+    const v = data[o * cells + at];
+    if (v > first) { second = first; first = v; best = o; } else if (v > second) second = v;
+  }
+  return [best, first - second];
+}

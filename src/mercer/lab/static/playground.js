@@ -1,0 +1,318 @@
+// The playground: points in the plane, a kernel, a learner, and everything that follows from them.
+import {$, h, number, slider} from "./dom.js";
+import {chart} from "./charts.js";
+import {Drawing} from "./drawing.js";
+import {KernelBox} from "./kernelbox.js";
+import {icon} from "./marks.js";
+import {Plane} from "./plane.js";
+import {Playbar} from "./playbar.js";
+import {Superseded} from "./talk.js";
+import {Visits} from "./visits.js";
+import * as address from "./address.js";
+
+const COARSE = 48, FINE = 192, REST = 180;
+
+export class Playground {
+  constructor(lab, given) {
+    this.lab = lab;
+    this.talk = lab.talk;
+    const {learners, presets, limits} = lab.catalog;
+    Object.assign(this, {learners, presets, limits});
+    this.state = this.initial(given);
+    this.build();
+    this.start(given);
+  }
+
+  initial(given) {
+    const learner = given.learner in this.learners ? given.learner : "perceptron";
+    const preset = given.data in this.presets ? given.data : "spirals";
+    const wanted = (name, usual) => Number.isFinite(Number(given[name])) && given[name] ? Number(given[name]) : usual;
+    const options = {};
+    for (const option of this.learners[learner].options) {
+      const value = wanted(option.name, option.default);
+      options[option.name] = Math.min(option.high, Math.max(option.low, value));
+    }
+    return {kernel: given.kernel ?? "gaussian(0.2)", learner, options, X: [], y: [],
+      source: given.data === "none" ? null : {preset, n: Math.round(Math.min(this.limits.points, Math.max(2, wanted("n", this.presets[preset].n)))),
+        noise: Math.min(1, Math.max(0, wanted("noise", this.presets[preset].noise))), seed: Math.round(Math.max(0, wanted("seed", 0)))}};
+  }
+
+  async start(given) {
+    const file = given.panel ? null : this.talk.hello;   // points of a file, at the first visit
+    const points = given.points ? address.unpackPoints(given.points) : file?.X ? file : null;
+    if (file?.X) this.state.source = null;
+    this.ready = false;
+    if (points) { this.edited = true; this.setPoints(points.X, points.y, false); this.drawing.reset(); }
+    else if (this.state.source) await this.sample();
+    else this.setPoints([], [], false);
+    this.ready = true;
+    this.headline();
+    this.changed();
+  }
+
+  // --- layout ----------------------------------------------------------------------------------
+
+  build() {
+    this.canvas = h("canvas", {"aria-label": "Points in the plane. Arrow keys move a cross, Enter adds a point, Delete erases, digits choose the class.", role: "application"});
+    this.plane = new Plane(this.canvas, this.limits.view);
+    this.drawing = new Drawing(this.plane, this.limits, {onedit: (X, y) => this.setPoints(X, y, true), onhover: (x) => this.hover(x)});
+    this.message = h("p", {class: "message", hidden: true, role: "status"});
+    this.box = new KernelBox(this.talk, this.state.kernel, {
+      onchange: (text) => { this.state.kernel = text; this.changed(); },
+      onwitnesses: (points) => { this.plane.witnesses = points; this.plane.draw(); }});
+    this.playbar = new Playbar((t) => this.moment(t));
+    this.options = h("section", {"aria-label": "Learner"});
+    this.numbers = h("section", {"aria-label": "Errors"});
+    this.charts = h("section", {"aria-label": "The perceptron and its bounds"});
+    this.pixel = h("section", {"aria-label": "This pixel"});
+    this.title = h("h1", {});
+    this.lab.place.replaceChildren(this.title,
+      h("div", {}, this.drawing.bar, h("div", {class: "stage"}, this.canvas, this.message), this.playbar.element),
+      h("aside", {}, this.box.element, this.options, this.numbers, this.charts, this.pixel));
+    this.headline();
+    this.showOptions();
+    this.showErrors({});
+    this.showPixel(null);
+    this.charts.hidden = true;
+  }
+
+  headline() {
+    const choices = (known, chosen, extra) => [extra, ...Object.entries(known)].filter(Boolean)
+      .map(([name, {title}]) => h("option", {value: name, selected: name === chosen}, title));
+    const entry = this.learners[this.state.learner], source = this.state.source, mine = this.edited || !source;
+    const learner = h("select", {class: "pick", "aria-label": "Learner", onchange: () => this.setLearner(learner.value)}, ...choices(this.learners, this.state.learner));
+    const data = h("select", {class: "pick", "aria-label": "Data", onchange: () => this.setPreset(data.value)},
+      ...choices(this.presets, mine ? "mine" : source.preset, mine ? ["mine", {title: "my own points"}] : null));
+    const count = this.state.y.length;
+    const points = h("button", {class: "pick", popovertarget: "sampling", "aria-haspopup": "true"}, `${count} point${count === 1 ? "" : "s"}`);
+    const article = /^[aeiou]/i.test(entry.title) ? "An " : "A ";
+    this.title.replaceChildren(article, learner, " learns ", data, " from ", points, this.sampling(points));
+  }
+
+  // The popover behind the number of points.
+  sampling(opener) {
+    const source = this.state.source ?? {preset: "spirals", n: 120, noise: .05, seed: 0};
+    const change = (what) => { this.state.source = {...source, ...this.state.source, ...what}; this.edited = false; this.sample().then(() => this.changed()); };
+    const menu = h("div", {id: "sampling", popover: "auto", class: "menu"},
+      slider({label: "n", words: "points", low: 4, high: 400, log: true, whole: true, value: Math.min(400, Math.max(4, source.n)), oninput: (n) => change({n})}),
+      slider({label: "noise", words: "noise", low: 0, high: .6, value: source.noise, oninput: (noise) => change({noise})}),
+      h("button", {class: "item", onclick: () => change({seed: (source.seed ?? 0) + 1})}, "Draw another sample"));
+    menu.addEventListener("beforetoggle", () => {
+      const box = opener.getBoundingClientRect();
+      menu.style.left = `${Math.min(box.left, innerWidth - 300)}px`; menu.style.top = `${box.bottom + 6}px`;
+    });
+    return menu;
+  }
+
+  showOptions() {
+    const known = this.learners[this.state.learner].options;
+    this.options.hidden = !known.length;
+    this.options.replaceChildren(h("h2", {}, "Learner"), ...known.map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole,
+      value: this.state.options[o.name], usual: o.default, oninput: (value) => { this.state.options[o.name] = value; this.changed(); }})));
+  }
+
+  // --- changes ---------------------------------------------------------------------------------
+
+  setLearner(name) {
+    this.state.learner = name;
+    this.state.options = Object.fromEntries(this.learners[name].options.map((o) => [o.name, o.default]));
+    this.headline(); this.showOptions(); this.changed();
+  }
+
+  async setPreset(name) {
+    if (!(name in this.presets)) return;
+    this.state.source = {preset: name, n: this.presets[name].n, noise: this.presets[name].noise, seed: 0};
+    this.edited = false;
+    await this.sample();
+    this.changed();
+  }
+
+  async sample() {
+    try {
+      const {X, y} = await this.talk.ask("points", {source: this.state.source});
+      this.edited = false;
+      this.setPoints(X, y, false);
+      this.drawing.reset();
+      const label = $("[popovertarget=sampling]", this.title);
+      if (label) { label.textContent = `${y.length} point${y.length === 1 ? "" : "s"}`; }
+      const data = $("select[aria-label=Data]", this.title);
+      if (data && data.value === "mine") this.headline();
+    } catch (error) { if (!(error instanceof Superseded)) this.say(error.message); }
+  }
+
+  setPoints(X, y, drawn) {
+    this.state.X = X; this.state.y = y;
+    this.plane.points = {X, y};
+    this.plane.alpha = null;
+    this.plane.draw();
+    if (!drawn) return;
+    if (!y.length) this.state.source = null;
+    if (!this.edited) { this.edited = true; this.headline(); }
+    else { const label = $("[popovertarget=sampling]", this.title); label.textContent = `${y.length} point${y.length === 1 ? "" : "s"}`; }
+    this.changed();
+  }
+
+  snapshot() {
+    const {kernel, learner, options, X, y, source} = this.state;
+    return {kernel, learner, options: {...options}, X, y, source};
+  }
+
+  // Something is different: a coarse picture at once, everything else at rest.
+  changed() {
+    if (!this.ready) return;
+    this.remember();
+    this.hover(null);
+    clearTimeout(this.resting);
+    if (new Set(this.state.y).size < 2) return this.nothing();
+    const state = this.snapshot();
+    const visits = this.learners[state.learner].visits;
+    this.talk.ask("field", {state, size: COARSE, visits}).then((reply) => {
+      this.message.hidden = true;
+      this.show(reply, visits);
+      this.resting = setTimeout(() => this.rest(), REST);
+    }, (error) => this.failed(error));
+  }
+
+  rest() {
+    const state = this.snapshot();
+    this.talk.ask("errors", {state}).then((reply) => {
+      this.showErrors(reply);
+      this.bounds = reply.bound ? {bound: reply.bound, margin: reply.margin, alignment: reply.arrays.alignment.data} : null;
+      this.showCharts();
+    }, () => {});
+    this.talk.ask("field", {state, size: FINE, visits: false}).then((reply) => { this.final = this.fieldOf(reply); this.moment(this.playbar.at); }, () => {});
+  }
+
+  nothing() {
+    this.plane.field = null; this.visits = null; this.final = null; this.bounds = null;
+    this.playbar.set(null); this.charts.hidden = true; this.showErrors({});
+    this.say("Draw points of two classes: choose a class above, then click in the picture.");
+    this.plane.draw();
+  }
+
+  failed(error) { if (!(error instanceof Superseded)) this.say(error.message); }
+  say(words) { this.message.textContent = words; this.message.hidden = false; }
+
+  remember() {
+    const {kernel, learner, options, source, X, y} = this.state;
+    const at = this.playbar.at !== null && this.playbar.at < this.playbar.length ? this.playbar.at : null;
+    address.write("playground", {kernel, learner, ...options, data: source ? source.preset : "none", n: source?.n, noise: source?.noise, seed: source?.seed || null,
+      points: this.edited || !source ? address.packPoints(X, y) : null, visit: at});
+  }
+
+  // --- what came back --------------------------------------------------------------------------
+
+  fieldOf(reply) {
+    const {shape, data} = reply.arrays.field;
+    return {size: reply.size, outputs: shape[0], data, gives: reply.gives, classes: reply.classes, margins: this.state.learner === "svm" && shape[0] === 1};
+  }
+
+  show(reply, visits) {
+    this.final = this.fieldOf(reply);
+    this.facts = reply;
+    const bold = reply.arrays.alpha;
+    this.finalAlpha = bold && ["perceptron", "averaged", "voted", "svm"].includes(this.state.learner)
+      ? Array.from({length: bold.shape[0]}, (_, i) => Math.max(...bold.data.subarray(i * bold.shape[1], (i + 1) * bold.shape[1]).map(Math.abs))) : null;
+    this.visits = visits ? new Visits(reply) : null;
+    this.bounds = null;
+    this.showErrors({training: reply.training});
+    this.playbar.set(this.visits);
+    const wanted = this.wantedVisit; this.wantedVisit = null;
+    if (this.visits && wanted !== undefined && wanted !== null) this.playbar.go(Math.min(wanted, this.visits.length));
+    this.moment(this.playbar.at);
+    this.showCharts();
+    if (reply.notes.length) this.say(reply.notes[0]);
+  }
+
+  // The picture after t visits; at the end, or without visits, what the server drew.
+  moment(t) {
+    const plane = this.plane, visits = this.visits;
+    if (visits && t !== null && t < visits.length) {
+      plane.field = {...this.final, margins: false, size: visits.size, outputs: visits.outputs, data: visits.field(t)};
+      plane.alpha = visits.alpha(t, this.state.y.length);
+      plane.visited = t > 0 ? visits.index[t - 1] : -1;
+    } else {
+      plane.field = this.final;
+      plane.alpha = this.finalAlpha;
+      plane.visited = -1;
+    }
+    plane.draw();
+    if (visits) this.showCharts();
+  }
+
+  showErrors({training, left_out, how, test}) {
+    const one = (value, words) => h("div", {}, h("strong", {}, value === undefined ? "–" : value === null ? "–" : (100 * value).toFixed(1), value === undefined || value === null ? null : h("small", {}, " %")), h("span", {}, words));
+    if (left_out === undefined && this.lastErrors && training !== undefined) ({left_out, how, test} = this.lastErrors);
+    else if (left_out !== undefined) this.lastErrors = {left_out, how, test};
+    this.numbers.replaceChildren(h("h2", {}, "Errors"), h("div", {class: "nums"}, one(training, "training"), one(left_out, how ?? "left out"),
+      this.state.source ? one(test, "new points") : null));
+  }
+
+  showCharts() {
+    const visits = this.visits;
+    this.charts.hidden = !visits;
+    if (!visits) return;
+    const t = Math.max(1, this.playbar.at ?? visits.length), now = t - 1;
+    const made = visits.mistakes[now] ?? 0, bounds = this.bounds, R2 = visits.radius;
+    const flat = (v) => ({values: [v, v].length ? new Array(Math.max(2, visits.length)).fill(v) : [], kind: "bound"});
+    const figures = [
+      chart([h("b", {}, `${made} mistake${made === 1 ? "" : "s"}`), bounds ? `, bound ${number(Math.floor(bounds.bound))}` : ""],
+        [{values: [...visits.mistakes], kind: "line"}, ...(bounds && bounds.bound < 50 * Math.max(1, visits.mistakes[visits.length - 1]) ? [flat(bounds.bound)] : [])], now),
+      chart([h("b", {}, `‖w‖² = ${number(visits.norm[now] ?? 0)}`), visits.outputs === 1 ? `, bound ${number(R2 * made)}` : ""],
+        [{values: [...visits.norm], kind: "line"}, ...(visits.outputs === 1 ? [{values: [...visits.mistakes].map((m) => R2 * m), kind: "bound"}] : [])], now)];
+    if (bounds) figures.push(chart([h("b", {}, `⟨w, w*⟩ = ${number(bounds.alignment[now])}`), `, bound ${number(bounds.margin * made)}`],
+      [{values: [...bounds.alignment], kind: "line"}, {values: [...visits.mistakes].map((m) => bounds.margin * m), kind: "bound"}], now));
+    this.charts.replaceChildren(h("div", {class: "charts"}, ...figures),
+      ...(bounds ? [h("p", {class: "note"}, "‖w‖² stays below R² · mistakes, ⟨w, w*⟩ above ρ · mistakes: so there are at most (R/ρ)² mistakes.")] : []));
+  }
+
+  // --- one pixel -------------------------------------------------------------------------------
+
+  hover(x) {
+    clearTimeout(this.leaving);
+    if (!x || !this.plane.field) {
+      if (this.plane.pixel) { this.plane.pixel = null; this.plane.draw(); this.showPixel(null); }
+      this.hovering = null;
+      return;
+    }
+    this.hovering = x;
+    if (this.visits && this.playbar.at < this.visits.length) return;   // the server explains the end
+    this.talk.ask("pixel", {state: this.snapshot(), x: x.map((v) => Math.round(v * 1e4) / 1e4)}).then((reply) => {
+      if (!this.hovering) return;
+      const {shape, data} = reply.arrays.shares, classes = this.facts.classes, outputs = shape[1];
+      const best = outputs === 1 ? null : reply.score.indexOf(Math.max(...reply.score));
+      const lines = [];
+      for (let i = 0; i < shape[0]; i++) {
+        const share = data[i * outputs + (best ?? 0)];
+        if (Math.abs(share) > 1e-9) lines.push({index: i, share, toward: outputs === 1 ? classes[share > 0 ? 1 : 0] : share > 0 ? classes[best] : this.state.y[i]});
+      }
+      lines.sort((a, b) => Math.abs(b.share) - Math.abs(a.share));
+      this.plane.pixel = {x: reply.x, lines: lines.slice(0, 60)};
+      this.plane.draw();
+      this.showPixel({score: best === null ? reply.score[0] : reply.score[best], winner: best === null ? classes[reply.score[0] > 0 ? 1 : 0] : classes[best], lines});
+    }, () => {});
+  }
+
+  showPixel(found) {
+    if (!found) {
+      this.pixel.replaceChildren(h("h2", {}, "This pixel"), h("p", {class: "note"}, "Move over the picture: lines show the points that decide, as thick as what each adds."));
+      return;
+    }
+    const most = Math.max(...found.lines.map((l) => Math.abs(l.share)), 1e-12), shown = found.lines.slice(0, 4);
+    this.pixel.replaceChildren(h("h2", {}, `This pixel: f(x) = ${number(found.score)}, class ${found.winner + 1}`),
+      ...shown.map(({index, share, toward}) => {
+        const fill = h("i", {});
+        fill.style.background = `var(--c${toward})`;
+        fill.style[share < 0 ? "right" : "left"] = "50%";
+        fill.style.width = `${50 * Math.abs(share) / most}%`;
+        return h("div", {class: "bar"}, icon(this.state.y[index]), h("span", {class: "t"}, fill), h("span", {class: "v"}, `${share < 0 ? "−" : "+"}${number(Math.abs(share))}`));
+      }),
+      h("p", {class: "note"}, found.lines.length > shown.length ? `and ${found.lines.length - shown.length} more.` : ""));
+  }
+
+  // --- sharing ---------------------------------------------------------------------------------
+
+  script() { return this.talk.ask("script", {state: this.snapshot()}).then((reply) => reply.script); }
+  csv() { return "x1,x2,class\n" + this.state.y.map((c, i) => `${this.state.X[2 * i]},${this.state.X[2 * i + 1]},${c}\n`).join(""); }
+  repaint() { this.plane.draw(); this.playbar.ticks(); }
+}

@@ -1,0 +1,158 @@
+"""The playground without sockets: a state in, numbers out."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.lab.compute.learners import LEARNERS
+from mercer.lab.compute.models import for_classes
+from mercer.lab.compute.presets import PRESETS
+from mercer.lab.compute.states import State, lattice
+
+
+@pytest.mark.parametrize("learner", list(LEARNERS))
+@pytest.mark.parametrize("preset", ["moons", "three"])
+def test_a_field_is_the_score_of_the_model(ask, state, learner, preset):
+    given = state(learner, preset)
+    reply = ask("field", state=given, size=8, visits=False)
+    read = State.read(given)
+    model = LEARNERS[learner].make(read.parsed, {}).fit(read.X, read.y)
+    field = reply.arrays["field"]
+    outputs = 1 if preset == "moons" else 3
+    assert field.shape == (outputs, 8, 8)
+    flat = field.reshape(outputs, -1)
+    winner = (flat[0] > 0).astype(int) if outputs == 1 else flat.argmax(axis=0)
+    clear = (
+        np.abs(flat[0]) > 1e-6
+        if outputs == 1
+        else np.ptp(np.sort(flat, axis=0)[-2:], axis=0) > 1e-6
+    )
+    assert (winner == model.predict(lattice(8)))[clear].all()
+    assert reply.facts["training"] == np.mean(model.predict(read.X) != read.y)
+
+
+@pytest.mark.parametrize("learner", list(LEARNERS))
+@pytest.mark.parametrize("preset", ["moons", "three"])
+def test_contributions_sum_to_the_score(ask, state, learner, preset):
+    given = state(learner, preset)
+    reply = ask("pixel", state=given, x=[0.3, -0.2])
+    total = reply.arrays["shares"].sum(axis=0)
+    score = np.array(reply.facts["score"])
+    if learner == "voted":  # every predictor votes; what is shown is the last one
+        return
+    read = State.read(given)
+    model = LEARNERS[learner].make(read.parsed, {}).fit(read.X, read.y)
+    if learner == "svm" and preset == "three":  # for and against each class, over its pairs
+        pairs = model.set_params(decision_function_shape="ovo").decision_function([[0.3, -0.2]])
+        score = for_classes(pairs, 3)[0]
+        total = total + for_classes(model.intercept_[None], 3)[0]
+    b = np.asarray(getattr(getattr(model, "expansion_", None), "intercept", 0.0))
+    if learner == "centroid" and preset == "moons":
+        b = b[1] - b[0]
+    if learner == "svm" and preset == "three":
+        b = 0.0
+    np.testing.assert_allclose(total + b, score, atol=1e-5)
+
+
+def test_the_visits_give_the_last_field(ask, state):
+    """What the page sums up from the visits is what the server draws at the end."""
+    given = state("perceptron")
+    reply = ask("field", state=given, size=64, visits=True)
+    visits, arrays = reply.facts["visits"], reply.arrays
+    assert visits["size"] == 64
+    alpha = np.zeros(len(given["y"]))
+    np.add.at(alpha, arrays["index"].astype(int), arrays["update"][:, 0])
+    used = arrays["used"].astype(int)
+    assert set(np.flatnonzero(alpha)) <= set(used)
+    np.testing.assert_allclose(alpha[used] @ arrays["columns"], arrays["field"].ravel(), atol=1e-4)
+    np.testing.assert_allclose(alpha, arrays["alpha"][:, 0])
+    assert arrays["mistakes"][-1] == np.abs(arrays["update"]).sum()
+
+
+def test_bounds_hold_at_every_visit(ask, state):
+    given = state("perceptron", "xor", "polynomial(2)", n=4)
+    given |= {"X": [1, 1, -1, 1, -1, -1, 1, -1], "y": [1, 0, 1, 0], "source": None}
+    field = ask("field", state=given, size=8, visits=True)
+    errors = ask("errors", state=given)
+    mistakes, norm = field.arrays["mistakes"], field.arrays["norm"]
+    assert errors.facts["bound"] == pytest.approx(2.0)  # (R/ρ)² = 4/2
+    assert errors.facts["margin"] == pytest.approx(2**0.5)
+    assert (norm <= field.facts["visits"]["radius"] * mistakes + 1e-6).all()
+    aligned = errors.arrays["alignment"]
+    assert (aligned >= errors.facts["margin"] * mistakes - 1e-6).all()
+    assert errors.facts["test"] is None  # drawn by hand: there is nothing to draw new points from
+
+
+@pytest.mark.parametrize(
+    ("learner", "how"),
+    [
+        *((name, "leaving one out") for name in ("ridge", "smoother", "neighbors")),
+        ("svm", "5 folds"),
+    ],
+)
+def test_the_error_on_points_left_out(ask, state, learner, how):
+    given = state(learner, n=24)
+    reply = ask("errors", state=given)
+    assert reply.facts["how"] == how
+    if how != "leaving one out":
+        return
+    read = State.read(given)
+    wrong = 0
+    for i in range(len(read.y)):
+        rest = np.arange(len(read.y)) != i
+        model = LEARNERS[learner].make(read.parsed, {}).fit(read.X[rest], read.y[rest])
+        wrong += model.predict(read.X[i : i + 1])[0] != read.y[i]
+    assert reply.facts["left_out"] == pytest.approx(wrong / len(read.y))
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+def test_presets_lie_in_the_picture(name):
+    entry = PRESETS[name]
+    X, y = entry.sample(entry.n, entry.noise, 0)
+    assert np.quantile(np.abs(X), 0.95) < 1.5
+    assert (np.unique(y) == np.arange(len(np.unique(y)))).all()
+
+
+BAD = [
+    ({"X": [float("nan"), 0.0]}, "must lie from"),
+    ({"X": [1e9, 0.0]}, "must lie from"),
+    ({"X": [0.0] * 20_002}, "at most 2000"),
+    ({"X": [[0.0]]}, "must be numbers"),
+    ({"y": [0, 1, 2]}, "points and 3 classes"),
+    ({"y": [11]}, "from 0 to 9"),
+    ({"kernel": "gaussian(1)" + " " * 1_000_000}, "characters"),
+    ({"kernel": 3}, "is a text"),
+    ({"kernel": "spectrum(3)"}, "not a kernel on points"),
+    ({"learner": "oracle"}, "one of"),
+    ({"learner": ["svm"]}, "one of"),
+    ({"options": {"C": 10.0}}, "has no option"),
+    ({"options": {"epochs": 10**9}}, "epochs must lie"),
+    ({"options": [1]}, "object"),
+    ({"unknown": 1}, "no field 'unknown'"),
+    ({"source": {"preset": "spirals"}}, "needs the field"),
+    ({"source": {"preset": "spirals", "n": 10**9, "noise": 0.1, "seed": 0}}, "whole number from"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), BAD)
+def test_bad_states_are_refused_in_words(ask, state, change, words):
+    reply = ask("field", state=state() | change, size=8, visits=False)
+    assert words in reply.facts["error"]
+
+
+def test_too_few_classes_are_said(ask, state):
+    given = state()
+    given["y"] = [0] * len(given["y"])
+    assert "two classes" in ask("field", state=given, size=8, visits=False).facts["error"]
+
+
+def test_a_trace_is_the_steps(state):
+    read = State.read(state(preset="three"))
+    model = mercer.KernelPerceptron("gaussian(0.3)", random_state=0)
+    trace, steps = model.trace(read.X, read.y), list(model.steps(read.X, read.y))
+    assert len(trace) == len(steps)
+    np.testing.assert_allclose(trace.squared_norm, [s.squared_norm for s in steps])
+    np.testing.assert_array_equal(trace.score, [s.score for s in steps])
+    alpha = np.zeros((len(read.y), 3))
+    np.add.at(alpha, trace.index, trace.update)
+    np.testing.assert_allclose(alpha, steps[-1].alpha)

@@ -1,0 +1,56 @@
+"""Worker processes: answers come back, superseded work is killed, nobody outlives the server."""
+
+import asyncio
+import json
+
+import pytest
+
+from mercer.lab.compute.wire import unpacked
+from mercer.lab.serving.pool import Job, Pool
+
+pytestmark = pytest.mark.slow
+
+
+def request(number, **body):
+    return json.dumps({"id": number, **body}).encode()
+
+
+def test_workers_answer_are_killed_and_end():
+    """One pool for everything: starting one takes seconds."""
+
+    async def story():
+        pool = Pool(size=2, limit=20.0, grace=0.0)
+        await pool.start()
+        replies = asyncio.Queue()
+
+        def ask(asker, number, **body):
+            pool.ask(asker, Job(request(number, **body), number, replies.put))
+
+        ask("a", 1, ask="kernel", text="linear()")
+        assert unpacked(await replies.get()).facts["repr"] == "Linear()"
+
+        # A search that takes seconds gives way to the next question of the same asker.
+        first = {id(w.process) for w in pool.idle}
+        ask("a", 2, ask="proof", text="gaussian(1) * sigmoid(1, 1) + 1")
+        while "a" not in pool.running:
+            await asyncio.sleep(0.01)
+        ask("a", 3, ask="kernel", text="gaussian(1)")
+        facts = unpacked(await replies.get()).facts
+        while facts["id"] != 3:  # the search may have ended before it was stopped
+            facts = unpacked(await replies.get()).facts
+        assert facts["repr"] == "Gaussian()"
+        assert len(first) == 2
+
+        # A worker that dies by itself is replaced, and the page is told.
+        ask("b", 4, ask="proof", text="gaussian(1) * sigmoid(1, 1) + 2")
+        pool.running["b"].process.kill()
+        assert unpacked(await replies.get()).facts["id"] == 4
+        ask("b", 5, ask="kernel", text="linear()")
+        assert unpacked(await replies.get()).facts["repr"] == "Linear()"
+
+        processes = [w.process for w in [*pool.idle, *pool.running.values()]]
+        await pool.close()
+        assert processes
+        assert not any(p.is_alive() for p in processes)
+
+    asyncio.run(story())
