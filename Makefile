@@ -14,6 +14,7 @@ GPU  := $(VENV)/.installed-dev-gpu
 TORCH := $(VENV)/.looked-for-torch
 PEER := $(VENV)/.installed-dev-bench
 PACK := $(VENV)/.installed-release
+SITE := $(VENV)/.installed-docs
 LOWEST := .venv-lowest/.installed
 CODE := src tests bench examples tools conftest.py
 # What needs a device to run in full; its coverage is reported apart.
@@ -28,7 +29,7 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test
 export PYTHONDONTWRITEBYTECODE =
 SHARE := OMP_NUM_THREADS=1
 
-.PHONY: help demo quick test test-slow attack test-peers test-gpu test-lowest test-pythons wheel bench lint format clean
+.PHONY: help demo quick test test-slow attack test-peers test-gpu test-lowest test-pythons wheel bench docs lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -42,6 +43,7 @@ help:
 	@echo "make test-lowest   with the lowest version of every dependency;  make test-pythons  with every"
 	@echo "                   Python on PATH;  make wheel  builds, checks, installs and tries the package"
 	@echo "make bench      every speed and memory claim, side by side with its peer"
+	@echo "make docs       the site, every block and script of it executed, into build/docs"
 	@echo "make lint       ruff and mypy;  make format  rewrites;  make clean  removes what make made"
 
 $(DEV): pyproject.toml tools/venv.sh
@@ -62,6 +64,10 @@ $(PEER): pyproject.toml tools/venv.sh
 
 $(PACK): pyproject.toml tools/venv.sh
 	tools/venv.sh $(VENV) release
+	touch $@
+
+$(SITE): pyproject.toml tools/venv.sh
+	tools/venv.sh $(VENV) docs
 	touch $@
 
 $(TORCH): $(DEV) tools/torch.sh
@@ -128,6 +134,10 @@ wheel: $(PACK)
 
 bench: $(PEER)
 	$(BIN)/python bench/run.py $(BENCH)
+
+# Warnings are errors; it opens from the file system: build/docs/index.html.
+docs: $(SITE)
+	$(SHARE) $(BIN)/python tools/site.py
 
 clean:
 	rm -rf $(VENV) .venv-lowest .venv-3.* build dist demo htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,6 +8,7 @@ is reported and the exit status is 1; with it, rewritten. The lines between "cat
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -71,6 +72,40 @@ def widths() -> str:
                 meanings = f"{width.scale.text} | {width.median.text}"
                 rows.append(f"| `{cls.__name__}` | `{name}` | {meanings} |")
     return "\n".join(rows) + "\n"
+
+
+def overview() -> str:
+    """One row per kernel, in Markdown: formula, examples, proof, parameters, where it runs."""
+    titles = ("kernel", "formula", "on", "a kernel?", "parameters", "GPU", "ONNX")
+    rows = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    for cls in sorted(KERNELS.values(), key=lambda c: (c.takes, c.__name__)):
+        one = examples(cls)[0]
+        first = " ".join(re.split(r"\n\n|(?<=\.)\n", cls.__doc__ or "")[0].split())
+        arguments = inspect.signature(cls).parameters.values()
+        words = [
+            f"`{a.name}`" if a.default is a.empty else f"`{a.name}={a.default!r}`"
+            for a in arguments
+        ]
+        cells = (
+            f"`{cls.__name__}`",
+            first.replace("|", "\\|"),
+            cls.takes,
+            _verdict(one),
+            ", ".join(words) or "–",
+            "no" if one.is_opaque else "yes",
+            "yes" if exported(cls) else "no",
+        )
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _verdict(kernel: Kernel) -> str:
+    claim = kernel.claim()
+    word = {True: "yes", False: "no", None: "depends"}[claim.holds]
+    where = [claim.domain] if claim.domain else []
+    if claim.max_dims is not None:
+        where.append(f"up to {claim.max_dims} columns")
+    return f"{word} ({', '.join(where)})" if where else word
 
 
 TEXTS = {

@@ -1,0 +1,44 @@
+"""Settings of Sphinx; `make docs` builds the site from a copy of this folder."""
+
+import os
+from pathlib import Path
+
+import mercer
+
+ROOT = Path(os.environ["MERCER_ROOT"])
+
+project = "Mercer"
+author = "The Mercer developers"
+copyright = "The Mercer developers, BSD-3-Clause"
+version = release = mercer.__version__
+extensions = [
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "sphinx_blocks",
+]
+exclude_patterns = ["**/sg_execution_times.rst", "sg_execution_times.rst", "_static/mathjax/*.md"]
+nitpicky = True
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Mercer"
+html_static_path = ["_static"]
+html_css_files = ["mercer.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+mathjax_path = "mathjax/tex-chtml.js"
+mathjax3_config = {"options": {"enableMenu": False}}

@@ -1,0 +1,98 @@
+"""The pages of the site: their blocks run, their links lead somewhere, and the kit is complete."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytest.importorskip("matplotlib")
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"), key=str)
+PAGES = [path for path in PAGES if "_static" not in path.parts]
+
+
+def name(path: Path) -> str:
+    return path.relative_to(DOCS).as_posix()
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import pages
+
+    return pages
+
+
+#: Run here in every test; `make docs` runs all pages.
+SAMPLE = ["index.md", "guide/kernel_table.md", "guide/solver_table.md", "guide/own_kernel.md"]
+
+
+@pytest.mark.parametrize("page", SAMPLE)
+def test_the_blocks_of_a_page_run(pages: ModuleType, page: str) -> None:
+    shown = pages.run(DOCS / page)
+    assert shown
+    assert all(one.text or one.figures or one.html for one in shown)
+
+
+def test_a_block_shows_what_it_prints_warns_and_draws(pages: ModuleType) -> None:
+    page = pages.Page("test")
+    one = page.run("import warnings\nwarnings.warn('careful', stacklevel=1)\nprint(x := 1)")
+    assert one.text == "1\nUserWarning: careful\n"
+    two = page.run("import matplotlib.pyplot as plt\nfigure = plt.figure()\nprint(x + 1)")
+    assert (two.text, len(two.figures)) == ("2\n", 1)
+    with pytest.raises(ZeroDivisionError):
+        page.run("1 / 0")
+    assert len(page.run("x").figures) == 0
+
+
+def test_blocks_are_found_with_their_options_left_out(pages: ModuleType) -> None:
+    text = "```{python}\n:hide-code:\n:markdown:\n\nprint(1)\n```\n\n```python\nno\n```\n"
+    assert [code.strip() for code in pages.blocks(text)] == ["print(1)"]
+
+
+def anchors(text: str) -> set[str]:
+    """Explicit targets, and headings as MyST and GitHub call them."""
+    named = set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    return named | slugs
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_links_lead_to_pages_and_anchors_that_exist(path: Path) -> None:
+    text = re.sub(r"^(`{3,}).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):
+        if re.match(r"https?:", link):
+            continue
+        where, _, anchor = link.partition("#")
+        goal = (path.parent / where).resolve() if where else path
+        assert goal.exists(), link
+        if anchor:
+            assert anchor in anchors(goal.read_text(encoding="utf-8")), link
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    listed = {"index.md"}
+    for path in PAGES:
+        for body in re.findall(
+            r"^```\{toctree\}\n(.*?)^```$", path.read_text("utf-8"), re.S | re.M
+        ):
+            for line in body.splitlines():
+                if line.strip() and not line.startswith(":"):
+                    goal = (path.parent / f"{line.strip()}.md").resolve()
+                    listed.add(goal.relative_to(DOCS).as_posix())
+    # The gallery's own pages are made when the site is built.
+    assert {name(path) for path in PAGES} == {one for one in listed if "gallery" not in one}
+
+
+def test_the_mathematics_are_as_they_came() -> None:
+    folder = DOCS / "_static" / "mathjax"
+    for line in (folder / "SHA256SUMS").read_text().splitlines():
+        digest, file = line.split()
+        assert hashlib.sha256((folder / file).read_bytes()).hexdigest() == digest, file
+    assert (folder / "LICENSE").exists()

@@ -1,0 +1,64 @@
+"""Sphinx's side of `pages.py`: a directive {python} that runs a block and shows what it leaves."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from pages import Page, Shown
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+DPI = 110
+
+
+class Python(SphinxDirective):
+    """The code, highlighted; below it what was printed, and the figures that were drawn."""
+
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {
+        "hide-code": directives.flag,
+        "markdown": directives.flag,
+        "alt": directives.unchanged,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        code = "\n".join(self.content)
+        pages = self.env.temp_data
+        page = pages.setdefault("mercer page", Page(self.env.docname))
+        try:
+            shown = page.run(code)
+        except Exception as error:
+            raise self.error(f"the block failed: {error!r}\n{code}") from error
+        result: list[nodes.Node] = []
+        if "hide-code" not in self.options:
+            result.append(nodes.literal_block(code, code, language="python"))
+        return result + self.printed(shown) + [self.image(figure) for figure in shown.figures]
+
+    def printed(self, shown: Shown) -> list[nodes.Node]:
+        result: list[nodes.Node] = [nodes.raw("", page, format="html") for page in shown.html]
+        if "markdown" in self.options:
+            return self.parse_text_to_nodes(shown.text)
+        if shown.text:
+            text = shown.text.rstrip("\n")
+            result.append(nodes.literal_block(text, text, language="text", classes=["output"]))
+        return result
+
+    def image(self, figure: Any) -> nodes.Node:
+        """Save a figure under the sources (a copy of them) and refer to it."""
+        number = self.env.temp_data["mercer figures"] = (
+            self.env.temp_data.get("mercer figures", 0) + 1
+        )
+        folder = self.env.srcdir / "drawn"
+        folder.mkdir(exist_ok=True)
+        name = f"{self.env.docname.replace('/', '-')}-{number}.png"
+        figure.savefig(folder / name, dpi=DPI, bbox_inches="tight")
+        titles = [text for ax in figure.axes if (text := ax.get_title())]
+        alt = self.options.get("alt") or "; ".join(titles) or "what the code above draws"
+        return nodes.image(uri=f"/drawn/{name}", alt=alt, classes=["drawn"])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("python", Python)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
