@@ -70,8 +70,8 @@ def _spline(x, z, degree, width=1.0):
 
     def value(n, t):
         edges = [mpf(n + 1) / 2 - abs(t) - k for k in range(n + 2)]
-        terms = [(-1) ** k * mpmath.binomial(n + 1, k) * e**n for k, e in enumerate(edges) if e > 0]
-        return mpmath.fsum(terms) / mpmath.factorial(n)
+        terms = [(-1) ** k * math.comb(n + 1, k) * e**n for k, e in enumerate(edges) if e > 0]
+        return mpmath.fsum(terms) / math.factorial(n)
 
     return mpmath.fprod(value(degree, (a - b) / mpf(width)) for a, b in zip(x, z, strict=True))
 
@@ -261,7 +261,8 @@ def _compare(name, kernel, parameters, rows, K, diagonal):
     points = [[mpf(float(v)) for v in row] for row in rows]
     lengths = [abs(EXACT[name](x, x, **parameters)) for x in points]
     assert np.isfinite(diagonal).all()
-    for i, j in itertools.product(range(len(rows)), repeat=2):
+    assert np.array_equal(K, K.T, equal_nan=True)
+    for i, j in itertools.combinations_with_replacement(range(len(rows)), 2):
         exact = EXACT[name](points[i], points[j], **parameters)
         error = abs(mpf(K[i, j]) - exact) if math.isfinite(K[i, j]) else mpmath.inf
         size = mpmath.sqrt(lengths[i] * lengths[j]) + abs(exact)

@@ -284,14 +284,14 @@ def test_a_kernel_that_fails_is_named():
         compare(X, y, kernels=["chisquared()"], learners=["ridge"], cv=3)
 
 
-def test_a_hundred_thousand_columns():
+def test_thirty_thousand_columns():
     random = np.random.default_rng(0)
     y = np.arange(30) % 2
-    X = random.normal(size=(30, 100_000)).astype(np.float32)
+    X = random.normal(size=(30, 30_000)).astype(np.float32)
     X[:, :2000] += y[:, None]
     board = compare(X, y, kernels=["linear()"], learners=["ridge"], cv=3)
     assert board.best_row.mean > 0.8
-    frame = pd.DataFrame(X[:, :20_000])
+    frame = pd.DataFrame(X[:, :5_000])
     assert compare(frame, y, kernels=["linear()"], learners=["ridge"], cv=3).best_row.mean > 0.8
 
 
