@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -48,14 +49,19 @@ def run(**environment):
     return done.stdout
 
 
-@pytest.fixture
-def filled(tmp_path):
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
     """A cache that one process has filled."""
-    folder = tmp_path / "cache"
+    folder = tmp_path_factory.mktemp("filled") / "cache"
     run(MERCER_CACHE=str(folder))
     assert list(folder.glob("mercer_*.py"))
     assert list(folder.glob("machine-code/*/*.nbi"))
     return folder
+
+
+@pytest.fixture
+def filled(cache, tmp_path):
+    return shutil.copytree(cache, tmp_path / "cache")
 
 
 class Evil:

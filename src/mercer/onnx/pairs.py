@@ -1,7 +1,7 @@
 """k(x, z) between the rows that are fed in and the points of a model, as nodes.
 
 What depends on the points alone is computed here, in float64. Squared distances come from a matrix
-product of centerd rows where that keeps enough digits, else from differences.
+product of centered rows where that keeps enough digits, else from differences.
 """
 
 from __future__ import annotations

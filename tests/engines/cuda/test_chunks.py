@@ -56,18 +56,17 @@ for kernel in (Gaussian(0.3), Linear(), Polynomial(2, 1.0), Laplacian(0.5, norm=
     for x, z, memory, largest in each_way():
         host, points = X[: len(x)], Z[: len(z)]
         rank = ranking(kernel.formula(), points)
-        for k in (1, 5, len(z) - 1):
-            own = np.arange(len(x)) % (len(z) - 1)
-            own[::7] = -1  # nobody's own
-            for mine in (None, own):
-                want = on_host.nearest(rank, host, points, k, mine)
-                with mercer.config(device=DEVICE, memory=memory):
-                    got = nearest(rank, x, z, k, mine)
-                checked_blocks(x, z, largest)
-                assert got.index.shape == (len(x), k)
-                assert np.allclose(got.value, want.value, rtol=1e-12, atol=1e-12), kernel
-                if rank.by_distance:
-                    assert (got.index == want.index).all(), kernel
+        own = np.arange(len(x)) % (len(z) - 1)
+        own[::7] = -1  # nobody's own
+        for k, mine in ((1, own), (5, None), (len(z) - 1, own)):
+            want = on_host.nearest(rank, host, points, k, mine)
+            with mercer.config(device=DEVICE, memory=memory):
+                got = nearest(rank, x, z, k, mine)
+            checked_blocks(x, z, largest)
+            assert got.index.shape == (len(x), k)
+            assert np.allclose(got.value, want.value, rtol=1e-12, atol=1e-12), kernel
+            if rank.by_distance:
+                assert (got.index == want.index).all(), kernel
 """,
     "neighbors that a product cannot tell apart": """
 # Two clusters so far apart that products of single precision blur each; differences do not.

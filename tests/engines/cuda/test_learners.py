@@ -157,22 +157,21 @@ import mercer.engines.cuda.solvers.perceptron_walk as walk
 walk.ROWS = 32
 X = rng.integers(-2, 3, size=(40, 3)).astype(np.float32)
 T, c = there(X), (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 0.5)
-for options in [
-    {},
-    {"tie": "first", "shuffle": False},
-    {"multi_class": "ovr", "fit_intercept": True, "averaging": "average"},
-    {"margin": 1.0, "learning_rate": 0.5, "averaging": "vote"},
-    {"max_updates": 17, "multi_class": "ovr"},
-    {"validation_fraction": 0.2, "tie": "first"},
+for t, options in [
+    (c, {}),
+    (c > 0, {"tie": "first", "shuffle": False}),
+    (c, {"multi_class": "ovr", "fit_intercept": True, "averaging": "average"}),
+    (c > 0, {"margin": 1.0, "learning_rate": 0.5, "averaging": "vote"}),
+    (c, {"max_updates": 17, "multi_class": "ovr"}),
+    (c > 0, {"validation_fraction": 0.2, "tie": "first"}),
 ]:
-    for t in (c, c > 0):
-        options = {"epochs": 2, "random_state": 0, **options}
-        a = KernelPerceptron(Polynomial(2, 1.0), **options).fit(T, there(t))
-        b = KernelPerceptron(Polynomial(2, 1.0), **options).fit(X.astype(float), t)
-        assert list(a.mistakes_) == list(b.mistakes_), options
-        assert (a.alpha_ == b.alpha_).all() and a.n_visits_ == b.n_visits_
-        assert np.allclose([e["loss"] for e in a.history_], [e["loss"] for e in b.history_])
-        assert (a.predict(T).cpu().numpy() == b.predict(X)).all()
+    options = {"epochs": 2, "random_state": 0, **options}
+    a = KernelPerceptron(Polynomial(2, 1.0), **options).fit(T, there(t))
+    b = KernelPerceptron(Polynomial(2, 1.0), **options).fit(X.astype(float), t)
+    assert list(a.mistakes_) == list(b.mistakes_), options
+    assert (a.alpha_ == b.alpha_).all() and a.n_visits_ == b.n_visits_
+    assert np.allclose([e["loss"] for e in a.history_], [e["loss"] for e in b.history_])
+    assert (a.predict(T).cpu().numpy() == b.predict(X)).all()
 a = KernelPerceptron(Gaussian(2.0)).partial_fit(T[:30], c[:30], classes=[0, 1, 2])
 b = KernelPerceptron(Gaussian(2.0)).partial_fit(X[:30], c[:30], classes=[0, 1, 2])
 a, b = a.partial_fit(T[30:], c[30:]), b.partial_fit(X[30:], c[30:])

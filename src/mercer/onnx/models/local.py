@@ -110,7 +110,7 @@ def _relative(g: Graph, logs: Wire) -> Wire:
 
 
 class Nearest:
-    """Places (N, k) of the nearest points, and the ranking values there."""
+    """Indices (N, k) of the nearest points, and the ranking values there."""
 
     def __init__(self, indices: Wire, values: Wire) -> None:
         self.indices, self.values = indices, values
