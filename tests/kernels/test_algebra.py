@@ -218,3 +218,9 @@ def test_numbers_are_normalized_so_that_equal_kernels_are_equal() -> None:
     assert Polynomial(np.int64(3)) == Polynomial(3.0)
     assert Gaussian([1, 2]) == Gaussian((1.0, 2.0)) == Gaussian(np.array([1, 2], dtype=np.int8))
     assert mercer.Laplacian(norm=np.inf) == mercer.Laplacian(norm="inf")
+
+
+def test_sum_of_a_list_begins_with_nothing() -> None:
+    assert sum([Linear(), Gaussian()]) == Linear() + Gaussian()
+    assert 0 + Linear() == Linear()
+    assert 0.5 + Linear() == mercer.Constant(0.5) + Linear()

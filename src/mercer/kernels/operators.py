@@ -25,6 +25,8 @@ def add(self: Kernel, other: Kernel | float) -> Kernel:
 def radd(self: Kernel, other: float) -> Kernel:
     from mercer.kernels.algebra import Sum
 
+    if isinstance(other, int) and other == 0:
+        return self  # sum([k1, k2]) begins with 0
     left = _as_term(other)
     return NotImplemented if left is None else Sum(left, self)
 
