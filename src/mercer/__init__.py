@@ -71,6 +71,7 @@ _WHERE = {
     "mercer.expansion": ["KernelExpansion"],
     "mercer.learners": [
         "DeformableTemplateClassifier",
+        "GaussianProcessRegressor",
         "KernelCentroidClassifier",
         "KernelLogisticRegression",
         "KernelNeighborsClassifier",

@@ -1,11 +1,13 @@
 """Derivatives: ∂f/∂p for a parameter p, or ∂f/∂s for a statistic s, as a formula again.
 
-The record of an operation (`ops`) gives the derivative in each argument.
+The record of an operation (`ops`) gives the derivative in each argument. A parameter of one number
+is a node of its own. One that divides the columns by lengths is the name of a step before ‖x − z‖².
 """
 
 from __future__ import annotations
 
-from mercer.formula.nodes import SETS, Formula, Input, const, reduce_columns, set_size
+from mercer.formula.inputs import Columns, Scale
+from mercer.formula.nodes import SETS, Formula, Input, const, reduce_columns, set_size, sqdist
 from mercer.formula.ops import OPS
 
 
@@ -27,6 +29,62 @@ def derive(formula: Formula, wrt: Formula) -> Formula:
         else:
             slope[id(node)] = _chain(node, [slope[id(a)] for a in node.args])
     return slope[id(formula)] or const(0.0)
+
+
+def parameters_of(formula: Formula) -> dict[str, Formula]:
+    """The nodes of a formula that derivatives are taken in, by the names of parameters.
+
+    >>> from mercer import Gaussian
+    >>> from mercer.formula.nodes import ROOT
+    >>> list(parameters_of((2.0 * Gaussian([1.0, 3.0])).lower(ROOT)))
+    ['factor', 'kernel__sigma']
+    """
+    found = {}
+    for node in formula.walk():
+        if node.op == "param":
+            found[node.value[0]] = node
+        elif node.op == "sqdist" and lengths_of(node) is not None:
+            found[node.value.steps[-1].name] = node
+    return found
+
+
+def lengths_of(node: Formula) -> Scale | None:
+    """The lengths with a name that the columns of a ‖x − z‖² are divided by, or None."""
+    last = node.value.steps[-1] if node.op == "sqdist" and node.value.steps else None
+    return last if isinstance(last, Scale) and last.name else None
+
+
+def derive_by_name(formula: Formula, name: str) -> Formula:
+    """∂formula/∂p by the name of p; "sigma[2]" is the third of several lengths.
+
+    A length ℓ of column j adds ((x − z)ⱼ/ℓ)² to ‖x − z‖², whose derivative in ℓ is −2/ℓ of that.
+    """
+    nodes = parameters_of(formula)
+    path, _, index = name.removesuffix("]").partition("[")
+    node = nodes.get(path)
+    scale = None if node is None else lengths_of(node)
+    if node is None or (scale is None) == bool(index):
+        known = [
+            n if lengths_of(node) is None else f"{n}[0], …" for n, node in sorted(nodes.items())
+        ]
+        raise ValueError(f"the kernel has no scalar parameter {name!r}; it has {known}")
+    if scale is None:
+        return derive(formula, node)
+    j, lengths = int(index), scale.lengths.array
+    if not 0 <= j < len(lengths):
+        raise ValueError(f"{path} has {len(lengths)} lengths, and none of index {j}")
+    one = sqdist(node.value.then(Columns((j,))))
+    return derive(formula, node) * (const(-2.0 / lengths[j]) * one)
+
+
+def names_of(formula: Formula) -> list[str]:
+    """What `derive_by_name` takes: a name per number."""
+    names = []
+    for name, node in parameters_of(formula).items():
+        scale = lengths_of(node)
+        count = 0 if scale is None else len(scale.lengths.array)
+        names += [name] if scale is None else [f"{name}[{j}]" for j in range(count)]
+    return names
 
 
 def _chain(node: Formula, inner: list[Formula | None]) -> Formula | None:

@@ -145,9 +145,10 @@ def _is_numeric(series: Any) -> bool:
 
 @dataclass(frozen=True)
 class Scale(Step):
-    """x ↦ x / lengths, column by column."""
+    """x ↦ x / lengths, column by column; with a name the lengths are a parameter of a kernel."""
 
     lengths: FrozenArray
+    name: str = ""
     widens = True
 
     def __call__(self, rows: Any) -> Any:

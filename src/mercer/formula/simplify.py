@@ -12,7 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mercer.formula.nodes import DIFFERENCE, Formula, const
+from mercer.formula.inputs import Scale
+from mercer.formula.nodes import DIFFERENCE, Formula, Input, const, sqdist
 from mercer.formula.ops import OPS
 
 LOG2E = 1.0 / math.log(2.0)
@@ -41,12 +42,21 @@ def _step(node: Formula, args: tuple[Formula, ...]) -> Formula:
         return const(node.value[1])
     if node.op == "reduce":
         return Formula("reduce", (simplify(node.args[0]),), node.value)
+    if node.op == "sqdist":
+        return sqdist(unnamed(node.value))
     node = Formula(node.op, args, node.value)
     if args and all(a.op == "const" for a in args):
         with np.errstate(all="ignore"):
             return const(OPS[node.op].fold(node))
     rule = RULES.get(node.op)
     return rule(node) if rule else node
+
+
+def unnamed(rows: Input) -> Input:
+    """The same rows, however the lengths are called that their columns are divided by."""
+    if not any(isinstance(step, Scale) and step.name for step in rows.steps):
+        return rows
+    return Input(tuple(Scale(s.lengths) if isinstance(s, Scale) else s for s in rows.steps))
 
 
 def _add(node: Formula) -> Formula:

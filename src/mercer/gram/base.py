@@ -16,7 +16,8 @@ import numpy as np
 
 from mercer._config import show_bytes
 from mercer._tiles import Scratch, Tiling
-from mercer.formula import Formula, at_diagonal, derive, simplify
+from mercer.formula import Formula, at_diagonal, simplify
+from mercer.formula.derive import derive_by_name
 from mercer.formula.nodes import ROOT
 from mercer.gram.plan.planner import Cost
 from mercer.kernels.core import Kernel
@@ -110,7 +111,9 @@ class Gram(ABC):
         """The examples Z, or None for K(X, X)."""
 
     def grad(self, name: str) -> Gram:
-        """∂K/∂p for a scalar parameter p, named as in `kernel.get_params`: a Gram again.
+        """∂K/∂p for a parameter p, named as in `kernel.get_params`: a Gram again.
+
+        One of several lengths has its index behind the name: ``grad("sigma[2]")``.
 
         >>> import numpy as np
         >>> from mercer import Gaussian
@@ -118,11 +121,7 @@ class Gram(ABC):
         >>> (G.grad("sigma") @ np.array([0.0, 1.0])).round(4)
         array([0.3033, 0.    ])
         """
-        formula = formula_of(self.kernel)
-        named = {n.value[0]: n for n in formula.walk() if n.op == "param"}
-        if name not in named:
-            raise ValueError(f"{self.kernel!r} has no scalar parameter {name!r}; {sorted(named)}")
-        return self.of(derive(formula, named[name]))
+        return self.of(derive_by_name(formula_of(self.kernel), name))
 
     @abstractmethod
     def of(self, kernel: Kernel | Formula) -> Gram:

@@ -9,6 +9,7 @@ import numpy as np
 from mercer._arrays import host, is_tensor, like
 from mercer._examples import count, widened
 from mercer.formula import at_diagonal, simplify
+from mercer.formula.derive import names_of
 from mercer.formula.nodes import sqdist
 from mercer.formula.ranking import linear_part
 from mercer.gram.base import formula_of, simplified_diagonal
@@ -81,7 +82,6 @@ def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
 
 
 def gradient(kernel: Kernel, X: Any, Z: Any = None) -> dict[str, np.ndarray]:
-    """∂k/∂p for every scalar parameter p that the formula names."""
+    """∂k/∂p for every number p that the formula names."""
     gram = make_gram(kernel, X, Z)
-    named = [n.value[0] for n in formula_of(kernel).walk() if n.op == "param"]
-    return {path: gram.grad(path).dense() for path in named}
+    return {name: gram.grad(name).dense() for name in names_of(formula_of(kernel))}

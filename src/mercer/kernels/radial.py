@@ -74,7 +74,8 @@ class Gaussian(Kernel):
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         if isinstance(self.sigma, np.ndarray):
-            return (-0.5 * sqdist(rows.then(Scale(FrozenArray.of(self.sigma))))).exp()
+            lengths = Scale(FrozenArray.of(self.sigma), f"{path}sigma")
+            return (-0.5 * sqdist(rows.then(lengths))).exp()
         return (sqdist(rows) * const(-0.5).over(self._named(path, "sigma") ** 2)).exp()
 
     def latex(self, x: str = "x", z: str = "z") -> str:

@@ -1,9 +1,9 @@
 """Learners: scikit-learn estimators over `mercer.solvers`; each one loads on first use.
 
 `catalog.py` names the supervised ones for users and commands. One family per file or folder:
-`ridges`, `svms`, `perceptrons`, `logistic`; by closeness `neighbors`, `smoothers`, `local`,
-`centroids`; on images `templates`; without
-targets `structure`. `_base.py` is what all of them share.
+`ridges`, `processes`, `svms`, `perceptrons`, `logistic`; by closeness `neighbors`, `smoothers`,
+`local`, `centroids`; on images `templates`; without targets `structure`. `_base.py` is what all of
+them share.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mercer.learners.logistic import KernelLogisticRegression
     from mercer.learners.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
     from mercer.learners.perceptrons.dual import KernelPerceptron, Perceptron
+    from mercer.learners.processes.regression import GaussianProcessRegressor
     from mercer.learners.ridges.estimators import KernelRidge, KernelRidgeClassifier
     from mercer.learners.smoothers import NadarayaWatsonClassifier, NadarayaWatsonRegressor
     from mercer.learners.structure.pca import KernelPCA
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "DeformableTemplateClassifier": "templates",
+    "GaussianProcessRegressor": "processes.regression",
     "KernelCentroidClassifier": "centroids",
     "KernelLogisticRegression": "logistic",
     "KernelNeighborsClassifier": "neighbors",
@@ -46,6 +48,7 @@ _WHERE = {
 
 __all__ = [
     "DeformableTemplateClassifier",
+    "GaussianProcessRegressor",
     "KernelCentroidClassifier",
     "KernelLogisticRegression",
     "KernelNeighborsClassifier",

@@ -270,6 +270,13 @@ for _learner in (
         raced=False,
         chooses_scale=True,
     ),
+    Learner(
+        "process",
+        regressor="GaussianProcessRegressor",
+        aliases=("gaussian-process", "gp"),
+        grid=Grid(settings=lambda value, unit, spread: {"random_state": 0}, exponent=2.6),
+        raced=False,
+    ),
     Learner("centroid", classifier="KernelCentroidClassifier", raced=False),
 ):
     register(_learner)

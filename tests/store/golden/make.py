@@ -12,6 +12,7 @@ v3: the pairs of classes of a KernelSVC as flat arrays.
 v4: PowersMap.
 v5: a KernelSVC of many classes keeps the compact coefficients alone.
 v6-pca: KernelPCA.
+v6-process: GaussianProcessRegressor.
 """
 
 import json
@@ -110,6 +111,7 @@ def learners():
 
     from mercer.learners import (
         DeformableTemplateClassifier,
+        GaussianProcessRegressor,
         KernelCentroidClassifier,
         KernelLogisticRegression,
         KernelNeighborsClassifier,
@@ -131,6 +133,7 @@ def learners():
 
     kernel, still = "gaussian(0.5)", {"random_state": 0, "epochs": 3}
     found = {
+        "process": (GaussianProcessRegressor("2*gaussian([1.0, 1.0, 2.0])", max_iter=3), TARGETS),
         "perceptron-vote": (KernelPerceptron(kernel, averaging="vote", **still), THREE),
         "perceptron-average": (KernelPerceptron(kernel, averaging="average", **still), THREE),
         "perceptron-last": (KernelPerceptron(kernel, fit_intercept=True, shuffle=False), TWO),

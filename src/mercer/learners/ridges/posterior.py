@@ -40,12 +40,19 @@ class Posteriors:
             result[:, lambdas == alpha] = self._variance(X, float(alpha))[:, None]
         return result
 
-    def _variance(self, X: Any, alpha: float) -> np.ndarray:
+    def covariance(self, X: Any, alpha: float) -> np.ndarray:
+        """(n_rows, n_rows) for one λ."""
+        prior = np.asarray(HostGram(self.model.kernel_, X).dense(), dtype=np.float64)
+        return self._at(alpha).covariance(self._rows(X), prior)
+
+    def _at(self, alpha: float) -> Posterior:
         if self._kept is None or self._kept[0] != alpha:
             self._kept = None  # two factorizations need not fit
             self._kept = (alpha, self._make(alpha))
-        posterior = self._kept[1]
-        model = self.model
+        return self._kept[1]
+
+    def _variance(self, X: Any, alpha: float) -> np.ndarray:
+        posterior, model = self._at(alpha), self.model
         own = np.asarray(model.kernel_.diag(X), dtype=np.float64)
         n = len(own)
         width = model._primal.shape[0] if model._primal is not None else len(model.expansion_)

@@ -24,6 +24,9 @@ class Posterior(Protocol):
 
     def variance(self, rows: np.ndarray, own: np.ndarray) -> np.ndarray: ...
 
+    def covariance(self, rows: np.ndarray, prior: np.ndarray) -> np.ndarray:
+        """The same for all pairs of rows; `prior` is k between them."""
+
 
 class _Solve(Protocol):
     def solve(self, B: np.ndarray) -> np.ndarray: ...
@@ -43,6 +46,14 @@ class Dual:
         if self.d is not None:
             variance += np.square(1.0 - self.d @ scaled) / (self.scale @ self.d)
         return np.maximum(variance, 0.0)
+
+    def covariance(self, rows: np.ndarray, prior: np.ndarray) -> np.ndarray:
+        scaled = (self.scale * rows).T.astype(np.float64)
+        covariance = prior - scaled.T @ self.factor.solve(scaled)
+        if self.d is not None:
+            left = 1.0 - self.d @ scaled
+            covariance += np.outer(left, left) / (self.scale @ self.d)
+        return np.asarray((covariance + covariance.T) / 2.0)
 
 
 class Iterative:
@@ -80,3 +91,15 @@ class Primal:
             rows = rows - self.mean
             variance = variance + self.alpha / self.weight
         return variance + self.alpha * np.einsum("ij,ji->i", rows, self.factor.solve(rows.T))
+
+    def covariance(self, rows: np.ndarray, prior: np.ndarray) -> np.ndarray:
+        rows = rows.astype(np.float64)
+        covariance = np.zeros(prior.shape)
+        if self.L is not None:
+            inside = solve_lower(self.L, rows.T)
+            covariance = prior - inside.T @ inside
+        if self.mean is not None:
+            rows = rows - self.mean
+            covariance = covariance + self.alpha / self.weight
+        covariance = covariance + self.alpha * (rows @ self.factor.solve(rows.T))
+        return np.asarray((covariance + covariance.T) / 2.0)

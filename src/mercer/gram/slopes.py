@@ -1,0 +1,94 @@
+"""Σᵢⱼ Wᵢⱼ ∂k(xᵢ, zⱼ)/∂p for all parameters p, tile by tile: no derivative of K ever exists.
+
+For lengths ℓ of the columns, ∂k/∂ℓⱼ = (∂k/∂s) · (−2/ℓⱼ)(uⱼ − vⱼ)², where s = ‖u − v‖² is that of
+the scaled rows. With M = W∘∂K/∂s the sums over all pairs are M1·u², 1M·v² and uᵀMv: matrix products
+that serve all columns at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import host, is_sparse
+from mercer._tiles import Scratch
+from mercer.formula import derive
+from mercer.formula.derive import lengths_of, parameters_of
+from mercer.gram.base import Gram, formula_of
+from mercer.gram.rows.validate import matrix
+
+
+def weighted_slopes(gram: Gram, W: np.ndarray) -> dict[str, Any]:
+    """A number per scalar parameter, an array per parameter with a length per column.
+
+    W is symmetric where K is K(X, X).
+
+    >>> import numpy as np
+    >>> from mercer import Gaussian
+    >>> X = np.array([[0.0, 0.0], [1.0, 2.0]])
+    >>> found = weighted_slopes(Gaussian(2.0).gram(X), np.ones((2, 2)))
+    >>> {name: round(value, 3) for name, value in found.items()}
+    {'sigma': 0.669}
+    """
+    formula = formula_of(gram.kernel)
+    found: dict[str, Any] = {}
+    for name, node in parameters_of(formula).items():
+        slope, scale = gram.of(derive(formula, node)), lengths_of(node)
+        if scale is None:
+            found[name] = _total(slope, W)
+        else:
+            squares = _squares(slope, W, *_sides(gram, node.value))
+            found[name] = -2.0 / scale.lengths.array * squares
+    return found
+
+
+def _total(gram: Gram, W: np.ndarray) -> float:
+    sums: list[float] = []
+
+    def body(rows: slice, columns: slice, tile: Any, scratch: Scratch) -> None:
+        sums.append(float(_weighted(gram, W, rows, columns, tile)[0].sum()))
+
+    gram.sweep(body, triangle=gram.square, exact_diagonal=True, what="derivatives")
+    return float(np.sum(np.sort(sums)))
+
+
+def _squares(gram: Gram, W: np.ndarray, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Σᵢⱼ Wᵢⱼ Gᵢⱼ (uᵢ − vⱼ)² per column of U and V."""
+    sums: list[np.ndarray] = []
+
+    def body(rows: slice, columns: slice, tile: Any, scratch: Scratch) -> None:
+        M, here = _weighted(gram, W, rows, columns, tile)
+        u, v = U[rows], V[here]
+        across = np.einsum("ij,ij->j", u, M @ v)
+        sums.append(M.sum(axis=1) @ np.square(u) + M.sum(axis=0) @ np.square(v) - 2.0 * across)
+
+    gram.sweep(body, triangle=gram.square, exact_diagonal=True, what="derivatives")
+    return np.sum(np.sort(np.stack(sums), axis=0), axis=0)
+
+
+def _weighted(
+    gram: Gram, W: np.ndarray, rows: slice, columns: slice, tile: Any
+) -> tuple[np.ndarray, slice]:
+    """W times a tile, without what is below the diagonal of a square K and counts for it twice."""
+    tile = host(tile)
+    if not gram.square:
+        return np.asarray(W[rows, columns] * tile, dtype=np.float64), columns
+    first = max(rows.start, columns.start)
+    here = slice(first, columns.stop)
+    weighted = np.asarray(W[rows, here] * tile[:, first - columns.start :], dtype=np.float64)
+    weighted[:, max(rows.stop - first, 0) :] *= 2.0
+    return weighted, here
+
+
+def _sides(gram: Gram, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of X and Z after an input map, around the mean of X."""
+    others = gram.others()
+    U = _dense(matrix(host(gram.points()), rows, "X"))
+    V = U if others is None else _dense(matrix(host(others), rows, "Z"))
+    mean = U.mean(axis=0)
+    return U - mean, V - mean
+
+
+def _dense(values: Any) -> np.ndarray:
+    return np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Gaussian processes: kernels whose parameters are learned by the evidence."""

@@ -1,0 +1,67 @@
+"""log p(y) of a Gaussian process with noise, and its derivatives in all numbers of the kernel.
+
+    log p(y) = −½ yᵀA⁻¹y − ½ log|A| − (n/2) log 2π,   A = K + λI
+    ∂ log p/∂p = Σᵢⱼ Wᵢⱼ ∂Aᵢⱼ/∂p,   W = ½(ααᵀ − A⁻¹),   α = A⁻¹y
+
+A⁻¹ takes the place of the factor, W the place of A⁻¹: one N×N array in all. Several columns of y
+are processes of their own with the same kernel and noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotri
+
+from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, mirror
+from mercer.gram.base import Gram
+from mercer.gram.slopes import weighted_slopes
+
+LOG_2PI = math.log(2.0 * math.pi)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The logarithm of the evidence, and its slopes by the names of parameters, if asked for.
+
+    `noise` is the slope in λ.
+    """
+
+    value: float
+    slopes: dict[str, Any] | None = None
+    noise: float = 0.0
+
+
+def evidence(gram: Gram, y: np.ndarray, noise: float, slopes: bool = True) -> Evidence:
+    """log p(y) for targets (N, T); an error where K + λI is not positive definite.
+
+    >>> import numpy as np
+    >>> from mercer import Gaussian
+    >>> gram = Gaussian(1.0).gram(np.array([[0.0], [1.0]]))
+    >>> round(evidence(gram, np.array([[1.0], [2.0]]), 0.5).value, 4)
+    -3.502
+    """
+    A = gram.in_double()
+    add_to_diagonal(A, noise)
+    L = cholesky(A)
+    if L is None:
+        raise LinAlgError(
+            f"K + λI is not positive definite to rounding (λ = {noise:.3g}): examples that are "
+            "equal or nearly so need some noise"
+        )
+    n, targets = y.shape
+    alpha = cholesky_solve(L, y)
+    logdet = 2.0 * float(np.log(L.diagonal()).sum())
+    value = -0.5 * (float((y * alpha).sum()) + targets * (logdet + n * LOG_2PI))
+    if not slopes:
+        return Evidence(value)
+    # The lower triangle of our rows is the upper one of LAPACK's columns.
+    W, _ = dpotri(L.T, lower=0, overwrite_c=1)
+    W = dsyrk(0.5, alpha, beta=-0.5 * targets, c=W, lower=0, overwrite_c=1)
+    W = mirror(W)
+    return Evidence(value, weighted_slopes(gram, W), float(W.diagonal().sum()))
