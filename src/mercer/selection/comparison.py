@@ -197,7 +197,7 @@ class Comparison:
         self.clock = Clock(seconds_of(budget))
         found, self.groups, self.seed = checked.found, checked.groups, seed
         self.found = found
-        self.steps = preprocessing(found)
+        self.steps = preprocessing(found, checked.left_out)
         assert found.y is not None
         assert found.task is not None
         self.y, self.task, self.classes = found.y, found.task, found.classes

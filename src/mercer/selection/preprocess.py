@@ -6,7 +6,8 @@ matrix): a held-out row lends the others its mean and spread, never its answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from mercer.data.dataset import Dataset
 from mercer.data.schema import DATES
 from mercer.maps.email.features import EmailFeatures
 from mercer.maps.table import CommonScale, TableColumns, TextColumn
+from mercer.selection.numbering import HUGE, huge_numbers
 
 #: Distinct values of a category that get a column of their own; the rest share one.
 MOST_CATEGORIES = 100
@@ -39,10 +41,24 @@ class Preprocessing:
     notes: tuple[str, ...] = ()
 
 
-def preprocessing(found: Dataset) -> Preprocessing:
-    """The steps for a kind of data, which must have targets that can be learned."""
+def preprocessing(found: Dataset, left_out: Iterable[int] = ()) -> Preprocessing:
+    """The steps for a kind of data, which must have targets that can be learned.
+
+    `left_out` are columns of an array that the model is to do without.
+    """
     check_targets(found)
-    return _BY_KIND[found.kind](found)
+    if found.kind != "vectors" or is_sparse(found.X):
+        return _BY_KIND[found.kind](found)
+    gone, notes = set(left_out), []
+    huge = [j for j in range(found.X.shape[1]) if j not in gone and huge_numbers(found.X[:, j])]
+    if huge:
+        notes.append(f"{HUGE}: {listed([f'x{j}' for j in huge])}")
+    kept = [j for j in range(found.X.shape[1]) if j not in gone.union(huge)]
+    if len(kept) in (0, found.X.shape[1]):
+        return _numbers(found)
+    made = _numbers(replace(found, X=found.X[:, kept]))
+    first = ("columns", ColumnTransformer([("kept", "passthrough", kept)]))
+    return replace(made, steps=(first, *made.steps), notes=(*notes, *made.notes))
 
 
 def check_targets(found: Dataset) -> Dataset:
@@ -157,12 +173,15 @@ def looks_like_pixels(X: np.ndarray) -> bool:
 
 
 def _table(found: Dataset) -> Preprocessing:
-    columns = TableColumns(_types(found))
+    types, plain = _types(found), found.X.dtypes
+    huge = [c for c in found.X.columns if plain[c].kind in "iuf" and huge_numbers(found.X[c])]
+    huge = huge if len(huge) < found.X.shape[1] else []
+    columns = TableColumns(types | dict.fromkeys(huge, "left out"))
     clean = columns.fit_transform(found.X)
     numbers, words = [*columns.numbers_, *columns.dates_], columns.categories_
     values = clean[numbers].to_numpy(dtype=np.float64)
     missing = np.isnan(values).any(axis=0)
-    notes = []
+    notes = [f"{HUGE}: {listed(huge)}"] if huge else []
     if missing.any():
         gaps = [c for c, gap in zip(numbers, missing, strict=True) if gap]
         notes.append(f"missing numbers are filled in by the median and marked: {listed(gaps)}")

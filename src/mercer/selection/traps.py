@@ -1,10 +1,9 @@
 """What would make a score a lie: identifiers, leaks, copies, order in time. Each is said, with what
 was done about it.
 
-Nothing here changes an answer in silence. A column that numbers the rows is left out of a table
+Nothing here changes an answer in silence. A column that numbers or names the rows is left out
 (where there are others), since new rows have new numbers. Copies of a row stay together when rows
-are held out. All else is only told: a column that decides the target alone may be a leak or the
-point of the exercise, and only the reader knows.
+are held out. All else is only told: see `mercer.selection.leaks`.
 """
 
 from __future__ import annotations
@@ -18,50 +17,55 @@ from mercer._arrays import is_sparse
 from mercer.data.columns import listed
 from mercer.data.dataset import Dataset, Note
 from mercer.data.schema import DATES, Schema
-from mercer.selection.metrics import r2
+from mercer.selection.leaks import Telling, named_classes
+from mercer.selection.numbering import HUGE, huge_numbers, numbers_rows
 
 #: Fewer rows than this show no pattern worth a warning.
 LEAST_ROWS = 30
-#: Rows and columns looked at for a column that decides the target alone.
-SAMPLE, MOST_COLUMNS = 2_000, 200
-#: How well it must do so: the share of right answers, or R², on rows not fitted on.
-DECIDES = {"classification": 0.995, "regression": 0.999}
-#: A value that so large a share of the rows has.
-NEARLY_ALL = 0.995
+#: Columns looked at for one that gives the target away.
+MOST_COLUMNS = 200
+#: A column has one value in nearly all rows where at most such a share, or one row, has another.
+OTHERS = 0.005
 #: Classes that hold less than this share of the rows are rare.
 RARE = 0.05
-#: Whole numbers from here on are rounded when they become floats.
-EXACT = 2.0**53
 #: Targets of neighboring rows that are so alike are sorted, or in order of time.
 ALIKE = 0.5
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The data without what was left out, what to say, and which rows are copies of each other."""
+    """The data without what was left out, what to say, and which rows are copies of each other.
+
+    Tables lose columns; of arrays, `left_out` are those that the model is to do without.
+    """
 
     found: Dataset
     notes: tuple[Note, ...]
     groups: np.ndarray | None = None
+    left_out: tuple[int, ...] = ()
 
     def part(self, rows: np.ndarray) -> Checked:
         """Some of the rows."""
         found = self.found
         assert found.y is not None
         some = replace(found, X=found.take(rows), y=found.y[rows])
-        return Checked(some, self.notes, None if self.groups is None else self.groups[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(self, found=some, groups=groups)
 
 
 def check(found: Dataset) -> Checked:
     """Look for traps in examples and targets."""
     assert found.y is not None
     notes: list[Note] = []
+    gone: list[int] = []
     if len(found) >= LEAST_ROWS:
-        found = _without_numbering(found, notes)
-        notes += _columns(found)
-        notes += _targets(found)
-    groups = _copies(found, notes)
-    return Checked(found, tuple(notes), groups)
+        gone = _numbering(found, notes)
+        if found.kind == "table" and gone:
+            found, gone = _without(found, gone), []
+        notes += _columns(found, gone)
+        notes += [*named_classes(found), *_targets(found)]
+    groups = _copies(found, gone, notes)
+    return Checked(found, tuple(notes), groups, tuple(gone))
 
 
 def _said(text: str) -> Note:
@@ -87,23 +91,35 @@ def _each(found: Dataset) -> Iterator[tuple[str, np.ndarray]]:
             yield f"x{j}", np.asarray(found.X[:, j], dtype=np.float64)
 
 
-def _without_numbering(found: Dataset, notes: list[Note]) -> Dataset:
-    """Tables lose columns that number their rows, and whole numbers too large to be told apart."""
-    if found.kind != "table" or found.X.shape[1] < 2:
-        return found
-    numbers = [c for c in found.X.columns if found.X[c].dtype.kind in "iuf"]
-    numbering = [c for c in numbers if _numbers_rows(found.X[c].to_numpy(dtype=np.float64))]
-    huge = [c for c in numbers if c not in numbering and _huge(found.X[c].to_numpy(np.float64))]
+def _numbering(found: Dataset, notes: list[Note]) -> list[int]:
+    """Indices of columns that number the rows, or are too large to be told apart."""
+    if found.kind not in ("table", "vectors") or found.X.shape[1] < 2:
+        return []
+    kinds = list(found.X.dtypes) if found.kind == "table" else [found.X.dtype] * found.X.shape[1]
+    numbering: list[str] = []
+    huge: list[str] = []
+    gone, dates = [], _dates(found)
+    for j, (name, values) in enumerate(_each(found)):
+        if kinds[j].kind not in "iuf" or name in dates:
+            continue
+        told = numbers_rows(name, values)
+        if told or huge_numbers(values):
+            (numbering if told else huge).append(name)
+            gone.append(j)
+    if len(gone) == found.X.shape[1]:
+        return []
     for names, words in (
-        (numbering, "left out, because they number the rows"),
-        (huge, "left out, because whole numbers beyond 2⁵³ cannot be told apart"),
+        (numbering, "columns left out, because they number the rows"),
+        (huge, HUGE),
     ):
         if names:
-            notes.append(_said(f"columns {words}: {listed(names)}"))
-    gone = {*numbering, *huge}
-    kept = [c for c in found.X.columns if c not in gone]
-    if not gone or not kept:
-        return found
+            notes.append(_said(f"{words}: {listed(names)}"))
+    return gone
+
+
+def _without(found: Dataset, gone: list[int]) -> Dataset:
+    """A table without some of its columns."""
+    kept = [c for j, c in enumerate(found.X.columns) if j not in gone]
     schema = found.schema
     if schema is not None:
         types = dict(zip(schema.columns, schema.types, strict=True))
@@ -111,46 +127,26 @@ def _without_numbering(found: Dataset, notes: list[Note]) -> Dataset:
     return replace(found, X=found.X[kept], names=tuple(kept), schema=schema)
 
 
-def _numbers_rows(values: np.ndarray) -> bool:
-    """Whole, all different, and hardly a gap between them: 1, 2, 3 …, in any order."""
-    n = len(values)
-    if not np.isfinite(values).all() or np.abs(values).max() >= EXACT:
-        return False
-    whole = np.array_equal(values, np.round(values))
-    return whole and np.ptp(values) < 1.2 * n and len(np.unique(values)) == n
-
-
-def _huge(values: np.ndarray) -> bool:
-    known = values[np.isfinite(values)]
-    return bool(len(known) and np.abs(known).min() >= EXACT)
-
-
-def _columns(found: Dataset) -> list[Note]:
-    notes, still, decide = [], [], []
-    order = np.random.default_rng(0).permutation(len(found))[:SAMPLE]
+def _columns(found: Dataset, gone: list[int]) -> list[Note]:
+    notes, still, telling = [], [], Telling(found)
     dates = _dates(found)
     for i, (name, values) in enumerate(_each(found)):
         known = values[np.isfinite(values)]
-        if not len(known):
+        if not len(known) or i in gone:
             continue
-        share = np.unique(known, return_counts=True)[1].max() / len(values)
-        if NEARLY_ALL <= share < 1:
+        others = len(values) - np.unique(known, return_counts=True)[1].max()
+        if 0 < others <= max(1, OTHERS * len(values)):
             still.append(name)
-        elif i < MOST_COLUMNS and _decides(values[order], found, order):
-            decide.append(name)
+        elif i < MOST_COLUMNS:
+            telling.look(name, values)
         if name in dates and (np.diff(known) >= 0).all() and known[0] < known[-1]:
             notes.append(_said(
                 f"rows are in the order of {name!r}: rows held out at random lie between rows that "
                 "were learned from; to predict the future, cv=TimeSeriesSplit()"
             ))  # fmt: skip
     if still:
-        notes.append(_said(f"columns with one value in nearly all rows: {listed(still)}"))
-    if decide:
-        notes.append(_said(
-            f"columns that decide the target alone: {listed(decide)}; if they are not known when "
-            "a prediction is made, leave them out"
-        ))  # fmt: skip
-    return notes
+        notes.append(_said(f"columns with one value in nearly all rows: {listed(still)}; kept"))
+    return notes + telling.notes()
 
 
 def _dates(found: Dataset) -> set[str]:
@@ -161,67 +157,38 @@ def _dates(found: Dataset) -> set[str]:
     return {c for c, kind in pairs if kind in DATES}
 
 
-def _decides(values: np.ndarray, found: Dataset, order: np.ndarray) -> bool:
-    """Whether this column alone answers nearly every row of the other half right."""
-    assert found.y is not None
-    assert found.task is not None
-    y, half = found.y[order], len(order) // 2
-    rule = _answers_by_value if found.task == "classification" else _answers_between
-    score = rule(values[:half], y[:half], values[half:], y[half:])
-    return score >= DECIDES[found.task]
-
-
-def _answers_by_value(
-    values: np.ndarray, y: np.ndarray, others: np.ndarray, truth: np.ndarray
-) -> float:
-    """The share that a tree over one column has right; 0 where guessing is nearly as good."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    base = np.unique(truth, return_counts=True)[1].max() / len(truth)
-    if base > 0.97 or len(np.unique(y)) < 2:
-        return 0.0
-    tree = DecisionTreeClassifier(max_leaf_nodes=200, random_state=0).fit(values[:, None], y)
-    return float(tree.score(others[:, None], truth))
-
-
-def _answers_between(
-    values: np.ndarray, y: np.ndarray, others: np.ndarray, truth: np.ndarray
-) -> float:
-    """R² of a line through the means of the targets at each value."""
-    known, asked = np.isfinite(values), np.isfinite(others)
-    if known.mean() < 0.9 or asked.mean() < 0.9:
-        return 0.0
-    at, index = np.unique(values[known], return_inverse=True)
-    means = np.bincount(index, y[known]) / np.bincount(index)
-    return r2(truth[asked], np.interp(others[asked], at, means))
-
-
 # --- targets and rows ----------------------------------------------------------------------------
 
 
 def _targets(found: Dataset) -> list[Note]:
+    """Rare classes, and targets that are sorted."""
     assert found.y is not None
+    notes, y = [], found.y
     if found.task == "classification":
-        classes, sizes = np.unique(found.y, return_counts=True)
-        rare = sizes < RARE * len(found.y) * min(1.0, 2 / len(classes))
-        if not rare.any():
-            return []
-        names = listed([repr(c) for c in classes[rare].tolist()])
-        return [_said(
-            f"rare classes: {names}; accuracy hardly sees them, metric='balanced_accuracy' does"
-        )]  # fmt: skip
-    steps = np.corrcoef(found.y[:-1], found.y[1:])[0, 1]
-    if not steps > ALIKE:
-        return []
-    return [_said(
-        f"targets of neighboring rows are alike (correlation {steps:.2f}): the rows are sorted or "
-        "in order of time; to predict the future, cv=TimeSeriesSplit()"
-    )]  # fmt: skip
+        classes, index, sizes = np.unique(y, return_inverse=True, return_counts=True)
+        rare = sizes < RARE * len(y) * min(1.0, 2 / len(classes))
+        if rare.any():
+            names = listed([repr(c) for c in classes[rare].tolist()])
+            notes.append(_said(
+                f"rare classes: {names}; folds hold them in their shares; accuracy hardly sees "
+                "them, metric='balanced_accuracy' does"
+            ))  # fmt: skip
+        # How much rarer neighbors of different classes are than if the rows were shuffled.
+        chance = 1 - float(np.sum((sizes / len(y)) ** 2))
+        alike = 1 - float(np.mean(index[1:] != index[:-1])) / chance if len(classes) > 1 else 0.0
+    else:
+        alike = float(np.corrcoef(y[:-1], y[1:])[0, 1])
+    if alike > ALIKE:
+        notes.append(_said(
+            f"targets of neighboring rows are alike ({alike:.2f}): the rows are sorted or in order "
+            "of time; they are held out at random; to predict the future, cv=TimeSeriesSplit()"
+        ))  # fmt: skip
+    return notes
 
 
-def _copies(found: Dataset, notes: list[Note]) -> np.ndarray | None:
+def _copies(found: Dataset, gone: list[int], notes: list[Note]) -> np.ndarray | None:
     """A number per row, the same for copies; None where there are none, or hardly anything else."""
-    groups = _groups(found)
+    groups = _groups(found, gone)
     if groups is None:
         return None
     distinct = int(groups.max()) + 1
@@ -235,7 +202,7 @@ def _copies(found: Dataset, notes: list[Note]) -> np.ndarray | None:
     return groups
 
 
-def _groups(found: Dataset) -> np.ndarray | None:
+def _groups(found: Dataset, gone: list[int]) -> np.ndarray | None:
     import pandas as pd
 
     if found.kind == "table":
@@ -245,6 +212,7 @@ def _groups(found: Dataset) -> np.ndarray | None:
     elif is_sparse(found.X):
         return None
     else:
-        rows = np.asarray(found.X) + 0  # makes 0 of −0, whose bytes differ
+        rows = np.delete(found.X, gone, axis=1) if gone else np.asarray(found.X)
+        rows = rows + 0  # makes 0 of −0, whose bytes differ
         keys = np.array([hash(row.tobytes()) for row in rows])
     return np.asarray(pd.factorize(keys)[0])
