@@ -12,6 +12,7 @@ DEV  := $(VENV)/.installed-$(EXTRAS)
 TRY  := $(VENV)/.installed-cli-plot
 GPU  := $(VENV)/.installed-dev-gpu
 TORCH := $(VENV)/.looked-for-torch
+BROWSER := $(VENV)/.looked-for-browser
 PEER := $(VENV)/.installed-dev-bench
 PACK := $(VENV)/.installed-release
 SITE := $(VENV)/.installed-docs
@@ -29,7 +30,7 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test
 export PYTHONDONTWRITEBYTECODE =
 SHARE := OMP_NUM_THREADS=1
 
-.PHONY: help demo quick test test-slow attack test-peers test-gpu test-lowest test-pythons wheel bench docs lint format clean
+.PHONY: help demo quick test test-lab test-slow attack test-peers test-gpu test-lowest test-pythons wheel bench docs lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -37,6 +38,7 @@ help:
 	@echo "make quick      ruff, mypy and the fast heart of the tests, in less than a minute"
 	@echo "make test       lint, types, the fast tests with coverage, README and examples"
 	@echo "make test-slow  the slow tests too (real data from MERCER_DATA, where present)"
+	@echo "make test-lab   all tests of the laboratory, with its page in a browser"
 	@echo "make attack     every fuzzer, 10,000 attempts each (ATTACK=\"1000 7\" for count and seed)"
 	@echo "make test-peers peers' own tests, and scikit-learn's contract, on our classes (PEERS=\"svm\")"
 	@echo "make test-gpu   the tests that need a CUDA device"
@@ -74,6 +76,10 @@ $(TORCH): $(DEV) tools/torch.sh
 	tools/torch.sh $(VENV)
 	touch $@
 
+$(BROWSER): $(DEV) tools/browser.sh
+	tools/browser.sh $(VENV)
+	touch $@
+
 $(LOWEST): pyproject.toml tools/lowest.sh tools/lowest.py
 	tools/lowest.sh .venv-lowest dev
 	touch $@
@@ -103,11 +109,15 @@ quick: $(DEV)
 
 # The README, CONTRIBUTING and the examples are run by tests, so they are part of this.
 # Compiled functions are invisible to the tracer and excluded by decorator (see pyproject.toml).
-test: $(TORCH) lint
+test: $(TORCH) $(BROWSER) lint
 	$(SHARE) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report= $(PYTEST_ARGS)
 	@$(BIN)/python -m coverage report --omit="$(DEVICE)" --fail-under=$(COVERAGE)
 	@echo "Code that needs a device, as far as it runs without one:" \
 		"$$($(BIN)/python -m coverage report --include="$(DEVICE)" --format=total) %"
+
+# The page in a browser, as a person uses it; pictures are kept under build/lab.
+test-lab: $(BROWSER)
+	$(BIN)/python -m pytest -m "not gpu" tests/lab $(PYTEST_ARGS)
 
 test-slow: $(DEV)
 	$(BIN)/python -m pytest -m "not gpu" $(PYTEST_ARGS)

@@ -162,6 +162,7 @@ export class Playground {
     if (!this.ready) return;
     this.remember();
     this.hover(null);
+    this.settled = false;
     clearTimeout(this.resting);
     if (new Set(this.state.y).size < 2) return this.nothing();
     const state = this.snapshot();
@@ -175,12 +176,13 @@ export class Playground {
 
   rest() {
     const state = this.snapshot();
-    this.talk.ask("errors", {state}).then((reply) => {
+    const errors = this.talk.ask("errors", {state}).then((reply) => {
       this.showErrors(reply);
       this.bounds = reply.bound ? {bound: reply.bound, margin: reply.margin, alignment: reply.arrays.alignment.data} : null;
       this.showCharts();
     }, () => {});
-    this.talk.ask("field", {state, size: FINE, visits: false}).then((reply) => { this.final = this.fieldOf(reply); this.moment(this.playbar.at); }, () => {});
+    const fine = this.talk.ask("field", {state, size: FINE, visits: false}).then((reply) => { this.final = this.fieldOf(reply); this.moment(this.playbar.at); }, () => {});
+    Promise.all([errors, fine]).then(() => { this.settled = true; });
   }
 
   nothing() {

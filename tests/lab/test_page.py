@@ -1,0 +1,151 @@
+"""The page in a browser, used as a person would. Skipped where there is no Chromium.
+
+`make test` runs the short story; `make test-lab` runs all and keeps pictures under build/lab.
+Every wait is for a condition, and none is a race.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PATIENCE = 120_000  # ms: a loaded machine is slow, not wrong
+BUILD = Path("build/lab")
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A server of its own."""
+    command = [sys.executable, "-m", "mercer", "lab", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        yield server.stdout.readline().strip()
+        server.terminate()
+        server.wait(30)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium on this machine")
+    with sync.sync_playwright() as playwright:
+        found = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-gpu"],
+        )
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def open_page(browser, address):
+    """Opens the page; at the end there must have been no error in its console."""
+    pages, errors = [], []
+
+    def opened(state="", width=1440, height=900, theme="light"):
+        page = browser.new_page(
+            viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce"
+        )
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda m: m.type == "error" and errors.append(m.text))
+        page.goto(f"{address}{state}")
+        pages.append(page)
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert errors == []
+
+
+def settled(page):
+    """Waits until the picture is that of the present state."""
+    page.wait_for_function("() => window.lab.panel && window.lab.panel.settled")
+
+
+def test_a_visit(open_page):
+    """The default, a kernel typed, a point drawn and undone, a slider, and the script."""
+    page = open_page()
+    settled(page)
+    assert "two spirals" in page.inner_text("h1")
+    assert page.evaluate("lab.panel.state.y.length") == 120
+
+    box = page.get_by_label("Kernel expression")
+    box.fill("gausian(0.3)")
+    page.wait_for_selector(".problem:not([hidden])")
+    page.get_by_text("Write gaussian").click()
+    page.wait_for_selector(".problem", state="hidden")
+    assert box.input_value() == "gaussian(0.3)"
+    settled(page)
+
+    page.locator(".stage canvas").click(position={"x": 20, "y": 20})
+    page.wait_for_function("() => lab.panel.state.y.length === 121")
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function("() => lab.panel.state.y.length === 120")
+
+    page.get_by_label("sigma").press("ArrowRight")
+    page.wait_for_function("() => !lab.panel.state.kernel.includes('(0.3)')")
+    settled(page)
+    script = page.evaluate("lab.panel.script()")
+    assert box.input_value() in script
+    assert "kernel=" in page.url
+
+
+@pytest.mark.slow
+def test_a_perceptron_is_played_stepped_and_scrubbed(open_page):
+    page = open_page("#panel=playground&data=moons&kernel=gaussian(0.3)")
+    settled(page)
+    length = page.evaluate("lab.panel.playbar.length")
+    page.get_by_label("Visit").fill("0")
+    page.wait_for_function("() => lab.panel.playbar.at === 0")
+    page.get_by_role("button", name="One visit further").click()
+    page.wait_for_function("() => lab.panel.playbar.at === 1")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function(f"() => lab.panel.playbar.at === {length}")
+    moving = page.evaluate("Array.from(lab.panel.visits.field(lab.panel.visits.length))")
+    server = page.evaluate("Array.from(lab.panel.final.data)")
+    assert max(map(abs, moving)) == pytest.approx(max(map(abs, server)), rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", ["averaged", "voted", "svm", "ridge", "logistic", "smoother",
+                                     "neighbors", "centroid"])  # fmt: skip
+@pytest.mark.parametrize("data", ["moons", "three"])
+def test_every_learner_draws(open_page, learner, data):
+    page = open_page(f"#panel=playground&learner={learner}&data={data}&kernel=gaussian(0.3)")
+    settled(page)
+    assert page.evaluate("lab.panel.plane.field !== null")
+    page.locator(".stage canvas").hover(position={"x": 300, "y": 250})
+    page.wait_for_function("() => lab.panel.plane.pixel !== null")
+    assert "This pixel: f(x)" in page.inner_text("aside")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
+def test_pictures_are_kept(open_page, theme, width, height):
+    page = open_page("", width, height, theme)
+    settled(page)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=BUILD / f"playground_{width}_{theme}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.slow
+def test_by_keyboard_alone(open_page):
+    page = open_page("#panel=playground&data=none")
+    page.wait_for_function("() => window.lab.panel && window.lab.panel.ready")
+    page.locator(".stage canvas").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.keyboard.press("2")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => lab.panel.state.y.join() === '0,1'")
+    settled(page)
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => lab.panel.state.y.length === 1")
