@@ -1,3 +1,8 @@
+import contextlib
+import io
+import re
+import warnings
+
 import pytest
 
 pytest.importorskip("starlette")
@@ -37,3 +42,28 @@ def ask():
         return unpacked(answer(json.loads(json.dumps({"id": 1, "ask": name, **body}))))
 
     return one
+
+
+@pytest.fixture
+def printed():
+    """Runs a script: what it prints, by the words before the number."""
+
+    def run(script):
+
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(script, "script", "exec"), {})  # noqa: S102 (our own script)
+        found = {}
+        for line in out.getvalue().splitlines():
+            if match := re.fullmatch(r"(.*?)\s+([0-9.]+)%", line):
+                found[match[1]] = float(match[2]) / 100
+            elif match := re.fullmatch(
+                r"(training error|left out|new points)\s+([0-9.e+-]+)", line
+            ):
+                found[match[1]] = float(match[2])
+            elif match := re.fullmatch(r"(\d+) mistakes in (\d+) visits", line):
+                found["mistakes"], found["visits"] = int(match[1]), int(match[2])
+        return found
+
+    return run

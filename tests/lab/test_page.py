@@ -100,7 +100,7 @@ def test_a_perceptron_is_played_stepped_and_scrubbed(open_page):
     page = open_page("#panel=playground&data=moons&kernel=gaussian(0.3)")
     settled(page)
     length = page.evaluate("lab.panel.playbar.length")
-    page.get_by_label("Visit").fill("0")
+    page.get_by_role("slider", name="Visit").fill("0")
     page.wait_for_function("() => lab.panel.playbar.at === 0")
     page.get_by_role("button", name="One visit further").click()
     page.wait_for_function("() => lab.panel.playbar.at === 1")

@@ -172,14 +172,14 @@ def test_requests_of_a_page_that_has_gone_are_not_computed():
 
 
 def test_a_worker_answers_faults_of_ours_and_lives(monkeypatch):
-    from mercer.lab.compute import requests
+    from mercer.lab.compute import kernels
 
     assert unpacked(_answered(b'{"id": 5, "ask": "kernel", "text": "linear()"}')).facts["id"] == 5
 
     def broken(request):
         raise RuntimeError("secret")
 
-    monkeypatch.setitem(requests.REQUESTS, "kernel", broken)
+    monkeypatch.setattr(kernels, "kernel", broken)
     facts = unpacked(_answered(b'{"id": 6, "ask": "kernel", "text": "linear()"}')).facts
     assert facts == {"id": 6, "error": "a fault of mercer: RuntimeError"}
 

@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+from importlib import import_module
 from typing import Any
 
-from mercer.lab.compute import kernels, playground, scripts
-from mercer.lab.compute.learners import LEARNERS
-from mercer.lab.compute.presets import PRESETS, VIEW
-from mercer.lab.compute.states import MOST_CLASSES, MOST_POINTS
 from mercer.lab.compute.wire import Reply, packed
 
-
-def catalog(request: dict[str, Any]) -> Reply:
-    """What there is to choose from."""
-    learners = {
-        name: {
-            "title": entry.title,
-            "options": [asdict(option) for option in entry.options],
-            "visits": entry.averaging is not None,
-        }
-        for name, entry in LEARNERS.items()
-    }
-    presets = {
-        name: {"title": entry.title, "n": entry.n, "noise": entry.noise}
-        for name, entry in PRESETS.items()
-    }
-    limits = {"points": MOST_POINTS, "classes": MOST_CLASSES, "view": VIEW}
-    return Reply({"learners": learners, "presets": presets, "limits": limits})
-
-
-REQUESTS: dict[str, Callable[[dict[str, Any]], Reply]] = {
-    "catalog": catalog,
-    "points": playground.points,
-    "field": playground.field,
-    "errors": playground.errors,
-    "pixel": playground.pixel,
-    "kernel": kernels.kernel,
-    "completions": kernels.completions,
-    "proof": kernels.proof,
-    "script": scripts.script,
+#: Each with the module and the function that answers it. They are loaded when first asked: the
+#: server itself only passes questions on.
+REQUESTS = {
+    "catalog": "catalog.catalog",
+    "points": "playground.points",
+    "field": "playground.field",
+    "errors": "playground.errors",
+    "pixel": "playground.pixel",
+    "script": "scripts.script",
+    "kernel": "kernels.kernel",
+    "completions": "kernels.completions",
+    "proof": "kernels.proof",
+    "series": "curves.series",
+    "curve": "curves.curve",
+    "curve_errors": "curves.curve_errors",
+    "query": "curves.query",
+    "curve_script": "curves.script",
+    "gram": "grams.gram",
+    "gram_script": "grams.script",
 }
 #: What a person can put right, said in words; anything else is a fault, and said to be one.
 USER_ERRORS = (ValueError, TypeError, ArithmeticError, MemoryError)
@@ -59,7 +44,9 @@ def answer(request: dict[str, Any]) -> bytes:
         ask = request.pop("ask", None)
         if ask not in REQUESTS:
             raise ValueError(f"there is no request {str(ask)[:40]!r}")
-        return packed(REQUESTS[ask](request), number)
+        module, _, function = REQUESTS[ask].partition(".")
+        work = getattr(import_module(f"mercer.lab.compute.{module}"), function)
+        return packed(work(request), number)
     except USER_ERRORS as error:
         words = str(error) or f"this needs more memory than there is ({type(error).__name__})"
         return packed(Reply({"error": words[:500]}), number)

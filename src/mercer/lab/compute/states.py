@@ -90,7 +90,7 @@ def numbers(most: int, low: float, high: float, what: str) -> Callable[[Any], np
     return read
 
 
-def _options(value: Any) -> dict[str, float]:
+def options_of(value: Any) -> dict[str, float]:
     if not isinstance(value, dict) or len(value) > 8:
         raise ValueError("the options must be an object of a few numbers")
     read = number(-1e9, 1e9, "an option")
@@ -137,7 +137,7 @@ class State:
         known = {
             "kernel": expression,
             "learner": one_of(LEARNERS, "the learner"),
-            "options": _options,
+            "options": options_of,
             "X": numbers(2 * MOST_POINTS, -REACH, REACH, "coordinates"),
             "y": numbers(MOST_POINTS, 0, MOST_CLASSES - 1, "classes"),
             "source": lambda value: None if value is None else Source.read(value),

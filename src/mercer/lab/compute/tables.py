@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer import kernels
-from mercer.lab.compute.lifting import principal
+from mercer import KernelPCA
 from mercer.lab.compute.presets import DECIMALS, VIEW
 from mercer.lab.compute.states import MOST_CLASSES, MOST_POINTS
 
@@ -42,6 +41,6 @@ def plane(found: Any) -> dict[str, Any]:
     if X.shape[1] == 1:
         X = np.hstack([X, np.zeros_like(X)])
     if X.shape[1] > 2:
-        X = principal(np.asarray(kernels.DEFAULT.fitted(X)(X)), 2)
+        X = KernelPCA(n_components=2).fit_transform(X)
     X = np.round(X * FILLED * VIEW / max(float(np.abs(X).max()), 1e-12), DECIMALS)
     return {"X": X.ravel().tolist(), "y": y.tolist(), "title": str(found.source or "the file")}

@@ -2,9 +2,14 @@
 
 const GRID = 1e4;   // coordinates have four decimals
 
+// The step of a tour stays in the address while its panel changes.
+let kept = {};
+export function keep({tour, step}) { kept = tour === undefined ? {} : {tour, step}; }
+
 export function write(panel, state) {
   const parts = new URLSearchParams();
   parts.set("panel", panel);
+  state = {...state, ...kept};
   for (const [name, value] of Object.entries(state)) {
     if (value === null || value === undefined || value === "") continue;
     parts.set(name, value);

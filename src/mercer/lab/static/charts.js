@@ -1,10 +1,10 @@
 // Small charts with a dashed bound.
 import {h, s} from "./dom.js";
 
-const W = 240, H = 92;
+const H = 92;
 
 // `lines`: [{values, kind: "line" | "bound"}]; `now`: the index of the dot.
-export function chart(caption, lines, now = null) {
+export function chart(caption, lines, now = null, W = 240) {
   const length = Math.max(...lines.map((l) => l.values.length));
   const top = Math.max(1e-9, ...lines.flatMap((l) => [Math.max(...l.values)]));
   const low = Math.min(0, ...lines.flatMap((l) => [Math.min(...l.values)]));

@@ -78,3 +78,13 @@ export function slider({label, words = "", low, high, log = false, whole = false
   row.show = show;
   return row;
 }
+
+// A canvas as large as its element on the screen, in pixels of the device.
+export function sized(canvas) {
+  const side = canvas.clientWidth, pixels = Math.round(side * (window.devicePixelRatio || 1));
+  if (!side) return null;
+  if (canvas.width !== pixels || canvas.height !== pixels) canvas.width = canvas.height = pixels;
+  const context = canvas.getContext("2d");
+  context.setTransform(pixels / side, 0, 0, pixels / side, 0, 0);
+  return [context, side];
+}

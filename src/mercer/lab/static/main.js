@@ -1,11 +1,14 @@
 // The page: connects, shows the panel that the address names, and shares it.
 import {$, h, toast} from "./dom.js";
+import {Curves} from "./curves.js";
+import {Gram} from "./gram.js";
 import {Playground} from "./playground.js";
 import {Talk} from "./talk.js";
+import {Tours, strip} from "./tours.js";
 import * as address from "./address.js";
 import {download, picture} from "./export.js";
 
-const PANELS = {playground: ["Playground", Playground]};
+const PANELS = {playground: ["Playground", Playground], curves: ["Curves", Curves], gram: ["Gram", Gram], tours: ["Tours", Tours]};
 
 const lab = {place: $("#panel"), panel: null, name: null};
 
@@ -17,6 +20,7 @@ function setTheme(theme) {
 
 function show(name, given) {
   lab.panel?.leave?.();
+  for (const id of ["#share", "#python"]) $(id).hidden = name === "tours";   // nothing to share there
   lab.name = name;
   $("#panels").replaceChildren(...Object.entries(PANELS).map(([key, [title]]) =>
     h("a", {href: `#panel=${key}`, "aria-current": key === name ? "page" : null}, title)));
@@ -25,6 +29,8 @@ function show(name, given) {
 
 function open() {
   const given = address.read();
+  address.keep(given);
+  strip(given);
   show(given.panel in PANELS ? given.panel : "playground", given);
 }
 

@@ -1,5 +1,5 @@
 // The picture: a field of scores with its contours, the points on it, and the lines of one pixel.
-import {css, rgb} from "./dom.js";
+import {css, rgb, sized} from "./dom.js";
 import {color, trace} from "./marks.js";
 import {contour} from "./contours.js";
 
@@ -42,12 +42,8 @@ export class Plane {
   draw() { if (!this.pending) { this.pending = true; requestAnimationFrame(() => { this.pending = false; this.paint(); }); } }
 
   paint() {
-    const side = this.canvas.clientWidth, ratio = window.devicePixelRatio || 1;
-    if (!side) return;
-    if (this.canvas.width !== Math.round(side * ratio)) this.canvas.width = this.canvas.height = Math.round(side * ratio);
-    const context = this.canvas.getContext("2d");
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.render(context, side);
+    const got = sized(this.canvas);
+    if (got) this.render(...got);
   }
 
   // Draws on anything that has the methods of a canvas: the screen, a PNG, an SVG.

@@ -1,0 +1,98 @@
+"""The Gram panel: K as a picture, its spectrum, distances, and where φ sends the points."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from mercer import KernelPCA
+from mercer.lab.compute.presets import PRESETS
+from mercer.lab.compute.states import Source, State, expression, fields_of
+from mercer.lab.compute.wire import Reply
+
+#: Rows of K that are sent as a picture.
+MOST_ROWS = 300
+#: Eigenvalues that are shown.
+MOST_VALUES = 40
+
+
+def gram(request: dict[str, Any]) -> Reply:
+    """K with its rows by class, its eigenvalues, and three coordinates of kernel PCA."""
+    state = fields_of(request, {"state": State.read}, "the request")["state"]
+    n = len(state.y)
+    if n < 4:
+        raise ValueError("draw four points at least")
+    order = np.argsort(state.y, kind="stable")
+    if n > MOST_ROWS:
+        order = order[np.unique(np.linspace(0, n - 1, MOST_ROWS).astype(int))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel = state.parsed.fitted(state.X)
+        K = np.asarray(kernel(state.X[order]), dtype=np.float64)
+        chained = _chained(K, state.y[order])
+        order, K = order[chained], K[np.ix_(chained, chained)]
+        X = state.X[order]
+        values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
+        own = np.diag(K)
+        squares = own[:, None] - 2 * K + own[None, :]
+        total = float(np.abs(values).sum())
+        places = KernelPCA(kernel, n_components=3).fit_transform(X)
+    shown = np.zeros((len(X), 3))
+    shown[:, : places.shape[1]] = places
+    facts = {
+        "order": order,
+        "kernel": repr(kernel),
+        "least": float(values[-1]),
+        "rank": int((values > 1e-9 * max(float(values[0]), 1e-300)).sum()),
+        "explained": float(np.maximum(values[:3], 0).sum() / total) if total else 0.0,
+    }
+    arrays = {
+        "K": K,
+        "values": values[:MOST_VALUES],
+        "distances": np.sqrt(np.maximum(squares, 0.0)),
+        "places": shown,
+    }
+    return Reply(facts, arrays)
+
+
+def _chained(K: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """An order by class in which each point is followed by the most alike of the rest.
+
+    >>> K = np.array([[2.0, 0.0, 1.0], [0.0, 2.0, 1.5], [1.0, 1.5, 2.0]])
+    >>> _chained(K, np.zeros(3, dtype=int)).tolist()
+    [0, 2, 1]
+    """
+    order: list[int] = []
+    for c in np.unique(y):
+        left = np.flatnonzero(y == c).tolist()
+        here = min(left, key=lambda i: float(K[i, left].sum()))  # begins at an end of the class
+        while left:
+            left.remove(here)
+            order.append(here)
+            if left:
+                here = left[int(K[here, left].argmax())]
+    return np.array(order)
+
+
+def script(request: dict[str, Any]) -> Reply:
+    """A script that prints the numbers of the panel."""
+    known = {"kernel": expression, "source": Source.read}
+    given = fields_of(request, known, "the request")
+    source: Source = given["source"]
+    points = PRESETS[source.preset].script(source.n, source.noise, source.seed)
+    lines = [
+        "import numpy as np",
+        "from mercer import KernelPCA, data, parse",
+        "",
+        *points,
+        "",
+        f"kernel = parse({given['kernel']!r}).fitted(X)",
+        "K = kernel(X)",
+        "values = np.linalg.eigvalsh(K)[::-1]",
+        'print(f"largest and least eigenvalue {values[0]:.9g} {values[-1]:.9g}")',
+        "places = KernelPCA(kernel, n_components=3).fit_transform(X)",
+        'print(f"first coordinates, spread {np.round(places.std(axis=0), 6)}")',
+    ]
+    return Reply({"script": "\n".join(lines) + "\n"})

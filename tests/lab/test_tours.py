@@ -1,0 +1,60 @@
+"""Every link of every tour leads to a state that the page can show."""
+
+import json
+import re
+from importlib import resources
+from urllib.parse import parse_qs
+
+import pytest
+
+from mercer.lab.compute.curves import SMOOTHERS, TRUTHS, Series
+from mercer.lab.compute.learners import LEARNERS
+from mercer.lab.compute.presets import PRESETS
+from mercer.lab.compute.states import Source
+
+TOURS = json.loads((resources.files("mercer.lab") / "static" / "tours.json").read_text("utf-8"))
+LINK = re.compile(r"\[([^\]]+)\]\(((?:[^()]|\([^()]*\))*)\)")
+STATES = sorted({
+    state
+    for tour in TOURS
+    for step in tour["steps"]
+    for state in [step["state"], *(found[2] for found in LINK.finditer(step["text"]))]
+})  # fmt: skip
+
+
+def test_there_is_a_tour_per_lecture():
+    assert [tour["id"] for tour in TOURS] == ["000", "001", "002", "003", "004"]
+    for tour in TOURS:
+        for step in tour["steps"]:
+            assert LINK.search(step["text"]), step["title"]
+            assert "[" not in LINK.sub("", step["text"])  # no link that the page would not see
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_link_leads_to_a_picture(ask, state):
+    given = {name: values[0] for name, values in parse_qs(state).items()}
+    panel, kernel, name = given.pop("panel"), given.pop("kernel"), given.pop("data")
+    learner = given.pop("learner", "perceptron")
+    noise = float(given.pop("noise", 0.1))
+    if panel == "curves":
+        assert name in TRUTHS
+        source = {"preset": name, "n": 20, "noise": noise, "seed": 0}
+        x, y = Series.read(source).points()
+        body = {"kernel": kernel, "learner": learner, "options": {}, "x": x.tolist(),
+                "y": y.tolist(), "source": source}  # fmt: skip
+        assert learner in SMOOTHERS
+        reply = ask("curve", state=body)
+    else:
+        assert name in PRESETS
+        assert learner in LEARNERS
+        source = {"preset": name, "n": 20, "noise": noise, "seed": 0}
+        X, y = Source.read(source).points()
+        known = {option.name for option in LEARNERS[learner].options}
+        options = {name: float(value) for name, value in given.items() if name in known}
+        assert set(given) <= known
+        body = {"kernel": kernel, "learner": learner, "options": options, "X": X.ravel().tolist(),
+                "y": y.tolist(), "source": source}  # fmt: skip
+        reply = ask("gram", state=body) if panel == "gram" else ask(
+            "field", state=body, size=8, visits=False
+        )  # fmt: skip
+    assert "error" not in reply.facts, reply.facts
