@@ -688,3 +688,20 @@ def test_search_leaves_strings_alone():
     X = [f"{'good' if i % 2 else 'bad'} {i}" for i in range(30)]
     board = compare(X, [i % 2 for i in range(30)], search=True, cv=3, learners=["ridge"])
     assert board.search is None
+
+
+def test_the_last_fit_has_a_setting_that_some_fold_was_judged_with():
+    from mercer.selection.trainers.base import Outcome
+    from mercer.selection.trainers.grid import pooled_best, trainers_for
+    from mercer.selection.trainers.ridge import PENALTIES
+
+    def outcome(pick, tried):
+        return Outcome(np.zeros(1), np.zeros(1), 1, 0.1, 0.1, pick, tried)
+
+    # Value 2 was tried by no fold; value 1 has the best mean, and no fold chose it.
+    found = [outcome(0, {0: 0.9, 1: 0.88}), outcome(3, {1: 0.88, 3: 0.91, 4: 0.2})]
+    assert pooled_best(found) in (0, 3)
+    assert pooled_best([outcome(0, {})]) == 0
+    ridge = trainers_for("regression", ["ridge"])["ridge"]
+    model = ridge.final("linear()", [outcome(4, {}), outcome(8, {})], 1.0, np.zeros(4_000))
+    assert model.alpha in (PENALTIES[4], PENALTIES[8])

@@ -98,12 +98,7 @@ class GridTrainer(Trainer):
         )
 
     def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
-        pooled: dict[int, list[float]] = {}
-        for found in outcomes:
-            worst = min(found.tried.values(), default=0.0)
-            for index in range(len(self.grid.values)):
-                pooled.setdefault(index, []).append(found.tried.get(index, worst))
-        pick = smoothed_best({index: float(np.mean(values)) for index, values in pooled.items()})
+        pick = pooled_best(outcomes)
         spread = float(np.std(y)) if self.task == "regression" else 1.0
         return self.make(kernel, pick, unit, spread or 1.0)
 
@@ -166,11 +161,32 @@ def smoothed_best(tried: dict[int, float]) -> int:
     """
     best, value = -1, -math.inf
     for index in sorted(tried):
-        near = [tried[i] for i in (index - 1, index + 1) if i in tried]
-        score = (2 * tried[index] + sum(near)) / (2 + len(near))
+        score = smoothed(tried, index)
         if score > value + 1e-12:
             best, value = index, score
     return best
+
+
+def smoothed(tried: dict[int, float], index: int) -> float:
+    """The score at an index, averaged with those of its neighbors."""
+    near = [tried[i] for i in (index - 1, index + 1) if i in tried]
+    return (2 * tried[index] + sum(near)) / (2 + len(near))
+
+
+def pooled_best(outcomes: Sequence[Outcome]) -> int:
+    """Of the indices that some fold has chosen, the one that is best over all folds.
+
+    Only those have been judged on rows held out; a value between them that no fold has tried would
+    be a guess.
+    """
+    pooled: dict[int, list[float]] = {}
+    for found in outcomes:
+        worst = min(found.tried.values(), default=0.0)
+        for index in {i for o in outcomes for i in o.tried}:
+            pooled.setdefault(index, []).append(found.tried.get(index, worst))
+    mean = {index: float(np.mean(values)) for index, values in pooled.items()}
+    chosen = sorted({o.pick for o in outcomes})
+    return max(chosen, key=lambda index: (smoothed(mean, index), -index)) if mean else chosen[0]
 
 
 def predictions(model: Any, cross: Any, classes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,8 @@ class RidgeTrainer(Trainer):
         )
 
     def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
-        middle = round(float(np.median([o.pick for o in outcomes])))
+        # In the middle of what the folds chose, and one of them.
+        middle = median_low([o.pick for o in outcomes])
         make = partial(self.entry.estimator(self.task), kernel, fit_intercept=True, random_state=0)
         if len(y) <= AGAIN_ROWS:
             # All rows choose once more around what the folds chose, for three solutions.
