@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from mercer._config import get_config
 from mercer._escape.terminal import safe
+from mercer._machine.deadline import check_time
 
 #: Seconds before a bar appears.
 PATIENCE = 1.5
@@ -32,6 +33,8 @@ class progress:
         return self
 
     def advance(self, amount: float = 1.0, note: str = "") -> None:
+        """So much more is done. Ends the work where a time budget is over."""
+        check_time()
         with self._lock:  # panels finish in several threads
             self.done += amount
             if not self._watched or time.monotonic() - self._begin < PATIENCE:

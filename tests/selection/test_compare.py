@@ -456,15 +456,16 @@ def test_a_winner_too_slow_for_the_last_fit_is_passed_over(monkeypatch):
     X, y = mercer.data.moons(60)
     options = {**FEW, "kernels": ["gaussian(0.5)"], "budget": 100}
     first = compare(X, y, **options).best_row.learner
-    real = Race.reserve
+    real = Race.fit_seconds
 
-    def reserve(self, entry):
-        return 1e9 if entry.trainer.learner == first else real(self, entry)
+    def fit_seconds(self, entry, rows):
+        slow = entry.trainer.learner == first
+        return 1e9 if slow and rows > 30 else real(self, entry, rows)
 
     def kept(self, entry):  # so that all candidates run
         return 0.0
 
-    monkeypatch.setattr(Race, "reserve", reserve)
+    monkeypatch.setattr(Race, "fit_seconds", fit_seconds)
     monkeypatch.setattr(Race, "kept", kept)
     board = compare(X, y, **options)
     assert board.best_row.learner != first
@@ -588,7 +589,10 @@ def test_threads_are_held_back_for_small_and_busy(monkeypatch):
     with race.threads(5_000):
         assert blas() == before
     monkeypatch.setattr(module, "threads_pay", lambda: False)
+    monkeypatch.setattr(module, "BELIEVED", 0.0)
     with race.threads(5_000):
+        assert blas() == before  # what was measured is believed for a while
+    with small_race(100.0)[0].threads(5_000):
         assert blas() == {1}
 
 

@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 import click
 
 import mercer
+from mercer._machine.deadline import begin_command
 from mercer._suggest import suggest
 from mercer.cli.output import echo, say
 
@@ -79,6 +80,7 @@ class App(click.Group):
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run, and end the process with one of the codes above."""
+        begin_command(whole_process=args is None)
         extra.pop("standalone_mode", None)
         argv = list(sys.argv[1:] if args is None else args)
         debug = bool(argv and argv[0] == "--debug") or bool(os.environ.get("MERCER_DEBUG"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -10,6 +12,7 @@ from typing import Any
 
 import click
 
+from mercer._machine.deadline import announced, command_seconds
 from mercer.cli.learners import NAMES
 from mercer.cli.output import (
     console,
@@ -21,6 +24,11 @@ from mercer.cli.output import (
     say,
 )
 from mercer.cli.safe import cell
+
+#: What a report takes, as a share of the time that loading the program and the data took.
+REPORT = 0.8
+#: Seconds that the race has in any case.
+LEAST = 0.2
 
 
 def _holdout(context: Any, parameter: Any, value: str) -> Any:
@@ -91,17 +99,35 @@ def command(
     import mercer
     from mercer.data.dataset import Dataset
     from mercer.selection import compare
+    from mercer.selection.racing.clock import seconds_of
 
     paths = destinations(out, report, model)
     asked = [mercer.parse(k) for k in kernels]
     found = Dataset.of(found, task=options.pop("task"))
     say(str(replace(found, notes=())))  # the board tells the notes
+    whole, begun = seconds_of(options.pop("budget")), command_seconds()
+    options["budget"] = whole and _for_the_race(whole, begun, "report" in paths)
     board = compare(found, kernels=asked or None, learners=learners or None, **options)
+    end = math.inf
+    if whole is not None:
+        board = replace(board, budget=whole, seconds=command_seconds())
+        end = time.perf_counter() + whole - board.seconds
     if as_json:
         print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
     else:
         show(board)
-    keep(board, found, paths)
+    # Of the pictures, the first takes longest: what draws them must be loaded.
+    with announced(end, 0.4 * begun):
+        keep(board, found, paths)
+
+
+def _for_the_race(whole: float, begun: float, report: bool) -> float:
+    """Seconds of a budget that are left to the race, when so many are gone since the start.
+
+    What follows, a report above all, takes time as the start did: longer on a busy machine.
+    """
+    after = min((REPORT if report else 0.1) * begun, 0.25 * whole)
+    return max(whole - begun - after, LEAST)
 
 
 def destinations(out: str | None, report: str | None, model: str | None) -> dict[str, Path]:

@@ -142,7 +142,8 @@ def _fit(board: Any, data: Dataset, train: np.ndarray, test: np.ndarray, share: 
 
     y = np.asarray(data.y)
     classified = board.task == "classification"
-    count = round(share * len(train))
+    # No more rows than the winner had: what a fit on more would take is not known.
+    count = round(share * min(len(train), board.saved.rows))
     if count < FEWEST:
         raise ValueError("too few rows")
     some = train[np.sort(draw_order(y[train], classified, 0)[:count])]

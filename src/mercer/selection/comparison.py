@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from mercer._config import get_config
-from mercer._examples import count
+from mercer._examples import count as count_of
+from mercer._machine.deadline import OutOfTime, until
 from mercer._progress import progress as progress_bar
 from mercer.data.dataset import Dataset, Note
 from mercer.kernels import Kernel, as_kernel
@@ -48,6 +50,8 @@ from mercer.selection.traps import Checked, check
 
 #: Rows that the choice is made on; beyond this, a sample of so many is drawn.
 MOST_ROWS = 6_000
+#: A winner is fitted on all rows, or at least on so many times those that it was compared on.
+ENOUGH = 3
 #: The part of a time budget that a kernel search may take.
 SEARCH_SHARE = 0.25
 #: Candidates that failed which are named.
@@ -153,7 +157,9 @@ def compare(
     budget = None if clock.budget is None else (REFIT_LEAVES if refit else 1.0) * clock.budget
     made = chosen(train, budget, progress)
     headline = headline_of([answers(made.best, found, test)], made.measure, plan.how, seed)
-    made.settle(found, train, refit and clock.left() > made.fit_seconds)
+    complete = len(made.fitted_on) == len(train)
+    refit = refit and complete and clock.left() > made.fit_seconds
+    made.settle(found, train, clock.end if refit else None)
     return made.board(headline, clock)
 
 
@@ -299,28 +305,41 @@ class Comparison:
         stored = [e for e in standing if e.rival is None or e.rival.stored]
         self.winner = _affordable(race, stored or standing)
         say(f"last fit: {self.winner.trainer.learner}")
-        trainer, unit = self.winner.trainer, self.winner.unit
-        model = trainer.final(self.winner.kernel, self.winner.outcomes, unit, self.y)
-        steps = [(name, clone(step)) for name, step in self.steps.steps]
-        self.best = Pipeline([*steps, ("model", model)])
-        self._fit(self.found)
+        least = min(self.winner.size, len(self.y))
+        try:
+            with until(self.clock.end):
+                self._fit(self.found, max(least, race.rows_in(self.winner, self.clock.left())))
+        except OutOfTime:
+            # As many as it was compared on: what that takes is known, and little.
+            self._fit(self.found, least)
         return race.best()
 
-    def _fit(self, found: Dataset) -> None:
-        """The winner on all rows of a data set."""
+    def _fit(self, found: Dataset, count: int) -> None:
+        """The winner on so many rows of a data set."""
+        assert found.y is not None
+        rows = np.sort(draw_order(found.y, self.classified, self.seed)[:count])
+        part = found if count == len(found) else replace(found, X=found.take(rows), y=found.y[rows])
+        assert part.y is not None
+        trainer, unit = self.winner.trainer, self.winner.unit
+        model = trainer.final(self.winner.kernel, self.winner.outcomes, unit, part.y)
+        steps = [(name, clone(step)) for name, step in self.steps.steps]
+        best = Pipeline([*steps, ("model", model)])
         begin = time.perf_counter()
-        with self.contest.threads(len(found)), warnings.catch_warnings():
+        with self.contest.threads(count), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.best.fit(found.X, found.y)
+            best.fit(part.X, part.y)
+        best.schema_ = found.schema  # a saved model knows how to read new rows
+        self.best, self.fitted_on = best, rows
         self.fit_seconds = time.perf_counter() - begin
-        self.best.schema_ = found.schema  # a saved model knows how to read new rows
 
-    def settle(self, whole: Dataset, rows: np.ndarray, refit: bool) -> None:
-        """Rows were kept back: fit the winner on all of them, or say on which it was."""
-        self.whole, self.rows_given, self.fitted_on = whole, rows, rows
-        if refit:
-            self.fitted_on = np.arange(len(whole))
-            self._fit(whole)
+    def settle(self, whole: Dataset, rows: np.ndarray, end: float | None) -> None:
+        """Rows were kept back: fit the winner on all of them until `end`, if there is one."""
+        self.whole, self.rows_given, kept = whole, rows, rows[self.fitted_on]
+        if end is not None:
+            with suppress(OutOfTime), until(end):
+                self._fit(whole, len(whole))
+                return
+        self.fitted_on = kept
 
     def board(self, headline: Headline | None = None, clock: Clock | None = None) -> Scoreboard:
         """The scoreboard of a race that is over."""
@@ -391,7 +410,7 @@ def _prepared(made: Preprocessing, X: Any) -> Any:
     if not made.steps:
         return X
     rows = Pipeline(list(made.steps)).fit_transform(X)
-    if count(rows) > 2_000 and getattr(rows, "dtype", None) == np.float64:
+    if count_of(rows) > 2_000 and getattr(rows, "dtype", None) == np.float64:
         return rows.astype(np.float32)
     return rows
 
@@ -405,13 +424,13 @@ def _width(rows: Any) -> int | None:
 
 
 def _affordable(race: Race, standing: list[Entry]) -> Entry:
-    """The best candidate whose fit on all rows fits into the time left, or else the fastest."""
+    """The best candidate that can be fitted on enough rows in the time left, or the fastest."""
     if race.clock.budget is None:
         return standing[0]
-    left = race.clock.left() + 0.05 * race.clock.budget
-    fastest = min(standing, key=race.reserve)
+    left, n = race.clock.left() + 0.05 * race.clock.budget, race.final_rows
+    fastest = min(standing, key=lambda e: race.fit_seconds(e, n))
     for entry in standing:
-        if entry is fastest or race.reserve(entry) <= left:
+        if entry is fastest or race.rows_in(entry, left) >= min(n, ENOUGH * entry.size):
             return entry
         entry.slow = True
     return fastest

@@ -17,9 +17,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
+from mercer._progress import progress
 
 #: Values that are looked up at once: rows × trees × outputs.
 AT_ONCE = 2_000_000
+#: Trees (or iterations of boosting) that are grown between two looks at the clock.
+AT_A_TIME = 25
 #: Training values from which a forest is grown by several threads.
 WORTH_THREADS = 200_000
 
@@ -131,12 +134,23 @@ class _TreeLearner(BaseEstimator):
         # Threads that wait for each other at every node of a small tree made a fit a hundred times
         # as slow on a machine that had other work to do.
         with threadpool_limits(1, user_api="openmp"):
-            model = self._grower(X).fit(X, y, sample_weight=sample_weight)
+            model = self._grown(X, y, sample_weight)
         if hasattr(model, "classes_"):
             self.classes_ = model.classes_
         self.n_features_in_ = X.shape[1]
         self.trees_, self.start_ = (boosted if self.method == "boosting" else averaged)(model)
         return self
+
+    def _grown(self, X: np.ndarray, y: Any, sample_weight: Any) -> Any:
+        """A few trees at a time, so that it can end when a time budget does."""
+        count = "max_iter" if self.method == "boosting" else "n_estimators"
+        model = self._grower(X).set_params(warm_start=True)
+        with progress(self.method, self.n_trees) as bar:
+            for done in range(0, self.n_trees, AT_A_TIME):
+                some = min(AT_A_TIME, self.n_trees - done)
+                model.set_params(**{count: done + some}).fit(X, y, sample_weight=sample_weight)
+                bar.advance(some)
+        return model
 
     def _grower(self, X: np.ndarray) -> Any:
         from sklearn import ensemble

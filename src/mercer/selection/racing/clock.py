@@ -22,6 +22,11 @@ class Clock:
     def spent(self) -> float:
         return time.perf_counter() - self.begin
 
+    @property
+    def end(self) -> float:
+        """On `time.perf_counter`."""
+        return math.inf if self.budget is None else self.begin + self.budget
+
     def left(self) -> float:
         return math.inf if self.budget is None else self.budget - self.spent()
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import take
+from mercer._machine.deadline import OutOfTime, until
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
@@ -39,6 +40,10 @@ FEW_ROWS = 40
 MOST_FOLDS = 20
 #: The part of a budget that is kept for the last fit while stages are small.
 MOST_RESERVE = 0.35
+#: Seconds that are allowed per second that the last fit is expected to take.
+CAREFUL = 1.3
+#: Seconds for which it is believed whether threads are of use.
+BELIEVED = 10.0
 #: Training rows from which the linear algebra of a fold takes several threads.
 WORTH_THREADS = 2_500
 
@@ -100,6 +105,11 @@ class Entry:
             return math.nan
         return float(np.median([o.fit_seconds + o.predict_seconds for o in self.outcomes]))
 
+    def state(self) -> dict[str, Any]:
+        """What a stage changes, for a stage that is cut off before its first fold."""
+        names = ("size", "scores", "outcomes", "tests", "folds", "unit", "gram_seconds")
+        return {name: getattr(self, name) for name in names}
+
     def forget(self, count: int) -> None:
         """Keep the first `count` folds: on the later ones some rivals were not run."""
         del self.scores[count:], self.outcomes[count:], self.tests[count:]
@@ -128,6 +138,7 @@ class Race:
         self.say = say
         self.entries: list[Entry] = []
         self._matrix: tuple[Any, np.ndarray, float, float] | None = None
+        self._pays, self._believed_until = False, 0.0
         n = data.n
         self.sizes = [s for s in (min(FIRST_ROWS, n // 3), SECOND_ROWS) if n > 1.5 * s] + [n]
         # Small samples tell too little, and leave no rows to some of many folds.
@@ -172,6 +183,17 @@ class Race:
 
     def run(self, entry: Entry, size: int, repeat: int = 0) -> None:
         """All folds of one repeat at this size, as far as the time allows."""
+        before = entry.state()
+        try:
+            # Someone must have a score, however long that takes.
+            end = self.clock.end - self.kept(entry) if self.best() else math.inf
+            with until(end):
+                self._run(entry, size, repeat)
+        except OutOfTime:
+            if not entry.scores:
+                vars(entry).update(before)
+
+    def _run(self, entry: Entry, size: int, repeat: int) -> None:
         if entry.failed:
             return
         K, unit, seconds = None, 1.0, 0.0
@@ -249,7 +271,9 @@ class Race:
         # on a busy machine also a large one.
         few = rows < WORTH_THREADS
         if not few and self.clock.budget is not None:
-            few = not threads_pay()
+            if time.perf_counter() > self._believed_until:
+                self._pays, self._believed_until = threads_pay(), time.perf_counter() + BELIEVED
+            few = not self._pays
         return single_threaded_blas() if few else nullcontext()
 
     # --- times ------------------------------------------------------------------------------
@@ -284,18 +308,29 @@ class Race:
         # A little more than seen: overheads, which do not grow, matter less from stage to stage.
         return min(max(float(np.median(seen)) + 0.2, 1.2), trainer.grid.exponent + 0.3)
 
+    def fit_seconds(self, entry: Entry, rows: int) -> float:
+        """What the fit of this candidate on so many rows will take, the preparation included."""
+        train = entry.size * (1 - 1 / len(self.data.splits[0]))
+        exponent = self.exponent(entry.trainer)
+        fit = entry.trainer.final_seconds(entry.outcomes, train, rows, exponent)
+        # K as a whole is only made where it is small; a learner looks at what it needs.
+        gram = entry.gram_seconds * (min(rows, EXACT_ROWS) / train) ** 2
+        return fit + gram + self.overhead * rows / self.final_rows
+
+    def rows_in(self, entry: Entry, seconds: float) -> int:
+        """On how many rows it can be fitted in so many seconds; 0 if not on those it has seen."""
+        rows = self.final_rows
+        while rows >= entry.size and CAREFUL * self.fit_seconds(entry, rows) > seconds:
+            rows = int(rows / 1.2)
+        return rows if rows >= entry.size else 0
+
     def reserve(self, entry: Entry) -> float:
         """Seconds to keep for the fit of this candidate on all rows."""
         if self.clock.budget is None:
             return 0.0
         if not entry.outcomes:
             return self.overhead
-        train = entry.size * (1 - 1 / len(self.data.splits[0]))
-        exponent = self.exponent(entry.trainer)
-        fit = entry.trainer.final_seconds(entry.outcomes, train, self.final_rows, exponent)
-        # K as a whole is only made where it is small; a learner looks at what it needs.
-        gram = entry.gram_seconds * (min(self.final_rows, EXACT_ROWS) / train) ** 2
-        whole = fit + gram + self.overhead
+        whole = self.fit_seconds(entry, self.final_rows)
         # What a small stage says of all rows is a guess; it must not keep others from running.
         most = MOST_RESERVE if entry.size < self.last else 1.0
         return min(whole, most * self.clock.budget)

@@ -98,10 +98,12 @@ def first(
     size, everyone = race.sizes[0], list(trainers.values())
     on_matrix = [t for t in everyone if not t.entry.chooses_scale]
     judges = [t for t in on_matrix if t.entry.judges] or on_matrix
-    # The most promising kernel, then the rivals: a short budget may not reach further kernels.
-    race.stage([race.add(k, t) for k in kernels[:1] for t in judges], size, keep)
-    race.stage([race.add(None, t) for t in rivals], size, keep)
-    race.stage([race.add(k, t) for k in kernels[1:] for t in judges], size, keep)
+    without = [race.add(None, t) for t in rivals]
+    judged = [race.add(k, t) for k in kernels for t in judges]
+    # The cheapest rival, which can be fitted on all rows whatever the time; the most promising
+    # kernel; the other rivals: a short budget may not reach further kernels.
+    for part in (without[:1], judged[: len(judges)], without[1:], judged[len(judges) :]):
+        race.stage(part, size, keep)
     leaders = [e.kernel for e in race.best() if e.kernel is not None][:1] or kernels[:1]
     more = [race.add(k, t) for t in on_matrix if t not in judges for k in leaders]
     if not isinstance(race.data.X, list):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mercer._config import get_config, show_bytes
+from mercer._machine.deadline import check_time
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer._steps import listener
@@ -61,6 +62,10 @@ def solve_all(
     tell = listener()
     gram.prepare_tiles()
 
+    def stopped() -> bool:
+        check_time()  # steps that close no gap show no progress
+        return stop.is_set()
+
     with progress(what, float(len(tasks))) as bar:
 
         def work(thread: int) -> None:
@@ -71,7 +76,7 @@ def solve_all(
                 if index is None:
                     return
                 task, note = tasks[index], GapProgress(bar.advance, tol)
-                options = Options(tol, max_iter, memory, stop.is_set, note, tell)
+                options = Options(tol, max_iter, memory, stopped, note, tell)
                 rows = gram.rows_of_k(task.rows, threads=each)
                 method = METHODS[task.method]
                 solutions[index] = method(rows, task.problem, options, workspace)

@@ -1,0 +1,97 @@
+"""Whether `mercer compare --budget` keeps its budget: from the start of the process to its exit.
+
+Twenty runs of 2 to 60 seconds on tables of 300 to 30,000 rows, each with report, model and
+scoreboard written; then the same while every core is busy with something else. A run may end 10 %
+or one second after its budget, whichever is more.
+
+    python bench/budget.py [--runs=20] [--most=60] [--only=idle|loaded]
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from _harness import Row, below, claim, cores, main
+
+#: Budgets in seconds, and the rows of the tables that they are spent on.
+BUDGETS = (2, 2, 2, 3, 3, 4, 5, 5, 6, 8, 8, 10, 12, 15, 15, 20, 25, 30, 45, 60)
+SIZES = (300, 3_000, 30_000)
+
+
+def option(name: str, value: str) -> str:
+    given = [a.partition("=")[2] for a in sys.argv if a.startswith(f"--{name}=")]
+    return given[0] if given else value
+
+
+def table(folder: Path, rows: int, classes: int) -> Path:
+    random = np.random.default_rng(rows)
+    X = random.normal(size=(rows, 8))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * random.normal(size=rows)
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(8)])
+    frame["town"] = random.choice(["north", "east", "south"], rows)
+    frame["y"] = np.digitize(y, [-1, 0, 1][:classes]).astype(str) if classes else y
+    path = folder / f"table{rows}-{classes}.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@contextmanager
+def load(busy: bool) -> Iterator[None]:
+    """Every core has something else to do."""
+    words = [sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(words) for _ in range(cores() if busy else 0)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def seconds(path: Path, budget: float, out: Path) -> float:
+    command = [sys.executable, "-m", "mercer", "compare", str(path), "--target", "y"]
+    begin = time.perf_counter()
+    subprocess.run(
+        [*command, "--budget", f"{budget}s", "--out", str(out)], check=True, capture_output=True
+    )
+    return time.perf_counter() - begin
+
+
+def measure() -> list[Row]:
+    budgets = [b for b in BUDGETS if b <= float(option("most", "60"))][: int(option("runs", "20"))]
+    made = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tables = [table(folder, rows, classes) for rows in SIZES for classes in (1, 0, 3)]
+        seconds(tables[0], 5, folder / "out")  # what is compiled at first use is compiled here
+        for kind in ("idle", "loaded"):
+            if option("only", kind) != kind:
+                continue
+            over, worst = [], 0.0
+            with load(kind == "loaded"):
+                for i, budget in enumerate(budgets):
+                    path = tables[i % len(tables)]
+                    spent = seconds(path, budget, folder / "out")
+                    excess = (spent - budget) / max(1.0, 0.1 * budget)
+                    over.append(excess > 1)
+                    worst = max(worst, excess)
+                    print(f"{kind}: {path.stem} {budget:3d} s took {spent:6.2f} s "
+                          f"({100 * (spent / budget - 1):+.0f} %)", flush=True)  # fmt: skip
+            made.append(claim(
+                f"compare, budgets of {budgets[0]}–{budgets[-1]} s, {kind} machine: runs too long",
+                sum(over), None, below(0, "runs"),
+                f"{len(over)} runs; the worst was {worst:.2f} × the excess that is allowed",
+            ))  # fmt: skip
+    return made
+
+
+if __name__ == "__main__":
+    main(measure)

@@ -1,0 +1,90 @@
+"""A time budget that is over ends work in any thread; nothing here depends on how fast it runs."""
+
+import time
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer._machine.deadline import OutOfTime, announced, check_time, optional_step, until
+from mercer._progress import progress
+
+OVER = 0.0  # on `time.perf_counter`, long ago
+
+
+def test_work_ends_where_it_shows_progress():
+    with until(OVER), pytest.raises(OutOfTime), progress("work", 3) as bar:
+        bar.advance()
+    check_time()
+
+
+def test_an_inner_block_does_not_last_longer():
+    with until(OVER), until(time.perf_counter() + 1e6), pytest.raises(OutOfTime):
+        check_time()
+    with until(time.perf_counter() + 1e6):
+        check_time()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mercer.KernelSVC("gaussian(1)"),
+        mercer.KernelRidge("gaussian(1)", alpha=0.1),
+        mercer.KernelLogisticRegression("gaussian(1)", alpha=0.1),
+        mercer.KernelPerceptron("gaussian(1)", random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_learner_ends(model):
+    X, y = mercer.data.moons(300)
+    with until(OVER), pytest.raises(OutOfTime):
+        model.fit(X, y)
+    model.fit(X, y)  # nothing is left behind
+
+
+def test_a_race_keeps_what_it_knew_when_a_stage_is_cut_off(monkeypatch):
+    from mercer.selection.racing import race as module
+
+    X, y = mercer.data.moons(200)
+    real = module.Race._fold
+
+    def fold(self, entry, K, unit, rows, *rest):
+        if len(rows) > 150:
+            raise OutOfTime
+        real(self, entry, K, unit, rows, *rest)
+
+    monkeypatch.setattr(module, "LEAST_ROWS", 60)
+    monkeypatch.setattr(module.Race, "_fold", fold)
+    board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(1)"], learners=["ridge"],
+                           holdout=None)  # fmt: skip
+    assert board.best_row.rows_seen == 66
+    assert len(board.best_row.scores) >= 5
+
+
+def test_a_last_fit_that_is_cut_off_is_made_on_fewer_rows(monkeypatch):
+    from mercer.selection import comparison as module
+
+    X, y = mercer.data.moons(200)
+    real = module.Comparison._fit
+
+    def fit(self, found, count):
+        if count == len(found):
+            raise OutOfTime
+        real(self, found, count)
+
+    monkeypatch.setattr(module.Comparison, "_fit", fit)
+    monkeypatch.setattr(module, "MOST_ROWS", 120)
+    board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(1)"], learners=["ridge"],
+                           holdout=None)  # fmt: skip
+    assert board.saved.rows == 120
+    assert np.shape(board.best.predict(X)) == (200,)
+
+
+def test_pictures_are_left_out_when_the_time_is_over():
+    from mercer.report.svg import figure, formula
+
+    with announced(OVER, 1.0):
+        assert "not drawn" in figure(lambda ax: ax.plot([1, 2]), (2, 2), "line")
+        assert formula("x") is None
+    with announced(time.perf_counter() + 1e6, 0.1), optional_step() as in_time:
+        assert in_time
