@@ -29,7 +29,13 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 #: Run here in every test; `make docs` runs all pages.
-SAMPLE = ["index.md", "guide/kernel_table.md", "guide/solver_table.md", "guide/own_kernel.md"]
+SAMPLE = [
+    "index.md",
+    "guide/kernel_table.md",
+    "guide/solver_table.md",
+    "guide/own_kernel.md",
+    "learn/lecture_004.md",
+]
 
 
 @pytest.mark.parametrize("page", SAMPLE)
@@ -53,6 +59,22 @@ def test_a_block_shows_what_it_prints_warns_and_draws(pages: ModuleType) -> None
 def test_blocks_are_found_with_their_options_left_out(pages: ModuleType) -> None:
     text = "```{python}\n:hide-code:\n:markdown:\n\nprint(1)\n```\n\n```python\nno\n```\n"
     assert [code.strip() for code in pages.blocks(text)] == ["print(1)"]
+
+
+@pytest.mark.parametrize("lecture", ["000", "001", "002", "003", "004"])
+def test_every_item_of_a_lecture_is_in_its_chapter(
+    lecture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import lecture_items
+
+    text = (DOCS / "learn" / f"lecture_{lecture}.md").read_text(encoding="utf-8")
+    here, there = lecture_items.marked(text), lecture_items.items(lecture)
+    assert sorted(here) == sorted(there)  # each once, and none of another lecture
+    assert f'href="#item-{here[0]}"' in lecture_items.table(lecture)
+    assert f'lecture_items.table("{lecture}")' in text
+    # Exercises are answered, and the answers are folded away.
+    assert text.count(":::{dropdown}") >= 3
 
 
 def anchors(text: str) -> set[str]:

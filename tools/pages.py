@@ -16,6 +16,7 @@ import contextlib
 import io
 import re
 import sys
+import textwrap
 import time
 import warnings
 from collections.abc import Iterator
@@ -64,13 +65,17 @@ class Page:
             warnings.simplefilter("default")
             exec(compile(tree, self.name, "exec"), self.names)  # noqa: S102
             value = eval(compile(last, self.name, "eval"), self.names) if last else None  # noqa: S307
-        said = [f"{w.category.__name__}: {w.message}\n" for w in caught if _for_readers(w)]
+        said = dict.fromkeys(_sentence(w) for w in caught if _for_readers(w))  # each one once
         html = []
         if isinstance(value, Film):
             html = [value._repr_html_()]
             self.plt.close(value.figure)
         figures = [self.plt.figure(number) for number in self.plt.get_fignums()]
         return Shown("".join([out.getvalue(), *said]), html, figures)
+
+
+def _sentence(warning: Any) -> str:
+    return textwrap.fill(f"{warning.category.__name__}: {warning.message}", 90) + "\n"
 
 
 def _for_readers(warning: Any) -> bool:
@@ -89,9 +94,14 @@ def blocks(text: str) -> Iterator[str]:
 
 
 def run(path: Path) -> list[Shown]:
-    """Run all blocks of a page."""
-    page = Page(str(path))
-    shown = [page.run(code) for code in blocks(path.read_text(encoding="utf-8"))]
+    """Run all blocks of a page; an error names its block."""
+    page, shown = Page(str(path)), []
+    for number, code in enumerate(blocks(path.read_text(encoding="utf-8")), 1):
+        try:
+            shown.append(page.run(code))
+        except Exception as error:
+            error.add_note(f"in block {number} of {path}:\n{code}")
+            raise
     page.plt.close("all")
     return shown
 

@@ -59,6 +59,15 @@ class Python(SphinxDirective):
         return nodes.image(uri=f"/drawn/{name}", alt=alt, classes=["drawn"])
 
 
+def items(
+    _name: str, _raw: str, text: str, *_: Any, **__: Any
+) -> tuple[list[nodes.Node], list[Any]]:
+    """The role {items}`20 21`: anchors that the list of a lecture's points links to."""
+    spans = "".join(f'<span id="item-{number}"></span>' for number in text.split())
+    return [nodes.raw("", spans, format="html")], []
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("python", Python)
+    app.add_role("items", items)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
