@@ -245,6 +245,62 @@ def travel(path, target, kernel, learner, model):
     shell("explain", model)
 
 
+# --- whole numbers as classes ---------------------------------------------------------------------
+
+
+def letters(even):
+    """Rows of 26 classes, 1 to 26: evenly spread, or every other ten times as rare."""
+    random = np.random.default_rng(0)
+    y = np.repeat(np.arange(1, 27), 6 if even else np.where(np.arange(26) % 2, 20, 2))
+    X = np.column_stack([np.cos(y), np.sin(y), y % 5]) + 0.1 * random.normal(size=(len(y), 3))
+    return X, y
+
+
+def written(name, path, X, y):
+    """Numbers and whole-number targets in a format, and what the target is called there."""
+    from sklearn.datasets import dump_svmlight_file
+
+    table = pd.DataFrame(X, columns=list("abc")).assign(label=y)
+    if name in ("csv", "tsv"):
+        table.to_csv(path, index=False, sep="\t" if name == "tsv" else ",")
+    elif name == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+        table.assign(label=y.astype(float)).to_parquet(path)
+    elif name == "npz":
+        np.savez(path, X=X, label=y.astype(np.float32))
+    elif name == "libsvm":
+        dump_svmlight_file(X, y, str(path))
+    return "label"
+
+
+@pytest.mark.parametrize("name", ["csv", "tsv", "parquet", "npz", "libsvm"])
+def test_whole_numbers_are_classes_where_they_look_like_labels_or_are_asked_for(name, tmp_path):
+    path, model = tmp_path / f"letters{FORMATS[name].endings[0]}", tmp_path / "m.mercer"
+    target = written(name, path, *letters(even=True))
+    assert Dataset.of(path, target=target).task == "classification"
+    X, y = letters(even=False)
+    written(name, path, X, y)
+    assert Dataset.of(path, target=target).task == "regression"
+    asked = [path, "--target", target, "--kernel", "gaussian(1)", "--task", "classification"]
+    shell("fit", *asked, "--learner", "centroid", "--model", model)
+    known = json.loads(shell("explain", model, "--json"))
+    assert (known["learner"], len(known["classes"])) == ("KernelCentroidClassifier", 26)
+    said = np.array(shell("predict", model, path).splitlines()[1:])
+    assert np.mean(said == y.astype(str)) > 0.9, "whole numbers, as they were given"
+    if name == "libsvm":
+        options = ["--learner", "centroid", "--cv", 2, "--holdout", "none", "--json"]
+        board = json.loads(shell("compare", *asked, *options))
+        assert (board["task"], len(board["classes"])) == ("classification", 26)
+
+
+def test_a_regression_of_few_whole_numbers_can_be_asked_for(tmp_path):
+    path = tmp_path / "t.csv"
+    frame().assign(label=np.arange(N) % 3).to_csv(path, index=False)
+    few = ["--target", "label", "--kernel", "gaussian(1)", "--learner", "ridge"]
+    done = shell("fit", path, *few, "--task", "regression", "--model", tmp_path / "m.mercer")
+    assert done.startswith("KernelRidge with")
+
+
 # --- from Python ----------------------------------------------------------------------------------
 
 

@@ -231,6 +231,24 @@ def test_many_candidates_unfold(moons, words_only):
     assert "stopped early" in page.text
 
 
+def test_every_rival_has_a_line(moons, words_only):
+    board, found = moons
+    rows = [replace(board.rows[0], name=f"n{i}", stopped=True, mean=0.1) for i in range(20)]
+    rival = replace(rows[0], name="a forest", kernel="", rival=True, note="stopped after 9 rows")
+    page = words_only(replace(board, rows=[*board.rows, *rows, rival]), found)
+    assert "a forest stopped after 9 rows" in page.text
+    assert f"{len(board.rows) + 20 - 14} more" in page.text, "the rival is not among them"
+
+
+def test_a_rival_may_win(moons, words_only):
+    board, found = moons
+    best = replace(board.best_row, name="a forest", kernel="", rival=True)
+    page = words_only(replace(board, best_row=best, rows=[best, board.baseline], proof=None), found)
+    assert "a forest did best" in page.text
+    assert "points the model keeps" not in page.text
+    assert "It is a kernel" not in page.text
+
+
 def test_a_board_of_stopped_candidates_is_drawn(moons):
     board, _ = moons
     stopped = [replace(r, stopped=bool(r.kernel)) for r in board.rows]

@@ -44,8 +44,6 @@ def _holdout(context: Any, parameter: Any, value: str) -> Any:
 @click.command("compare")
 @resource_options
 @data_options
-@click.option("--task", type=click.Choice(["classification", "regression"]),
-              help="Take the target for classes or for numbers.")  # fmt: skip
 @click.option("--budget", metavar="TIME", help="The time for everything, such as 60s, 5min or 1h.")
 @click.option(
     "--search", is_flag=True, help="Also search for a kernel by adding and multiplying simple ones."
@@ -97,13 +95,11 @@ def command(
     name of a built-in set (`mercer data`).
     """
     import mercer
-    from mercer.data.dataset import Dataset
     from mercer.selection import compare
     from mercer.selection.racing.clock import seconds_of
 
     paths = destinations(out, report, model)
     asked = [mercer.parse(k) for k in kernels]
-    found = Dataset.of(found, task=options.pop("task"))
     say(str(replace(found, notes=())))  # the board tells the notes
     whole, begun = seconds_of(options.pop("budget")), command_seconds()
     options["budget"] = whole and _for_the_race(whole, begun, "report" in paths)

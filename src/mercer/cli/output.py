@@ -111,18 +111,25 @@ def resource_options(function: F) -> F:
 
 
 def data_options(function: F) -> F:
-    """DATA, --target, --format and --columns: the command is given the data set as `found`."""
+    """DATA, --target, --task, --format and --columns: the command gets the data set as `found`."""
+    from mercer.data.dataset import Dataset
     from mercer.data.formats import FORMATS
+    from mercer.data.targets import TASKS
 
     @wraps(function)
-    def loaded(data: Any, target: Any, file_format: Any, columns: Any, **options: Any) -> Any:
-        return function(found=load_data(data, target, file_format, columns), **options)
+    def loaded(
+        data: Any, target: Any, task: Any, file_format: Any, columns: Any, **options: Any
+    ) -> Any:
+        found = Dataset.of(load_data(data, target, file_format, columns), task=task)
+        return function(found=found, **options)
 
     known = ", ".join(FORMATS)
     for option in (
         click.option("--columns", metavar="A,B,…", help="Use these columns of a table only."),
         click.option("--format", "file_format", metavar="NAME",
                      help=f"What the file is, if its name does not say: {known}."),
+        click.option("--task", type=click.Choice(TASKS),
+                     help="Take the target for classes or for numbers; else it tells."),
         click.option("--target", metavar="NAME", help="The column (array, header) to predict."),
         click.argument("data", required=False),
     ):  # fmt: skip

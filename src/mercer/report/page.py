@@ -155,7 +155,7 @@ def _cards(board: Any, data: Any) -> Markup:
         (score(value, board.metric), f"{metric_name(board.metric)} {what}"),
         (score(board.baseline.mean, board.metric), "knowing nothing"),
         (f"{saved.rows:,}", f"rows it was fitted on ({board.kind})"),
-        (f"{saved.points:,}", "points the model keeps"),
+        *([] if board.best_row.rival else [(f"{saved.points:,}", "points the model keeps")]),
         (show_bytes(saved.memory_bytes), "memory of the model"),
         (show_seconds(saved.seconds), "to fit it"),
     ]

@@ -25,8 +25,9 @@ def standings(board: Any) -> Markup:
     head = tag("tr", *(tag("th", h, class_=k) for h, k in zip(heads, kinds, strict=True)))
     low, high = _scale(board)
     lines = [_line(board, row, kinds, low, high) for row in board.rows]
-    # The baseline is seen wherever it stands.
-    first = [i for i, row in enumerate(board.rows) if i < MOST_ROWS or row is board.baseline]
+    # The baseline and rivals are seen wherever they stand.
+    always = [row is board.baseline or row.rival for row in board.rows]
+    first = [i for i in range(len(lines)) if i < MOST_ROWS or always[i]]
     rest = [line for i, line in enumerate(lines) if i not in set(first)]
     parts = [
         tag("p", _words(board, low, high), class_="soft"),
@@ -64,7 +65,7 @@ def _line(board: Any, row: Any, kinds: Sequence[str], low: float, high: float) -
         f"{show_score(row.mean, board.metric)} ± {show_spread(row.spread, board.metric)}",
         _folds(row, low, high),
         code(row.kernel) if row.kernel else row.name,
-        f"{learner}; {row.note}" if row.stopped else learner,
+        "; ".join(filter(None, [learner, row.note if row.stopped else ""])),
         str(len(row.scores)),
         f"{row.n_support:,}",
         show_seconds(row.fit_seconds),
