@@ -80,6 +80,15 @@ def optional_step() -> Iterator[bool]:
         plan.step = time.perf_counter() - begin
 
 
+def announced_seconds() -> float:
+    """Until the end that was announced; infinite without one.
+
+    >>> announced_seconds()
+    inf
+    """
+    return _announced.get().end - time.perf_counter()
+
+
 def begin_command(whole_process: bool) -> None:
     """A command begins; it began with the process if that was started for it."""
     global _begun
@@ -105,6 +114,7 @@ _announced: ContextVar[_Announced] = ContextVar("announced", default=_Announced(
 __all__ = [
     "OutOfTime",
     "announced",
+    "announced_seconds",
     "begin_command",
     "check_time",
     "command_seconds",

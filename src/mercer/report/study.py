@@ -17,6 +17,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._examples import take
+from mercer._machine.deadline import announced_seconds
 from mercer._machine.threads import single_threaded_blas
 from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
@@ -71,7 +72,9 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
     """Fit the winner on growing parts of the rows that were not kept back, and shuffle columns."""
     if board.headline is None:
         return Study([], None)
-    end = time.perf_counter() + (_patience(board) if seconds is None else seconds)
+    if seconds is None:  # of what a budget leaves, most is for pictures
+        seconds = min(PATIENCE, max(0.0, announced_seconds() / 3))
+    end = time.perf_counter() + seconds
     metric = METRICS[board.task].get(board.metric) or next(iter(METRICS[board.task].values()))
     parts = _parts(board.headline.predictions, len(data))
     data = _as_fitted(board, data)
@@ -83,12 +86,6 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
         if models and data.kind in ("table", "vectors"):
             shuffled = _importance(data, models, metric, end)
     return Study(curve, shuffled)
-
-
-def _patience(board: Any) -> float:
-    if board.budget is None:
-        return PATIENCE
-    return float(min(PATIENCE, max(board.budget - board.seconds, 0.05 * board.budget)))
 
 
 def _as_fitted(board: Any, data: Dataset) -> Dataset:
