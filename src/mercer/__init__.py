@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names 
     from mercer.kernels import parse as parse
     from mercer.kernels.names import *  # noqa: F403
     from mercer.learners import *  # noqa: F403
+    from mercer.learners.intervals.calibration import calibrate as calibrate
     from mercer.proof import Counterexample as Counterexample
     from mercer.proof import Proof as Proof
     from mercer.proof import Undecided as Undecided
@@ -88,6 +89,7 @@ _WHERE = {
         "NadarayaWatsonRegressor",
         "Perceptron",
     ],
+    "mercer.learners.intervals.calibration": ["calibrate"],
     "mercer.selection": ["compare"],
     "mercer.store": ["load", "save"],
 }

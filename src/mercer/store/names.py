@@ -32,6 +32,8 @@ DECLARED = {
     "formula.Scale": "mercer.formula.inputs:Scale",
     "formula.Unit": "mercer.formula.inputs:Unit",
     "formula.Warped": "mercer.formula.inputs:Warped",
+    "intervals.ConformalClassifier": "mercer.learners.intervals.calibration:ConformalClassifier",
+    "intervals.ConformalRegressor": "mercer.learners.intervals.calibration:ConformalRegressor",
     "maps.CommonScale": "mercer.maps.table:CommonScale",
     "maps.Monomials": "mercer.formula.monomials:Monomials",
     "maps.TableColumns": "mercer.maps.table:TableColumns",

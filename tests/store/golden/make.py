@@ -13,6 +13,7 @@ v4: PowersMap.
 v5: a KernelSVC of many classes keeps the compact coefficients alone.
 v6-pca: KernelPCA.
 v6-process: GaussianProcessRegressor.
+v6-intervals: what mercer.calibrate makes.
 """
 
 import json
@@ -109,6 +110,7 @@ def learners():
     """(model, rows, targets, what it is asked about) of every learner, by name."""
     from sklearn.linear_model import LogisticRegression, Ridge
 
+    import mercer
     from mercer.learners import (
         DeformableTemplateClassifier,
         GaussianProcessRegressor,
@@ -133,6 +135,11 @@ def learners():
 
     kernel, still = "gaussian(0.5)", {"random_state": 0, "epochs": 3}
     found = {
+        "calibrated": (mercer.calibrate(KernelRidge(kernel, 0.1), "cv+", random_state=0), TARGETS),
+        "calibrated-classes": (
+            mercer.calibrate(KernelLogisticRegression(kernel, 0.1), random_state=0),
+            THREE,
+        ),
         "process": (GaussianProcessRegressor("2*gaussian([1.0, 1.0, 2.0])", max_iter=3), TARGETS),
         "perceptron-vote": (KernelPerceptron(kernel, averaging="vote", **still), THREE),
         "perceptron-average": (KernelPerceptron(kernel, averaging="average", **still), THREE),

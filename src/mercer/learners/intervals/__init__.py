@@ -1,0 +1,1 @@
+"""Answers with intervals that cover: conformal prediction around any model, and quantiles."""
