@@ -84,7 +84,7 @@ def calibrate(
     >>> y = np.sin(x[:, 0]) + 0.2 * np.random.default_rng(0).normal(size=60)
     >>> model = mercer.calibrate(mercer.KernelRidge("gaussian(1)", alpha=0.1)).fit(x, y)
     >>> model.method_, model.predict_interval([[1.5]], alpha=0.1).round(2)
-    ('jackknife+', array([[0.65, 1.39]]))
+    ('jackknife+', array([[0.61, 1.19]]))
     """
     if is_classifier(model):
         return ConformalClassifier(
@@ -191,8 +191,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         self.__dict__.pop("_deletions", None)
         self._folds: list[np.ndarray] = []
         self._models: list[Any] = []
-        n = count(X)
-        base, method = clone(self._base()), self.method
+        base, method, n = clone(self._base()), self.method, count(X)
         ridge_like = isinstance(base, (KernelRidge, GaussianProcessRegressor))
         if method == "split" or (method == "auto" and (not ridge_like or n > MOST_ROWS)):
             return self._split(base, X, y)
@@ -202,22 +201,24 @@ class ConformalRegressor(RegressorMixin, _Conformal):
                 f"{type(base).__name__} has none: method='cv+' refits it, 'split' does not"
             )
         self.model_ = base.fit(X, y)
-        closed = ridge_like and self._ridge().solver_ in EXACT
-        if method == "auto" and not closed:
+        if ridge_like and self._ridge().solver_ in EXACT:
+            return self._closed_form(y)
+        if method == "auto":
             return self._split(clone(base), X, y)
-        if method == "jackknife+" and not closed:
+        if method == "jackknife+":
             raise ValueError("jackknife+ needs an exact solver of ridge regression, not centers")
-        self.method_ = "cv+" if method == "cv+" else "jackknife+"
-        if self.method_ == "cv+":
-            order = check_random_state(self.random_state).permutation(n)
-            parts = np.array_split(order, min(int(self.cv), n))
-            self._folds = [np.sort(part) for part in parts if len(part)]
-        if closed:
-            self._y = self._targets(y)
-            self.residuals_ = self._deletions.residuals * self._scale
-        else:
-            self._refit(X, y)
+        return self._refit(X, y)
+
+    def _closed_form(self, y: np.ndarray) -> Self:
+        self.method_ = "cv+" if self.method == "cv+" else "jackknife+"
+        self._folds = self._draw_folds(len(y)) if self.method_ == "cv+" else []
+        self._y = self._targets(y)
+        self.residuals_ = self._deletions.residuals * self._scale
         return self
+
+    def _draw_folds(self, n: int) -> list[np.ndarray]:
+        order = check_random_state(self.random_state).permutation(n)
+        return [np.sort(part) for part in np.array_split(order, min(int(self.cv), n)) if len(part)]
 
     def _split(self, base: Any, X: Any, y: np.ndarray) -> Self:
         self.method_ = "split"
@@ -226,14 +227,16 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         self.residuals_ = y[held] - np.asarray(host(self.model_.predict(take(X, held))))
         return self
 
-    def _refit(self, X: Any, y: np.ndarray) -> None:
+    def _refit(self, X: Any, y: np.ndarray) -> Self:
         """A model without each fold, for what has no closed form."""
+        self.method_, self._folds = "cv+", self._draw_folds(len(y))
         self.residuals_ = np.empty(len(y))
         for fold in self._folds:
             others = np.setdiff1d(np.arange(len(y)), fold)
             model = clone(self._base()).fit(take(X, others), y[others])
             self.residuals_[fold] = y[fold] - np.asarray(host(model.predict(take(X, fold))))
             self._models.append(model)
+        return self
 
     # --- the closed form ----------------------------------------------------------------------
 

@@ -26,9 +26,9 @@ class Deletions:
     >>> x, y = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.5, 2.0])
     >>> without = Deletions(Linear().gram(x), y, 0.5)
     >>> without.residuals.round(4)  # without the first, the slope is 11/13.5
-    array([ 0.1852,  0.8333, -1.2727])
+    array([ 0.1852,  1.1667, -1.2727])
     >>> without.predictions(Linear()([[10.0]], x)).round(4)
-    array([[ 8.1481,  8.3333, 10.9091]])
+    array([[ 8.1481,  6.6667, 10.9091]])
     """
 
     def __init__(
