@@ -121,17 +121,89 @@ def test_every_learner_draws(open_page, learner, data):
     assert page.evaluate("lab.panel.plane.field !== null")
     page.locator(".stage canvas").hover(position={"x": 300, "y": 250})
     page.wait_for_function("() => lab.panel.plane.pixel !== null")
-    assert "This pixel: f(x)" in page.inner_text("aside")
+    assert "This pixel: f(x)" in page.inner_text("main aside")
+
+
+@pytest.mark.slow
+def test_curves(open_page):
+    page = open_page("#panel=curves&data=sine_linear_noise")
+    settled(page)
+    page.get_by_text("Take the least").click()
+    settled(page)
+    page.get_by_text("Add where it is least certain").click()
+    page.wait_for_function("() => lab.panel.state.y.length === 61")
+    page.locator("select[aria-label=Smoother]").select_option("local")
+    settled(page)
+    page.locator(".stage canvas").hover(position={"x": 300, "y": 300})
+    page.wait_for_function("() => lab.panel.answer && lab.panel.answer.slope !== undefined")
+    assert "np.mean" in page.evaluate("lab.panel.script()")
+
+
+@pytest.mark.slow
+def test_gram(open_page):
+    page = open_page("#panel=gram&data=xor&kernel=polynomial(2)")
+    settled(page)
+    page.locator(".stage canvas").first.hover(position={"x": 300, "y": 100})
+    page.wait_for_function("() => lab.panel.row !== null")
+    assert "k(x, x) = 4" in page.inner_text("main aside")
+    page.get_by_role("button", name="Distances").click()
+    assert "KernelPCA" in page.evaluate("lab.panel.script()")
+
+
+@pytest.mark.slow
+def test_digits(open_page):
+    page = open_page("#panel=digits")
+    settled(page)
+    assert page.evaluate("lab.panel.reply.answers.map((a) => a.said[0])") == [3, 3, 3]
+    page.get_by_role("button", name="Clear").click()
+    stage = page.locator(".stage canvas").bounding_box()
+    page.mouse.move(stage["x"] + 300, stage["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(stage["x"] + 300, stage["y"] + 500, steps=8)
+    page.mouse.up()
+    settled(page)
+    assert 1 in page.evaluate("lab.panel.reply.answers.map((a) => a.said[0])")
+
+
+@pytest.mark.slow
+def test_a_tour_is_followed(open_page):
+    page = open_page("#panel=tours")
+    page.get_by_text("Sometimes no line will do").click()
+    settled(page)
+    assert page.evaluate("lab.panel.state.kernel") == "linear()"
+    page.get_by_text("Next ›").click()
+    page.wait_for_function("() => lab.name === 'gram'")
+    page.locator("#tour").get_by_text("come apart").click()
+    settled(page)
+    assert "tour=000" in page.url
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Picture as PNG", "Picture as SVG", "Points as CSV"])
+def test_exports(open_page, name):
+    page = open_page("#panel=playground&data=xor&kernel=polynomial(2)")
+    settled(page)
+    page.get_by_role("button", name="Share").click()
+    with page.expect_download() as found:
+        page.get_by_role("button", name=name).click()
+    content = Path(found.value.path()).read_bytes()
+    begin = {
+        "Picture as PNG": b"\x89PNG",
+        "Picture as SVG": b"<svg",
+        "Points as CSV": b"x1,x2,class",
+    }
+    assert content.startswith(begin[name])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
-def test_pictures_are_kept(open_page, theme, width, height):
-    page = open_page("", width, height, theme)
+@pytest.mark.parametrize("panel", ["playground", "curves", "gram", "digits", "tours"])
+def test_pictures_are_kept(open_page, panel, theme, width, height):
+    page = open_page(f"#panel={panel}", width, height, theme)
     settled(page)
     BUILD.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=BUILD / f"playground_{width}_{theme}.png", full_page=True)
+    page.screenshot(path=BUILD / f"{panel}_{width}_{theme}.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

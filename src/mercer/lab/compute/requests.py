@@ -25,6 +25,8 @@ REQUESTS = {
     "curve_errors": "curves.curve_errors",
     "query": "curves.query",
     "curve_script": "curves.script",
+    "digits": "digits.digits",
+    "digits_script": "digits.script",
     "gram": "grams.gram",
     "gram_script": "grams.script",
 }

@@ -1,6 +1,7 @@
 // The page: connects, shows the panel that the address names, and shares it.
 import {$, h, toast} from "./dom.js";
 import {Curves} from "./curves.js";
+import {Digits} from "./digits.js";
 import {Gram} from "./gram.js";
 import {Playground} from "./playground.js";
 import {Talk} from "./talk.js";
@@ -8,7 +9,7 @@ import {Tours, strip} from "./tours.js";
 import * as address from "./address.js";
 import {download, picture} from "./export.js";
 
-const PANELS = {playground: ["Playground", Playground], curves: ["Curves", Curves], gram: ["Gram", Gram], tours: ["Tours", Tours]};
+const PANELS = {playground: ["Playground", Playground], curves: ["Curves", Curves], gram: ["Gram", Gram], digits: ["Digits", Digits], tours: ["Tours", Tours]};
 
 const lab = {place: $("#panel"), panel: null, name: null};
 

@@ -1,0 +1,140 @@
+// Digits: draw one, and see who recognizes it, by which images, and how far it may be turned.
+import {css, h, number, slider} from "./dom.js";
+import {Superseded} from "./talk.js";
+import * as address from "./address.js";
+
+const SIDE = 8, FINE = 160, PEN = 15, ANGLES = Array.from({length: 25}, (_, i) => 15 * (i - 12));
+// A first drawing, so that nobody meets an empty page: a 3, in strokes from 0 to 1.
+const THREE = [[[.3, .24], [.42, .17], [.58, .17], [.68, .27], [.66, .38], [.55, .46], [.46, .48], [.6, .51], [.7, .6], [.68, .74], [.56, .83], [.4, .82], [.29, .74]]];
+
+export class Digits {
+  constructor(lab, given) {
+    this.lab = lab;
+    this.talk = lab.talk;
+    this.strokes = this.unpack(given.strokes) ?? THREE;
+    this.angle = Math.min(180, Math.max(-180, Number(given.angle) || 0));
+    this.canvas = h("canvas", {tabindex: 0, role: "application", "aria-label": "Draw a digit here with the mouse, a finger or a pen. Keys 0 to 9 draw a printed digit, Delete clears."});
+    this.seen = h("canvas", {role: "img", "aria-label": "The drawing as the learners see it, 8 by 8 pixels"});
+    this.answers = h("div", {class: "answers"});
+    this.message = h("p", {class: "message", hidden: true, role: "status"});
+    lab.place.replaceChildren(h("h1", {}, "Draw a digit"),
+      h("div", {}, h("div", {class: "tools", role: "toolbar", "aria-label": "Draw"}, h("button", {onclick: () => { this.strokes = []; this.changed(); }}, "Clear"),
+        h("button", {onclick: () => { this.strokes = this.strokes.slice(0, -1); this.changed(); }}, "Undo"), h("span", {class: "hint"}, "Draw with the mouse, a finger or a pen")),
+        h("div", {class: "stage"}, this.canvas, this.message)),
+      h("aside", {}, h("section", {"aria-label": "As they see it"}, h("h2", {}, "As the learners see it"), h("div", {class: "seen"}, this.seen,
+        h("div", {}, this.slider = slider({label: "turn", words: "turned", low: -180, high: 180, value: this.angle, usual: 0, oninput: (v) => { this.angle = Math.round(v); this.changed(); }}),
+          h("p", {class: "note"}, "Turn the drawing: who still knows it?")))), this.answers));
+    for (const canvas of [this.canvas]) new ResizeObserver(() => this.repaint()).observe(canvas);
+    this.canvas.addEventListener("pointerdown", (event) => { this.canvas.setPointerCapture(event.pointerId); this.held = true; this.strokes = [...this.strokes, [this.at(event)]]; this.repaint(); });
+    this.canvas.addEventListener("pointermove", (event) => { if (!this.held) return; this.strokes.at(-1).push(this.at(event)); this.repaint(); this.changed(); });
+    for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => { this.held = false; this.changed(); });
+    this.canvas.addEventListener("keydown", (event) => {
+      if (/^[0-9]$/.test(event.key)) this.strokes = [{text: event.key}];
+      else if (event.key === "Delete" || event.key === "Backspace") this.strokes = [];
+      else return;
+      event.preventDefault(); this.changed();
+    });
+    this.changed();
+  }
+
+  at(event) { const box = this.canvas.getBoundingClientRect(); return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map((v) => Math.round(1000 * v) / 1000); }
+
+  // Ink on a square of some side, turned by some degrees around its middle.
+  ink(context, side, angle, style) {
+    context.save();
+    context.translate(side / 2, side / 2); context.rotate(angle * Math.PI / 180); context.translate(-side / 2, -side / 2);
+    context.strokeStyle = context.fillStyle = style; context.lineWidth = PEN / FINE * side; context.lineCap = context.lineJoin = "round";
+    for (const stroke of this.strokes) {
+      if (stroke.text) { context.font = `600 ${.8 * side}px ${css("--sans")}`; context.textAlign = "center"; context.textBaseline = "middle"; context.fillText(stroke.text, side / 2, .54 * side); continue; }
+      context.beginPath();
+      stroke.forEach(([x, y], i) => i ? context.lineTo(x * side, y * side) : context.moveTo(x * side, y * side));
+      if (stroke.length === 1) context.lineTo(stroke[0][0] * side + .1, stroke[0][1] * side);
+      context.stroke();
+    }
+    context.restore();
+  }
+
+  // The drawing at an angle as 64 numbers: ink per cell, cut out around its middle as the data are.
+  pixels(angle) {
+    this.scratch ??= h("canvas", {width: FINE, height: FINE});
+    const context = this.scratch.getContext("2d", {willReadFrequently: true});
+    context.fillStyle = "#000"; context.fillRect(0, 0, FINE, FINE);
+    this.ink(context, FINE, angle, "#fff");
+    const data = context.getImageData(0, 0, FINE, FINE).data;
+    let low = FINE, high = -1, left = FINE, right = -1;
+    for (let y = 0; y < FINE; y++) for (let x = 0; x < FINE; x++) if (data[4 * (y * FINE + x)] > 100) { low = Math.min(low, y); high = Math.max(high, y); left = Math.min(left, x); right = Math.max(right, x); }
+    if (high < 0) return null;
+    const size = Math.max(high - low, right - left, FINE / 4) + 4, x0 = (left + right - size) / 2, y0 = (low + high - size) / 2, out = [], step = size / SIDE;
+    for (let j = 0; j < SIDE; j++) for (let i = 0; i < SIDE; i++) {
+      let sum = 0, n = 0;
+      for (let y = y0 + j * step; y < y0 + (j + 1) * step; y++) for (let x = x0 + i * step; x < x0 + (i + 1) * step; x++) {
+        const u = Math.round(x), v = Math.round(y);
+        n++; if (u >= 0 && v >= 0 && u < FINE && v < FINE) sum += data[4 * (v * FINE + u)] / 255;
+      }
+      out.push(Math.round(1e4 * Math.min(1, 1.25 * sum / n)) / 1e4);
+    }
+    return out;
+  }
+
+  changed() {
+    this.repaint();
+    this.settled = false;
+    address.write("digits", {strokes: this.pack(), angle: this.angle || null});
+    const first = this.pixels(this.angle);
+    this.first = first;
+    this.drawSeen();
+    if (!first) { this.answers.replaceChildren(); return; }
+    clearTimeout(this.later);
+    this.later = setTimeout(() => {
+      this.message.textContent = "Learning 500 digits …"; this.message.hidden = Boolean(this.known);
+      this.talk.ask("digits", {images: [first, ...ANGLES.map((a) => this.pixels(a)).map((p) => p ?? first)]}).then((reply) => {
+        this.known = true; this.message.hidden = true; this.settled = true; this.reply = reply; this.show(reply);
+      }, (error) => { if (!(error instanceof Superseded)) { this.message.textContent = error.message; this.message.hidden = false; } });
+    }, 60);
+  }
+
+  show(reply) {
+    this.answers.replaceChildren(...reply.answers.map(({name, title, said, voters}) => {
+      const images = reply.arrays[name].data, right = said[1 + 12];
+      const picture = (i) => { const canvas = h("canvas", {width: SIDE, height: SIDE, "aria-hidden": "true"}); gray(canvas, images.subarray(i * 64, (i + 1) * 64)); return canvas; };
+      return h("section", {"aria-label": title}, h("div", {class: "judge"},
+        h("div", {}, h("h2", {}, title), h("strong", {class: "digit"}, String(said[0]))),
+        h("div", {}, h("div", {class: "voters"}, ...voters.map((v, i) => h("figure", {title: `a ${v.label}`, class: name !== "tangent" && i >= 4 ? "against" : ""}, picture(i), h("figcaption", {}, name === "tangent" ? number(v.weight, 2) : `${v.weight < 0 ? "−" : "+"}${number(Math.abs(v.weight), 2)}`)))),
+          h("p", {class: "note"}, name === "tangent" ? "the nearest images, and how far they are" : "four images that spoke for it, and four against"),
+          h("div", {class: "dial", role: "img", "aria-label": `Answers when turned from −180 to 180 degrees: ${said.slice(1).join(" ")}`}, ...said.slice(1).map((v, i) => h("span", {class: v === right ? "same" : "", title: `${ANGLES[i]}°`}, String(v)))))));
+    }), h("p", {class: "note"}, "The row of digits: the answers when the drawing is turned from −180° to 180°, in steps of 15°. Bold where it is still what it was upright."));
+  }
+
+  drawSeen() {
+    this.seen.width = this.seen.height = SIDE;
+    gray(this.seen, this.first ?? new Array(64).fill(0));
+  }
+
+  repaint() {
+    const side = this.canvas.clientWidth, pixels = Math.round(side * (devicePixelRatio || 1));
+    if (!side) return;
+    if (this.canvas.width !== pixels || this.canvas.height !== pixels) this.canvas.width = this.canvas.height = pixels;
+    const context = this.canvas.getContext("2d");
+    context.setTransform(pixels / side, 0, 0, pixels / side, 0, 0);
+    this.render(context, side);
+    this.drawSeen();
+  }
+  render(context, side) { context.fillStyle = css("--well"); context.fillRect(0, 0, side, side); this.ink(context, side, this.angle, css("--ink")); }
+
+  pack() { return this.strokes.map((s) => s.text ? `t${s.text}` : s.filter((_, i) => i % 2 === 0 || i === s.length - 1).map((p) => p.map((v) => Math.round(100 * v)).join(".")).join("_")).join("-").slice(0, 4000); }
+  unpack(text) {
+    if (!text) return null;
+    const strokes = text.split("-").map((part) => /^t[0-9]$/.test(part) ? {text: part[1]} : part.split("_").map((p) => p.split(".").map((v) => Number(v) / 100)));
+    return strokes.every((s) => s.text || s.every((p) => p.length === 2 && p.every(Number.isFinite))) ? strokes : null;
+  }
+
+  script() { return this.first ? this.talk.ask("digits_script", {images: [this.first]}).then((reply) => reply.script) : Promise.reject(new Error("Draw a digit first")); }
+  csv() { return (this.first ?? []).join(",") + "\n"; }
+  get plane() { return this; }
+}
+
+function gray(canvas, values) {
+  const context = canvas.getContext("2d"), image = context.createImageData(SIDE, SIDE), dark = document.documentElement.dataset.theme === "dark";
+  for (let i = 0; i < SIDE * SIDE; i++) { const v = 255 * (dark ? values[i] : 1 - values[i]); image.data.set([v, v, v, 255], 4 * i); }
+  context.putImageData(image, 0, 0);
+}
