@@ -239,7 +239,13 @@ export class Playground {
       plane.visited = -1;
     }
     plane.draw();
-    if (visits) this.showCharts();
+    if (visits) this.laterCharts();
+  }
+
+  // Charts follow at leisure, and always end with the last moment.
+  laterCharts() {
+    if (this.chartsLater) return;
+    this.chartsLater = setTimeout(() => { this.chartsLater = null; this.showCharts(); }, 60);
   }
 
   showErrors({training, left_out, how, test}) {
