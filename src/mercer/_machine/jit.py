@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching, event
+from numba.core import caching, event, sigutils
+from numba.core.ccallback import CFunc
 
 from mercer._machine.cache import cache_folder, is_trusted
 
@@ -40,6 +41,19 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         return dispatcher
 
     return compiled if function is None else compiled(function)
+
+
+def callback(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """As `numba.cfunc`: a function at an address, which other machine code can call."""
+
+    def compiled(body: Callable[..., Any]) -> Any:
+        found: Any = CFunc(body, sigutils.normalize_signature(signature), {}, options)
+        with suppress(Exception):
+            found._cache = _Kept(body)
+        found.compile()
+        return found
+
+    return compiled
 
 
 #: Seconds of compiling after which it is said.

@@ -1,9 +1,10 @@
-"""The float whose bits an integer holds, and back: instructions Numba has no name for."""
+"""Instructions that Numba has no name for: bits of floats, a maximum, a call at an address."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -26,3 +27,35 @@ def float_from_bits(typing_context: Any, value: Any) -> Any:
 @intrinsic
 def bits_of_float(typing_context: Any, value: Any) -> Any:
     return _reinterpret(_INTEGER_OF[value], value) if value in _INTEGER_OF else None
+
+
+def _larger(typing_context: Any, a: Any, b: Any) -> Any:
+    """max(a, b) of equal types, neither of them NaN: a comparison that loops can be vectorized by.
+
+    Numba's own form of ``a if a > b else b`` is a branch, and a running maximum by it is not.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one, two = arguments
+        greater = builder.fcmp_ordered(">", one, two, flags=("nnan", "nsz"))
+        return builder.select(greater, one, two, flags=("nnan", "nsz"))
+
+    return (a(a, a), generate) if a == b and isinstance(a, types.Float) else None
+
+
+def _call_at(typing_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+    """Call the C function at `address` with five pointers, all of them given as integers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer] * 5)
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        builder.call(function, [builder.inttoptr(given, pointer) for given in arguments[1:]])
+        return context.get_dummy_value()
+
+    return types.void(*[types.intp] * 6), generate
+
+
+#: As compiled functions see them: without the context of the compiler.
+larger: Any = intrinsic(_larger)
+call_at: Any = intrinsic(_call_at)

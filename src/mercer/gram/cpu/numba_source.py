@@ -6,6 +6,9 @@ Shape of the generated function, for each row i and each chunk of columns:
     epilogue                    one pass over the chunk, vectorized by the compiler
     result                      stored in the tile ("fill"), or multiplied with V ("multiply")
 
+A program of statistics by loops alone also becomes one row of K at an address ("row"), for solvers
+that are machine code themselves: see `mercer.gram.cpu.row_function`.
+
 Numbers are passed at run time, so that one text serves every σ.
 """
 
@@ -61,6 +64,13 @@ def exp2(x):
 
 '''
 
+ROW_HEADER = """
+from numba import types
+from mercer._machine.jit import callback
+
+P = types.CPointer(numba.from_dtype(np.dtype(R)))
+"""
+
 #: Minimax polynomials of 2**f on [-1/2, 1/2], highest power first.
 _POLYNOMIALS: dict[str, list[str]] = {
     "float32": [
@@ -99,6 +109,13 @@ def render(program: Program, dtype: str, widths: list[int]) -> tuple[str, list[f
     return "\n".join(parts), writer.numbers
 
 
+def render_row(program: Program, dtype: str, widths: list[int]) -> tuple[str, list[float]]:
+    """The text of a module whose `row` is one row of K at an address, and the numbers it takes."""
+    writer = _Writer(program, widths, flat=True)
+    text = writer.function("row")
+    return f"{_header(dtype)}{ROW_HEADER}\n{text}", writer.numbers
+
+
 def _header(dtype: str) -> str:
     single = dtype == "float32"
     poly = _POLYNOMIALS[dtype]
@@ -117,10 +134,13 @@ def _header(dtype: str) -> str:
 
 
 class _Writer:
-    """Collects the statements of one function; each node is computed once."""
+    """Collects the statements of one function; each node is computed once.
 
-    def __init__(self, program: Program, widths: list[int]) -> None:
-        self.program = program
+    `flat`: a row of X is one vector and Z one array, of the row values and then of all sources.
+    """
+
+    def __init__(self, program: Program, widths: list[int], flat: bool = False) -> None:
+        self.program, self.flat = program, flat
         self.numbers: list[float] = []
         self.direct = [i for i, s in enumerate(program.sources) if s.kind == "direct"]
         self.tiles = [i for i, s in enumerate(program.sources) if s.kind != "direct"]
@@ -141,8 +161,27 @@ class _Writer:
         result = self._expression(self.program.epilogue, names, inner)
         return self._assemble(kind, loops, inner, result)
 
+    def _x(self, i: int, column: str) -> str:
+        """A column of the row x of a source."""
+        return f"x[p{i} + {column}]" if self.flat else f"X{i}[i, {column}]"
+
+    def _z(self, i: int, column: str) -> str:
+        """A column of the rows z of this chunk: a slice, or where it begins."""
+        if self.flat:
+            return f"(first + r{i} + {column}) * {CHUNK}"
+        return f"Z{i}[b, {column}, o : o + w]"
+
+    def _at(self, name: str) -> str:
+        """Entry t of such a column."""
+        return f"z[{name} + t]" if self.flat else f"{name}[t]"
+
+    def _columns(self, i: int) -> str:
+        return f"w{i}" if self.flat else f"X{i}.shape[1]"
+
     def _assemble(self, kind: str, loops: list[str], inner: list[str], result: str) -> str:
         store = self._stored(kind, result)
+        if self.flat:
+            return self._assemble_row(loops, inner, store)
         text = [
             "@njit(nogil=True, error_model='numpy', fastmath=FLAGS)",
             f"def {kind}({', '.join(self._arguments(kind))}):",
@@ -158,6 +197,32 @@ class _Writer:
             "            for t in range(w):",
             *("                " + line for line in inner),
             *store,
+        ]
+        return "\n".join(text) + "\n"
+
+    def _assemble_row(self, loops: list[str], inner: list[str], store: list[str]) -> str:
+        """`shape` has the columns of Z as they are padded, its rows, and the width per source."""
+        on_x, on_z = len(self.program.row_x), len(self.program.row_z)
+        text = [
+            "@callback(types.void(P, P, P, types.CPointer(types.intp), P),",
+            "          error_model='numpy', fastmath=FLAGS)",
+            "def row(c, x, z, shape, out):",
+            "    n = shape[0]",
+            *(f"    w{i} = shape[{2 + s}]" for s, i in enumerate(self.direct)),
+        ]
+        for before, i in enumerate(self.direct):
+            others = "".join(f" + w{j}" for j in self.direct[:before])
+            text += [f"    p{i}, r{i} = {on_x}{others}, {on_z}{others}"]
+        text += [
+            *self._before("row"),
+            *(line[4:] for line in self._row_begins("row")),
+            f"    for b in range((n + {CHUNK - 1}) // {CHUNK}):",
+            f"        at, first = b * {CHUNK}, b * shape[1]",
+            f"        w = min({CHUNK}, n - at)",
+            *("        " + line for line in [*self._views("row"), *loops]),
+            "        for t in range(w):",
+            *("            " + line for line in inner),
+            *(line[4:] for line in store),
         ]
         return "\n".join(text) + "\n"
 
@@ -190,15 +255,17 @@ class _Writer:
 
     def _row_begins(self, kind: str) -> list[str]:
         """What belongs to row i, before the chunks of columns."""
-        lines = [f"        x{i} = rx{i}[i]" for i in range(len(self.program.row_x))]
+        values = range(len(self.program.row_x))
+        lines = [f"        x{i} = {f'x[{i}]' if self.flat else f'rx{i}[i]'}" for i in values]
         for i in self._written_out():
-            lines += [f"        q{i}_{d} = X{i}[i, {d}]" for d in range(self.widths[i])]
+            lines += [f"        q{i}_{d} = {self._x(i, str(d))}" for d in range(self.widths[i])]
         return [*lines, "        total[:] = 0.0"] if kind == "multiply" else lines
 
     def _stored(self, kind: str, result: str) -> list[str]:
         """k into the tile, or multiplied with V and added up."""
-        if kind == "fill":
-            return [f"                row[t] = {result}"]
+        if kind != "multiply":
+            place = "out[at + t]" if self.flat else "row[t]"
+            return [f"                {place} = {result}"]
         return [
             f"                k[t] = {result}",
             "            for v in range(V.shape[0]):",
@@ -223,9 +290,13 @@ class _Writer:
         """Slices that start at the chunk: an index that cannot be negative lets loops vectorize."""
         lines = ["row = out[i, s : s + w]"] if kind == "fill" else []
         lines += [f"t{i} = T{i}[i, s : s + w]" for i in self.tiles[1:]]
-        lines += [f"v{i} = rz{i}[s : s + w]" for i in range(len(self.program.row_z))]
+        values = range(len(self.program.row_z))
+        if self.flat:
+            lines += [f"v{i} = (first + {i}) * {CHUNK}" for i in values]
+        else:
+            lines += [f"v{i} = rz{i}[s : s + w]" for i in values]
         for i in self._written_out():
-            lines += [f"z{i}_{d} = Z{i}[b, {d}, o : o + w]" for d in range(self.widths[i])]
+            lines += [f"z{i}_{d} = {self._z(i, str(d))}" for d in range(self.widths[i])]
         return lines
 
     # --- statistics by differences -----------------------------------------------------------
@@ -235,16 +306,16 @@ class _Writer:
         if self._set_size(i):
             return self._accumulate_sets(i)
         how, start, finish = self._how(i)
-        columns = f"X{i}.shape[1]"
+        columns = self._columns(i)
         lines = [f"for t in range(w): a{i}[t] = {start}"]
         lines.append(f"e = {columns} // {STRIDE} * {STRIDE}")
         for step, span in ((STRIDE, f"0, e, {STRIDE}"), (1, f"e, {columns}")):
             lines.append(f"for d in range({span}):")
-            lines += [f"    xd{j} = X{i}[i, d + {j}]" for j in range(step)]
-            lines += [f"    zr{j} = Z{i}[b, d + {j}, o : o + w]" for j in range(step)]
+            lines += [f"    xd{j} = {self._x(i, f'd + {j}')}" for j in range(step)]
+            lines += [f"    zr{j} = {self._z(i, f'd + {j}')}" for j in range(step)]
             lines += ["    for t in range(w):", f"        s{i} = a{i}[t]"]
             for j in range(step):
-                body: list[str] = [f"zd = zr{j}[t]"]
+                body: list[str] = [f"zd = {self._at(f'zr{j}')}"]
                 term = self._term(i, f"xd{j}", "zd", body)
                 body.append(f"s{i} = {how(f's{i}', term)}")
                 lines += ["        " + line for line in body]
@@ -255,16 +326,16 @@ class _Writer:
 
     def _accumulate_sets(self, i: int) -> list[str]:
         """e{i}[s, t] is the sum over all sets of s features so far; the largest grow first."""
-        size, body = self._set_size(i), ["zd = zr[t]"]
+        size, body = self._set_size(i), [f"zd = {self._at('zr')}"]
         if size > self.widths[i]:
             return [f"for t in range(w): a{i}[t] = ZERO"]
         term = self._term(i, "xd", "zd", body)
         return [
             f"e{i}[0, :w] = ONE",
             f"e{i}[1:, :w] = ZERO",
-            f"for d in range(X{i}.shape[1]):",
-            f"    xd = X{i}[i, d]",
-            f"    zr = Z{i}[b, d, o : o + w]",
+            f"for d in range({self._columns(i)}):",
+            f"    xd = {self._x(i, 'd')}",
+            f"    zr = {self._z(i, 'd')}",
             "    for t in range(w):",
             *("        " + line for line in body),
             f"        a{i}[t] = {term}",
@@ -276,7 +347,7 @@ class _Writer:
     def _unrolled_sets(self, i: int) -> list[str]:
         size, lines = self._set_size(i), []
         for d in range(self.widths[i]):
-            lines.append(f"zd = z{i}_{d}[t]")
+            lines.append(f"zd = {self._at(f'z{i}_{d}')}")
             lines.append(f"g = {self._term(i, f'q{i}_{d}', 'zd', lines)}")
             for s in range(min(size, d + 1), 0, -1):
                 grown = "g" if s == 1 else f"g * e{i}_{s - 1}"
@@ -293,7 +364,7 @@ class _Writer:
         how, _, finish = self._how(i)
         lines: list[str] = []
         for d in range(self.widths[i]):
-            lines.append(f"zd = z{i}_{d}[t]")
+            lines.append(f"zd = {self._at(f'z{i}_{d}')}")
             term = self._term(i, f"q{i}_{d}", "zd", lines)
             lines.append(f"s{i} = {how(f's{i}', term) if d else term}")
         if finish:
@@ -317,6 +388,8 @@ class _Writer:
                 id(n): x if n.value == "x" else z for n in node.args[0].walk() if n.op == "coord"
             }
             return self._expression(node.args[0], names, lines)
+        if node.op == "dot":
+            return f"{x} * {z}"
         # Rows may be wider than K (see `Step.widens`); their difference need not be.
         lines.append(f"g = R({x} - {z})")
         return "g * g" if node.op == "sqdist" else "abs(g)"
@@ -335,7 +408,7 @@ class _Writer:
             elif node.op == "rowx":
                 names[id(node)] = f"x{node.value}"
             elif node.op == "rowz":
-                names[id(node)] = f"v{node.value}[t]"
+                names[id(node)] = self._at(f"v{node.value}")
             else:
                 name = f"u{len(names)}"
                 arguments = [names[id(a)] for a in node.args]

@@ -46,7 +46,10 @@ def needs_double(formula: Formula) -> bool:
 
 @dataclass(frozen=True)
 class Method:
-    """How ‖x − z‖² is made over one input: "product", "repaired" or "direct", centered or not."""
+    """How ‖x − z‖² is made over one input: "product", "repaired" or "direct", centered or not.
+
+    "loop": it and x·z by a compiled loop over the columns.
+    """
 
     how: str
     center: bool = False

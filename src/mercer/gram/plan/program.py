@@ -107,14 +107,18 @@ def _compiled(
     def realize(node: Formula, args: tuple[Formula, ...]) -> Formula:
         if node.op == "sqdist":
             how, _ = methods[node.value]
+            if how == "loop":
+                return tile("direct", node)
             if how == "product":
                 norms = prepared_norm("x", node.value) + prepared_norm("z", node.value)
                 product = tile("product", nodes.dot(node.value))
                 return (norms + const(-2.0) * product).plus()
             return tile(how, node)
         if node.op == "dot":
+            how, centered = methods.get(node.value, ("", False))
+            if how == "loop":
+                return tile("direct", node)
             product = tile("product", node)
-            _, centered = methods.get(node.value, ("", False))
             if not centered:
                 return product
             return product + prepared_shift("x", node.value) + prepared_shift("z", node.value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mercer._config import get_config, show_bytes
@@ -21,8 +22,8 @@ from mercer.gram.base import Gram
 from mercer.gram.rows_of_k import HEIGHT, WIDTH
 from mercer.solvers.quadratic.decomposition import Options, resume, solve
 from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
+from mercer.solvers.quadratic.lazy import solve_lazily
 from mercer.solvers.quadratic.problem import Solution, Task
-from mercer.solvers.quadratic.small import SmallProblems, are_small
 from mercer.solvers.quadratic.working_block import Workspace
 
 METHODS: dict[str, Callable[..., Solution]] = {
@@ -49,11 +50,37 @@ def solve_all(
 
     `tol` is LIBSVM's; `max_iter` counts steps of SMO for each problem (−1: no limit).
     """
-    if are_small(tasks, gram.shape[0], gram.dtype.itemsize, gram.limit_bytes):
-        return _solve_small(gram, tasks, tol, max_iter, what)
-    settings = get_config()
     most = max(len(task.rows) for task in tasks)
-    threads, memory = _share(gram, most, min(len(tasks), settings.n_threads))
+    threads, memory = _share(gram, most, min(len(tasks), get_config().n_threads))
+    lazy = solve_lazily(gram, tasks, tol, max_iter, threads, memory, what)
+    if lazy is None:
+        return _decomposed(gram, tasks, tol, max_iter, threads, memory, what)
+    solutions, late, interrupted = lazy
+    if late and not interrupted:
+        # Many steps in a long narrow valley: there Newton steps on free variables are faster.
+        rest = [
+            Task(tasks[i].rows, tasks[i].problem.starting(solutions[i].a), "resume") for i in late
+        ]
+        spent = max(solutions[i].n_iter for i in late)
+        left = max_iter if max_iter < 0 else max(0, max_iter - spent)
+        found, interrupted = _decomposed(gram, rest, tol, left, threads, memory, what)
+        for i, more in zip(late, found, strict=True):
+            solutions[i] = replace(more, n_iter=more.n_iter + solutions[i].n_iter)
+    return solutions, interrupted
+
+
+def _decomposed(
+    gram: Gram,
+    tasks: Sequence[Task],
+    tol: float,
+    max_iter: int,
+    threads: int,
+    memory: int,
+    what: str,
+) -> tuple[list[Solution], bool]:
+    """By working sets, over rows of K that matrix products compute."""
+    settings, most = get_config(), max(len(task.rows) for task in tasks)
+    threads = min(threads, len(tasks))
     each = settings.n_threads if threads == 1 and most >= ALONE else 1
     # The largest first, so that no thread is left alone with it at the end.
     queue = iter(sorted(range(len(tasks)), key=lambda i: -len(tasks[i].rows)))
@@ -83,33 +110,6 @@ def solve_all(
                 note.finish()
 
         return solutions, interruptible(work, threads, stop)
-
-
-def _solve_small(
-    gram: Gram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
-) -> tuple[list[Solution], bool]:
-    """Many small problems by one compiled loop; what turns out to be long is solved as usual."""
-    problems = SmallProblems(gram.dense(), tasks, tol, max_iter)
-    stop, chunks = threading.Event(), problems.chunks()
-    queue, lock = iter(chunks), threading.Lock()
-    with progress(what, float(len(chunks))) as bar:
-
-        def work(thread: int) -> None:
-            while True:
-                with lock:
-                    chunk = next(queue, None)
-                if chunk is None:
-                    return
-                problems.solve(chunk, stop.is_set)
-                bar.advance()
-
-        interrupted = interruptible(work, min(len(chunks), get_config().n_threads), stop)
-    solutions = problems.solutions()
-    for index in [] if interrupted else problems.unfinished():
-        (solutions[index],), interrupted = solve_all(gram, [tasks[index]], tol, max_iter, what)
-        if interrupted:
-            break
-    return solutions, interrupted
 
 
 def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:

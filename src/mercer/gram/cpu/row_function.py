@@ -1,0 +1,147 @@
+"""One row of K as a function at an address: for solvers that are machine code themselves.
+
+A quadratic solver asks for a row here and there, among the columns that still matter. Calling back
+into Python for each of them would take longer than the row. So the formula is compiled to
+
+    row(numbers, x, Z, shape, out):    out[j] = k(x, z_j)
+
+where x is a row of `left` (its row values, then the columns of every source) and Z are rows of
+`right` in panels of CHUNK (`mercer.gram.rows.prepared`), which the solver packs as it likes. All
+statistics are loops over the columns, x·z too: with few columns that is as fast as a matrix product
+and needs no more than one row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._arrays import is_sparse
+from mercer.formula.nodes import Formula, statistics
+from mercer.gram.cpu.compiled import can_compile
+from mercer.gram.cpu.generated import load_generated
+from mercer.gram.cpu.numba_source import render_row
+from mercer.gram.plan.accuracy import TOLERANCE, Method, sensitivity, tolerates_rounding
+from mercer.gram.plan.program import Program, compile_program
+from mercer.gram.rows.prepared import row_value
+
+if TYPE_CHECKING:
+    from mercer.gram.host import HostGram
+
+#: Columns of all sources together up to which the loop is not slower than matrix products.
+COLUMNS = 64
+#: Statistics whose rounding `in_single` knows.
+_ROUNDED = {"sqdist", "dot", "l1", "linf"}
+#: Those that a common shift of all rows does not change.
+_DIFFERENCES = {"sqdist", "l1", "linf"}
+
+
+@dataclass(frozen=True)
+class RowFunction:
+    """The function at `address`, the `numbers` it takes, and the examples on both sides."""
+
+    address: int
+    numbers: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    widths: tuple[int, ...]
+    module: Any  # owns the machine code
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.left.dtype
+
+
+def loop_program(gram: HostGram) -> Program | None:
+    """The program of loops alone; None where k has no such form, or too many columns."""
+    program = _looped(gram.formula)
+    if program is None:
+        return None
+    matrices = [gram.sides()[0].matrices[s.rows] for s in program.sources]
+    # Rows that are wider than K are for formulas that need the digits.
+    fitting = all(m.dtype == gram.dtype for m in matrices)
+    return program if fitting and sum(m.shape[1] for m in matrices) <= COLUMNS else None
+
+
+@lru_cache(maxsize=512)
+def _looped(formula: Formula) -> Program | None:
+    loop = Method("loop")
+    inputs = {n.value: loop for n in statistics(formula) if n.op in ("sqdist", "dot")}
+    program = compile_program(formula, inputs)
+    return program if program.sources and program.fused and can_compile(program) else None
+
+
+def row_function(gram: HostGram, program: Program, single: bool) -> RowFunction:
+    """`single`: in float32, whatever the rows are (see `in_single`)."""
+    x, z = gram.sides()
+    dtype = np.dtype(np.float32) if single else gram.dtype
+    blocks = [_dense(x.matrices[s.rows]) for s in program.sources]
+    if dtype != gram.dtype:
+        free = _movable(program)
+        blocks = [
+            b - b.mean(axis=0) if s.rows in free else b
+            for b, s in zip(blocks, program.sources, strict=True)
+        ]
+    left, right = (
+        _beside([row_value(f, side, side.raw, "X") for f in formulas], blocks, dtype)
+        for side, formulas in ((x, program.row_x), (z, program.row_z))
+    )
+    widths = tuple(b.shape[1] for b in blocks)
+    module, numbers = _compiled(program.formula, dtype.name, widths)
+    return RowFunction(module.row.address, numbers, left, right, widths, module)
+
+
+@lru_cache(maxsize=512)
+def _compiled(formula: Formula, dtype: str, widths: tuple[int, ...]) -> tuple[Any, np.ndarray]:
+    program = _looped(formula)
+    assert program is not None
+    source, numbers = render_row(program, dtype, list(widths))
+    return load_generated(source), np.asarray(numbers or [0.0], dtype=dtype)
+
+
+def _beside(values: list[np.ndarray], blocks: list[np.ndarray], dtype: np.dtype) -> np.ndarray:
+    """Row values, then the columns of every source."""
+    if not values and len(blocks) == 1:
+        return np.ascontiguousarray(blocks[0], dtype=dtype)
+    return np.ascontiguousarray(np.column_stack([*values, *blocks]), dtype=dtype)
+
+
+def in_single(gram: HostGram, program: Program) -> bool:
+    """Whether k computed from rows in float32 has the digits that float32 can hold."""
+    if gram.dtype == np.float32:
+        return True
+    found = [n for n in statistics(program.formula) if n.op not in ("sqnorm", "rowfn")]
+    if not all(n.op in _ROUNDED for n in found):
+        return False
+    unit, free = float(np.finfo(np.float32).eps) / 2, _movable(program)
+    for node in found:
+        rows = _dense(gram.sides()[0].matrices[node.value])
+        rows = rows - rows.mean(axis=0) if node.value in free else rows
+        power = 1 if node.op in ("l1", "linf") else 2
+        largest = float((np.abs(rows) ** power).sum(axis=1).max(initial=0.0))
+        if not np.isfinite(largest) or largest > 1e30:
+            return False
+        if node.op == "sqdist":
+            kept = tolerates_rounding(program.formula, node, (largest, None), unit, np.float32(0))
+        else:
+            slope = sensitivity(program.formula, node, 2.0 ** np.ceil(np.log2(largest or 1.0)))
+            kept = 4 * unit * largest * slope <= TOLERANCE[4]
+        if not kept:
+            return False
+    return True
+
+
+def _movable(program: Program) -> set[Any]:
+    """Inputs that only differences read: their mean can be taken off before they are rounded."""
+    read: dict[Any, set[str]] = {}
+    for node in statistics(program.formula):
+        key = node.value[1] if node.op in ("sqnorm", "reduce") else node.value
+        read.setdefault(key, set()).add(node.op)
+    return {key for key, ops in read.items() if ops <= _DIFFERENCES}
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if is_sparse(matrix) else matrix

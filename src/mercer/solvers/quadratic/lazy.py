@@ -1,0 +1,315 @@
+"""All problems of a machine by the compiled loop of `lazy_smo`: flat arrays in, solutions out.
+
+Rows of K come from the kernel's own machine code where few columns make that the fastest way
+(`mercer.gram.cpu.row_function`), in float32 at first: LIBSVM keeps them so, too. A problem whose
+solution is too large for the digits of float32 is taken up again in float64. For other kernels all
+of K is computed, where it is small.
+
+Each thread takes pieces from a queue, the largest first, and its memory serves all of them. What
+takes very many steps is left for `mercer.solvers.quadratic.decomposition`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mercer._machine.threads import interruptible
+from mercer._progress import progress
+from mercer._steps import Listener, PairStep, listener
+from mercer.gram.base import Gram
+from mercer.gram.host import HostGram
+from mercer.gram.rows.prepared import CHUNK
+from mercer.solvers.quadratic.problem import Solution, Task
+
+#: Rows of the largest problem from which float32 pays; below, rows of K are the smaller part.
+SINGLE = 1000
+#: Rows up to which all of K is computed for a kernel without a row function, and for a black box.
+WHOLE, BLACK_BOX = 1500, 500
+#: For so many problems of so few rows it is computed in any case.
+MANY, SMALL = 16, 256
+#: Steps that a problem may take here: so many, or so many per row.
+STEPS, STEPS_PER_ROW = 100_000, 50
+#: Rows of a piece of the queue: what a thread does between two looks at it.
+PIECE = 8192
+#: Rows of all problems up to which they are solved on the caller's thread.
+FEW = 3000
+#: The rounding of f, as a share of the tolerance, up to which float32 is enough.
+ROUNDING = 0.25
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows of K come from: a row function, or all of K."""
+
+    dtype: np.dtype
+    diagonal: np.ndarray
+    function: Any = None
+    K: Any = None
+
+    @property
+    def rounding(self) -> float:
+        return float(np.finfo(self.dtype).eps)
+
+
+def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
+    """What to begin with, then what has more digits; nothing for problems of another kind."""
+    if not isinstance(gram, HostGram) or not gram.square or not all(map(_takes, tasks)):
+        return
+    from mercer.gram.cpu.row_function import in_single, loop_program, row_function
+
+    program, most = loop_program(gram), max(len(task.rows) for task in tasks)
+    if program is not None:
+        if gram.dtype != np.float32 and most >= SINGLE and in_single(gram, program):
+            single = row_function(gram, program, single=True)
+            yield Source(single.dtype, gram.diagonal(), single)
+        exact = row_function(gram, program, single=False)
+        yield Source(exact.dtype, gram.diagonal(), exact)
+    elif _whole(gram, len(tasks), most):
+        K = gram.dense()
+        yield Source(K.dtype, K.diagonal(), K=K)
+
+
+def _whole(gram: HostGram, tasks: int, most: int) -> bool:
+    """Whether all of K is computed: it is small, and each of its rows will be asked for."""
+    n = gram.shape[0]
+    if 4 * n * n * gram.dtype.itemsize > gram.limit_bytes:
+        return False
+    opaque = any(source.kind == "opaque" for source in gram.program.sources)
+    return n <= (BLACK_BOX if opaque else WHOLE) or (tasks >= MANY and most <= SMALL)
+
+
+def _takes(task: Task) -> bool:
+    """Two sides must be one variable with a kink, which separate sums (ν) forbid."""
+    sides = len(task.problem.linear)
+    return task.method in ("solve", "resume") and (sides == 1 or task.problem.groups is None)
+
+
+class Stop(threading.Event):
+    """An event that compiled code can look at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = np.zeros(1, dtype=np.int64)
+
+    def set(self) -> None:
+        self.cell[0] = 1
+        super().set()
+
+
+class Problems:
+    """The problems as flat arrays, one after the other, and what was found."""
+
+    def __init__(self, tasks: Sequence[Task], tol: float, max_iter: int) -> None:
+        from mercer.solvers.quadratic import lazy_smo
+
+        self.tasks, self.tol, self.max_iter, self.loop = tasks, tol, max_iter, lazy_smo
+        sizes = np.array([len(task.rows) for task in tasks])
+        self.starts = np.concatenate([[0], np.cumsum(sizes)])
+        self.rows = np.concatenate([task.rows for task in tasks]).astype(np.int64)
+        problems = [task.problem for task in tasks]
+        self.variables = np.zeros((len(self.rows), 6))
+        # A variable with two sides is one with a kink at 0.
+        for column, name, side in (
+            (lazy_smo.PLUS, "linear", 0), (lazy_smo.MINUS, "linear", -1),
+            (lazy_smo.LOWER, "lower", -1), (lazy_smo.UPPER, "upper", 0),
+        ):  # fmt: skip
+            self.variables[:, column] = np.concatenate([getattr(p, name)[side] for p in problems])
+        self.groups = np.zeros(len(self.rows), dtype=np.int8)
+        for (s, e), p in zip(pairwise(self.starts.tolist()), problems, strict=True):
+            if p.start is not None:
+                self.variables[s:e, lazy_smo.A] = p.start.sum(axis=0)
+            if p.groups is not None:
+                self.groups[s:e] = p.groups[0]
+        self.n_groups = int(self.groups.max()) + 1
+        self.found = np.zeros((len(tasks), lazy_smo.GROUPS + 4 * self.n_groups))
+        limits = np.maximum(STEPS, STEPS_PER_ROW * sizes)
+        self.limits = np.minimum(limits, max_iter) if max_iter >= 0 else limits
+        self.taken = np.zeros(len(tasks), dtype=np.int64)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return np.diff(self.starts)
+
+    def _per_group(self) -> np.ndarray:
+        return self.found[:, self.loop.GROUPS :].reshape(len(self.found), self.n_groups, 4)
+
+    def gaps(self) -> np.ndarray:
+        ends = self._per_group()
+        return (ends[:, :, self.loop.TOP] - ends[:, :, self.loop.BOTTOM]).max(axis=1)
+
+    def thresholds(self) -> np.ndarray:
+        """The mean of −f over the variables in between, else the middle of what bounds leave."""
+        top, bottom, total, free = np.moveaxis(self._per_group(), 2, 0)
+        with np.errstate(invalid="ignore"):
+            middle = np.where(np.isfinite(top) & np.isfinite(bottom), (top + bottom) / 2, 0.0)
+            one = np.where(np.isfinite(top), top, np.where(np.isfinite(bottom), bottom, 0.0))
+            both = np.isfinite(top + bottom)
+            return np.where(free > 0, total / np.maximum(free, 1), np.where(both, middle, one))
+
+    def rounded(self, source: Source) -> np.ndarray:
+        """Problems whose f may be wrong, by the rounding of K, by a share of the tolerance."""
+        a = self.variables[:, self.loop.A]
+        length = np.sqrt(np.add.reduceat(a * a, self.starts[:-1]))
+        error = source.rounding * float(np.abs(source.diagonal).max()) * length
+        return np.flatnonzero(error > ROUNDING * self.tol)
+
+    def unfinished(self) -> np.ndarray:
+        """Problems that took all the steps they may take here, and may take more elsewhere."""
+        late = (self.gaps() > self.tol) & (self.taken >= self.limits)
+        return np.flatnonzero(late & ((self.max_iter < 0) | (self.taken < self.max_iter)))
+
+    def coefficients(self, p: int) -> np.ndarray:
+        """(sides, rows) of one problem."""
+        a = self.variables[self.starts[p] : self.starts[p + 1], self.loop.A]
+        if len(self.tasks[p].problem.linear) == 1:
+            return a[None].copy()
+        return np.stack([np.maximum(a, 0.0), np.minimum(a, 0.0)])
+
+    def solutions(self) -> list[Solution]:
+        gaps, thresholds, taken = self.gaps().tolist(), self.thresholds(), self.taken.tolist()
+        objective = self.found[:, self.loop.OBJECTIVE].tolist()
+        computed = self.found[:, self.loop.COMPUTED].astype(int).tolist()
+        image = np.ascontiguousarray(self.variables[:, self.loop.IMAGE])
+        return [
+            Solution(
+                self.coefficients(p), image[s:e], objective[p], thresholds[p], gaps[p], taken[p],
+                gaps[p] <= self.tol, computed[p],
+            )
+            for p, (s, e) in enumerate(pairwise(self.starts.tolist()))
+        ]  # fmt: skip
+
+
+class Worker:
+    """The memory of one thread, for problems of up to `most` rows."""
+
+    def __init__(self, problems: Problems, source: Source, most: int, memory: int) -> None:
+        self.problems, self.source, loop = problems, source, problems.loop
+        dtype, groups = source.dtype, problems.n_groups
+        padded = -(-most // loop.LANES) * loop.LANES
+        self.F, self.up, self.low = (np.empty((k, padded)) for k in (1, groups, groups))
+        self.singles = np.empty((2, padded), dtype)
+        self.index = np.zeros((3, padded), dtype=np.int64)
+        self.cursor, self.ends = np.zeros(3, dtype=np.int64), np.zeros(groups)
+        size = max(2 * padded, min(padded * most, memory // dtype.itemsize))
+        self.table = np.empty(size, dtype)
+        given = source.function
+        right = np.empty((len(source.diagonal), 0), dtype) if given is None else given.right
+        self.right, self.K = right, np.empty((0, 0), dtype) if source.K is None else source.K
+        self.Z = np.zeros(-(-padded // CHUNK) * CHUNK * right.shape[1], dtype)
+        widths = () if given is None else given.widths
+        self.shape = np.array([0, right.shape[1], *widths], dtype=np.int64)
+        self.addresses = np.zeros(7, dtype=np.int64)
+        if given is not None:
+            arrays = (given.left, self.Z, self.shape, self.table)
+            left, *others = (array.ctypes.data for array in arrays)
+            numbers = given.numbers.ctypes.data
+            self.addresses[:] = given.address, numbers, left, given.left.strides[0], *others
+
+    def solve(self, order: np.ndarray, stop: Stop, limit: int | None = None) -> None:
+        """Problems `order` from where they are; with `limit` one more time, for so many steps."""
+        p = self.problems
+        p.loop.solve_problems(
+            order, p.starts, p.variables, p.rows, p.groups, self.source.diagonal, self.K,
+            self.right, self.addresses, self.shape, self.Z, self.F[0], self.up, self.low,
+            self.singles, self.index, self.cursor, self.ends, self.table, p.found, p.tol,
+            self.source.rounding, p.limits - p.taken if limit is None else
+            np.full(len(p.limits), limit), limit is not None, stop.cell,
+        )  # fmt: skip
+        p.taken[order] += p.found[order, p.loop.STEPS].astype(np.int64)
+
+    def tell(self, order: np.ndarray, stop: Stop, to: Listener) -> None:
+        """The same step by step; the last step is told with the threshold of the solution."""
+        p, one = self.problems, order[0]
+        limits, p.limits = p.limits, p.taken.copy()
+        self.solve(order, stop)  # no step: F and the gap
+        p.limits, last = limits, None
+        while p.gaps()[one] > p.tol and p.taken[one] < limits[one]:
+            before, taken = p.coefficients(one), p.taken[one]
+            self.solve(order, stop, limit=1)
+            if p.taken[one] == taken:
+                break
+            moved = (p.coefficients(one) - before).sum(axis=0)
+            pair = (int(moved.argmax()), int(moved.argmin()))
+            b, gap = p.thresholds()[one], float(p.gaps()[one])
+            if last is not None:
+                to(last)
+            last = PairStep(int(p.taken[one]), p.coefficients(one), b, pair, gap)
+        if last is not None:
+            to(last)
+
+
+def solve_lazily(
+    gram: Gram,
+    tasks: Sequence[Task],
+    tol: float,
+    max_iter: int,
+    threads: int,
+    memory: int,
+    what: str,
+) -> tuple[list[Solution], list[int], bool] | None:
+    """Solutions, the problems that are not finished, and whether Ctrl-C came; None: not for here.
+
+    `memory`: bytes of each thread for rows of K.
+    """
+    problems, tell = None, listener()
+    for source in sources(gram, tasks):
+        if problems is None:
+            problems = Problems(tasks, tol, max_iter)
+            todo = np.argsort(-problems.sizes, kind="stable")
+        interrupted = _solve(problems, source, todo, threads, memory, what, tell)
+        todo = problems.rounded(source)
+        if interrupted or not len(todo):
+            break
+    if problems is None:
+        return None
+    return problems.solutions(), problems.unfinished().tolist(), interrupted
+
+
+def _solve(
+    problems: Problems,
+    source: Source,
+    todo: np.ndarray,
+    threads: int,
+    memory: int,
+    what: str,
+    tell: Listener | None,
+) -> bool:
+    """Some of the problems, in place; whether Ctrl-C came."""
+    stop = Stop()
+    most = int(problems.sizes[todo].max())
+    if tell is not None:
+        Worker(problems, source, most, memory).tell(todo, stop, tell)
+        return False
+    if problems.sizes[todo].sum() <= FEW:
+        try:
+            Worker(problems, source, most, memory).solve(todo, stop)
+        except KeyboardInterrupt:  # it came while the loop ran, which has ended
+            return True
+        return False
+    pieces = _pieces(todo, problems.sizes)
+    queue, lock = iter(pieces), threading.Lock()
+    with progress(what, float(len(pieces))) as bar:
+
+        def work(thread: int) -> None:
+            worker = Worker(problems, source, most, memory)
+            while True:
+                with lock:
+                    piece = next(queue, None)
+                if piece is None:
+                    return
+                worker.solve(piece, stop)
+                bar.advance()
+
+        return interruptible(work, min(threads, len(pieces)), stop)
+
+
+def _pieces(order: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+    """Cut so that every piece has about as many rows; large problems stand alone."""
+    ends = np.cumsum(sizes[order]) // PIECE
+    return np.split(order, np.flatnonzero(np.diff(ends)) + 1)

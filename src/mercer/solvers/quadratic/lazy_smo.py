@@ -1,0 +1,283 @@
+"""SMO over rows of K that are made when a step first needs them: no Gram, no working set.
+
+    while the gap is open:
+        i: the largest −f that may grow                    known from the pass before
+        row i of K, if it is not kept                      one call of the formula's machine code
+        j: the largest second-order gain with i            pass 1; the gap comes with it
+        a_i += step, a_j −= step; F += step (kᵢ − kⱼ)      pass 2; the next i comes with it
+
+A pass is two loads and a few operations per row, so it must vectorize: a bound is an additive mask,
+a maximum is kept for each chunk of `LANES`, and its index is searched in one chunk only.
+
+F = K a is kept; the linear terms are in the masks. For a variable with value a the slope of the
+objective is F + plus where a > 0 and F + minus where a < 0: an SVR with its ±ε is one variable per
+example with a kink at 0, where a step ends. Classification has plus = minus, and one bound at 0.
+
+Problems of thousands of rows shrink between calls (`mercer.solvers.quadratic.shrinking`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._machine.jit import njit
+from mercer.gram.cpu.bits import call_at, larger
+from mercer.gram.rows.prepared import CHUNK
+
+#: Rows whose maximum is stored at a time; arrays are padded to a multiple of this.
+LANES = 128
+#: What stands for a curvature that is not positive (LIBSVM's value).
+TAU = 1e-12
+#: Columns of the table of variables: linear terms on both sides of 0, bounds, value and F.
+PLUS, MINUS, LOWER, UPPER, A, IMAGE = range(6)
+#: Rows of the table `index`: the slot of the kept rows that a row of K is in (−1: none), the row in
+#: a slot, and whether a slot was used lately.
+SLOT, OWNER, RECENT = range(3)
+#: Entries of `found` per problem, and of each of its groups: the largest −f that may grow, the
+#: least that may shrink, the sum and the number of those in between.
+STEPS, COMPUTED, OBJECTIVE, GROUPS = range(4)
+TOP, BOTTOM, SUM, FREE = range(4)
+
+_FAST = {"nnan", "nsz", "arcp", "contract", "reassoc"}
+#: For the parts of the one function that is called from outside.
+_PART: dict[str, Any] = {
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
+}
+
+
+@njit(nogil=True, fastmath=_FAST, **_PART)
+def _partner(F, low, row, diagonal, i, top, floor, gains):  # type: ignore[no-untyped-def]
+    """The j that gains most with i (−1: none), its gain, and the largest f that may shrink."""
+    real = gains.dtype.type
+    zero, two, own = real(0), real(2), diagonal[i]
+    best, bottom, where = zero, -np.inf, 0
+    for s in range(0, len(F), LANES):
+        f, may, g = F[s : s + LANES], low[s : s + LANES], gains[s : s + LANES]
+        k, d = row[s : s + LANES], diagonal[s : s + LANES]
+        high, deep = zero, -np.inf
+        for t in range(LANES):
+            v = may[t] + f[t]
+            deep = larger(v, deep)
+            slope = real(larger(top + v, 0.0))
+            gain = slope * slope / larger(own + d[t] - two * k[t], floor)
+            g[t] = gain
+            high = larger(gain, high)
+        bottom = larger(deep, bottom)
+        if high > best:
+            best, where = high, s
+    if best > zero:
+        for t in range(where, where + LANES):
+            if gains[t] == best:
+                return t, best, bottom
+    return -1, best, bottom
+
+
+@njit(nogil=True, fastmath=_FAST, **_PART)
+def _move(F, up, row_i, row_j, step):  # type: ignore[no-untyped-def]
+    """F += step (kᵢ − kⱼ); the row that now most wants to grow, and its −f."""
+    top, where = -np.inf, 0
+    for s in range(0, len(F), LANES):
+        f, may = F[s : s + LANES], up[s : s + LANES]
+        ki, kj = row_i[s : s + LANES], row_j[s : s + LANES]
+        high = -np.inf
+        for t in range(LANES):
+            v = f[t] + step * (np.float64(ki[t]) - np.float64(kj[t]))
+            f[t] = v
+            high = larger(may[t] - v, high)
+        if high > top:
+            top, where = high, s
+    for t in range(where, where + LANES):
+        if up[t] - F[t] == top:
+            return t, top
+    return where, top
+
+
+@njit(nogil=True, **_PART)
+def _mark(flat, t, up, low):  # type: ignore[no-untyped-def]
+    """The masks of variable t: whether it may grow and shrink, and what its slope has beside F."""
+    a = flat[t, A]
+    up[t] = -flat[t, MINUS] if a < 0 else -flat[t, PLUS] if a < flat[t, UPPER] else -np.inf
+    low[t] = flat[t, PLUS] if a > 0 else flat[t, MINUS] if a > flat[t, LOWER] else -np.inf
+
+
+@njit(nogil=True, **_PART)
+def _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, index, Z, shape):  # type: ignore[no-untyped-def]
+    """The rows of a problem side by side, in panels as a row of K reads Z, and padded."""
+    stride, width = shape[0], right.shape[1]
+    for t in range(stride):
+        F[t], singles[0, t] = 0.0, 1.0
+        for g in range(len(up)):
+            up[g, t] = low[g, t] = -np.inf
+        r = rows[t if t < n else 0]
+        at = t // CHUNK * CHUNK * width + t % CHUNK
+        for d in range(width):
+            Z[at + d * CHUNK] = right[r, d]
+        if t < n:
+            F[t], singles[0, t] = flat[t, IMAGE], diagonals[r]
+            _mark(flat, t, up[group[t]], low[group[t]])
+
+
+@njit(nogil=True, **_PART)
+def _compute(t, rows, K, source, diagonal, table, start):  # type: ignore[no-untyped-def]
+    """Row t of K over the rows of the problem, into `table` from `start` on."""
+    n = len(rows)
+    if len(K):
+        for u in range(n):
+            table[start + u] = K[rows[t], rows[u]]
+    else:
+        out = source[6] + start * table.itemsize
+        call_at(source[0], source[1], source[2] + rows[t] * source[3], source[4], source[5], out)
+    for u in range(n, len(diagonal)):
+        table[start + u] = 0
+    table[start + t] = diagonal[t]
+
+
+@njit(nogil=True, **_PART)
+def _fetch(t, busy, rows, K, source, diagonal, index, cursor, table):  # type: ignore[no-untyped-def]
+    """The slot of the kept rows with row t of K, which is made if need be; slot `busy` stays."""
+    slot, stride = index[SLOT, t], len(diagonal)
+    if slot < 0:
+        capacity = min(len(table) // stride, index.shape[1])
+        slot = cursor[0]
+        if slot < capacity:
+            cursor[0] += 1
+        else:
+            # The first slot that was not used since it was passed the last time.
+            slot = cursor[1] if cursor[1] < capacity else 0
+            while slot == busy or index[RECENT, slot]:
+                index[RECENT, slot] = 0
+                slot = slot + 1 if slot + 1 < capacity else 0
+            cursor[1] = slot + 1
+            index[SLOT, index[OWNER, slot]] = -1
+        index[OWNER, slot], index[SLOT, t] = t, slot
+        cursor[2] += 1
+        _compute(t, rows, K, source, diagonal, table, slot * stride)
+    index[RECENT, slot] = 1
+    return slot
+
+
+@njit(nogil=True, **_PART)
+def _add_up(flat, rows, K, source, F, diagonal, table):  # type: ignore[no-untyped-def]
+    """F = K a; kept rows are overwritten."""
+    row = table[: len(F)]
+    for t in range(len(rows)):
+        a = flat[t, A]
+        if a != 0.0:
+            _compute(t, rows, K, source, diagonal, table, np.int64(0))
+            for u in range(len(F)):
+                F[u] += a * np.float64(row[u])
+
+
+@njit(nogil=True, **_PART)
+def _change(flat, p, q, slope, curve):  # type: ignore[no-untyped-def]
+    """a_p grows by as much as a_q shrinks, to a bound or the kink at most; gives how much."""
+    a, b = flat[p, A], flat[q, A]
+    end_a = 0.0 if a < 0 else flat[p, UPPER]
+    end_b = 0.0 if b > 0 else flat[q, LOWER]
+    step = min(slope / curve, end_a - a, b - end_b)
+    # What is reached is set, not approached: rounding must not leave a hair's width.
+    flat[p, A] = end_a if step == end_a - a else a + step
+    flat[q, A] = end_b if step == b - end_b else b - step
+    # Below the rounding of a nothing moves any more.
+    return step if flat[p, A] != a or flat[q, A] != b else 0.0
+
+
+@njit(nogil=True, **_PART)
+def _advance(  # type: ignore[no-untyped-def]
+    flat, rows, group, K, source, F, up, low, diagonal, gains, index, cursor, table, ends, tol,
+    rounding, limit, stop,
+):  # fmt: skip
+    """At most `limit` steps to a gap of `tol`; gives how many."""
+    stride, groups, real = len(F), len(up), table.dtype.type
+    row_i, row_j, step, steps = diagonal, diagonal, 0.0, 0
+    while True:
+        gap, best, busy, i, j = -np.inf, real(0), np.int64(-1), np.int64(-1), np.int64(-1)
+        for phase in range(groups + 1):
+            # The row of every group that most wants to grow, then the partner of the best one.
+            if phase < groups:
+                t, ends[phase] = _move(F, up[phase], row_i, row_j, 0.0 if phase else step)
+            elif gap <= tol or j < 0 or steps >= limit or stop[0]:
+                return steps
+            else:
+                t = j
+            slot = _fetch(t, busy, rows, K, source, diagonal, index, cursor, table)
+            row = table[slot * stride : slot * stride + stride]
+            if phase == groups:
+                break
+            floor = larger(real(TAU), real(rounding) * diagonal[t])
+            u, gain, bottom = _partner(F, low[phase], row, diagonal, t, ends[phase], floor, gains)
+            gap = max(gap, ends[phase] + bottom)
+            if u >= 0 and gain > best and ends[phase] + bottom > tol:
+                best, busy, i, j = gain, slot, t, u
+        row_i, row_j = table[busy * stride : busy * stride + stride], row
+        g = group[i]
+        curve = np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(row_i[j])
+        curve = max(curve, TAU, rounding * np.float64(diagonal[i]))
+        step = _change(flat, i, j, ends[g] + low[g, j] + F[j], curve)
+        if step == 0.0:
+            return steps
+        _mark(flat, i, up[g], low[g])
+        _mark(flat, j, up[g], low[g])
+        steps += 1
+
+
+@njit(nogil=True, **_PART)
+def _measure(flat, group, F, up, low, found):  # type: ignore[no-untyped-def]
+    """The objective, and per group the range and the mean that its threshold is found from."""
+    found[OBJECTIVE] = 0.0
+    for t in range(GROUPS, len(found), 4):
+        found[t + TOP], found[t + BOTTOM], found[t + SUM], found[t + FREE] = -np.inf, np.inf, 0, 0
+    for t in range(len(flat)):
+        flat[t, IMAGE] = F[t]
+        g, a = group[t], flat[t, A]
+        linear = flat[t, PLUS] if a > 0 else flat[t, MINUS]
+        found[OBJECTIVE] += a * (0.5 * F[t] + linear)
+        grows, shrinks = up[g, t] - F[t], -low[g, t] - F[t]
+        own = found[GROUPS + 4 * g : GROUPS + 4 * g + 4]
+        own[TOP], own[BOTTOM] = max(own[TOP], grows), min(own[BOTTOM], shrinks)
+        if grows == shrinks:  # not at a bound, and not at the kink
+            own[SUM] += grows
+            own[FREE] += 1
+
+
+@njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=False)
+def solve_problems(  # type: ignore[no-untyped-def]
+    order, starts, variables, examples, groups, diagonals, K, right, source, shape, Z, F, up, low,
+    singles, index, cursor, ends, table, found, tol, rounding, limits, keep, stop,
+):  # fmt: skip
+    """Problems `order`, one after the other, in place.
+
+    `variables` has PLUS … IMAGE of every variable, those of problem p from starts[p] on; `found`
+    gets STEPS … GROUPS. `limits`: steps that each may take. `rounding`: that of K. `keep`: IMAGE
+    is known, and the kept rows are those of this one problem. `stop`: the work ends when it is not
+    0, and what was not begun stays where it starts.
+    """
+    for p in order:
+        s, n = starts[p], starts[p + 1] - starts[p]
+        flat, rows, group = variables[s : s + n], examples[s : s + n], groups[s : s + n]
+        stride = (n + LANES - 1) // LANES * LANES
+        shape[0] = stride
+        begun = False
+        for t in range(0 if keep else stride):
+            index[SLOT, t] = -1
+        for t in range(0 if keep else n):
+            flat[t, IMAGE] = 0.0
+            begun |= flat[t, A] != 0.0
+        if not keep:
+            cursor[0] = cursor[1] = 0
+        cursor[2] = 0
+        _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, index, Z, shape)
+        active, diagonal, gains = F[:stride], singles[0, :stride], singles[1, :stride]
+        if begun:
+            _add_up(flat, rows, K, source, active, diagonal, table)
+        found[p, STEPS] = _advance(
+            flat, rows, group, K, source, active, up, low, diagonal, gains, index, cursor, table,
+            ends, tol, rounding, limits[p], stop,
+        )  # fmt: skip
+        found[p, COMPUTED] = cursor[2]
+        _measure(flat, group, F, up, low, found[p])

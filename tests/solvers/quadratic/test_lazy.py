@@ -1,0 +1,194 @@
+"""The compiled solver over lazy rows of K: the optimum of any formulation, kernel and precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import svm
+
+import mercer
+from mercer.kernels import ArcCosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
+from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
+from mercer.solvers.quadratic import lazy
+from mercer.solvers.quadratic.lazy import Problems, solve_lazily, sources
+from mercer.solvers.quadratic.problem import (
+    Task,
+    c_svc,
+    epsilon_svr,
+    nu_svc,
+    nu_svr,
+    one_class,
+)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1100, 5))
+    X[700:800] = X[:100]  # duplicates, some with another target
+    t = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.2 * rng.normal(size=1100)
+    return X, t, np.where(t + 0.3 * rng.normal(size=1100) > 0, 1, -1)
+
+
+PROBLEMS = {
+    "C-SVC": lambda t, s: c_svc(s, np.full(len(s), 3.0)),
+    "weights": lambda t, s: c_svc(s, np.linspace(0.0, 40.0, len(s))),
+    "eps-SVR": lambda t, s: epsilon_svr(t, np.linspace(0.5, 9.0, len(t)), 0.1),
+    "no tube": lambda t, s: epsilon_svr(t, np.full(len(t), 1.0), 0.0),
+    "nu-SVC": lambda t, s: nu_svc(s, np.ones(len(s)), 0.3),
+    "one class": lambda t, s: one_class(np.linspace(0.5, 1.5, len(t)), 0.2),
+}
+KERNELS = [
+    Gaussian(1.5),
+    Laplacian(0.5, norm=1),
+    Polynomial(3, offset=1.0, gamma=0.2),
+    0.5 * Gaussian(1.0) + Polynomial(2, offset=0.5).normalized(),
+    Gaussian(2.0).on([0, 1]) * Laplacian(0.3).on([2, 3, 4]),
+    Periodic(3.0, 1.0) + Linear(),
+    ArcCosine(1),  # no row function: all of K
+]
+
+
+def solved(gram, problem, tol, max_iter=-1, memory=1 << 24):
+    task = Task(np.arange(problem.n), problem)
+    found = solve_lazily(gram, [task], tol, max_iter, 1, memory, "test")
+    assert found is not None
+    return found[0][0]
+
+
+def check(found, problem, K, tol, digits=1e-9):
+    """The solution is feasible, and LIBSVM's gap, F and the objective are as they say."""
+    net = found.a.sum(axis=0)
+    image = K @ net
+    values = -(image + problem.linear)
+    start = np.zeros(problem.linear.shape) if problem.start is None else problem.start
+    for members in problem.members():
+        up, low = members & (found.a < problem.upper), members & (found.a > problem.lower)
+        assert values[up].max() - values[low].min() <= tol * (1 + 1e-9) + 100 * digits
+        assert found.a[members].sum() == pytest.approx(start[members].sum(), abs=1e-8)
+    assert (found.a >= problem.lower).all()
+    assert (found.a <= problem.upper).all()
+    np.testing.assert_allclose(found.image, image, atol=100 * digits)
+    value = 0.5 * net @ image + (found.a * problem.linear).sum()
+    assert found.objective == pytest.approx(value, rel=1e3 * digits)
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_every_formulation_reaches_its_optimum(kind, noisy):
+    X, t, signs = (part[:400] for part in noisy)
+    problem = PROBLEMS[kind](t, signs)
+    found = solved(Gaussian(1.5).gram(X), problem, 1e-6)
+    assert found.converged
+    check(found, problem, Gaussian(1.5)(X), 1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_kernel_of_the_algebra(kernel, dtype, noisy):
+    X, _, signs = (part[:260] for part in noisy)
+    X = X.astype(dtype)
+    problem = c_svc(signs, np.full(260, 2.0))
+    found = solved(kernel.gram(X), problem, 1e-3)
+    assert found.converged
+    check(found, problem, kernel(X.astype(float)), 1e-3, 1e-9 if dtype == np.float64 else 1e-5)
+
+
+def test_float32_rows_where_they_suffice_and_float64_where_not(noisy):
+    X, _, signs = noisy
+    X = X + 1000.0  # the mean is taken off before numbers are rounded
+    gram, K = Gaussian(1.5).gram(X), Gaussian(1.5)(X)
+    dtypes = []
+    for C, digits in ((1.0, 1e-6), (300.0, 1e-8)):
+        problem = c_svc(signs, np.full(len(signs), C))
+        task = Task(np.arange(problem.n), problem)
+        dtypes.append([str(source.dtype) for source in sources(gram, [task])])
+        found = solved(gram, problem, 1e-3)
+        check(found, problem, K, 1e-3, digits)
+    assert dtypes == [["float32", "float64"]] * 2
+    steep = Gaussian(1e-5).gram(X)  # its digits need more than float32 has
+    assert [str(s.dtype) for s in sources(steep, [task])] == ["float64"]
+
+
+def test_room_for_few_rows_of_k(noisy):
+    """Rows come, go and come again; the path of steps is the same."""
+    X, t, signs = (part[:400] for part in noisy)
+    gram = Gaussian(1.5).gram(X)
+    for kind in ("C-SVC", "eps-SVR", "nu-SVC"):
+        problem = PROBLEMS[kind](t, signs)
+        free = solved(gram, problem, 1e-4)
+        tight = solved(gram, problem, 1e-4, memory=8 * 512 * 5)
+        np.testing.assert_array_equal(tight.a, free.a)
+        assert tight.rows_computed > 2 * free.rows_computed
+
+
+def test_what_is_not_solved_here(noisy):
+    X, t, signs = (part[:50] for part in noisy)
+    rows, gram = np.arange(50), Gaussian().gram(X)
+    for task in (
+        Task(rows, nu_svr(t, np.ones(50), 0.5)),
+        Task(rows, c_svc(signs, np.ones(50)), "hard margin"),
+    ):
+        assert solve_lazily(gram, [task], 1e-3, -1, 1, 1 << 20, "test") is None
+    wide = np.random.default_rng(0).normal(size=(lazy.WHOLE + 1, 70))
+    assert not list(sources(Gaussian().gram(wide), [Task(rows, c_svc(signs, np.ones(50)))]))
+
+
+def test_steps_are_limited_and_a_stop_is_seen(noisy):
+    X, _, signs = (part[:400] for part in noisy)
+    gram, problem = Gaussian(1.5).gram(X), c_svc(signs, np.ones(400))
+    for limit in (0, 1, 50):
+        found = solved(gram, problem, 1e-3, max_iter=limit)
+        assert (found.n_iter, found.converged) == (limit, False)
+    task = Task(np.arange(400), problem)
+    problems, source = Problems([task], 1e-3, -1), next(sources(gram, [task]))
+    stop = lazy.Stop()
+    stop.set()
+    lazy.Worker(problems, source, 400, 1 << 20).solve(np.array([0]), stop)
+    assert problems.taken[0] == 0
+    assert problems.solutions()[0].gap == pytest.approx(2.0)
+
+
+def test_pieces_of_the_queue_hold_all_problems(noisy, monkeypatch):
+    X, _, signs = noisy
+    rng, gram = np.random.default_rng(0), Gaussian(1.5).gram(X)
+    parts = [np.sort(rng.choice(1100, size, replace=False)) for size in (30, 400, 7, 90, 250, 2)]
+    tasks = [Task(rows, c_svc(signs[rows], np.ones(len(rows)))) for rows in parts]
+    monkeypatch.setattr(lazy, "SINGLE", 10**6)
+    whole, late, interrupted = solve_lazily(gram, tasks, 1e-3, -1, 1, 1 << 24, "test")
+    assert (late, interrupted) == ([], False)
+    monkeypatch.setattr(lazy, "FEW", 0)
+    monkeypatch.setattr(lazy, "PIECE", 100)
+    shared, _, _ = solve_lazily(gram, tasks, 1e-3, -1, 2, 1 << 24, "test")
+    for one, two, task in zip(whole, shared, tasks, strict=True):
+        np.testing.assert_array_equal(one.a, two.a)
+        check(one, task.problem, Gaussian(1.5)(X[task.rows]), 1e-3)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_machines_predict_as_libsvm_does(seed):
+    """Rows, columns, classes, weights, C and kernels as they come."""
+    rng = np.random.default_rng(seed)
+    n, d, classes = int(rng.integers(30, 260)), int(rng.integers(1, 20)), int(rng.integers(2, 6))
+    y = rng.integers(0, classes, n)
+    X = rng.normal(size=(classes, d))[y] + rng.normal(size=(n, d))
+    X, C, gamma = X.round(int(rng.integers(0, 4))), 10.0 ** rng.uniform(-1, 2), 1.0 / d
+    weights = rng.uniform(0.1, 3.0, n) if seed % 3 == 0 else None
+    kernel, words = [
+        (Gaussian.from_gamma(gamma), {"gamma": gamma}),
+        (Polynomial(2, offset=1.0, gamma=gamma), {"kernel": "poly", "degree": 2, "coef0": 1.0}),
+    ][seed % 2]
+    words = {"gamma": gamma, "tol": 1e-6, **words}
+    with mercer.config(threads=1):
+        ours = KernelSVC(kernel, C=C, tol=1e-6, decision_function_shape="ovo")
+        ours.fit(X, y, sample_weight=weights)
+        tube = KernelSVR(kernel, C=C, tol=1e-6).fit(X, X[:, 0] ** 2, sample_weight=weights)
+        border = KernelOneClass(kernel, nu=0.3, tol=1e-6).fit(X, sample_weight=weights)
+    peer = svm.SVC(C=C, decision_function_shape="ovo", **words).fit(X, y, weights)
+    scale = 1 + np.abs(peer.decision_function(X)).max()
+    np.testing.assert_allclose(
+        ours.decision_function(X), peer.decision_function(X), atol=1e-4 * scale
+    )
+    their_tube = svm.SVR(C=C, **words).fit(X, X[:, 0] ** 2, weights)
+    np.testing.assert_allclose(tube.predict(X), their_tube.predict(X), atol=1e-4 * scale)
+    theirs = svm.OneClassSVM(nu=0.3, **words).fit(X, sample_weight=weights).score_samples(X)
+    np.testing.assert_allclose(border.score_samples(X), theirs, rtol=1e-3)
