@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 import pandas as pd
+from sklearn.base import clone
 
 from mercer import data, report
 from mercer._machine.deadline import announced
@@ -130,6 +131,17 @@ def test_without_time_the_headline_is_the_only_point(judged):
     assert done.importance is None
     assert [p.score for p in done.curve] == [board.headline.score]
     assert "no time" in more_rows(done.curve, board.task)
+
+
+def test_a_model_that_was_not_fitted_again_is_used_as_it_is(judged):
+    board, found = judged
+    held = board.headline.predictions.rows
+    others = np.setdiff1d(np.arange(len(found)), held)
+    model = clone(board.best).fit(found.X.iloc[others], found.y[others])
+    slow = replace(board, best=model, saved=replace(board.saved, rows=len(others), seconds=1e6))
+    done = study(slow, found, seconds=60.0)
+    assert [p.rows for p in done.curve] == [54], "a fit on half of the rows would take too long"
+    assert done.importance.names[0] == "=tells"
 
 
 def test_sparse_rows_are_shuffled_too():

@@ -79,7 +79,7 @@ def roc_curves(held: OutOfFold, classes: np.ndarray) -> list[Curve | None]:
         wrong, right, _ = roc_curve(truth, scores)
         return wrong, right, float(roc_auc_score(truth, scores))
 
-    return _curves(held, classes, one)
+    return _curves(held, classes, one, np.interp)
 
 
 def recall_curves(held: OutOfFold, classes: np.ndarray) -> list[Curve | None]:
@@ -93,13 +93,19 @@ def recall_curves(held: OutOfFold, classes: np.ndarray) -> list[Curve | None]:
         area = float(average_precision_score(truth, scores))
         return recall[::-1][:end], precision[::-1][:end], area
 
-    return _curves(held, classes, one)
+    return _curves(held, classes, one, _stepped)
+
+
+def _stepped(at: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The value at the next x: precision between two thresholds is not a mean of both."""
+    return y[np.minimum(np.searchsorted(x, at), len(x) - 1)]
 
 
 def _curves(
     held: OutOfFold,
     classes: np.ndarray,
     one: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, float]],
+    between: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
 ) -> list[Curve | None]:
     """A curve per class; none without scores, None for a class that no fit was asked about."""
     if held.scores is None or held.part is None or not np.isfinite(held.scores).all():
@@ -114,7 +120,7 @@ def _curves(
             if truth.any() and not truth.all():
                 made.append(one(truth, held.scores[mine, column]))
         if len(made) > 1:
-            mean = np.mean([np.interp(GRID, x, y) for x, y, _ in made], axis=0)
+            mean = np.mean([between(GRID, x, y) for x, y, _ in made], axis=0)
             curves.append(Curve(GRID, mean, float(np.mean([area for *_, area in made]))))
         else:
             curves.append(Curve(*made[0]) if made else None)
@@ -169,11 +175,13 @@ def _draw(curves: list[Curve | None], classes: np.ndarray, names: tuple[str, str
     if len(classes) == 2:
         known = known[1:]
     known.sort(key=lambda pair: pair[1].area)
+    style = "default" if names[0].startswith("share") else "steps-pre"
     named = known if len(known) <= MOST_CURVES else known[:WORST]
     for _, curve in known[len(named) :]:
-        ax.plot(curve.x, curve.y, color=QUIET, linewidth=0.7)
+        ax.plot(curve.x, curve.y, color=QUIET, linewidth=0.7, drawstyle=style)
     for i, (label, curve) in enumerate(named):
-        ax.plot(curve.x, curve.y, color=color_of(i), label=f"{label}: area {curve.area:.3f}")
+        name = f"{label}: area {curve.area:.3f}"
+        ax.plot(curve.x, curve.y, color=color_of(i), label=name, drawstyle=style)
     if len(named) < len(known):
         mean = np.mean([curve.area for _, curve in known])
         ax.plot([], [], color=QUIET, label=f"mean of all {len(known)}: {mean:.3f}")

@@ -114,23 +114,29 @@ def _learning_curve(
     """
     curve: list[Point] = []
     models: list[tuple[Any, np.ndarray]] = []
-    expected = board.saved.seconds * len(parts)
+    cost = board.saved.seconds * len(parts)  # of fits on all rows; on fewer, not less than linear
     for share in SHARES:
         begin = time.perf_counter()
-        if begin + expected < end:
+        ready = share == 1.0 and _is_fitted_on(board, parts)
+        if ready or begin + cost * share < end:
             try:
                 fits = [_fit(board, data, train, test, share) for train, test in parts]
             except ValueError:  # too few rows for this learner, or for one of the classes
                 break
             curve.append(_point(fits, metric, board.task))
-            expected = time.perf_counter() - begin
+            cost = cost if ready else (time.perf_counter() - begin) / share
             models = models or [(model, test) for model, test, *_ in fits]
         elif share == 1.0 and len(parts) == 1:  # answers of a fit on all of them are there already
             held = board.headline.predictions
-            fit = (None, held.rows, held.truth, held.predicted, len(parts[0][0]))
+            count = min(len(parts[0][0]), board.saved.rows)
+            fit = (None, held.rows, held.truth, held.predicted, count)
             curve.append(_point([fit], metric, board.task))
-        expected /= 2
     return curve[::-1], models
+
+
+def _is_fitted_on(board: Any, parts: list[Any]) -> bool:
+    """Whether the saved model was fitted on the rows that were not kept back, and on no others."""
+    return len(parts) == 1 and board.saved.rows == len(parts[0][0])
 
 
 def _fit(board: Any, data: Dataset, train: np.ndarray, test: np.ndarray, share: float) -> Any:
@@ -144,8 +150,8 @@ def _fit(board: Any, data: Dataset, train: np.ndarray, test: np.ndarray, share: 
     if count < FEWEST:
         raise ValueError("too few rows")
     some = train[np.sort(draw_order(y[train], classified, 0)[:count])]
-    if share == 1.0 and board.saved.rows == len(train):
-        model = board.best  # the rows that were not kept back are those that it was fitted on
+    if share == 1.0 and _is_fitted_on(board, [(train, test)]):
+        model = board.best
     else:
         model = clone(board.best).fit(take(data.X, some), y[some])
     return model, test, y[test], np.asarray(model.predict(take(data.X, test))), count
@@ -181,8 +187,7 @@ def more_rows(curve: list[Point], task: str) -> str:
             "might."
         )
     return (
-        f"{step}, which may be chance: {len(gains):,} held-back rows are too few to tell whether "
-        "more would help."
+        f"{step}: {len(gains):,} held-back rows are too few to tell whether more rows would help."
     )
 
 
