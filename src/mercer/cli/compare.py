@@ -54,7 +54,11 @@ def _holdout(context: Any, parameter: Any, value: str) -> Any:
               help="How often to divide the rows into folds anew.")  # fmt: skip
 @click.option("--seed", "random_state", type=int, default=0, show_default=True,
               help="Draws folds and samples; the same seed gives the same board.")  # fmt: skip
-@click.option("--metric", metavar="NAME", help="What the best is the best in: accuracy, r2, …")
+@click.option("--metric", metavar="NAME",
+              help="What the best is the best in: accuracy, balanced_accuracy, f1_macro, auc, ap, "
+                   "log_loss; r2, mae, rmse, pinball(0.9).")  # fmt: skip
+@click.option("--class-weight", type=click.Choice(["balanced"]),
+              help="Let rare classes count as much as others.")  # fmt: skip
 @click.option("--kernel", "kernels", multiple=True, metavar="EXPR",
               help="A kernel to try, such as 'gaussian(2)'; may be given several times. Else "
                    "kernels that suit the data are tried.")  # fmt: skip

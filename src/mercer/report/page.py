@@ -32,6 +32,7 @@ from mercer.report.words import (
 )
 from mercer.selection.board.render import fitted_words
 from mercer.selection.board.scoreboard import show_seconds
+from mercer.selection.metrics import answers_metric
 from mercer.store import write_atomically
 
 #: Turned-down kernels that the search tree shows below each node.
@@ -128,16 +129,17 @@ def _judged(board: Any) -> list[Markup]:
 def _studied(board: Any, done: Study) -> list[Markup]:
     """Importance of columns, and whether more rows would help."""
     made: list[Markup] = []
+    metric, _ = answers_metric(board.task, board.metric)
     if done.importance is not None:
         made += [tag("h2", "Which columns matter"),
-                 *importance(done.importance, board.metric)]  # fmt: skip
+                 *importance(done.importance, metric)]  # fmt: skip
     if board.headline is not None:
         made += [
             tag("h2", "Would more rows help?"),
             tag("p", unbroken(more_rows(done.curve, board.task))),
         ]
     if len(done.curve) > 1:
-        drawn = learning_figure(done.curve, metric_name(board.metric))
+        drawn = learning_figure(done.curve, metric_name(metric))
         words = (
             "The winner, fitted anew on parts of the rows and judged on those kept back, with 90 % "
             "intervals."

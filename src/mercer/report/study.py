@@ -23,7 +23,7 @@ from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.folds import draw_order
 from mercer.selection.holdout import interval
-from mercer.selection.metrics import METRICS, Metric
+from mercer.selection.metrics import Metric, answers_metric
 
 #: Seconds for everything here, without a budget.
 PATIENCE = 6.0
@@ -75,7 +75,7 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
     if seconds is None:  # of what a budget leaves, most is for pictures
         seconds = min(PATIENCE, max(0.0, announced_seconds() / 3))
     end = time.perf_counter() + seconds
-    metric = METRICS[board.task].get(board.metric) or next(iter(METRICS[board.task].values()))
+    _, metric = answers_metric(board.task, board.metric)
     parts = _parts(board.headline.predictions, len(data))
     data = _as_fitted(board, data)
     few = single_threaded_blas() if len(data) < WORTH_THREADS else nullcontext()

@@ -22,7 +22,9 @@ def unbroken(words: str) -> str:
 
 
 def metric_name(metric: str) -> str:
-    names = {"r2": "R²", "neg_mean_absolute_error": "−(mean absolute error)",
+    names = {"r2": "R²", "roc_auc": "AUC", "neg_log_loss": "−(log loss)",
+             "neg_mean_pinball_loss": "−(pinball loss)",
+             "neg_mean_absolute_error": "−(mean absolute error)",
              "neg_root_mean_squared_error": "−(root mean squared error)"}  # fmt: skip
     return names.get(metric, metric.replace("_", " "))
 

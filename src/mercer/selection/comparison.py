@@ -35,7 +35,7 @@ from mercer.selection.holdout import (
 )
 from mercer.selection.kernel_search.search import search_kernel
 from mercer.selection.kernel_search.tree import SearchTree
-from mercer.selection.metrics import metric_of
+from mercer.selection.metrics import metric_of, needs
 from mercer.selection.preprocess import Preprocessing, check_targets, preprocessing
 from mercer.selection.racing.candidates import kernels_for
 from mercer.selection.racing.clock import Clock, seconds_of
@@ -73,7 +73,8 @@ def compare(
     budget: Any = None,
     search: bool = False,
     random_state: int = 0,
-    metric: str | None = None,
+    metric: Any = None,
+    class_weight: Any = None,
     holdout: Any = "auto",
     progress: Callable[[str, float], None] | None = None,
 ) -> Scoreboard:
@@ -105,9 +106,13 @@ def compare(
         Also grow a kernel from building blocks (`mercer.selection.search_kernel`).
     random_state : int
         Draws folds and samples. Without a budget the result depends on nothing else.
-    metric : str or None
-        "accuracy", "balanced_accuracy", "f1_macro"; "r2", "neg_mean_absolute_error",
-        "neg_root_mean_squared_error".
+    metric : str, function or None
+        "accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "average_precision",
+        "neg_log_loss"; "r2", "neg_mean_absolute_error", "neg_root_mean_squared_error",
+        "neg_mean_pinball_loss" or "pinball(0.9)" for a quantile ("auc", "ap", "log_loss", "mae",
+        "rmse", "pinball" for short); or a function of (truth, predicted), the higher the better.
+    class_weight : "balanced", a dictionary of weights by class, or None
+        What an error in a class costs; "balanced" makes rare classes count as much as others.
     holdout : "auto", a share, or None
         Rows that the choice does not see, for the headline: "auto" holds out five parts in turn
         where there are few rows, and else keeps back a fifth; a share between 0 and 1 is kept back.
@@ -140,7 +145,13 @@ def compare(
     def chosen(rows: Any, seconds: float | None, tell: Any) -> Comparison:
         part = checked if rows is None else checked.part(rows)
         made = Comparison(
-            part, learners=names, rivals=others, metric=metric, budget=seconds, seed=seed
+            part,
+            learners=names,
+            rivals=others,
+            metric=metric,
+            class_weight=class_weight,
+            budget=seconds,
+            seed=seed,
         )
         made.run(kernels, cv, repeats, search, tell)
         return made
@@ -156,7 +167,9 @@ def compare(
     refit = len(found) < REFIT_ROWS
     budget = None if clock.budget is None else (REFIT_LEAVES if refit else 1.0) * clock.budget
     made = chosen(train, budget, progress)
-    headline = headline_of([answers(made.best, found, test)], made.measure, plan.how, seed)
+    headline = headline_of(
+        [answers(made.best, found, test)], made.measure, plan.how, seed, found.classes
+    )
     complete = len(made.fitted_on) == len(train)
     refit = refit and complete and clock.left() > made.fit_seconds
     made.settle(found, train, clock.end if refit else None)
@@ -184,7 +197,7 @@ def _parts_in_turn(
     if not judged:
         return made.board(clock=clock)
     how = plan.how if len(judged) == len(plan.parts) else f"{len(judged)} of {plan.how}"
-    return made.board(headline_of(judged, made.measure, how, made.seed), clock)
+    return made.board(headline_of(judged, made.measure, how, made.seed, found.classes), clock)
 
 
 class Comparison:
@@ -196,7 +209,8 @@ class Comparison:
         *,
         learners: Iterable[str] | None,
         rivals: list[Rival],
-        metric: str | None,
+        metric: Any,
+        class_weight: Any,
         budget: Any,
         seed: int,
     ) -> None:
@@ -208,7 +222,14 @@ class Comparison:
         assert found.task is not None
         self.y, self.task, self.classes = found.y, found.task, found.classes
         self.metric, self.measure = metric_of(self.task, metric)
-        self.trainers, self.rivals = trainers_for(self.task, learners), rivals
+        self.coded = self.measure
+        if callable(metric) and self.classes is not None:
+            # In the race classes are numbers; a user's own function knows their names.
+            names, own = self.classes, self.measure
+            self.coded = lambda t, p: float(own(names[t.astype(int)], names[p.astype(int)]))
+        self.class_weight = _weights(class_weight, self.classes)
+        self.trainers = trainers_for(self.task, learners, self.class_weight)
+        self.rivals = rivals
         # The board states the task, and the preprocessing what it does with missing values.
         about = {n: n.kind if isinstance(n, Note) else "" for n in found.notes}
         self.notes = [n for n, kind in about.items() if kind not in ("task", "missing")]
@@ -252,7 +273,8 @@ class Comparison:
         self.notes += notes
         count = 0 if self.classes is None else len(self.classes)
         order = draw_order(y, self.classified, self.seed + 1)
-        self.data = Data(rows, y, count, self.measure, splits, order, self.seed)
+        asked = needs(self.measure) != "answers"
+        self.data = Data(rows, y, count, self.coded, splits, order, self.seed, asked)
 
     def candidates(self, kernels: Iterable[Any] | None) -> list[Kernel]:
         """The kernels that were named, or those that suit the data."""
@@ -280,7 +302,9 @@ class Comparison:
         race = self.contest = Race(self.data, self.clock, len(self.y), self.overhead, say)
         try:
             # The search may find, and a caller may name, what is there already: it races once.
-            rivals = rival_trainers(self.rivals, self.data.X, self.task, self.data.classes)
+            rivals = rival_trainers(
+                self.rivals, self.data.X, self.task, self.data.classes, self.class_weight
+            )
             run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals)
         except KeyboardInterrupt:
             if not race.best():
@@ -417,6 +441,23 @@ def _prepared(made: Preprocessing, X: Any) -> Any:
 
 def _of(some: int, rows: int) -> str:
     return "all" if some == rows else str(some)
+
+
+def _weights(class_weight: Any, classes: np.ndarray | None) -> tuple[Any, Any]:
+    """Weights of classes by number, for the folds, and by name, for the last fit."""
+    if class_weight is None or class_weight == "balanced":
+        if class_weight is not None and classes is None:
+            raise ValueError("class_weight is for classes, and the targets are numbers")
+        return class_weight, class_weight
+    if classes is None or not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight is 'balanced' or a dictionary by class; got {class_weight!r}"
+        )
+    names = classes.tolist()
+    strange = [c for c in class_weight if c not in names]
+    if strange:
+        raise ValueError(f"class_weight names {strange[0]!r}; the classes are {names}")
+    return {names.index(c): w for c, w in class_weight.items()}, class_weight
 
 
 def _width(rows: Any) -> int | None:

@@ -17,7 +17,8 @@ from scipy.stats import norm
 from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.folds import draw_order, splits_of
-from mercer.selection.metrics import Metric, accuracy
+from mercer.selection.metrics import Metric, accuracy, needs
+from mercer.selection.scores import by_class, cross_calibrated, scores_of
 from mercer.selection.trainers.base import decide
 from mercer.selection.traps import Checked
 
@@ -35,8 +36,9 @@ REFIT_ROWS = 10_000
 REFIT_LEAVES = 0.92
 #: Added to the seed: these rows are drawn apart from the folds of the race.
 SEED = 17
-#: How sure the interval is, and how often rows are drawn anew for it.
+#: How sure the interval is, and how often rows are drawn anew for it: less often for many values.
 LEVEL, DRAWS = 0.9, 1_000
+FEW, MANY = 200, 20_000
 
 
 @dataclass(frozen=True)
@@ -122,30 +124,28 @@ def answers(model: Any, found: Dataset, rows: np.ndarray, part: int = 0) -> OutO
     scores = np.full((len(rows), 0 if classes is None else len(classes)), np.nan)
     if raw is not None and classes is not None:
         certainty = decide(raw, len(classes))[1]
-        scores[:] = raw.min()  # classes that the model has not met are the least likely
-        columns = np.column_stack([-raw, raw]) if raw.ndim == 1 else raw
-        scores[:, np.searchsorted(classes, model.classes_)] = columns
+        scores = by_class(raw, np.searchsorted(classes, model.classes_), len(classes))
     numbers, sure = np.full(len(rows), part), np.full(len(rows), probable)
     return OutOfFold(rows, found.y[rows], predicted, certainty, numbers, scores, sure)
 
 
-def scores_of(model: Any, examples: Any) -> tuple[np.ndarray | None, bool]:
-    """Probabilities or else decision values of a fitted classifier, and which of the two."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(examples)), True
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(examples)), False
-    return None, False
-
-
-def headline_of(made: list[OutOfFold], metric: Metric, how: str, seed: int) -> Headline:
+def headline_of(
+    made: list[OutOfFold], metric: Metric, how: str, seed: int, classes: np.ndarray | None = None
+) -> Headline:
     """The metric over all judged rows, with its interval."""
     every = {name: np.concatenate([getattr(p, name) for p in made]) for name in vars(made[0])}
     order = np.argsort(every["rows"], kind="stable")
     joined = OutOfFold(**{name: values[order] for name, values in every.items()})
-    score = metric(joined.truth, joined.predicted)
-    low, high = interval(joined.truth, joined.predicted, metric, seed)
-    return Headline(score, low, high, len(order), how, joined)
+    truth, said = joined.truth, joined.predicted
+    if needs(metric) != "answers" and classes is not None and joined.scores is not None:
+        truth, said = np.searchsorted(classes, truth), joined.scores
+        if np.isnan(said).any():
+            said = np.searchsorted(classes, joined.predicted)[:, None] == np.arange(len(classes))
+            said = said.astype(float)
+        if needs(metric) == "probabilities" and not np.all(joined.probable):
+            said = cross_calibrated(said, truth)
+    low, high = interval(truth, said, metric, seed)
+    return Headline(metric(truth, said), low, high, len(order), how, joined)
 
 
 def interval(
@@ -164,7 +164,7 @@ def interval(
         half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         return float(max(0.0, middle - half)), float(min(1.0, middle + half))
     random = np.random.default_rng(seed)
-    drawn = [random.integers(n, size=n) for _ in range(DRAWS)]
+    drawn = [random.integers(n, size=n) for _ in range(DRAWS if predicted.size < MANY else FEW)]
     values = [metric(truth[rows], predicted[rows]) for rows in drawn]
     tail = (1 - LEVEL) / 2
     return float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail))

@@ -195,6 +195,20 @@ class TreesClassifier(ClassifierMixin, _TreeLearner):
     array([False,  True])
     """
 
+    def __init__(
+        self,
+        method: str = "boosting",
+        n_trees: int = 100,
+        learning_rate: float = 0.1,
+        random_state: int = 0,
+        class_weight: Any = None,
+    ) -> None:
+        super().__init__(method, n_trees, learning_rate, random_state)
+        self.class_weight = class_weight
+
+    def _grower(self, X: np.ndarray) -> Any:
+        return super()._grower(X).set_params(class_weight=self.class_weight)
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores per class; for two classes one, above 0 for the second."""
         sums = self._sums(X)

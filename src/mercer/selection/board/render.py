@@ -21,6 +21,10 @@ MOST_DONE = 12
 #: What a column of scores is called.
 _METRIC = {
     "balanced_accuracy": "balanced",
+    "roc_auc": "AUC",
+    "average_precision": "precision",
+    "neg_log_loss": "−log loss",
+    "neg_mean_pinball_loss": "−pinball",
     "r2": "R²",
     "neg_mean_absolute_error": "−MAE",
     "neg_root_mean_squared_error": "−RMSE",
@@ -29,7 +33,7 @@ _METRIC = {
 
 def as_percent(metric: str) -> bool:
     """Whether a metric is a share, and reads best in per cent."""
-    return metric in ("accuracy", "balanced_accuracy", "f1_macro")
+    return metric in ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "average_precision")
 
 
 def show_score(value: float, metric: str) -> str:

@@ -27,6 +27,7 @@ from mercer.selection.metrics import Metric
 from mercer.selection.racing.clock import Clock, threads_pay
 from mercer.selection.rivals.named import Rival
 from mercer.selection.rivals.trainer import RivalTrainer
+from mercer.selection.scores import judged
 from mercer.selection.trainers.base import Fold, Outcome, Trainer
 from mercer.selection.trainers.ridge import EXACT_ROWS
 
@@ -59,6 +60,7 @@ class Data:
     splits: list[list[Split]]
     order: np.ndarray
     seed: int
+    with_scores: bool = False  # whether classifiers are asked for more than answers
 
     @property
     def n(self) -> int:
@@ -256,12 +258,14 @@ class Race:
             unit,
             data.seed + number,
             examples,
+            bool(data.classes) and data.with_scores,
         )
         with self.threads(len(train)), warnings.catch_warnings():
             # Ill-conditioned matrices and slow convergence are expected at the ends of a grid.
             warnings.simplefilter("ignore")
             outcome = entry.trainer.fold(fold, start)
-        entry.scores.append(data.metric(y[test], outcome.predicted))
+        judge = data.metric, y[test], outcome.predicted, outcome.scores, outcome.probable
+        entry.scores.append(judged(*judge))
         entry.outcomes.append(outcome)
         entry.tests.append(rows[test])
 

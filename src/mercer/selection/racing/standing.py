@@ -10,6 +10,7 @@ import numpy as np
 from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold, Row
 from mercer.selection.racing.race import Data, Entry, Race
+from mercer.selection.scores import judged
 
 
 def row_of(entry: Entry, race: Race) -> Row:
@@ -60,11 +61,15 @@ def baseline(data: Data) -> Row:
     scores = []
     begin = time.perf_counter()
     for train, test in (s for repeat in data.splits for s in repeat):
+        shares, sure = None, False
         if data.classes:
-            guess: Any = np.bincount(data.y[train]).argmax()
+            count = np.bincount(data.y[train], minlength=data.classes)
+            guess: Any = count.argmax()
+            shares, sure = np.tile(count / count.sum(), (len(test), 1)), True
         else:
             guess = data.y[train].mean()
-        scores.append(data.metric(data.y[test], np.full(len(test), guess)))
+        answers = np.full(len(test), guess)
+        scores.append(judged(data.metric, data.y[test], answers, shares, sure))
     kind = "Classifier" if data.classes else "Regressor"
     seconds = (time.perf_counter() - begin) / max(1, len(scores))
     what = "the most frequent class" if data.classes else "the mean"

@@ -23,7 +23,8 @@ class RivalTrainer(GridTrainer):
         self.learner, self.grid = rival.name, rival.grid_for(task)
 
     def make(self, kernel: Any, index: int, unit: float, spread: float) -> Any:
-        return self.rival.make(self.task, self.classes, self.grid.values[index])
+        model = self.rival.make(self.task, self.classes, self.grid.values[index])
+        return self.weighted(model, kernel)
 
     def blocks(self, fold: Fold) -> tuple[Any, Any]:
         return fold.examples()
@@ -49,9 +50,16 @@ def _array_bytes(model: Any, depth: int = 0) -> int:
     return sum(_array_bytes(part, depth + 1) for part in inside.values())
 
 
-def rival_trainers(rivals: list[Rival], X: Any, task: str, classes: int) -> list[RivalTrainer]:
+def rival_trainers(
+    rivals: list[Rival], X: Any, task: str, classes: int, class_weight: tuple[Any, Any]
+) -> list[RivalTrainer]:
     """Those that can be fitted on such rows: none for strings."""
     if not hasattr(X, "shape"):
         return []
     wide = is_sparse(X) and X.shape[1] > MOST_COLUMNS
-    return [RivalTrainer(r, task, classes) for r in rivals if not (wide and r.dense)]
+    made = [RivalTrainer(r, task, classes) for r in rivals if not (wide and r.dense)]
+    for trainer in made:
+        trainer.class_weight = class_weight
+    if class_weight[0] is not None:
+        made = [t for t in made if hasattr(t.make(None, 0, 1.0, 1.0), "class_weight")]
+    return made

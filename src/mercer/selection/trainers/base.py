@@ -28,6 +28,7 @@ class Fold:
     unit: float
     seed: int
     examples: Callable[[], tuple[Any, Any]]
+    with_scores: bool = False
     _inner: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
@@ -63,10 +64,15 @@ class Outcome:
     pick: int
     tried: dict[int, float] = field(default_factory=dict)
     memory_bytes: int = 0  # of a model that keeps no examples
+    scores: np.ndarray | None = None  # a column per class, where they are asked for
+    probable: bool = False  # whether these are probabilities
 
 
 class Trainer:
     """A learner of the catalog at work; `learner` is the name of its class."""
+
+    #: For the folds, in which classes are numbers, and for the last fit.
+    class_weight: tuple[Any, Any] = (None, None)
 
     def __init__(self, entry: Learner, task: str) -> None:
         self.entry, self.task = entry, task

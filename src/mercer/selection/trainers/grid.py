@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 
 from mercer.learners.catalog import Learner, find, learners
+from mercer.selection.scores import class_scores, judged_inside
 from mercer.selection.trainers.base import Fold, Outcome, Trainer, decide
 from mercer.selection.trainers.ridge import RidgeTrainer
+
+#: The kernel of a fold, whose matrix is there already.
+IN_FOLDS = "precomputed"
 
 
 class GridTrainer(Trainer):
@@ -20,19 +24,24 @@ class GridTrainer(Trainer):
     def make(self, kernel: Any, index: int, unit: float, spread: float) -> Any:
         """The learner at an index of the grid."""
         settings = self.grid.settings(self.grid.values[index], unit, spread)
-        return self.entry.estimator(self.task)(kernel, **settings)
+        return self.weighted(self.entry.estimator(self.task)(kernel, **settings), kernel)
+
+    def weighted(self, model: Any, kernel: Any) -> Any:
+        """With the weights of classes, by number in a fold and by name in the last fit."""
+        weight = self.class_weight[kernel != IN_FOLDS]
+        return model if weight is None else model.set_params(class_weight=weight)
 
     def moved(self, model: Any, index: int, fold: Fold) -> Any:
         """The learner for the next index, which may start from the last solution."""
         if model is None or not self.grid.warm_start:
-            return self.make("precomputed", index, fold.unit, fold.spread)
+            return self.make(IN_FOLDS, index, fold.unit, fold.spread)
         settings = self.grid.settings(self.grid.values[index], fold.unit, fold.spread)
         return model.set_params(**settings, warm_start=True)
 
     def judge(self, model: Any, cross: np.ndarray, y: np.ndarray, fold: Fold) -> float:
         if self.grid.chosen_by == "log probability":
             return mean_log_probability(model, cross, y)
-        return fold.metric(y, model.predict(cross))
+        return judged_inside(fold.metric, model, cross, y, fold.classes)
 
     def blocks(self, fold: Fold) -> tuple[Any, Any]:
         """What is fitted on, and what is predicted for."""
@@ -69,7 +78,7 @@ class GridTrainer(Trainer):
         size = self.size(fold)
         tried = self.search(fold, start, size) if size > 1 else {}
         pick = smoothed_best(tried) if tried else 0
-        model = self.make("precomputed", pick, fold.unit, fold.spread)
+        model = self.make(IN_FOLDS, pick, fold.unit, fold.spread)
         return self.outcome(model, fold, self.blocks(fold), begin, pick, tried)
 
     def outcome(
@@ -86,6 +95,9 @@ class GridTrainer(Trainer):
         done = time.perf_counter()
         predicted, certainty = predictions(model, rows[1], fold.classes)
         end = time.perf_counter()
+        scores, probable = None, False
+        if fold.with_scores:
+            scores, probable = class_scores(model, rows[1], fold.classes)
         return Outcome(
             predicted,
             certainty,
@@ -95,6 +107,8 @@ class GridTrainer(Trainer):
             pick,
             tried,
             self.memory(model),
+            scores,
+            probable,
         )
 
     def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
@@ -108,7 +122,7 @@ class ScaleTrainer(GridTrainer):
 
     def fold(self, fold: Fold, start: int | None) -> Outcome:
         begin = time.perf_counter()
-        model = self.make("gaussian(1)", 0, fold.unit, fold.spread)
+        model = self.weighted(self.make("gaussian(1)", 0, fold.unit, fold.spread), IN_FOLDS)
         return self.outcome(model, fold, fold.examples(), begin, 0, {})
 
 
@@ -198,17 +212,24 @@ def predictions(model: Any, cross: Any, classes: int) -> tuple[np.ndarray, np.nd
     return predicted, certainty
 
 
-def trainer_of(entry: Learner, task: str) -> Trainer:
-    if entry.chooses_scale:
-        return ScaleTrainer(entry, task)
+def trainer_of(entry: Learner, task: str, class_weight: tuple[Any, Any]) -> Trainer:
     by_formula = entry.grid_for(task).chosen_by == "leave-one-out"
-    return (RidgeTrainer if by_formula else GridTrainer)(entry, task)
+    kind: type[Trainer] = ScaleTrainer if entry.chooses_scale else GridTrainer
+    # The formula knows no weights; a quarter of the rows that is held out once more does.
+    made = (RidgeTrainer if by_formula and class_weight[0] is None else kind)(entry, task)
+    made.class_weight = class_weight
+    return made
 
 
-def trainers_for(task: str, names: Iterable[str] | None = None) -> dict[str, Trainer]:
+def trainers_for(
+    task: str,
+    names: Iterable[str] | None = None,
+    class_weight: tuple[Any, Any] = (None, None),
+) -> dict[str, Trainer]:
     """The learners named, or those of the catalog that are tried without being asked for.
 
-    The first ones are the cheapest good judges.
+    The first ones are the cheapest good judges. `class_weight` is for the folds, in which classes
+    are numbers, and for the last fit.
     """
     if names is None:
         chosen = [entry for entry in learners(task) if entry.raced]
@@ -216,4 +237,8 @@ def trainers_for(task: str, names: Iterable[str] | None = None) -> dict[str, Tra
         chosen = [find(name, task) for name in names]
         if not chosen:
             raise ValueError("learners is empty: name at least one, or leave it out")
-    return {entry.name: trainer_of(entry, task) for entry in chosen}
+    if class_weight[0] is not None:
+        chosen = [e for e in chosen if hasattr(e.estimator(task)(), "class_weight")]
+        if not chosen:
+            raise ValueError("none of these learners knows class_weight")
+    return {entry.name: trainer_of(entry, task, class_weight) for entry in chosen}

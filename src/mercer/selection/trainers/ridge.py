@@ -74,7 +74,10 @@ class RidgeTrainer(Trainer):
         found = best_penalty(HostGram(Precomputed(), fold.train), targets, fold.unit, start)
         done = time.perf_counter()
         scores = fold.cross @ found.coef.astype(fold.cross.dtype)
-        predicted, certainty = decide(scores.astype(np.float64) + found.intercept, fold.classes)
+        scores = scores.astype(np.float64) + found.intercept
+        predicted, certainty = decide(scores, fold.classes)
+        if fold.classes == 2:
+            scores = np.column_stack([-scores[:, 0], scores[:, 0]])
         end = time.perf_counter()
         return Outcome(
             predicted,
@@ -84,6 +87,7 @@ class RidgeTrainer(Trainer):
             end - done,
             found.index,
             found.tried,
+            scores=scores if fold.with_scores else None,
         )
 
     def final(self, kernel: Any, outcomes: Sequence[Outcome], unit: float, y: Any) -> Any:
