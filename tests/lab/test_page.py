@@ -125,6 +125,24 @@ def test_every_learner_draws(open_page, learner, data):
 
 
 @pytest.mark.slow
+def test_a_table_is_pasted(open_page):
+    page = open_page("#panel=playground&data=xor")
+    settled(page)
+    quoted = '"right, far"'
+    rows = [f"{i},{i * i % 7},{i % 5},{'left' if i % 2 else quoted}" for i in range(20)]
+    page.evaluate(
+        "(text) => { const data = new DataTransfer(); data.setData('text', text);"
+        " document.querySelector('main').dispatchEvent(new ClipboardEvent('paste',"
+        " {clipboardData: data, bubbles: true})); }",
+        "\n".join(["a,b,c,kind", *rows]),
+    )
+    page.wait_for_function("() => lab.panel.state.y.length === 20")
+    page.get_by_role("button", name="Done").click()
+    settled(page)
+    assert set(page.evaluate("lab.panel.state.y")) == {0, 1}
+
+
+@pytest.mark.slow
 def test_curves(open_page):
     page = open_page("#panel=curves&data=sine_linear_noise")
     settled(page)

@@ -26,8 +26,8 @@ from mercer.lab.compute.requests import REQUESTS, read
 from mercer.lab.compute.wire import Reply, packed
 from mercer.lab.serving.pool import Job, Pool
 
-#: Characters of one message, at most: a thousand points and their classes have 20,000.
-MOST_CHARACTERS = 100_000
+#: Characters of one message, at most: a table of a thousand rows and fifty columns has so many.
+MOST_CHARACTERS = 800_000
 #: Pages that may be open at a time, and requests that each may have in progress.
 MOST_PAGES = 256
 TYPES = {

@@ -12,7 +12,7 @@ export class Playbar {
     this.go_ = h("button", {class: "go", "aria-label": "Play", onclick: () => this.timer ? this.pause() : this.play()}, glyph(PLAY));
     this.step_ = h("button", {"aria-label": "One visit further", title: "One visit further", onclick: () => { this.pause(); this.go(this.at >= this.length ? 0 : this.at + 1); }}, glyph(STEP));
     this.canvas = h("canvas", {"aria-hidden": "true"});
-    this.range = h("input", {type: "range", min: 0, step: 1, "aria-label": "Visit", oninput: () => { this.pause(); this.go(Number(this.range.value)); }});
+    this.range = h("input", {type: "range", min: 0, step: 1, "aria-label": "Visit", oninput: () => { const t = Number(this.range.value); this.pause(); this.go(t); }});
     this.where = h("span", {class: "where"});
     this.element = h("div", {class: "play", hidden: true}, this.go_, this.step_, h("div", {class: "time"}, this.canvas, this.range), this.where);
     new ResizeObserver(() => this.ticks()).observe(this.canvas);

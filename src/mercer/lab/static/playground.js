@@ -8,6 +8,7 @@ import {Plane} from "./plane.js";
 import {Playbar} from "./playbar.js";
 import {Superseded} from "./talk.js";
 import {Visits} from "./visits.js";
+import {takeFiles} from "./tables.js";
 import * as address from "./address.js";
 
 const COARSE = 48, FINE = 192, REST = 180;
@@ -69,6 +70,7 @@ export class Playground {
     this.lab.place.replaceChildren(this.title,
       h("div", {}, this.drawing.bar, h("div", {class: "stage"}, this.canvas, this.message), this.playbar.element),
       h("aside", {}, this.box.element, this.options, this.numbers, this.charts, this.pixel));
+    takeFiles(this.lab.place, this.talk, this.limits, (X, y) => { this.drawing.remember(); this.state.source = null; this.setPoints(X, y, true); this.drawing.show(); }, (words) => this.say(words));
     this.headline();
     this.showOptions();
     this.showErrors({});
