@@ -18,19 +18,23 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("pandas")
+pytest.importorskip("matplotlib")
 import pandas as pd
 from click.testing import CliRunner
 from scipy import sparse
 
 import mercer
+from mercer import report
+from mercer._machine.deadline import announced
 from mercer.cli.app import app
 from mercer.data.dataset import Dataset
 from mercer.data.formats import FORMATS
 from mercer.data.row_files import STREAMED
 from mercer.learners.catalog import TASKS, learners
+from mercer.report.study import study
 
 N = 40
-OPTIONS = {"learners": ["ridge"], "cv": 2, "holdout": None}
+OPTIONS = {"learners": ["ridge"], "cv": 2, "holdout": 0.3}
 
 
 def rows(task="classification"):
@@ -371,6 +375,10 @@ def test_a_container_travels_through_python(name, tmp_path):
     assert shell("explain", tmp_path / "m.mercer")
     if found.kind not in KERNELS:
         mercer.onnx.export(board.best, tmp_path / "m.onnx")
+    with announced(0.0, 1.0):  # without pictures
+        reported = report.write(board, (X, y), tmp_path / "r.html")
+    assert "Class by class" in reported.read_text("utf-8")
+    assert study(board, found, seconds=60.0).curve[-1].rows == round(0.7 * N)
 
 
 @pytest.mark.parametrize("name", CONTAINERS)

@@ -63,11 +63,8 @@ def errors_file(path: Path) -> Path:
 
 
 def _dataset(board: Any, data: Any) -> Dataset:
-    if isinstance(data, tuple):
-        X, y = data
-        data = Dataset(X, np.asarray(y), board.kind, board.task)
-    found: Dataset = data
-    return found
+    X, y = data if isinstance(data, tuple) else (data, None)
+    return Dataset.of(X, y, task=board.task)
 
 
 def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -> str:
