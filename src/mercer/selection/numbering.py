@@ -9,6 +9,8 @@ import numpy as np
 
 #: Whole numbers from here on are rounded when they become floats.
 EXACT = 2.0**53
+#: Rows that decide most columns.
+FIRST = 100
 #: What is done about them.
 HUGE = "columns left out, because whole numbers beyond 2⁵³ cannot be told apart"
 #: How columns of identifiers are called: id, user_id, userId, orderNumber, key, serial no, …
@@ -27,6 +29,8 @@ def numbers_rows(name: str, values: np.ndarray) -> bool:
     (True, False)
     """
     n = len(values)
+    if len(np.unique(values[:FIRST])) < min(n, FIRST):
+        return False  # what most columns show soon
     if not np.isfinite(values).all() or np.abs(values).max() >= EXACT:
         return False
     if not np.array_equal(values, np.round(values)) or len(np.unique(values)) < n:
@@ -43,6 +47,8 @@ def huge_numbers(values: Any) -> bool:
     (True, False)
     """
     values = np.asarray(values, dtype=np.float64)
+    if np.any(np.abs(values[:FIRST]) < EXACT):
+        return False
     known = values[np.isfinite(values)]
     whole = np.array_equal(known, np.round(known))
     return bool(len(known) and whole and np.abs(known).min() >= EXACT)

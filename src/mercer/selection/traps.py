@@ -26,6 +26,8 @@ LEAST_ROWS = 30
 MOST_COLUMNS = 200
 #: A column has one value in nearly all rows where at most such a share, or one row, has another.
 OTHERS = 0.005
+#: Rows that are looked at first, since they decide about most columns.
+FIRST = 1_000
 #: Classes that hold less than this share of the rows are rare.
 RARE = 0.05
 #: Targets of neighboring rows that are so alike are sorted, or in order of time.
@@ -134,8 +136,7 @@ def _columns(found: Dataset, gone: list[int]) -> list[Note]:
         known = values[np.isfinite(values)]
         if not len(known) or i in gone:
             continue
-        others = len(values) - np.unique(known, return_counts=True)[1].max()
-        if 0 < others <= max(1, OTHERS * len(values)):
+        if _nearly_constant(values):
             still.append(name)
         elif i < MOST_COLUMNS:
             telling.look(name, values)
@@ -147,6 +148,16 @@ def _columns(found: Dataset, gone: list[int]) -> list[Note]:
     if still:
         notes.append(_said(f"columns with one value in nearly all rows: {listed(still)}; kept"))
     return notes + telling.notes()
+
+
+def _nearly_constant(values: np.ndarray) -> bool:
+    most = max(1.0, OTHERS * len(values))
+    for some in (values[:FIRST], values):  # the first rows decide about most columns
+        known = some[np.isfinite(some)]
+        others = len(some) - np.unique(known, return_counts=True)[1].max(initial=0)
+        if others > most:
+            return False
+    return bool(others > 0)
 
 
 def _dates(found: Dataset) -> set[str]:
