@@ -30,7 +30,7 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test
 export PYTHONDONTWRITEBYTECODE =
 SHARE := OMP_NUM_THREADS=1
 
-.PHONY: help demo quick test test-lab test-slow attack test-peers test-gpu test-lowest test-pythons wheel bench docs lint format clean
+.PHONY: help demo quick test test-lab test-slow attack test-peers test-cluster test-gpu test-lowest test-pythons wheel bench docs lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo "make test-lab   all tests of the laboratory, with its page in a browser"
 	@echo "make attack     every fuzzer, 10,000 attempts each (ATTACK=\"1000 7\" for count and seed)"
 	@echo "make test-peers peers' own tests, and scikit-learn's contract, on our classes (PEERS=\"svm\")"
+	@echo "make test-cluster  rows in pieces, and a Dask cluster whose workers die"
 	@echo "make test-gpu   the tests that need a CUDA device"
 	@echo "make test-lowest   with the lowest version of every dependency;  make test-pythons  with every"
 	@echo "                   Python on PATH;  make wheel  builds, checks, installs and tries the package"
@@ -129,6 +130,9 @@ attack: $(DEV)
 # PEERS="svm neighbors": only those suites.
 test-peers: $(PEER)
 	WORKERS=$(WORKERS) $(BIN)/python tests/peers/run.py $(PEERS)
+
+test-cluster: $(DEV)
+	$(BIN)/python -m pytest -m "cluster or not cluster" tests/engines/cluster $(PYTEST_ARGS)
 
 test-gpu: $(GPU)
 	$(BIN)/python -m pytest -m gpu $(PYTEST_ARGS)

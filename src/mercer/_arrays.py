@@ -22,6 +22,13 @@ def on_gpu(X: Any) -> bool:
     return is_tensor(X) and bool(X.is_cuda or os.environ.get("TRITON_INTERPRET") == "1")
 
 
+def is_chunked(rows: Any) -> bool:
+    """Rows in pieces that other processes may hold: Dask's, or those of `mercer.chunks`."""
+    if hasattr(rows, "chunk_rows"):
+        return True
+    return type(rows).__module__.partition(".")[0] == "dask" and hasattr(rows, "to_delayed")
+
+
 def is_sparse(rows: Any) -> bool:
     return hasattr(rows, "tocsr")
 

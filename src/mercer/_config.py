@@ -1,4 +1,4 @@
-"""Settings: memory, threads, device, precision, progress; global, or for one ``with`` block."""
+"""Settings: memory, threads, device, precision, progress, cluster; global, or for a block."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Settings:
     device: str = "cpu"
     precision: str = "high"
     progress: bool = True
+    cluster: Any = None
 
     @property
     def memory_bytes(self) -> int:
@@ -65,6 +66,7 @@ def set_config(
     device: str | None = None,
     precision: str | None = None,
     progress: bool | None = None,
+    cluster: Any = None,
 ) -> None:
     """Change settings for good: for all threads, or until the end of a ``with config`` block.
 
@@ -81,6 +83,8 @@ def set_config(
         Of products on a GPU.
     progress : bool
         Show progress bars on work that lasts.
+    cluster : distributed.Client, address, concurrent.futures.Executor or "here"
+        Who works on rows that are in pieces; "here" is this process.
 
     See Also
     --------
@@ -95,7 +99,7 @@ def set_config(
     1
     """
     global _global
-    changes = _checked(memory, threads, device, precision, progress)
+    changes = _checked(memory, threads, device, precision, progress, cluster)
     inside = _local.get()
     if inside is not None:
         _local.set(replace(inside, **changes))
@@ -125,8 +129,9 @@ class config:
         device: str | None = None,
         precision: str | None = None,
         progress: bool | None = None,
+        cluster: Any = None,
     ) -> None:
-        self._changes = _checked(memory, threads, device, precision, progress)
+        self._changes = _checked(memory, threads, device, precision, progress, cluster)
         self._tokens: list[Token[Settings | None]] = []
         self._entered = False
 
@@ -154,6 +159,7 @@ def _checked(
     device: str | None,
     precision: str | None,
     progress: bool | None,
+    cluster: Any = None,
 ) -> dict[str, Any]:
     """What was given, checked; nothing is changed if one of it is wrong."""
     changes: dict[str, Any] = {}
@@ -174,7 +180,21 @@ def _checked(
         changes["precision"] = precision
     if progress is not None:
         changes["progress"] = bool(progress)
+    if cluster is not None:
+        changes["cluster"] = None if cluster == "here" else _checked_cluster(cluster)
     return changes
+
+
+def _checked_cluster(given: Any) -> Any:
+    """A client of Dask's (it gathers and computes), an address, or an executor (it submits)."""
+    if isinstance(given, str) and "://" in given:
+        return given
+    if not isinstance(given, str) and hasattr(given, "submit"):
+        return given
+    raise ValueError(
+        "cluster must be a distributed.Client, an address such as 'tcp://host:8786', an executor "
+        f"of concurrent.futures, or 'here'; got {given!r:.80}"
+    )
 
 
 def parse_bytes(size: str | int) -> int:

@@ -50,6 +50,8 @@ class Gram(ABC):
     engine: ClassVar[str] = "cpu"
     #: Whether every row can be reached at any time; streamed rows only pass by in order.
     resident: ClassVar[bool] = True
+    #: Whether one process has all rows; pieces of them may be elsewhere.
+    together: ClassVar[bool] = True
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is Gram:

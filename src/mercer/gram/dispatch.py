@@ -25,7 +25,7 @@ from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 
 #: Modules that register an engine when they are imported; they must be cheap to import.
-BUILT_IN = {"cuda": "mercer.engines.cuda"}
+BUILT_IN = {"cuda": "mercer.engines.cuda", "cluster": "mercer.engines.cluster"}
 ENTRY_POINTS = "mercer.engines"
 
 
@@ -34,7 +34,8 @@ class Engine:
     """A place for data. `takes`: whether rows belong there; `make`: their Gram.
 
     `keeps`: whether learners leave these rows where they are instead of fetching them. `check_rows`
-    validates rows that stay there and gives them back. `solvers`: functions for named problems, or
+    validates rows that stay there and gives them back. `device`: whether ``config(device=name)``
+    sends arrays there. `solvers`: functions for named problems, or
     "module:function" to be imported on first use.
     """
 
@@ -44,6 +45,7 @@ class Engine:
     keeps: Callable[[Any, Any], bool] = lambda kernel, X: False
     check_rows: Callable[[Any, str], Any] = lambda X, name: X
     solvers: Mapping[str, Any] = field(default_factory=dict)
+    device: bool = True
 
     def solver(self, name: str, default: Any = None) -> Any:
         """The engine's own function for a problem, else `default`."""
@@ -65,7 +67,8 @@ def register(engine: Engine) -> None:
         raise ValueError("'cpu' is the engine of the host and cannot be replaced")
     _engines.pop(engine.name, None)
     _engines[engine.name] = engine
-    register_device(engine.name)
+    if engine.device:
+        register_device(engine.name)
 
 
 def unregister(name: str) -> None:

@@ -7,6 +7,9 @@ graphs, images, the columns of a DataFrame it picks by name) reaches the kernel 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import wraps
+from inspect import isfunction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from mercer._arrays import host, is_plain, is_sparse, is_tensor, refuse_masked
+from mercer._arrays import host, is_chunked, is_plain, is_sparse, is_tensor, refuse_masked
 from mercer._examples import count, joined, take
 from mercer._parameters import Check, check_parameters
 from mercer.gram.dispatch import keeper_of
@@ -44,6 +47,28 @@ _ADVICE = {
 _NO_TARGETS: Any = object()
 
 
+#: Methods that answer every row by itself: rows in pieces are answered piece by piece.
+_ROW_BY_ROW = (
+    "predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples",
+    "transform",
+)  # fmt: skip
+
+
+def _piece_by_piece(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, which also takes rows in pieces."""
+
+    @wraps(method)
+    def answered(self: Any, X: Any = None, *args: Any, **options: Any) -> Any:
+        if X is None or not is_chunked(X):
+            return method(self, X, *args, **options)
+        from mercer.engines.cluster.answers import answers
+
+        check_fitted(self)
+        return answers(self, method.__name__, X, *args, **options)
+
+    return answered
+
+
 class KernelLearner(Savable, KernelParams, BaseEstimator):
     """The base of estimators with a `kernel`: put it after scikit-learn's own mixins."""
 
@@ -51,11 +76,19 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
     _needs_psd = True
     #: Whether examples on a GPU are learned from there; otherwise they are fetched.
     _keeps_rows_in_place = True
+    #: Whether `fit` takes rows in pieces, which no process holds together.
+    _learns_from_pieces = False
     #: What each parameter of the constructor may be; `_start` checks them.
     _parameters: ClassVar[dict[str, Check]] = KERNEL
     #: Whether a width far off the data spoils the model: not where only the order of k counts.
     _needs_width = True
     kernel: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in _ROW_BY_ROW:
+            if isfunction(vars(cls).get(name)):
+                setattr(cls, name, _piece_by_piece(vars(cls)[name]))
 
     def _with_numbers(self, kernel: Kernel, X: Any, sample_weight: Any) -> Kernel:
         """The kernel with the widths that these examples choose."""
@@ -71,6 +104,12 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
         """The first call in `fit`: sets `kernel_`, gives checked examples and targets (if any)."""
         check_parameters(self, self._parameters)
         self.kernel_ = given = self._given_kernel()
+        if is_chunked(X) and not self._learns_from_pieces:
+            raise TypeError(
+                f"{type(self).__name__} learns from rows in one process, and these are in pieces: "
+                "give it an array (X.compute()), or take KernelRidge or KernelRidgeClassifier, "
+                "which learn from sums over pieces"
+            )
         X = self._examples(X, reset=True)
         self.kernel_ = self._with_numbers(given, X, sample_weight)
         if self.kernel_.takes_matrix and X.shape[0] != X.shape[1]:
@@ -211,6 +250,8 @@ def targets(X: Any, y: Any, who: str, *, labels: bool = False, multi_output: boo
     """
     if y is None:
         raise ValueError(f"requires y to be passed, but the target y is None: {who} is supervised")
+    if is_chunked(X):
+        return X.aligned(y)
     if _are_plain_targets(y, labels, multi_output) and len(y) == count(X):
         return y
     y = host(y)

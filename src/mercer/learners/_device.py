@@ -20,6 +20,8 @@ def checked_rows(learner: Any, X: Any, *, reset: bool) -> Any:
     if reset:
         learner.__dict__.pop("feature_names_in_", None)
         learner.n_features_in_ = width
+        if names := getattr(X, "names", ()):  # columns of a data frame in pieces
+            learner.feature_names_in_ = np.asarray(names, dtype=object)
     elif width != learner.n_features_in_:
         raise ValueError(
             f"X has {width} features, but {type(learner).__name__} is expecting "

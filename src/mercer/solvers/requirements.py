@@ -78,6 +78,10 @@ NEEDS: dict[str, Need] = {
         lambda request: not request.gram.refuted,
         "needs a positive semi-definite kernel, and {kernel!r} is none",
     ),
+    "together": Need(
+        lambda request: request.gram.together,
+        "needs all rows in one process, and these are in pieces",
+    ),
     "resident": Need(
         lambda request: request.gram.resident,
         "needs all rows, and {n} rows do not fit the device",

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol, cast
 
 import numpy as np
 
-from mercer._arrays import host, is_sparse, is_tensor
+from mercer._arrays import host, is_chunked, is_sparse, is_tensor
 from mercer._parameters import Check, Maybe, Number
 from mercer.formula.inputs import numeric
 
@@ -35,7 +35,7 @@ class Spread:
     """
 
     def __init__(self, rows: Any, weight: np.ndarray | None = None) -> None:
-        self.rows = rows if is_tensor(rows) else numeric(rows)
+        self.rows = rows if is_tensor(rows) or is_chunked(rows) else numeric(rows)
         if weight is not None and not (weight == 1).all():
             # A row without weight counts as absent, one of weight 2 as two.
             self.rows, weight = self.rows[np.flatnonzero(weight)], weight[weight != 0]
@@ -56,6 +56,8 @@ class Spread:
         if is_sparse(self.rows):
             each = np.repeat(self.weight, np.diff(self.rows.indptr))
             total = float(each @ self.rows.data.astype(np.float64))
+        elif is_chunked(self.rows):
+            total = self.rows.summed(_sum)
         else:
             total = sum(float(w @ host(part.sum(1))) for part, w in self._parts())
         mean = total / self._size
@@ -71,6 +73,8 @@ class Spread:
             each = np.repeat(self.weight, np.diff(self.rows.indptr))
             squares = float(each @ np.square(self.rows.data.astype(np.float64) - mean))
             squares += (self._size - float(each.sum())) * mean**2
+        elif is_chunked(self.rows):
+            squares = self.rows.summed(partial(_sum_of_squares, mean=mean))
         else:
             parts = self._parts()
             squares = sum(float(w @ host(((part - mean) ** 2).sum(1))) for part, w in parts)
@@ -125,6 +129,14 @@ class Spread:
         if is_sparse(rows):
             return rows[:, np.unique(rows.indices)]
         return rows - rows.mean(axis=0)
+
+
+def _sum(rows: Any) -> float:
+    return float(np.asarray(rows).sum(dtype=np.float64))
+
+
+def _sum_of_squares(rows: Any, mean: float) -> float:
+    return float(np.square(np.asarray(rows, dtype=np.float64) - mean).sum())
 
 
 @dataclass(frozen=True)

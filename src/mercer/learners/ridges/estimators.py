@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 
-from mercer._arrays import host, like, winners
+from mercer._arrays import host, is_chunked, like, winners
 from mercer._examples import count as n_rows
 from mercer._parameters import (
     Anything,
@@ -27,7 +27,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import KernelLearner, check_fitted
+from mercer.learners._base import KernelLearner, check_fitted, classes_of, encode
 from mercer.learners._device import (
     ClassifierMixin,
     RegressorMixin,
@@ -50,9 +50,17 @@ from mercer.solvers.linear.ridge import Options, RidgeTask, solve
 from mercer.solvers.requirements import solvers_for
 
 
+def as_columns(targets: Any) -> Any:
+    """Targets (N, T) in double precision; in pieces where they are."""
+    if is_chunked(targets):
+        return targets.columns()
+    return np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
+
+
 class RidgeBase(Stepwise, KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
 
+    _learns_from_pieces = True
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
         "alpha": Either(Several(NonNegative()), OneOf("loo")),
@@ -130,7 +138,7 @@ class RidgeBase(Stepwise, KernelLearner):
     def _fit(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:
         """Sets everything but what belongs to the kind of learner."""
         options = self._options()
-        columns = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
+        columns = as_columns(targets)
         gram = solver_gram(self.kernel_, X)
         alphas, path = self._penalties(X, columns, weights, gram.dtype.itemsize < 8)
         problem = RidgeProblem(columns, alphas, weights, bool(self.fit_intercept))
@@ -172,14 +180,14 @@ class RidgeBase(Stepwise, KernelLearner):
         if primal is not None:
             self.coef_ = primal[:, 0] if single else primal.T
         self.n_iter_ = found.n_iter
-        self.X_fit_ = X
         points = self.kernel_.points(X, found.centers)
+        self.X_fit_ = points if is_chunked(X) else X
         self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, self.intercept_)
         self.__dict__.pop("_posteriors", None)
 
     def _choose(self, problem: RidgeProblem, path: RidgePath, single: bool) -> np.ndarray:
         """The index on the path of the least leave-one-out error, for each target."""
-        squares = np.square(path.loo - problem.targets)
+        squares = np.square(path.loo - problem.targets[:])
         errors = np.stack([np.average(s, axis=0, weights=problem.weights) for s in squares])
         if np.isnan(errors).all(axis=0).any():
             raise ValueError("no alpha gives finite leave-one-out errors; take larger ones")
@@ -316,6 +324,21 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         return (values, self._std(X)) if return_std else values
 
 
+def signs(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Targets ±1: one column per class, or one in all for two classes.
+
+    >>> signs(np.array([0, 2]), 3).tolist()
+    [[1.0, -1.0, -1.0], [-1.0, -1.0, 1.0]]
+    """
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+
+
+def signs_of(classes: np.ndarray, labels: Any) -> np.ndarray:
+    return signs(encode(np.asarray(labels), classes), len(classes))
+
+
 class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     """Ridge regression on targets ±1, one for each class (one for two classes); sign or arg max.
 
@@ -384,14 +407,21 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one target per class, or one in all for two classes."""
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
+        if is_chunked(y):
+            return self._fit_pieces(X, y, weights_or_none(sample_weight, X))
         self.classes_, codes, weights = labeled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
-        if len(self.classes_) == 2:
-            targets = np.where(codes == 1, 1.0, -1.0)
-        else:
-            targets = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
-        self._fit(X, targets, weights)
+        self._fit(X, signs(codes, len(self.classes_)), weights)
+        return self
+
+    def _fit_pieces(self, X: Any, y: Any, weights: np.ndarray | None) -> Self:
+        """The same for rows in pieces, whose labels no process holds together."""
+        if self.class_weight is not None:
+            raise ValueError("class_weight needs all labels in one process, not in pieces")
+        self.classes_ = classes_of(y.unique(), type(self).__name__)
+        width = () if len(self.classes_) == 2 else (len(self.classes_),)
+        self._fit(X, y.mapped(partial(signs_of, self.classes_), width, np.float64), weights)
         return self
 
     def decision_function(self, X: Any) -> Any:

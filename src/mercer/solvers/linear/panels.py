@@ -96,6 +96,22 @@ class Panels(ABC):
         image = self.product(B)
         return self.transposed_product(image if weights is None else weights[:, None] * image)
 
+    def images_and_squares(self, B: Any, basis: Any, mean: Any, shares: Any) -> tuple[Any, Any]:
+        """ΦB, and Σⱼ ψⱼ(xᵢ)² sⱼ for every column s of `shares`, ψ = φ·basis less `mean`."""
+        n = self.shape[0]
+        images, squares = self.zeros(n, B.shape[1]), self.zeros(n, shares.shape[1])
+
+        def body(rows: slice, panel: Any) -> None:
+            images[rows] = panel @ B
+            psi = panel @ basis
+            if mean is not None:
+                psi -= mean
+            psi *= psi
+            squares[rows] = psi @ shares
+
+        self.each(body, "leave-one-out", copies=2)
+        return images, squares
+
     def take(self, rows: np.ndarray) -> Panels:
         """Some rows of Φ."""
         raise NotImplementedError

@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError, LinAlgWarning
 
 from mercer._arrays import host, namespace
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, eigh, solve_lower
-from mercer.solvers.linear.panels import Normal, Panels
+from mercer.solvers.linear.panels import Panels
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 
 #: What is added to the diagonal, relative to its mean, where P or the whole is not definite.
@@ -143,32 +143,14 @@ def ridge_path(panels: Panels, problem: RidgeProblem, penalty: Any = None) -> tu
     b = 0.0 * coef[:, 0]
     if problem.intercept:
         b = normal.intercept(coef)
-    fitted, own = _second_pass(panels, rotation, flat, inverse, normal, problem.intercept)
+    mean = (normal.sums / normal.weight) @ rotation.basis if problem.intercept else None
+    fitted, own = panels.images_and_squares(flat, rotation.basis, mean, inverse)
+    own = own + (1.0 / normal.weight if problem.intercept else 0.0)
     leverage = own if problem.weights is None else panels.asarray(problem.weights)[:, None] * own
     fitted = xp.permute_dims(xp.reshape(fitted, (-1, count, outputs)), (1, 0, 2))
     residual = targets[None] - fitted - b[:, None, :]
     loo = targets[None] - residual / (1.0 - leverage.T[:, :, None])
     return RidgePath(alphas, host(coef), host(b), host(loo)), residual
-
-
-def _second_pass(
-    panels: Panels, rotation: Rotation, flat: Any, inverse: Any, normal: Normal, intercept: bool
-) -> tuple[Any, Any]:
-    """Φw for every λ, and hᵢ/wᵢ for every λ."""
-    n = panels.shape[0]
-    mean = (normal.sums / normal.weight) @ rotation.basis if intercept else None
-    fitted, own = panels.zeros(n, flat.shape[1]), panels.zeros(n, inverse.shape[1])
-
-    def body(rows: slice, panel: Any) -> None:
-        fitted[rows] = panel @ flat
-        psi = panel @ rotation.basis
-        if mean is not None:
-            psi -= mean
-        psi *= psi
-        own[rows] = psi @ inverse
-
-    panels.each(body, "leave-one-out", copies=2)
-    return fitted, own + (1.0 / normal.weight if intercept else 0.0)
 
 
 def dual(residual: Any, alphas: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:

@@ -191,6 +191,8 @@ def _pick_cholesky(request: Request) -> str:
 
 def _pick_nystrom(request: Request) -> str:
     n, most = request.size.n, _exact_rows(request)
+    if not request.gram.together:
+        return "the rows are in pieces, and sums over them are all that it needs"
     if n > most:
         return f"{n} examples are more than {most}: an exact solution would take minutes"
     return "K does not fit into memory, or its rows are streamed"
@@ -210,7 +212,7 @@ for _solver in (
         "primal",
         _primal,
         "exact, M×M, for a finite φ of length M",
-        frozenset({"features", "penalty"}),
+        frozenset({"features", "penalty", "together"}),
         _BOTH,
         lambda s: 4 * 8 * s.features**2 + _target_bytes(s),
         "4 M×M",
@@ -222,7 +224,8 @@ for _solver in (
         "eigh",
         _eigh,
         "exact, for many λ, three N×N arrays",
-        gives=_BOTH,
+        frozenset({"together"}),
+        _BOTH,
         # Divide and conquer works in two more matrices of the same size.
         bytes=_matrices(3),
         memory="3 N×N",
@@ -234,7 +237,7 @@ for _solver in (
         "cholesky",
         _cholesky,
         "exact, one N×N array",
-        frozenset({"resident", "penalty"}),
+        frozenset({"together", "resident", "penalty"}),
         _BOTH,
         _matrices(1),
         "1 N×N",
@@ -251,13 +254,13 @@ for _solver in (
         memory="4 M×M for M centers; on a GPU ½ M×M where that is more than there is",
         pick=_pick_nystrom,
         when="otherwise",
-        where="where the data is, or streamed",
+        where="where the data is, streamed, or in pieces",
     ),
     Solver(
         "cg",
         _cg,
         "exact up to `tol`, by products with K only, for any N",
-        frozenset({"penalty"}),
+        frozenset({"penalty", "together"}),
         frozenset({"std"}),
         bytes=lambda s: 6 * 8 * s.n * (s.targets + 1),
         memory="a few N",
@@ -267,7 +270,7 @@ for _solver in (
         "gradient",
         _gradient,
         "a ← a − η(K(Ka + b − t) + λKa), b ← b − ηΣ(Ka + b − t), slow, for teaching",
-        frozenset({"penalty"}),
+        frozenset({"penalty", "together"}),
         bytes=_matrices(1),
         memory="1 N×N",
         where="where the data is, or streamed",

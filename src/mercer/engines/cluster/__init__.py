@@ -1,0 +1,58 @@
+"""Rows in pieces, beyond the memory of one process: Dask arrays and frames, files, memory maps.
+
+A Dask array goes in, an ordinary model that knows nothing of it comes out. Tasks run in this
+process, in an executor or on a Dask cluster, as ``config(cluster=…)`` says. `mercer.chunks` makes
+pieces of files. The package registers itself as the engine "cluster"; Dask is imported when its
+data arrives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer._arrays import is_chunked
+from mercer.gram.base import Gram
+from mercer.gram.dispatch import Engine, register
+
+
+def takes(kernel: Any, X: Any, Z: Any = None) -> bool:
+    """Rows in pieces, next to points that are not."""
+    return is_chunked(X)
+
+
+def make(kernel: Any, X: Any, Z: Any = None) -> Gram:
+    from mercer.engines.cluster.gram import ChunkGram
+
+    return ChunkGram(kernel, X, Z)
+
+
+def keeps(kernel: Any, X: Any) -> bool:
+    return is_chunked(X)
+
+
+def check_rows(X: Any, name: str) -> Any:
+    """Rows in pieces, two-dimensional."""
+    from mercer.engines.cluster.chunks import Chunks
+
+    rows = Chunks.of(X)
+    if rows.ndim != 2:
+        raise ValueError(f"expected 2-D rows in {name}, got shape {rows.shape}")
+    return rows
+
+
+register(
+    Engine(
+        "cluster",
+        takes,
+        make,
+        keeps,
+        check_rows,
+        solvers={
+            "centers": "mercer.engines.cluster.sums:ChunkPanels",
+            # No exact solution: that needs all rows together.
+            "exact rows": 0,
+            "factor": "mercer.engines.cluster.gram:ChunkGram",
+        },
+        device=False,
+    )
+)

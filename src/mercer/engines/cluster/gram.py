@@ -1,0 +1,144 @@
+"""K between rows in pieces and points that are here: what a solver with centers sees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import numpy_namespace
+from mercer._config import get_config
+from mercer._tiles import Scratch
+from mercer.engines.cluster.chunks import Chunks
+from mercer.engines.cluster.pool import Call, gather
+from mercer.engines.cluster.sums import ChunkPanels
+from mercer.formula import Formula
+from mercer.gram.base import Body, Gram, check_factor, check_room, simplified
+from mercer.gram.host import HostGram
+from mercer.gram.plan.planner import Cost
+from mercer.kernels.core import Kernel
+
+_TOGETHER = (
+    "needs all rows in one process, and these are in pieces: solver='nystrom' works on pieces, and "
+    "so does every predict"
+)
+
+
+class ChunkGram(Gram):
+    """`Gram` of rows in pieces and the points Z; without Z it is known by its shape only."""
+
+    engine = "cluster"
+    together = False
+
+    def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
+        self.kernel, self.formula = kernel, simplified(kernel)
+        self.rows = Chunks.of(X)
+        self.centers = None if Z is None else np.asarray(Z)
+        self.square = Z is None
+        n = len(self.rows)
+        self.shape = (n, n if self.centers is None else len(self.centers))
+        single = self.rows.dtype == np.float32
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    @property
+    def xp(self) -> Any:
+        return numpy_namespace()
+
+    def asarray(self, values: Any, dtype: Any = None) -> Any:
+        return np.asarray(values, dtype=dtype)
+
+    @property
+    def limit_bytes(self) -> int:
+        return get_config().memory_bytes
+
+    @property
+    def symmetric(self) -> bool:
+        return self._small().symmetric
+
+    @property
+    def cost(self) -> Cost:
+        part = self._small().cost
+        times = self.shape[0] * self.shape[1]
+        return Cost(part.flops * times, part.pair_operations * times, part.bytes_written * times)
+
+    @property
+    def bytes_per_row(self) -> int:
+        return self._small().bytes_per_row
+
+    def _small(self) -> HostGram:
+        return HostGram(self.kernel, self.rows[[0]])
+
+    # --- views -----------------------------------------------------------------------------
+
+    @property
+    def T(self) -> Gram:
+        raise TypeError(f"the transpose of K {_TOGETHER}")
+
+    def take(self, rows: Any = None, columns: Any = None) -> Gram:
+        X: Any = self.rows if rows is None else self.rows[rows]
+        points = self.centers
+        if columns is not None:
+            points = self.rows[columns] if points is None else points[columns]
+        if rows is None:
+            return ChunkGram(self.kernel, X, points)
+        if points is None:
+            raise TypeError(f"K between some rows and all of them {_TOGETHER}")
+        return HostGram(self.kernel, X, points)
+
+    def points(self, index: Any = None) -> Any:
+        return self.rows if index is None else self.rows[index]
+
+    def others(self) -> Any:
+        return self.centers
+
+    def of(self, kernel: Kernel | Formula) -> Gram:
+        return ChunkGram(kernel, self.rows, self.centers)
+
+    # --- numbers ---------------------------------------------------------------------------
+
+    def __matmul__(self, V: Any) -> Any:
+        if self.centers is None:
+            raise TypeError(f"K(X, X) V {_TOGETHER}")
+        V = np.asarray(V)
+        check_factor(self.shape, V.shape)
+        image = ChunkPanels(self).product(V if V.ndim == 2 else V[:, None])
+        return image if V.ndim == 2 else image[:, 0]
+
+    def dense(self, out: Any = None) -> Any:
+        check_room(self.shape, self.dtype, self.limit_bytes)
+        if self.centers is None:
+            raise TypeError(f"the whole matrix {_TOGETHER}")
+        calls = [Call(_block, (self.kernel, self.centers, piece)) for piece in self.rows.pieces]
+        return np.concatenate(gather(calls, "kernel"), out=out)
+
+    def block(self, rows: Any, columns: Any) -> Any:
+        points = self.rows[columns] if self.centers is None else self.centers[columns]
+        return HostGram(self.kernel, self.rows[rows], points).dense()
+
+    def diagonal(self) -> Any:
+        calls = [Call(_diagonal, (self.kernel, piece)) for piece in self.rows.pieces]
+        return np.concatenate(gather(calls, "diagonal"))
+
+    def in_double(self, index: Any = None) -> Any:
+        if index is None:
+            raise TypeError(f"the whole matrix {_TOGETHER}")
+        return HostGram(self.kernel, self.rows[index]).in_double()
+
+    def tile(
+        self, rows: slice, columns: slice, out: Any = None, scratch: Scratch | None = None
+    ) -> Any:
+        raise TypeError(f"a loop over tiles of K {_TOGETHER}")
+
+    def sweep(self, body: Body, **options: Any) -> None:
+        raise TypeError(f"a loop over tiles of K {_TOGETHER}")
+
+    def describe(self) -> tuple[Any, str]:
+        return f"{len(self.rows.pieces)} pieces of up to {self.rows.chunk_rows} rows", ""
+
+
+def _block(kernel: Any, centers: Any, X: Any) -> np.ndarray:
+    return HostGram(kernel, np.asarray(X), centers).dense()
+
+
+def _diagonal(kernel: Any, X: Any) -> np.ndarray:
+    return HostGram(kernel, np.asarray(X)).diagonal()

@@ -1,0 +1,94 @@
+"""Pieces of a data set, each of which any process can load by itself.
+
+A piece says how to get its rows (a block of Dask's, rows of a file) and travels in place of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+class Piece(ABC):
+    """Some rows of a data set, wherever they are."""
+
+    @abstractmethod
+    def load(self) -> Any:
+        """The rows, as an array or a data frame, in this process."""
+
+    def node(self) -> Any:
+        """What stands for the rows in a graph of Dask's; None where the task loads them."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Piece):
+    """Rows that are in memory here, and are sent along with a task."""
+
+    rows: Any
+
+    def load(self) -> Any:
+        return self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Block(Piece):
+    """One block of a Dask array or data frame, as a delayed object."""
+
+    delayed: Any
+
+    def load(self) -> Any:
+        return self.delayed.compute(scheduler="synchronous")
+
+    def node(self) -> Any:
+        return self.delayed
+
+
+@dataclass(frozen=True, eq=False)
+class MappedRows(Piece):
+    """Rows of an array on disk; no more than these are read."""
+
+    path: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    start: int
+    stop: int
+
+    def load(self) -> Any:
+        whole = np.memmap(
+            self.path, dtype=self.dtype, mode="r", offset=self.offset, shape=self.shape
+        )
+        return np.array(whole[self.start : self.stop])
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetRows(Piece):
+    """Some row groups of a Parquet file, and some of its columns."""
+
+    path: str
+    groups: tuple[int, ...]
+    columns: tuple[str, ...]
+
+    def load(self) -> Any:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.path) as file:
+            table = file.read_row_groups(list(self.groups), columns=list(self.columns))
+        arrays = [table.column(name).to_numpy() for name in self.columns]
+        return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class Changed(Piece):
+    """What a function makes of the rows of another piece."""
+
+    piece: Piece
+    function: Callable[[Any], Any]
+
+    def load(self) -> Any:
+        return self.function(self.piece.load())
