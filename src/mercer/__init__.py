@@ -82,6 +82,7 @@ _WHERE = {
         "KernelOneClass",
         "KernelPCA",
         "KernelPerceptron",
+        "KernelQuantileRegressor",
         "KernelRidge",
         "KernelRidgeClassifier",
         "KernelSVC",

@@ -19,6 +19,7 @@ from mercer import (
     KernelOneClass,
     KernelPCA,
     KernelPerceptron,
+    KernelQuantileRegressor,
     KernelRidge,
     KernelRidgeClassifier,
     KernelSVC,
@@ -39,6 +40,7 @@ EXCUSED = {
     KernelSVR: WEIGHTS,
     KernelOneClass: WEIGHTS,
     KernelPerceptron: WEIGHTS,
+    KernelQuantileRegressor: WEIGHTS,
     Perceptron: WEIGHTS,
 }
 #: NuSVC: these weights of classes leave no feasible ν.

@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
+from scipy.optimize import LinearConstraint, minimize
+from sklearn.linear_model import LinearRegression, QuantileRegressor
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import mercer
 from mercer import (
+    Gaussian,
     GaussianProcessRegressor,
     KernelLogisticRegression,
+    KernelQuantileRegressor,
     KernelRidge,
     KernelSVC,
     Spectrum,
@@ -125,6 +128,71 @@ def test_strings_frames_and_files(tmp_path):
 def test_bad_input_is_answered(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+LEVELS = [0.1, 0.5, 0.8]
+
+
+def test_quantiles_without_a_penalty_are_scikit_learns():
+    model = KernelQuantileRegressor("linear()", LEVELS, C=1e4, tol=1e-5).fit(X, Y)
+    for j, level_ in enumerate(LEVELS):
+        peer = QuantileRegressor(quantile=level_, alpha=0.0).fit(X, Y)
+        assert np.allclose(model.expansion_(NEW)[:, j], peer.predict(NEW), atol=2e-3)
+
+
+def test_quantiles_minimize_the_pinball_loss():
+    """Against SciPy on the same problem, as a smooth one with two slack variables per example."""
+    x, y, C = X[:12], Y[:12], 3.0
+    K = mercer.Gaussian(1.0)(x)
+    model = KernelQuantileRegressor("gaussian(1)", 0.3, C, tol=1e-6).fit(x, y)
+
+    def objective(z):
+        a, over, under = z[:12], z[13:25], z[25:]
+        return 0.5 * a @ K @ a + C * (0.3 * over.sum() + 0.7 * under.sum())
+
+    # y = Ka + b + over − under, with both slack variables at least 0.
+    equation = np.hstack([K, np.ones((12, 1)), np.eye(12), -np.eye(12)])
+    bounds = [(None, None)] * 13 + [(0, None)] * 24
+    start = np.concatenate([np.zeros(13), np.maximum(y, 0), np.maximum(-y, 0)])
+    best = minimize(
+        objective,
+        start,
+        bounds=bounds,
+        constraints=LinearConstraint(equation, y, y),
+        options={"maxiter": 500, "ftol": 1e-10},
+    )
+    left = y - model.predict(x)
+    a = np.zeros(12)
+    a[model.support_] = model.dual_coef_[0]
+    ours = 0.5 * a @ K @ a + C * np.maximum(0.3 * left, -0.7 * left).sum()
+    assert ours == pytest.approx(best.fun, rel=1e-4)
+
+
+def test_levels_hold_their_share_and_never_cross():
+    random = np.random.default_rng(1)
+    x = random.uniform(-2, 2, (200, 1))
+    y = np.sin(2 * x[:, 0]) + (0.1 + np.abs(x[:, 0])) * random.normal(size=200)
+    model = KernelQuantileRegressor(Gaussian(0.4), [0.9, 0.05, 0.5, 0.45]).fit(x, y)
+    assert model.quantiles_.tolist() == [0.05, 0.45, 0.5, 0.9]
+    line = np.linspace(-3, 3, 300)[:, None]
+    assert (np.diff(model.predict_quantiles(line), axis=1) >= 0).all()
+    below = (y[:, None] < model.predict_quantiles(x)).mean(axis=0)
+    assert np.allclose(below, model.quantiles_, atol=0.03)
+    assert (model.predict(line) == model.predict_quantiles(line)[:, 2]).all()
+    weights = random.integers(0, 3, 200)
+    heavy = KernelQuantileRegressor(Gaussian(0.4), 0.5, 2.0, tol=1e-5).fit(x, y, weights)
+    copied = np.repeat(np.arange(200), weights)
+    plain = KernelQuantileRegressor(Gaussian(0.4), 0.5, 2.0, tol=1e-5).fit(x[copied], y[copied])
+    assert np.allclose(heavy.predict(line), plain.predict(line), atol=1e-3)
+
+
+def test_calibrated_quantiles_are_as_wide_as_the_noise():
+    random = np.random.default_rng(1)
+    x = random.uniform(0, 2, (300, 1))
+    y = (0.1 + x[:, 0]) * random.normal(size=300)
+    model = calibrate(KernelQuantileRegressor(Gaussian(1.0), (0.1, 0.9)), random_state=0).fit(x, y)
+    low, high = model.predict_interval([[0.1], [1.9]], 0.2).T
+    assert high[1] - low[1] > 3 * (high[0] - low[0])
 
 
 @pytest.mark.slow

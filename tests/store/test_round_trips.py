@@ -94,6 +94,7 @@ MODELS = {
         learners.LocalLinearRegressor(feature_map=maps.PolynomialMap(2, offset=1.0)),
         T,
     ),
+    "quantiles": (learners.KernelQuantileRegressor(C=1.0), T),
     "process": (learners.GaussianProcessRegressor("gaussian(1)", max_iter=5), T),
     "neighbours": (learners.KernelNeighborsClassifier(weights="kernel"), Y),
     "neighbors, radius": (learners.KernelNeighborsRegressor(radius=0.5), T),

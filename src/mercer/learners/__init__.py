@@ -2,7 +2,7 @@
 
 `catalog.py` names the supervised ones for users and commands. One family per file or folder:
 `ridges`, `processes`, `svms`, `perceptrons`, `logistic`; by closeness `neighbors`, `smoothers`,
-`local`, `centroids`; on images `templates`; without targets `structure`. `_base.py` is what all of
+`local`, `centroids`; `intervals`; on images `templates`; without targets `structure`. `_base.py` is what all of
 them share.
 """
 
@@ -14,6 +14,7 @@ from mercer._lazy import by_name
 
 if TYPE_CHECKING:
     from mercer.learners.centroids import KernelCentroidClassifier
+    from mercer.learners.intervals.quantiles import KernelQuantileRegressor
     from mercer.learners.local import LocalLinearRegressor
     from mercer.learners.logistic import KernelLogisticRegression
     from mercer.learners.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
@@ -36,6 +37,7 @@ _WHERE = {
     "KernelOneClass": "svms.regression",
     "KernelPCA": "structure.pca",
     "KernelPerceptron": "perceptrons.dual",
+    "KernelQuantileRegressor": "intervals.quantiles",
     "KernelRidge": "ridges.estimators",
     "KernelRidgeClassifier": "ridges.estimators",
     "KernelSVC": "svms.classifier",
@@ -56,6 +58,7 @@ __all__ = [
     "KernelOneClass",
     "KernelPCA",
     "KernelPerceptron",
+    "KernelQuantileRegressor",
     "KernelRidge",
     "KernelRidgeClassifier",
     "KernelSVC",

@@ -277,6 +277,7 @@ for _learner in (
         grid=Grid(settings=lambda value, unit, spread: {"random_state": 0}, exponent=2.6),
         raced=False,
     ),
+    Learner("quantile", regressor="KernelQuantileRegressor", raced=False),
     Learner("centroid", classifier="KernelCentroidClassifier", raced=False),
 ):
     register(_learner)

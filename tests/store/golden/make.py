@@ -14,6 +14,7 @@ v5: a KernelSVC of many classes keeps the compact coefficients alone.
 v6-pca: KernelPCA.
 v6-process: GaussianProcessRegressor.
 v6-intervals: what mercer.calibrate makes.
+v6-quantiles: KernelQuantileRegressor.
 """
 
 import json
@@ -121,6 +122,7 @@ def learners():
         KernelOneClass,
         KernelPCA,
         KernelPerceptron,
+        KernelQuantileRegressor,
         KernelRidge,
         KernelRidgeClassifier,
         KernelSVC,
@@ -135,6 +137,7 @@ def learners():
 
     kernel, still = "gaussian(0.5)", {"random_state": 0, "epochs": 3}
     found = {
+        "quantiles": (KernelQuantileRegressor(kernel, C=2.0), TARGETS),
         "calibrated": (mercer.calibrate(KernelRidge(kernel, 0.1), "cv+", random_state=0), TARGETS),
         "calibrated-classes": (
             mercer.calibrate(KernelLogisticRegression(kernel, 0.1), random_state=0),

@@ -60,7 +60,8 @@ def calibrate(
         "jackknife+" and "cv+" use all examples for both learning and calibration: for
         `KernelRidge` and `GaussianProcessRegressor` in closed form, "cv+" for others by refits.
         They cover 1 − α in practice and 1 − 2α in the worst case. "split" learns from a part and
-        calibrates by the rest, for any model, and covers 1 − α. "auto": "jackknife+" where the
+        calibrates by the rest, for any model, and covers 1 − α; the intervals of a
+        `KernelQuantileRegressor` are as wide as its outer levels say. "auto": "jackknife+" where the
         closed form is at hand for at most 5000 examples, "split" otherwise.
     cv : int
         Folds of "cv+".
@@ -155,7 +156,8 @@ class ConformalRegressor(RegressorMixin, _Conformal):
     model_ : the fitted model that `predict` asks
     method_ : "jackknife+", "cv+" or "split"
     residuals_ : ndarray
-        What f was off by at each example that it had not seen.
+        What f was off by at each example that it had not seen; with "split" how far y was outside
+        of f, or of the outer quantiles of a model that has them (below 0 for inside).
     """
 
     _parameters: ClassVar[dict[str, Check]] = {
@@ -224,8 +226,17 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         self.method_ = "split"
         learned, held = self._parts(count(X))
         self.model_ = base.fit(take(X, learned), y[learned])
-        self.residuals_ = y[held] - np.asarray(host(self.model_.predict(take(X, held))))
+        low, high = self._band(take(X, held))
+        self.residuals_ = np.maximum(low - y[held], y[held] - high)
         return self
+
+    def _band(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """What is widened until it covers: the outer quantiles of a model that has them, or f."""
+        if hasattr(self.model_, "predict_quantiles"):
+            levels = self.model_.predict_quantiles(X)
+            return levels[:, 0], levels[:, -1]
+        center = np.asarray(host(self.model_.predict(X)), dtype=np.float64)
+        return center, center
 
     def _refit(self, X: Any, y: np.ndarray) -> Self:
         """A model without each fold, for what has no closed form."""
@@ -287,9 +298,8 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         check_is_fitted(self)
         alpha = checked(type(self).__name__, "alpha", alpha, MISS_RATE)
         if self.method_ == "split":
-            center = np.asarray(host(self.model_.predict(X)))
-            width = level(np.abs(self.residuals_), alpha)
-            return np.stack([center - width, center + width], axis=1)
+            (low, high), width = self._band(X), level(self.residuals_, alpha)
+            return np.stack([low - width, high + width], axis=1)
         n = len(self.residuals_)
         step = int(max(1, get_config().memory_bytes // (64 * n)))
         parts = [take(X, slice(i, i + step)) for i in range(0, count(X), step)]

@@ -130,6 +130,22 @@ def epsilon_svr(y: np.ndarray, bounds: np.ndarray, epsilon: float) -> Quadratic:
     return Quadratic(linear, np.stack([zero, -bounds]), np.stack([bounds, zero]))
 
 
+def pinball(y: np.ndarray, bounds: np.ndarray, level: float) -> Quadratic:
+    """min ½‖w‖² + Σ Cᵢ ρ_τ(yᵢ − f(xᵢ)):  c = −y,  a between (τ − 1)C and τC,  Σ a = 0.
+
+    The start is that of a constant f: the smallest targets are at their lower bound, and as many
+    weights as τ says; all others at the upper one.
+    """
+    order = np.argsort(y, kind="stable")
+    sorted_bounds = bounds[order]
+    before = np.cumsum(sorted_bounds) - sorted_bounds
+    start = np.empty(len(y))
+    below = np.clip(level * bounds.sum() - before, 0.0, sorted_bounds)
+    start[order] = level * sorted_bounds - below
+    lower, upper = (level - 1.0) * bounds, level * bounds
+    return Quadratic(-y[None], lower[None], upper[None], np.clip(start, lower, upper)[None])
+
+
 def nu_svc(signs: np.ndarray, weights: np.ndarray, nu: float) -> Quadratic:
     """Each class carries Σ|a| = ν Σw/2 with |aᵢ| ≤ wᵢ; the answer is scaled to margin 1 later."""
     share = nu * float(weights.sum()) / 2
