@@ -2,8 +2,8 @@
 
 `catalog.py` names the supervised ones for users and commands. One family per file or folder:
 `ridges`, `processes`, `svms`, `perceptrons`, `logistic`; by closeness `neighbors`, `smoothers`,
-`local`, `centroids`; `intervals`; on images `templates`; without targets `structure`. `_base.py` is what all of
-them share.
+`local`, `centroids`; with intervals `intervals`; on images `templates`; without targets
+`structure`. `_base.py` is what all of them share.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def calibrate(
         `KernelRidge` and `GaussianProcessRegressor` in closed form, "cv+" for others by refits.
         They cover 1 − α in practice and 1 − 2α in the worst case. "split" learns from a part and
         calibrates by the rest, for any model, and covers 1 − α; the intervals of a
-        `KernelQuantileRegressor` are as wide as its outer levels say. "auto": "jackknife+" where the
-        closed form is at hand for at most 5000 examples, "split" otherwise.
+        `KernelQuantileRegressor` are as wide as its outer levels say. "auto": "jackknife+" where
+        the closed form is at hand for at most 5000 examples, "split" otherwise.
     cv : int
         Folds of "cv+".
     calibration_share : float
