@@ -188,7 +188,11 @@ LATEX = {
     "linear()*(linear() + 1)": r"x \cdot z \cdot \left(x \cdot z + 1\right)",
     "linear().on(['a'])": r"x_{a} \cdot z_{a}",
     "linear().warp('tanh')": r"\varphi(x) \cdot \varphi(z)",
-    "epanechnikov(2)": r"\left(1 - \tfrac{\|x - z\|}{2}^2\right)_+",
+    "epanechnikov(2)": r"\left(1 - \left(\tfrac{\|x - z\|}{2}\right)^2\right)_+",
+    "wendland(1)": r"\left(1 - \|x - z\|\right)_+^4 \left(4 \|x - z\| + 1\right)",
+    "matern(1.5, 2)": (
+        r"\left(1 + \sqrt{3} \tfrac{\|x - z\|}{2}\right) e^{-\sqrt{3} \tfrac{\|x - z\|}{2}}"
+    ),
 }
 
 

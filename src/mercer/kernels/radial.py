@@ -164,8 +164,21 @@ class Matern(Kernel):
         return Claim(True, f"Matérn ν = {self.nu:g}", self, _FOURIER)
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        length = self._tex("length", "l")
-        return rf"\mathrm{{Mat\acute{{e}}rn}}_{{{self.nu:g}}}(\|{x} - {z}\| / {length})"
+        text = {
+            0.5: "e^{-u}",
+            1.5: r"\left(1 + \sqrt{3} u\right) e^{-\sqrt{3} u}",
+            2.5: r"\left(1 + \sqrt{5} u + \tfrac{5}{3} u^2\right) e^{-\sqrt{5} u}",
+        }[self.nu]
+        return _in_units(text, x, z, self._tex("length", "l"))
+
+
+def _in_units(text: str, x: str, z: str, unit: str) -> str:
+    """LaTeX in which u stands for ‖x − z‖ / unit; a fraction with an exponent gets brackets."""
+    distance = rf"\|{x} - {z}\|"
+    if unit == "1":
+        return text.replace("u", distance)
+    ratio = rf"\tfrac{{{distance}}}{{{unit}}}"
+    return text.replace("u^", rf"\left({ratio}\right)^").replace("u", ratio)
 
 
 #: Where ‖x − z‖², in units of its scale, is cut off; rows that go beyond are refused.
@@ -251,8 +264,7 @@ class _Compact(Kernel):
         return Claim(False, name, self, "its Fourier transform dips below zero")
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        u = rf"\tfrac{{\|{x} - {z}\|}}{{{self._tex('width', 'w')}}}"
-        return self._profile_latex.replace("u", u)
+        return _in_units(self._profile_latex, x, z, self._tex("width", "w"))
 
     _profile_latex = "u"
 
@@ -326,4 +338,10 @@ class Wendland(Kernel):
         return tail * shape
 
     def latex(self, x: str = "x", z: str = "z") -> str:
-        return rf"\phi_{{3{self.smoothness}}}(\|{x} - {z}\| / {self._tex('width', 'w')})"
+        text = (
+            r"\left(1 - u\right)_+^2",
+            r"\left(1 - u\right)_+^4 \left(4 u + 1\right)",
+            r"\left(1 - u\right)_+^6 \left(\tfrac{35}{3} u^2 + 6 u + 1\right)",
+            r"\left(1 - u\right)_+^8 \left(32 u^3 + 25 u^2 + 8 u + 1\right)",
+        )[self.smoothness]
+        return _in_units(text, x, z, self._tex("width", "w"))
