@@ -191,7 +191,8 @@ LATEX = {
     "epanechnikov(2)": r"\left(1 - \left(\tfrac{\|x - z\|}{2}\right)^2\right)_+",
     "wendland(1)": r"\left(1 - \|x - z\|\right)_+^4 \left(4 \|x - z\| + 1\right)",
     "matern(1.5, 2)": (
-        r"\left(1 + \sqrt{3} \tfrac{\|x - z\|}{2}\right) e^{-\sqrt{3} \tfrac{\|x - z\|}{2}}"
+        r"\left(1 + \sqrt{3} \tfrac{\|x - z\|}{2}\right) "
+        r"\exp\left(-\sqrt{3} \tfrac{\|x - z\|}{2}\right)"
     ),
 }
 

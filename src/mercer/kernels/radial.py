@@ -165,9 +165,9 @@ class Matern(Kernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         text = {
-            0.5: "e^{-u}",
-            1.5: r"\left(1 + \sqrt{3} u\right) e^{-\sqrt{3} u}",
-            2.5: r"\left(1 + \sqrt{5} u + \tfrac{5}{3} u^2\right) e^{-\sqrt{5} u}",
+            0.5: r"\exp\left(-u\right)",
+            1.5: r"\left(1 + \sqrt{3} u\right) \exp\left(-\sqrt{3} u\right)",
+            2.5: r"\left(1 + \sqrt{5} u + \tfrac{5}{3} u^2\right) \exp\left(-\sqrt{5} u\right)",
         }[self.nu]
         return _in_units(text, x, z, self._tex("length", "l"))
 
