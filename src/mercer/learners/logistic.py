@@ -24,7 +24,9 @@ from mercer.learners._options import (
     weights_or_none,
 )
 from mercer.learners._stepwise import Stepwise
+from mercer.learners.ridges.centers import given_centers, points_of, solver_for
 from mercer.learners.ridges.chosen import leave_one_out_alpha
+from mercer.maps.centers import CenterChoice
 from mercer.solvers.requirements import solvers_for
 from mercer.solvers.smooth import Binary, Multinomial, SmoothLoss, SmoothSolution, minimize
 
@@ -56,6 +58,9 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         Multiplies the weights of the examples of each class.
     n_centers : int or None
         Of "nystrom"; None takes 20 √N, at most 5000.
+    centers : {"uniform", "kmeans++", "leverage", "greedy"}, indices or examples
+        Of "nystrom": who chooses the centers (see `mercer.maps.NystromMap`), or the centers
+        themselves, as indices of training examples or as examples of any origin.
     learning_rate : float or None
         η of "gradient"; None takes one that is safe for this K.
     tol : float, default 1e-4
@@ -81,7 +86,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     n_iter_ : int
     solver_, solver_reason_ : str
         Which solver it was, and why.
-    centers_ : ndarray of shape (n_centers,) or None
+    centers_ : indices of training examples, the centers as they were given, or None
 
     Examples
     --------
@@ -95,6 +100,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
            [0.018, 0.982]])
     """
 
+    centers: Any = "uniform"  # models from files of earlier versions have none of their own
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
         "alpha": Either(Positive(), OneOf("loo")),
@@ -102,6 +108,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         "solver": OneOf("auto", more=lambda: solvers_for("logistic")),
         "class_weight": Anything(),
         "n_centers": Maybe(Count()),
+        "centers": CenterChoice(),
         "learning_rate": Maybe(Positive()),
         "tol": Positive(why="the minimum itself is never reached"),
         "max_iter": Maybe(Count()),
@@ -120,6 +127,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         solver: str = "auto",
         class_weight: Any = None,
         n_centers: int | None = None,
+        centers: Any = "uniform",
         learning_rate: float | None = None,
         tol: float = 1e-4,
         max_iter: int | None = None,
@@ -132,6 +140,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         self.solver = solver
         self.class_weight = class_weight
         self.n_centers = n_centers
+        self.centers = centers
         self.learning_rate = learning_rate
         self.tol = tol
         self.max_iter = max_iter
@@ -149,11 +158,12 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
             gram,
             loss,
             self.alpha_,
-            solver=self.solver,
+            solver=solver_for(self),
             intercept=bool(self.fit_intercept),
             tol=float(self.tol),
             max_iter=self.max_iter,
             n_centers=self.n_centers,
+            centers=given_centers(self),
             learning_rate=None if rate is None else float(rate),
             random=check_random_state(self.random_state),
         )
@@ -185,7 +195,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         self.intercept_ = found.intercept
         self.objective_, self.objectives_ = found.objective, np.array(found.objectives)
         self.n_iter_ = found.n_iter
-        points = self.kernel_.points(X, self.centers_)
+        points = points_of(self.kernel_, X, self.centers_)
         intercept = float(self.intercept_[0]) if binary else self.intercept_
         self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, intercept)
         warn_if_stopped(

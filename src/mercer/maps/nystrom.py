@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, ClassVar
 
@@ -13,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check, Count, Maybe
+from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.maps._base import KernelMap, dtype_of, n_rows
+from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
 
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
@@ -31,6 +34,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         k. With "precomputed" the rows given are k(x, all training points).
     n_components : int or None, default 100
         m, the size of the sample (all points, if there are not more). None takes all points.
+    centers : {"uniform", "kmeans++", "leverage", "greedy"}, indices or examples
+        Who chooses the sample. "uniform": any points alike. "kmeans++": points far from each other
+        in feature space. "leverage": points that have directions of their own, by approximate ridge
+        leverage scores. "greedy": always the point that is represented worst, by pivoted Cholesky,
+        which needs room for N×m numbers and knows its error. Or the sample itself, as indices of
+        examples or as examples of any origin; `n_components` does not count then.
     random_state : int, RandomState or None
         Draws the sample.
 
@@ -41,8 +50,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         eigenvalues of the integral operator of k under the distribution of the data.
     eigenvectors_ : ndarray of shape (m, n_out)
         u, as columns.
-    component_indices_ : ndarray of shape (m,)
-        The rows of X that are the sample.
+    component_indices_ : ndarray of shape (m,) or None
+        The rows of X that are the sample; None where it is not from X.
+    error_ : float
+        Of "greedy": Σᵢ (k(xᵢ, xᵢ) − ‖φ(xᵢ)‖²) over all points, which bounds the norm of the
+        difference between K and its approximation; NaN otherwise.
     components_ : array
         The sample itself (None with "precomputed").
     kernel_ : Kernel
@@ -63,9 +75,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
            [0.1353, 0.6065, 1.    ]])
     """
 
+    centers: Any = "uniform"  # maps from files of earlier versions have none of their own
     _parameters: ClassVar[dict[str, Check]] = {
         "kernel": Anything(),
         "n_components": Maybe(Count()),
+        "centers": CenterChoice(),
         "random_state": Anything(),
     }
 
@@ -74,32 +88,53 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         kernel: Any = DEFAULT,
         n_components: int | None = 100,
         *,
+        centers: Any = "uniform",
         random_state: Any = None,
     ):
         self.kernel = kernel
         self.n_components = n_components
+        self.centers = centers
         self.random_state = random_state
 
     def _fit(self, X: Any) -> None:
         n = n_rows(X)
-        m = n if self.n_components is None else min(n, int(self.n_components))
         if self._precomputed and X.shape[1] != n:
             raise ValueError(f"a precomputed kernel matrix must be square, not {X.shape}")
-        check_memory(m, m, 3 * m * m * 8, "Take a smaller n_components.")
-        random = check_random_state(self.random_state)
-        # All points keep their order: there is nothing to draw.
-        chosen = np.arange(n) if m == n else random.permutation(n)[:m]
-        self.component_indices_ = chosen
+        index, points = self._choose(X, n)
+        self.component_indices_, self.components_ = index, None
         self._dtype = dtype_of(X)
         if self._precomputed:
-            self.components_ = None
-            K = X[chosen][:, chosen]
+            K = X[index][:, index]
             K = K.toarray() if hasattr(K, "toarray") else K
         else:
-            self.components_ = _select(X, chosen)
+            self.components_ = _select(X, index) if points is None else points
             # In double precision, so that eigenvalues which are 0 do not come out as noise.
             K = self.kernel_(_in_double(self.components_))
         self._decompose(np.asarray(K, dtype=np.float64))
+
+    def _choose(self, X: Any, n: int) -> tuple[Any, Any]:
+        """The sample: indices of rows of X, or None and the points that were given."""
+        self.error_ = math.nan
+        if isinstance(self.centers, str):
+            m = n if self.n_components is None else min(n, int(self.n_components))
+            _check_sample(m)
+            random = check_random_state(self.random_state)
+            if self.centers == "uniform":
+                return uniform_centers(n, m, random), None
+            gram = solver_gram(self.kernel_, X)
+            found = choose_centers(gram, self.centers, m, random)
+            self.error_ = found.error
+            return found.index, None
+        _check_sample(n_rows(self.centers))
+        index = given_index(self.centers, n)
+        if index is not None:
+            return index, None
+        if self._precomputed:
+            raise ValueError(
+                "with a precomputed matrix, centers are indices of its rows: k between other "
+                "points and these is not in it"
+            )
+        return None, self._rows(self.centers, reset=False)
 
     def _decompose(self, K: NDArray[np.float64]) -> None:
         values, vectors = np.linalg.eigh((K + K.T) / 2)
@@ -151,6 +186,10 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         return tags
+
+
+def _check_sample(m: int) -> None:
+    check_memory(m, m, 3 * m * m * 8, "Take a smaller n_components.")
 
 
 def _select(X: Any, chosen: NDArray[Any]) -> Any:

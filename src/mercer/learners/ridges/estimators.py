@@ -42,8 +42,10 @@ from mercer.learners._options import (
     weights_or_none,
 )
 from mercer.learners._stepwise import Stepwise
+from mercer.learners.ridges.centers import given_centers, points_of, solver_for
 from mercer.learners.ridges.chosen import leave_one_out_alpha
 from mercer.learners.ridges.posterior import Posteriors
+from mercer.maps.centers import CenterChoice
 from mercer.solvers.linear.panels import FeaturePanels
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 from mercer.solvers.linear.ridge import Options, RidgeTask, solve
@@ -61,6 +63,8 @@ class RidgeBase(Stepwise, KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
 
     _learns_from_pieces = True
+    centers: Any = "uniform"  # models from files of earlier versions have none of their own
+
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
         "alpha": Either(Several(NonNegative()), OneOf("loo")),
@@ -69,6 +73,7 @@ class RidgeBase(Stepwise, KernelLearner):
         "fit_intercept": Flag(),
         "solver": OneOf("auto", more=lambda: solvers_for("ridge")),
         "n_centers": Maybe(Count()),
+        "centers": CenterChoice(),
         "preconditioner": Maybe(OneOf("nystrom", "cholesky")),
         "tol": Positive(why="a residual of 0 is never reached"),
         "max_iter": Count(),
@@ -88,6 +93,7 @@ class RidgeBase(Stepwise, KernelLearner):
         fit_intercept: bool = False,
         solver: str = "auto",
         n_centers: int | None = None,
+        centers: Any = "uniform",
         preconditioner: str | None = "nystrom",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -101,6 +107,7 @@ class RidgeBase(Stepwise, KernelLearner):
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.n_centers = n_centers
+        self.centers = centers
         self.preconditioner = preconditioner
         self.tol = tol
         self.max_iter = max_iter
@@ -110,9 +117,9 @@ class RidgeBase(Stepwise, KernelLearner):
 
     def _options(self) -> Options:
         random = check_random_state(self.random_state)
-        return Options(
-            self.n_centers, self.preconditioner, float(self.tol), int(self.max_iter), random
-        )
+        tol, max_iter = float(self.tol), int(self.max_iter)
+        centers = given_centers(self)
+        return Options(self.n_centers, self.preconditioner, tol, max_iter, random, centers)
 
     def _penalties(
         self, X: Any, columns: np.ndarray, weights: np.ndarray | None, single: bool
@@ -144,7 +151,7 @@ class RidgeBase(Stepwise, KernelLearner):
         problem = RidgeProblem(columns, alphas, weights, bool(self.fit_intercept))
         features = finite_dims(self.kernel_, getattr(self, "n_features_in_", None))
         task = RidgeTask(self.kernel_, X, gram, problem, path, features, options)
-        found, solver, self.solver_reason_ = solve(task, self.solver)
+        found, solver, self.solver_reason_ = solve(task, solver_for(self))
         self.solver_ = solver.name
         self._keep(X, problem, found, single=targets.ndim == 1)
         warn_if_stopped(
@@ -180,7 +187,7 @@ class RidgeBase(Stepwise, KernelLearner):
         if primal is not None:
             self.coef_ = primal[:, 0] if single else primal.T
         self.n_iter_ = found.n_iter
-        points = self.kernel_.points(X, found.centers)
+        points = points_of(self.kernel_, X, found.centers)
         self.X_fit_ = points if is_chunked(X) else X
         self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, self.intercept_)
         self.__dict__.pop("_posteriors", None)
@@ -262,6 +269,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         into the memory limit and N ≤ 20000 (more on a GPU); "nystrom" otherwise.
     n_centers : int or None
         Of "nystrom"; None takes 20 √N, at most 5000.
+    centers : {"uniform", "kmeans++", "leverage", "greedy"}, indices or examples
+        Of "nystrom": who chooses the centers (see `mercer.maps.NystromMap`), or the centers
+        themselves, as indices of training examples or as examples of any origin.
     preconditioner : {"nystrom", "cholesky", None}
         Of "cg": columns of K at random, or by pivoted Cholesky.
     tol, max_iter : float, int
@@ -288,7 +298,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     dual_coef_path_ : ndarray of shape (n_alphas, *dual_coef_.shape)
     solver_, solver_reason_ : str
         Which solver it was, and why.
-    centers_ : ndarray of shape (n_centers,) or None
+    centers_ : indices of training examples, the centers as they were given, or None
         Which examples are the centers.
     n_iter_ : int
         Iterations of "cg"; 1 for the others.
@@ -381,6 +391,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
         class_weight: Any = None,
         solver: str = "auto",
         n_centers: int | None = None,
+        centers: Any = "uniform",
         preconditioner: str | None = "nystrom",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -397,6 +408,7 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
             fit_intercept=fit_intercept,
             solver=solver,
             n_centers=n_centers,
+            centers=centers,
             preconditioner=preconditioner,
             tol=tol,
             max_iter=max_iter,

@@ -12,9 +12,9 @@ from mercer._config import get_config
 from mercer._examples import count
 from mercer.gram.host import HostGram
 from mercer.learners._base import take
+from mercer.maps.centers import center_matrix
 from mercer.solvers.linear.cg import RidgeSystem
 from mercer.solvers.linear.factor import Shifted
-from mercer.solvers.linear.nystrom import center_matrix
 from mercer.solvers.linear.panels import FeaturePanels, GramPanels
 from mercer.solvers.linear.posterior import Dual, Iterative, Posterior, Primal
 from mercer.solvers.requirements import Request, Size, check, solvers_for
@@ -79,8 +79,9 @@ class Posteriors:
             return Primal(panels.normal(none, weights), alpha, intercept)
         gram = HostGram(model.kernel_, host(model.X_fit_))
         if model.solver_ == "nystrom":
-            columns = GramPanels(gram.take(columns=model.centers_))
-            penalty = center_matrix(gram, model.centers_)
+            points = host(model.expansion_.points)
+            columns = GramPanels(HostGram(model.kernel_, gram.points(), points))
+            penalty = center_matrix(HostGram(model.kernel_, points), None)
             return Primal(columns.normal(none, weights), alpha, intercept, penalty)
         scale = np.ones(n) if weights is None else np.sqrt(weights)
         if model.solver_ == "cg":

@@ -20,8 +20,11 @@ from scipy.linalg import LinAlgError
 
 from mercer._arrays import host
 from mercer._config import show_bytes
+from mercer._examples import count
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, solve_lower
 from mercer.gram.base import Gram
+from mercer.gram.dispatch import solver_gram
+from mercer.maps.centers import center_matrix, choose_centers, given_index
 from mercer.solvers.linear import primal
 from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients
 from mercer.solvers.linear.panels import Normal, Panels, panels_of
@@ -37,15 +40,26 @@ PATIENCE = 10
 
 @dataclass(frozen=True, eq=False)
 class Centers:
-    """`positions` among the examples; K_nm as `panels`; K_mm in double precision."""
+    """`positions` among the examples, or else `points` of any origin; K_nm as `panels`.
 
-    gram: Gram
-    positions: np.ndarray
+    `own` and `index`: where K_mm is found.
+    """
+
+    positions: np.ndarray | None
+    points: Any
     panels: Panels
+    own: Gram
+    index: np.ndarray
 
     @cached_property
     def penalty(self) -> Any:
-        return center_matrix(self.gram, self.positions)
+        """K_mm in double precision."""
+        return center_matrix(self.own, self.index)
+
+    @property
+    def kept(self) -> Any:
+        """What a model keeps of them: indices of training examples, or the points."""
+        return self.points if self.positions is None else self.positions
 
 
 def default_count(n: int) -> int:
@@ -53,15 +67,26 @@ def default_count(n: int) -> int:
     return int(min(n, 5000, max(100, round(20 * np.sqrt(n)))))
 
 
+def count_centers(n: int, wanted: int | None, how: Any = "uniform") -> int:
+    """How many centers there will be (or fewer)."""
+    if not isinstance(how, str):
+        return count(how)
+    return min(n, default_count(n) if wanted is None else wanted)
+
+
 def draw_centers(
-    gram: Gram, count: int | None, random: np.random.RandomState, packed: bool = False
+    gram: Gram,
+    wanted: int | None,
+    random: np.random.RandomState,
+    packed: bool = False,
+    how: Any = "uniform",
 ) -> Centers:
-    """A uniform sample of the examples, without repetition, in their order.
+    """Centers among the examples, in their order (see `mercer.maps.centers`), or those given.
 
     `packed`: the caller can do with packed factors.
     """
     n = gram.shape[0]
-    m = min(n, default_count(n) if count is None else count)
+    m = count_centers(n, wanted, how)
     need, limit = bytes_needed(gram, n, m, packed), gram.limit_bytes
     if need > limit:
         most = m
@@ -72,8 +97,19 @@ def draw_centers(
             f"{most} centers fit (n_centers=…), or raise the limit with "
             "mercer.set_config(memory=…)."
         )
-    positions = np.arange(n) if m == n else np.sort(random.permutation(n)[:m])
-    return Centers(gram, positions, panels_of(gram.take(columns=positions)))
+    if isinstance(how, str):
+        return centers_at(gram, np.sort(choose_centers(gram, how, m, random).index))
+    return centers_at(gram, how)
+
+
+def centers_at(gram: Gram, given: Any) -> Centers:
+    """Centers that are given, as indices of examples or as points."""
+    index = given_index(given, gram.shape[0])
+    if index is not None:
+        return Centers(index, None, panels_of(gram.take(columns=index)), gram, index)
+    columns = solver_gram(gram.kernel, gram.points(), given)
+    own = solver_gram(gram.kernel, given)
+    return Centers(None, given, panels_of(columns), own, np.arange(count(given)))
 
 
 def bytes_needed(gram: Gram, n: int, m: int, packed: bool = False) -> float:
@@ -95,12 +131,6 @@ def by_products(n: int, m: int) -> bool:
     return 2.0 * n * m * m > DIRECT
 
 
-def center_matrix(gram: Gram, positions: np.ndarray) -> Any:
-    """K_mm in double precision, the diagonal exact, where the data is."""
-    K = gram.in_double(positions)
-    return K if gram.symmetric else (K + K.T) / 2
-
-
 def ridge(
     centers: Centers, problem: RidgeProblem, *, tol: float = 1e-6, max_iter: int = 1000
 ) -> RidgeSolution:
@@ -110,7 +140,7 @@ def ridge(
         found = _by_products(centers, problem, tol, max_iter)
     else:
         found = primal.ridge(centers.panels, problem, centers.penalty)
-    return replace(found, centers=centers.positions)
+    return replace(found, centers=centers.kept)
 
 
 def ridge_path(centers: Centers, problem: RidgeProblem) -> RidgePath:
@@ -126,8 +156,8 @@ def _by_products(
     normal = panels.normal(problem.targets, problem.weights, matrix=False)
     R = normal.centered()[1] if problem.intercept else normal.R
     coef, runs = 0.0 * R, []
-    packed = centers.gram.solver("packed factors", None)
-    whole = packed is None or _fits(centers.gram, panels.shape[1])
+    packed = centers.own.solver("packed factors", None)
+    whole = packed is None or _fits(centers.own, panels.shape[1])
     L = primal.lower_factor(centers.penalty) if whole else None
     for alpha, mine in problem.each_alpha():
         if L is None:
@@ -213,8 +243,8 @@ class _PackedSystem(_Normal):
         self, packed: Any, centers: Centers, normal: Normal, problem: RidgeProblem, alpha: float
     ) -> None:
         super().__init__(centers.panels, normal, problem, alpha)
-        share = normal.weight / len(centers.positions)
-        self.factors = packed(centers.gram, centers.positions, share, alpha)
+        share = normal.weight / len(centers.index)
+        self.factors = packed(centers.own, centers.index, share, alpha)
 
     def multiply(self, beta: Any) -> Any:
         return self.image(beta) + self.alpha * self.factors.kernel_product(beta)

@@ -33,7 +33,7 @@ class RidgePath:
 class RidgeSolution:
     """One column of `coef` and one `intercept` for each target.
 
-    `coef` belongs to all examples, or to those at the indices `centers`; `primal` to features.
+    `coef` belongs to all examples, or to `centers`, indices or points; `primal` to features.
     `stopped` says why iterations ended early: "rounding", "max_iter" or "interrupt".
     """
 
@@ -43,7 +43,7 @@ class RidgeSolution:
     stopped: str = ""
     residual: float = 0.0
     path: RidgePath | None = None
-    centers: np.ndarray | None = None
+    centers: Any = None
     primal: np.ndarray | None = None
 
     @classmethod

@@ -39,6 +39,7 @@ class Options:
     tol: float = 1e-6
     max_iter: int = 1000
     random: np.random.RandomState = field(default_factory=np.random.RandomState)
+    centers: Any = "uniform"
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class RidgeTask:
 
     def request(self) -> Request:
         n, targets = self.problem.targets.shape
-        alphas, centers = self.problem.alphas, self.options.n_centers
-        m = min(n, nystrom.default_count(n) if centers is None else centers)
+        alphas, options = self.problem.alphas, self.options
+        m = nystrom.count_centers(n, options.n_centers, options.centers)
         size = Size(
             n,
             targets * (len(alphas) if self.path else 1),
@@ -126,10 +127,11 @@ def _cg(task: RidgeTask) -> RidgeSolution:
 def _nystrom(task: RidgeTask) -> RidgeSolution:
     options = task.options
     packed = not task.path
-    centers = nystrom.draw_centers(task.gram, options.n_centers, options.random, packed)
+    how = options.centers
+    centers = nystrom.draw_centers(task.gram, options.n_centers, options.random, packed, how)
     if task.path:
         path = nystrom.ridge_path(centers, task.problem)
-        return RidgeSolution.of_path(path, centers=centers.positions)
+        return RidgeSolution.of_path(path, centers=centers.kept)
     with listening(None):  # its steps are in coordinates of their own
         return nystrom.ridge(centers, task.problem, tol=options.tol, max_iter=options.max_iter)
 

@@ -14,7 +14,7 @@ import numpy as np
 from mercer._arrays import host
 from mercer._steps import relayed
 from mercer.gram.base import Gram
-from mercer.solvers.linear.nystrom import default_count, draw_centers
+from mercer.solvers.linear.nystrom import count_centers, draw_centers
 from mercer.solvers.linear.panels import panels_of
 from mercer.solvers.requirements import Request, Size, Solver, choose, register_solver
 from mercer.solvers.smooth.descent import gradient_descent
@@ -37,6 +37,7 @@ class SmoothTask:
     tol: float = 1e-4
     max_iter: int | None = None
     n_centers: int | None = None
+    centers: Any = "uniform"
     learning_rate: float | None = None
     random: np.random.RandomState = field(default_factory=np.random.RandomState)
 
@@ -61,13 +62,13 @@ def minimize(
     ('newton', '4 examples are at most 20000')
     """
     task = SmoothTask(gram, loss, alpha, **options)
-    n, centers = gram.shape[0], task.n_centers
+    n = gram.shape[0]
     if loss.value(np.zeros((n, loss.columns))) < 0:
         raise ValueError(f"{type(loss).__name__} is negative at f = 0; a loss must be at least 0")
     size = Size(
         n,
         loss.columns,
-        centers=min(n, default_count(n) if centers is None else centers),
+        centers=count_centers(n, task.n_centers, task.centers),
         itemsize=gram.dtype.itemsize,
     )
     chosen, reason = choose(Request("logistic", gram, size), solver)
@@ -90,11 +91,11 @@ def _newton(task: SmoothTask) -> SmoothSolution:
 
 
 def _nystrom(task: SmoothTask) -> SmoothSolution:
-    centers = draw_centers(task.gram, task.n_centers, task.random)
+    centers = draw_centers(task.gram, task.n_centers, task.random, how=task.centers)
     space = CenterSpan(centers, task.random)
     with relayed(lambda step: replace(step, coef=space.expansion(step.coef))):
         found = newton(space, task.loss.moved(space.asarray), task.alpha, **task.options(100))
-    return replace(found, coef=space.expansion(found.coef), centers=centers.positions)
+    return replace(found, coef=space.expansion(found.coef), centers=centers.kept)
 
 
 def _gradient(task: SmoothTask) -> SmoothSolution:

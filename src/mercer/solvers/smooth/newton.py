@@ -52,7 +52,7 @@ class Step:
 class SmoothSolution:
     """`objectives` after every step; `coef` in the coordinates of the space, if one was given.
 
-    From `minimize`, `coef` belongs to all examples, or to those at the indices `centers`.
+    From `minimize`, `coef` belongs to all examples, or to `centers`, indices or points.
     """
 
     coef: Any

@@ -28,9 +28,9 @@ from mercer._config import get_config
 from mercer._linalg import add_to_diagonal, dot, inverse_lower
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.gram.base import Gram
-from mercer.solvers.linear.nystrom import Centers, center_matrix
+from mercer.maps.centers import center_matrix, independent
+from mercer.solvers.linear.nystrom import Centers
 from mercer.solvers.linear.panels import Panels, panels_of
-from mercer.solvers.linear.preconditioner import independent
 from mercer.solvers.linear.primal import lower_factor
 
 #: The share of the memory limit that a preconditioner may take; products take most of the rest.
@@ -188,7 +188,7 @@ class CenterSpan(Space):
         rank: int | None = None,
         keep: float = 0.5,
     ) -> None:
-        super().__init__(centers.panels, len(centers.positions), rank, random)
+        super().__init__(centers.panels, centers.panels.shape[1], rank, random)
         self.centers = centers
         self.L = lower_factor(centers.penalty)
         self._basis = inverse_lower(self.L).T
@@ -205,7 +205,10 @@ class CenterSpan(Space):
 
     def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
         """S among the centers, each of which stands for N/m examples; k(s, ·) is row s of L."""
-        own = diagonal[self.asarray(self.centers.positions)]
+        if self.centers.positions is None:  # of points from elsewhere the curvature is not known
+            own = self.zeros(self.size, diagonal.shape[1]) + diagonal.mean(0)
+        else:
+            own = diagonal[self.asarray(self.centers.positions)]
         chosen = self.asarray(self.most_curved(own))
         kept, F = independent(self.centers.penalty[chosen][:, chosen], np.dtype(np.float64))
         Q = inverse_lower(F[kept]) @ self.L[chosen[self.asarray(kept)]]
