@@ -124,6 +124,7 @@ def test_nested_names_are_shown():
     assert names["kernel__left__sigma"] == 1.0
     assert names["kernel__right__degree"] == 2
     assert set(NystromMap(Gaussian(1.0)).get_params(deep=False)) == {
+        "centers",
         "kernel",
         "n_components",
         "random_state",
