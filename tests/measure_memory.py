@@ -88,6 +88,7 @@ CASES = {
     "smoother-classifier": learner("NadarayaWatsonClassifier"),
     "local-linear": learner("LocalLinearRegressor", bandwidth=2.0),
     "pca": learner("KernelPCA", "transform", n_components=10),
+    "density": learner("KernelDensity", "score_samples", bandwidth=1.0),
     "nystrom-map": feature_map("NystromMap", kernel="gaussian(3)", n_components=300),
     "fourier-map": feature_map("RandomFourierMap", n_components=300),
     "polynomial-map": feature_map("PolynomialMap", degree=2),

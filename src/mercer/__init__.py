@@ -76,6 +76,7 @@ _WHERE = {
         "DeformableTemplateClassifier",
         "GaussianProcessRegressor",
         "KernelCentroidClassifier",
+        "KernelDensity",
         "KernelLogisticRegression",
         "KernelNeighborsClassifier",
         "KernelNeighborsRegressor",

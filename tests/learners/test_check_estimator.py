@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import mercer
 from mercer import (
     KernelCentroidClassifier,
+    KernelDensity,
     KernelLogisticRegression,
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
@@ -100,6 +101,7 @@ VARIANTS = [
     KernelCentroidClassifier(shrinkage=0.2),
     NadarayaWatsonClassifier("epanechnikov"),
     NadarayaWatsonRegressor(bandwidth="rule"),
+    KernelDensity("tricube", 1.0),
     KernelPCA("poly", 2, center=False),
     KernelPCA(n_components=2, fit_inverse_transform=True),
     LocalLinearRegressor(degree=0),

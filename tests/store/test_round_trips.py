@@ -99,6 +99,7 @@ MODELS = {
     "neighbours": (learners.KernelNeighborsClassifier(weights="kernel"), Y),
     "neighbors, radius": (learners.KernelNeighborsRegressor(radius=0.5), T),
     "centroids": (learners.KernelCentroidClassifier(prototype="medoid"), Y),
+    "density": (learners.KernelDensity(), None),
     "principal components": (learners.KernelPCA(n_components=3), None),
     "templates": (learners.DeformableTemplateClassifier(), Y),
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mercer.learners.processes.regression import GaussianProcessRegressor
     from mercer.learners.ridges.estimators import KernelRidge, KernelRidgeClassifier
     from mercer.learners.smoothers import NadarayaWatsonClassifier, NadarayaWatsonRegressor
+    from mercer.learners.structure.density import KernelDensity
     from mercer.learners.structure.pca import KernelPCA
     from mercer.learners.svms.classifier import KernelSVC
     from mercer.learners.svms.regression import KernelOneClass, KernelSVR
@@ -31,6 +32,7 @@ _WHERE = {
     "DeformableTemplateClassifier": "templates",
     "GaussianProcessRegressor": "processes.regression",
     "KernelCentroidClassifier": "centroids",
+    "KernelDensity": "structure.density",
     "KernelLogisticRegression": "logistic",
     "KernelNeighborsClassifier": "neighbors",
     "KernelNeighborsRegressor": "neighbors",
@@ -52,6 +54,7 @@ __all__ = [
     "DeformableTemplateClassifier",
     "GaussianProcessRegressor",
     "KernelCentroidClassifier",
+    "KernelDensity",
     "KernelLogisticRegression",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",

@@ -41,6 +41,7 @@ LEARNERS: dict[str, Callable[[Any, Table, Outputs], None]] = {
     "NadarayaWatsonClassifier": local.smoothing_classifier,
     "KernelNeighborsRegressor": local.neighbors_regressor,
     "KernelNeighborsClassifier": local.neighbors_classifier,
+    "KernelDensity": expansions.refused,
     "LocalLinearRegressor": expansions.refused,
     "DeformableTemplateClassifier": expansions.refused,
 }

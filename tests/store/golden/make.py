@@ -15,6 +15,7 @@ v6-pca: KernelPCA.
 v6-process: GaussianProcessRegressor.
 v6-intervals: what mercer.calibrate makes.
 v6-quantiles: KernelQuantileRegressor.
+v6-density: KernelDensity.
 """
 
 import json
@@ -116,6 +117,7 @@ def learners():
         DeformableTemplateClassifier,
         GaussianProcessRegressor,
         KernelCentroidClassifier,
+        KernelDensity,
         KernelLogisticRegression,
         KernelNeighborsClassifier,
         KernelNeighborsRegressor,
@@ -189,6 +191,7 @@ def learners():
         "svr": (KernelSVR(kernel, warm_start=True), TARGETS),
         "svr-nu": (KernelSVR(kernel, nu=0.4), TARGETS),
         "one-class": (KernelOneClass(kernel, nu=0.2), None),
+        "density": (KernelDensity(kernel), None),
         "pca": (KernelPCA(kernel, 3, fit_inverse_transform=True), None),
         "nadaraya-watson": (NadarayaWatsonRegressor(kernel), TARGETS),
         "nadaraya-watson-columns": (

@@ -177,7 +177,7 @@ def leave_one_out_bandwidth(
         middle = float(np.exp(np.mean(np.log(start))))
         shape = np.asarray(start) / middle
         try:
-            h, error = _line_search(loss_on(few), loss_on(many), shape, middle)
+            h, error = line_search(loss_on(few), loss_on(many), shape, middle)
             if np.ndim(start):
                 h, error = _all_columns(loss_on(many), np.asarray(h), error)
         except KeyboardInterrupt:
@@ -192,7 +192,7 @@ def leave_one_out_bandwidth(
     return Choice(h, error, tuple(tried))
 
 
-def _line_search(
+def line_search(
     coarse: Callable[[Any], float], fine: Callable[[Any], float], shape: Any, middle: float
 ) -> tuple[Any, float]:
     """Over h = shape · eᵘ: a grid in u, extended while its end is best, then the bottom."""

@@ -35,11 +35,19 @@ DIGITS = 1e-12
 def gather(
     weights: Weights, reduce: Reduce, own_terms: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The sums for every query, and which queries are so far that k is 0 in the computer.
+    """The sums for every query, up to a factor each, and which queries are far from everything."""
+    sums, _, far = gather_relative(weights, reduce, own_terms)
+    return sums, far
 
-    Where log k is known, the sums of a far query are made relative to its largest weight; where it
-    is not, they are 0. `own_terms`: what each query's own example adds to the sums, at full
-    weight: with them leave-one-out can be interpolated, too.
+
+def gather_relative(
+    weights: Weights, reduce: Reduce, own_terms: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums, log₂ of the factor that each row of them lacks, and where k is 0 in the computer.
+
+    Where log k is known, the sums of a far query are made relative to its largest weight, which is
+    that factor; where it is not, they are 0. `own_terms`: what each query's own example adds to the
+    sums, at full weight: with them leave-one-out can be interpolated, too.
     """
     least = np.full(weights.shape[0], weights.smallest)
     line = _on_the_line(weights, reduce, own_terms)
@@ -51,7 +59,7 @@ def gather(
         if len(again):
             part = weights.at(again)
             sums[again], least[again] = reduce(part), _least(part)
-    far = np.zeros(len(sums), dtype=bool)
+    far, shift = np.zeros(len(sums), dtype=bool), np.zeros(len(sums))
     low = np.flatnonzero(~(sums[:, 0] > least))
     if len(low):
         careful = weights.careful(low)
@@ -59,8 +67,9 @@ def gather(
             far[low] = ~(sums[low, 0] > 0)
         else:
             sums[low] = reduce(careful)
+            shift[low] = np.where(np.isfinite(careful.largest), careful.largest, 0.0)
             far[low] = ~(careful.largest > np.log2(weights.smallest))
-    return sums, far
+    return sums, shift, far
 
 
 def _least(weights: Weights) -> float:
