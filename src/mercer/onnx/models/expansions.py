@@ -255,7 +255,7 @@ def refused(model: Any, table: Table, out: Outputs) -> None:
     why = {
         "LocalLinearRegressor": "it solves a small system of equations at every x, and ONNX has no "
         "operator for that. NadarayaWatsonRegressor (its degree 0) and KernelRidge can be exported",
-        "KernelDensity": "log p(x) of far rows needs sums relative to their largest term, and those "
+        "KernelDensity": "log p(x) of far rows needs sums relative to their largest term, which "
         "are not written for ONNX. KernelOneClass, which also finds outliers, can be exported",
         "DeformableTemplateClassifier": "it searches over deformations of images; the other "
         "classifiers can be exported on the pixels",
