@@ -68,7 +68,7 @@ class KernelDensity(KernelLearner):
     >>> X = np.array([[0.0], [1.0], [5.0]])
     >>> density = KernelDensity("gaussian()", bandwidth=1.0).fit(X)
     >>> np.exp(density.score_samples([[0.0], [3.0]])).round(4)
-    array([0.2136, 0.036 ])
+    array([0.2136, 0.0375])
     >>> KernelDensity("epanechnikov()", bandwidth=2.0).fit(X).score_samples([[9.0]])
     array([-inf])
     """

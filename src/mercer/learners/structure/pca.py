@@ -73,8 +73,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
     >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.1]])
     >>> pca = KernelPCA("linear", n_components=1).fit(X)
     >>> pca.transform([[1.0, 1.0], [4.0, 4.0]]).round(2)
-    array([[-0.74],
-           [ 3.5 ]])
+    array([[-0.72],
+           [ 3.52]])
     >>> pca.explained_variance_ratio_.round(3)
     array([1.])
     """
