@@ -25,12 +25,16 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test
 	tests/test_tiles.py tests/test_snippets.py tests/formula tests/kernels/test_algebra.py \
 	tests/kernels/test_grammar.py tests/kernels/test_params.py tests/gram/test_operator.py
 
+# What is run without Numba: learners, operators, and kernels that have loops of their own.
+NO_NUMBA := tests/test_tiny.py tests/learners tests/gram/test_operator.py tests/solvers/neighbors \
+	tests/kernels/test_strings.py tests/kernels/test_graphs.py
+
 # Tests start many processes, which need not compile what is compiled; and where each worker has a
 # core, threads of BLAS and OpenMP would only wait for one another (they wait busily).
 export PYTHONDONTWRITEBYTECODE =
 SHARE := OMP_NUM_THREADS=1
 
-.PHONY: help demo quick test test-lab test-slow attack test-peers test-cluster test-gpu test-lowest test-pythons wheel bench docs lint format clean
+.PHONY: help demo quick test test-lab test-slow attack test-peers test-cluster test-gpu test-no-numba test-lowest test-pythons wheel bench docs lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -43,6 +47,7 @@ help:
 	@echo "make test-peers peers' own tests, and scikit-learn's contract, on our classes (PEERS=\"svm\")"
 	@echo "make test-cluster  rows in pieces, and a Dask cluster whose workers die"
 	@echo "make test-gpu   the tests that need a CUDA device"
+	@echo "make test-no-numba  what a machine without Numba runs"
 	@echo "make test-lowest   with the lowest version of every dependency;  make test-pythons  with every"
 	@echo "                   Python on PATH;  make wheel  builds, checks, installs and tries the package"
 	@echo "make bench      every speed and memory claim, side by side with its peer"
@@ -136,6 +141,11 @@ test-cluster: $(DEV)
 
 test-gpu: $(GPU)
 	$(BIN)/python -m pytest -m gpu $(PYTEST_ARGS)
+
+# Files about machine code itself are left out.
+test-no-numba: $(DEV)
+	MERCER_NUMBA=0 $(SHARE) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(NO_NUMBA) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "" tests/test_no_numba.py $(PYTEST_ARGS)
 
 test-lowest: $(LOWEST)
 	$(SHARE) .venv-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)

@@ -5,14 +5,17 @@ The references are differences of rows in extended precision, nothing of the lib
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Periodic, Polynomial
-from mercer.formula import simplify
+from mercer.formula import Formula, simplify
 from mercer.formula.nodes import ROOT
+from mercer.gram.cpu.engine import direct
 from mercer.gram.plan import accuracy
 from mercer.kernels import Uniform
 
@@ -218,3 +221,17 @@ def test_numbers_that_were_not_moved_bear_any_kernel() -> None:
         assert accuracy.tolerates_rounding(formula, node, norms, 0.0, dtype)
         assert accuracy.tolerates_rounding(formula, node, norms, 1e-8, dtype) is moved
         assert not accuracy.tolerates_rounding(formula, node, norms, 1e-3, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("op", ["sqdist", "l1", "linf"])
+def test_differences_round_alike_whether_scipy_is_there_or_not(op, dtype, monkeypatch) -> None:
+    import scipy.spatial  # noqa: F401
+
+    x, z = (RNG.normal(size=(n, 13)).astype(dtype) for n in (9, 7))
+    found = []
+    for _ in range(2):
+        found.append(np.empty((9, 7), dtype))
+        direct(Formula(op, value=ROOT), x, z, found[-1])
+        monkeypatch.delitem(sys.modules, "scipy.spatial", raising=False)
+    np.testing.assert_array_equal(*found)

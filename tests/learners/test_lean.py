@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import mercer
 from mercer import Gaussian
-from mercer._machine import resources
+from mercer._machine import resources, threads
 from mercer.gram.host import HostGram
 from mercer.learners import _base, _widths
+from mercer.solvers.linear.factor import Shifted
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -117,3 +119,24 @@ def test_names_and_widths_are_compared_as_ever() -> None:
 def test_many_classes_are_warned_of_as_ever() -> None:
     with pytest.warns(UserWarning, match="unique classes is greater than 50%"):
         mercer.KernelNeighborsClassifier().fit(X, np.arange(len(X)))
+
+
+def blas_threads() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_small_factorizations_use_one_thread_of_blas(monkeypatch: Any) -> None:
+    seen: list[set[int]] = []
+    factor = Shifted.factor
+
+    def looking(self: Any, shift: float) -> Any:
+        seen.append(blas_threads())
+        return factor(self, shift)
+
+    monkeypatch.setattr(Shifted, "factor", looking)
+    with threadpool_limits(2, user_api="blas"):
+        mercer.KernelRidge(alpha=0.1).fit(X, NUMBERS)
+        assert blas_threads() == {2}  # put back
+        monkeypatch.setattr(threads, "WORTH_BLAS", 0)
+        mercer.KernelRidge(alpha=0.1).fit(X, NUMBERS)
+    assert seen == [{1}, {2}]

@@ -1,30 +1,54 @@
-"""numba.njit, with machine code kept where it can be trusted and never in the way.
+"""Compiled loops: by Numba where it is installed, and as plain Python, said once, where it is not.
 
-Numba keeps machine code beside the source and raises where a file there is damaged. Here it is kept
-in the library's own cache folder (`mercer._machine.cache`), which is checked before every read.
-What cannot be read is compiled again, and what cannot be written is done without.
+Whatever has a form in NumPy takes that form without Numba (`compiles` tells); only loops that have
+none run as they are written, about a hundred times slower. ``MERCER_NUMBA=0`` in the environment
+does without Numba although it is there.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import sys
-import threading
+import warnings
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
+from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
-import numba
-from numba.core import caching, event, sigutils
-from numba.core.ccallback import CFunc
+#: The environment variable that turns Numba off.
+OFF_SWITCH = "MERCER_NUMBA"
 
-from mercer._machine.cache import cache_folder, is_trusted
+
+@lru_cache(maxsize=1)
+def may_compile() -> bool:
+    """Whether Numba is installed and wanted; it is not imported to find out."""
+    if os.environ.get(OFF_SWITCH) == "0":
+        return False
+    try:
+        return find_spec("numba") is not None
+    except (ImportError, ValueError):  # something keeps it from being imported
+        return False
+
+
+@lru_cache(maxsize=1)
+def compiles() -> bool:
+    """Whether loops are compiled; the first question imports Numba, and a warning says if not."""
+    try:
+        if os.environ.get(OFF_SWITCH) == "0":
+            raise ImportError(f"{OFF_SWITCH}=0")
+        import numba  # noqa: F401
+    except ImportError as error:
+        warnings.warn(
+            f"mercer runs without Numba ({error}): everything works, but loops are plain Python, "
+            "or NumPy, and slow on more than a few hundred examples",
+            UserWarning,
+            stacklevel=3,
+        )
+        return False
+    return True
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """As `numba.njit`; the machine code is always kept.
+    """As `numba.njit`, with the machine code kept; without Numba, the function as it is.
 
     >>> @njit
     ... def double(x):
@@ -33,128 +57,31 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     6
     """
 
-    def compiled(body: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(**options)(body)
-        if hasattr(dispatcher, "_cache"):  # not where NUMBA_DISABLE_JIT is set
-            with suppress(Exception):  # without a place to keep it, it is compiled every time
-                dispatcher._cache = _Kept(body)
-        return dispatcher
+    def decorated(body: Callable[..., Any]) -> Any:
+        if not compiles():
+            return body
+        from mercer._machine.kept_code import compiled
 
-    return compiled if function is None else compiled(function)
+        return compiled(body, options)
 
-
-def callback(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """As `numba.cfunc`: a function at an address, which other machine code can call."""
-
-    def compiled(body: Callable[..., Any]) -> Any:
-        found: Any = CFunc(body, sigutils.normalize_signature(signature), {}, options)
-        with suppress(Exception):
-            found._cache = _Kept(body)
-        found.compile()
-        return found
-
-    return compiled
+    return decorated if function is None else decorated(function)
 
 
-#: Seconds of compiling after which it is said.
-PATIENCE = 1.0
+def overload(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """As `numba.extending.overload`: the body of a function, chosen by the types of arguments.
 
+    Without Numba the body is chosen by the arguments themselves, at every call.
+    """
+    if compiles():
+        from numba.extending import overload as by_types
 
-class _Notice(event.Listener):  # type: ignore[misc]
-    """Says on a terminal what is being compiled, where that takes more than a moment."""
+        return by_types(function)  # type: ignore[no-any-return]
 
-    def __init__(self) -> None:
-        self._here = threading.local()
+    def decorated(choose: Callable[..., Any]) -> Any:
+        def chosen(*arguments: Any) -> Any:
+            return choose(*arguments)(*arguments)
 
-    def on_start(self, event: Any) -> None:
-        depth = self._here.depth = getattr(self._here, "depth", 0) + 1
-        if depth == 1 and sys.stderr.isatty():
-            name = getattr(event.data.get("dispatcher"), "__name__", "a loop")
-            self._here.timer = threading.Timer(PATIENCE, self._say, (name,))
-            self._here.timer.daemon = True
-            self._here.timer.start()
+        function.__globals__[function.__name__] = chosen
+        return choose
 
-    def on_end(self, event: Any) -> None:
-        self._here.depth -= 1
-        timer = getattr(self._here, "timer", None)
-        if self._here.depth == 0 and timer is not None:
-            timer.cancel()
-            self._here.timer = None
-
-    def _say(self, name: str) -> None:
-        from mercer._config import get_config
-
-        if get_config().progress:
-            words = "compiling for this processor; only the first use waits (`mercer warm`: none)"
-            print(f"mercer: {words}: {name}", file=sys.stderr, flush=True)
-
-
-with suppress(Exception):  # an event of Numba's, which may be called otherwise one day
-    event.register("numba:compile", _Notice())
-
-
-class _Place(caching._CacheLocator):  # type: ignore[misc]
-    """A folder for each source file, by its path; a changed source makes kept code stale."""
-
-    def __init__(self, function: Any, file: str) -> None:
-        self._file, self._line = file, function.__code__.co_firstlineno
-        digest = hashlib.sha256(str(Path(file).resolve()).encode()).hexdigest()[:16]
-        self._folder = f"{Path(file).stem}-{digest}"
-
-    def get_cache_path(self) -> str:
-        return str(cache_folder() / "machine-code" / self._folder)
-
-    def get_source_stamp(self) -> str:
-        with suppress(OSError):
-            return hashlib.sha256(Path(self._file).read_bytes()).hexdigest()
-        return ""
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    def ensure_cache_path(self) -> None:
-        os.makedirs(self.get_cache_path(), mode=0o700, exist_ok=True)
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> _Place:
-        return cls(py_func, py_file)
-
-
-class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = [_Place]  # noqa: RUF012 - as Numba has it
-
-
-class _Kept(caching.FunctionCache):  # type: ignore[misc]
-    """Machine code on disk that is used if it can be read, and written if it can be."""
-
-    _impl_class = _Implementation
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        self._follow()
-        folder = Path(self._cache_path)
-        if not folder.is_dir() or not is_trusted(folder):
-            return None
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:
-            with suppress(Exception):
-                self.flush()  # damaged: what is compiled now takes its place
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        self._follow()
-        with suppress(Exception):  # a full or read-only disk
-            self._impl.locator.ensure_cache_path()
-            if is_trusted(Path(self._cache_path)):
-                super().save_overload(sig, data)
-
-    def _follow(self) -> None:
-        """The folder may be another one by now: the environment decides at the time of use."""
-        path = self._impl.locator.get_cache_path()
-        if path != self._cache_path:
-            self._cache_path = path
-            self._cache_file = caching.IndexDataCacheFile(
-                cache_path=path,
-                filename_base=self._impl.filename_base,
-                source_stamp=self._impl.locator.get_source_stamp(),
-            )
+    return decorated

@@ -2,7 +2,7 @@
 
 `run_threads` runs one function in several threads and waits; `interruptible` does the same and
 takes Ctrl-C as a request to end early; `Background` does work for later while the caller goes on.
-`threads_for` says whether threads are worth their start.
+`threads_for` says whether threads are worth their start, `blas_for` whether those of BLAS are.
 
 NumPy's and SciPy's BLAS are two pools with their own threads; left alone they fight with ours.
 Both are held at one thread while ours run, counted, so that concurrent callers do not undo
@@ -15,7 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from typing import Any, Self
 
@@ -27,40 +27,59 @@ WORTH_FLOPS = 5_000_000
 #: Seconds between two looks at signals while threads are waited for.
 LOOK = 0.2
 
+#: Floating-point operations below which BLAS keeps to the caller's thread: what one core does in
+#: some 20 ms. Threads of BLAS wait busily for one another; where other processes have the cores,
+#: a factorization of 500 rows took 20 × as long with two threads as with one.
+WORTH_BLAS = 1_000_000_000
+
 _lock = threading.Lock()
 _holders = 0
-_limiter: Any = None
-_controller: Any = None
+_libraries: list[Any] | None = None
+_held: list[tuple[Any, int]] = []
 
 
 def look_for_pools_again() -> None:
     """To be called after a library with a BLAS of its own was loaded."""
-    global _controller
+    global _libraries
     with _lock:
         if _holders == 0:
-            _controller = None
+            _libraries = None
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Within this block every BLAS call uses the thread it is called from."""
-    global _holders, _limiter, _controller
+    global _holders
     with _lock:
         if _holders == 0:
-            from threadpoolctl import ThreadpoolController
-
-            if _controller is None or not _controller.lib_controllers:
-                _controller = ThreadpoolController()
-            _limiter = _controller.limit(limits=1, user_api="blas")
+            for library in _blas_libraries():
+                _held.append((library, library.get_num_threads()))
+                library.set_num_threads(1)
         _holders += 1
     try:
         yield
     finally:
         with _lock:
             _holders -= 1
-            if _holders == 0:
-                _limiter.restore_original_limits()
-                _limiter = None
+            while _holders == 0 and _held:
+                library, threads = _held.pop()
+                library.set_num_threads(threads)
+
+
+def _blas_libraries() -> list[Any]:
+    """Those that are loaded; looked for until one is found."""
+    global _libraries
+    if not _libraries:
+        from threadpoolctl import ThreadpoolController
+
+        found = ThreadpoolController().lib_controllers
+        _libraries = [library for library in found if library.user_api == "blas"]
+    return _libraries
+
+
+def blas_for(flops: float) -> AbstractContextManager[None]:
+    """BLAS with one thread in this block where there is little work in it."""
+    return single_threaded_blas() if flops < WORTH_BLAS else nullcontext()
 
 
 def threads_for(flops: float) -> int:

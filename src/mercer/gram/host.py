@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import count, take
+from mercer._machine.jit import compiles
+from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
@@ -287,7 +290,10 @@ class HostGram(Gram):
             set_diagonal(tile, rows, columns, diagonal)
             body(rows, columns, tile, scratch)
 
-        sweep(tiling, fill, what)
+        # Work that is not worth a second thread of ours is not worth one of BLAS either.
+        products = out is None or not self.program.fused
+        with single_threaded_blas() if tiling.threads == 1 and products else nullcontext():
+            sweep(tiling, fill, what)
 
     def rows_of_k(
         self, examples: Any = None, *, threads: int = 1, growing: bool = False
@@ -360,7 +366,7 @@ class HostGram(Gram):
 
     def _engine(self, plan: Plan) -> NumpyEngine:
         compiled = None
-        if plan.compiled:
+        if plan.compiled and compiles():
             from mercer.gram.cpu.compiled import compile_epilogue
 
             widths = self._widths()

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._config import check_memory
+from mercer._machine.threads import blas_for
 from mercer._parameters import Anything, Check, Count, Maybe
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
@@ -137,7 +138,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         return None, self._rows(self.centers, reset=False)
 
     def _decompose(self, K: NDArray[np.float64]) -> None:
-        values, vectors = np.linalg.eigh((K + K.T) / 2)
+        with blas_for(10.0 * len(K) ** 3):
+            values, vectors = np.linalg.eigh((K + K.T) / 2)
         values, vectors = values[::-1], vectors[:, ::-1]
         # 1/√λ multiplies the rounding of k(x, xⱼ), in the precision of the data, too.
         eps = max(len(K) * np.finfo(np.float64).eps, np.finfo(self._dtype).eps)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._machine.jit import may_compile
 from mercer.gram.cpu.generated import load_generated
 from mercer.gram.cpu.numba_source import render, renderable
 from mercer.gram.plan.program import Program
@@ -60,7 +61,7 @@ def whole_rows(out: np.ndarray) -> np.ndarray:
 
 
 def can_compile(program: Program) -> bool:
-    return _can_compile(program.epilogue, program.sources)
+    return may_compile() and _can_compile(program.epilogue, program.sources)
 
 
 @lru_cache(maxsize=1024)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from mercer._arrays import is_sparse
 from mercer._tiles import Scratch, cut
@@ -21,6 +21,8 @@ from mercer.gram.rows.prepared import Side, over_sets, reduced
 
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
+#: Numbers in all differences for which SciPy, which takes a tenth of a second, is not imported.
+FEW_NUMBERS = 10_000
 #: Wider sparse rows are multiplied as sparse matrices, narrower ones as dense tiles.
 SPARSE_COLUMNS = 4096
 
@@ -220,7 +222,18 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
 
 
 def _distances(metric: str, x: np.ndarray, z: np.ndarray, out: Any) -> None:
-    """By SciPy's loops, which work in float64: a few rows at a time where `out` is none."""
+    """By SciPy's loops, which work in float64: a few rows at a time where `out` is none.
+
+    NumPy, which rounds alike, is enough where SciPy would be imported for a few numbers.
+    """
+    if out.size * x.shape[1] <= FEW_NUMBERS and "scipy.spatial" not in sys.modules:
+        x, z = x.astype(np.float64, copy=False), z.astype(np.float64, copy=False)
+        gaps = (np.abs(x[:, j, None] - z[None, :, j]) for j in range(x.shape[1]))
+        each = (np.square(gap) for gap in gaps) if metric == "sqeuclidean" else gaps
+        out[...] = reduce(np.maximum if metric == "chebyshev" else np.add, each)
+        return
+    from scipy.spatial.distance import cdist
+
     if out.dtype == np.float64 and out.flags.c_contiguous:
         cdist(x, z, metric, out=out)
         return

@@ -66,7 +66,7 @@ def exp2(x):
 
 ROW_HEADER = """
 from numba import types
-from mercer._machine.jit import callback
+from mercer._machine.kept_code import callback
 
 P = types.CPointer(numba.from_dtype(np.dtype(R)))
 """

@@ -15,6 +15,7 @@ from scipy.linalg import LinAlgError
 from mercer._arrays import host, is_sparse
 from mercer._config import get_config
 from mercer._examples import take
+from mercer._machine.threads import blas_for
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, Precomputed
 from mercer.solvers.linear.exact import eigh_path
@@ -52,7 +53,8 @@ def leave_one_out_alpha(
     unit = unit if unit > 0.0 else 1.0
     grid = unit * (GRID[GRID >= LEAST_SINGLE] if single else GRID)
     try:
-        path = eigh_path(HostGram(Precomputed(), K), RidgeProblem(t, grid, w, intercept))
+        with blas_for(10.0 * len(K) ** 3):
+            path = eigh_path(HostGram(Precomputed(), K), RidgeProblem(t, grid, w, intercept))
     except LinAlgError:  # k is not positive semi-definite
         return unit
     spread = np.average(np.square(t - np.average(t, axis=0, weights=w)), axis=0, weights=w)

@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import os
 
+from mercer._machine.jit import may_compile
 from mercer.gram.base import Gram
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem
 
-#: Whether paths go by bands at all; the environment variable MERCER_BAND=0 turns them off.
-ENABLED = os.environ.get("MERCER_BAND", "1") != "0"
+#: Whether paths go by bands at all: the environment variable MERCER_BAND=0 turns them off, and
+#: without Numba they would take longer than eigenvectors.
+ENABLED = os.environ.get("MERCER_BAND", "1") != "0" and may_compile()
 #: Rows from which the band is faster than eigenvectors.
 ENOUGH_ROWS = 2000
 #: λ for which the band is faster: at most one for so many rows.

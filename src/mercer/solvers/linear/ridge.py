@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import host
+from mercer._machine.threads import blas_for
 from mercer._steps import listening, relayed
 from mercer.gram.base import Gram
 from mercer.kernels import Kernel
@@ -78,7 +79,8 @@ class RidgeTask:
 def solve(task: RidgeTask, solver: str = "auto") -> tuple[RidgeSolution, Solver, str]:
     """By the solver named, or the one that fits best; also which it was, and why."""
     chosen, reason = choose(task.request(), solver)
-    return chosen.run(task), chosen, reason
+    with blas_for(float(len(task.problem.targets)) ** 3):
+        return chosen.run(task), chosen, reason
 
 
 # --- the solvers -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ one, the row is searched again with safe distances.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._examples import count, widened
+from mercer._machine.jit import may_compile
 from mercer._tiles import Scratch
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.nodes import ROOT, sqdist
@@ -28,6 +30,9 @@ from mercer.gram.rows.validate import matrix
 #: Columns up to which, and pairs from which on, a tree is asked. Five neighbors of 10,000 points
 #: among themselves on two cores: 0.2 s against 1.6 s by tiles with 3 columns, even with 8.
 TREE_COLUMNS, TREE_PAIRS = 8, 1_000_000
+#: Numbers of which NumPy takes the differences, and pairs up to which it sorts rather than that
+#: Numba is imported, which takes half a second.
+FEW_NUMBERS, FEW_PAIRS = 1 << 16, 1 << 18
 #: Neighbors from which on sorting and merging each tile beats inserting its entries one by one.
 MERGE = 256
 
@@ -106,10 +111,14 @@ def _product_error(x: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 def _measured(x: np.ndarray, z: np.ndarray, index: np.ndarray, k: int) -> Neighbors:
     """The k nearest of those listed, by exact differences."""
-    from mercer.solvers.neighbors.loops import squared_distances
+    if index.size * x.shape[1] <= FEW_NUMBERS:
+        gaps = x[:, None].astype(np.float64) - z[index]
+        exact = np.einsum("ijd,ijd->ij", gaps, gaps)
+    else:
+        from mercer.solvers.neighbors.loops import squared_distances
 
-    exact = np.empty(index.shape)
-    squared_distances(x, z, index, exact)
+        exact = np.empty(index.shape)
+        squared_distances(x, z, index, exact)
     order = np.lexsort((index, exact), axis=1)[:, :k]  # of equal ones the first
     return Neighbors(
         np.take_along_axis(index, order, axis=1), -np.take_along_axis(exact, order, axis=1)
@@ -134,9 +143,7 @@ def _search(
     gram: Gram, scale: float, offset: np.ndarray | None, k: int, own: np.ndarray | None
 ) -> Neighbors:
     """The k largest of scale · K + offset in each row, while tiles pass by."""
-    from mercer.solvers.neighbors.loops import keep_largest, merge_largest
-
-    keep = keep_largest if k < MERGE else merge_largest
+    keep = _keeper(gram.shape[0] * gram.shape[1], k)
     (n, m), dtype = gram.shape, gram.dtype
     values = np.full((n, k), -np.inf, dtype=dtype)
     index = np.zeros((n, k), dtype=np.intp)
@@ -150,3 +157,33 @@ def _search(
 
     gram.sweep(body, what="neighbors")
     return Neighbors(index, values.astype(np.float64))
+
+
+def _keeper(pairs: int, k: int) -> Any:
+    """What keeps the k largest of each row: in NumPy where Numba is missing, or would be imported
+    for a few pairs. The three keep the same entries."""
+    if not may_compile() or (pairs <= FEW_PAIRS and "numba" not in sys.modules):
+        return _keep_by_sorting
+    from mercer.solvers.neighbors.loops import keep_largest, merge_largest
+
+    return keep_largest if k < MERGE else merge_largest
+
+
+def _keep_by_sorting(
+    tile: np.ndarray,
+    start: int,
+    scale: Any,
+    offset: np.ndarray,
+    own: np.ndarray,
+    values: np.ndarray,
+    index: np.ndarray,
+) -> None:
+    """As `mercer.solvers.neighbors.loops.keep_largest`: of equal entries the first ones stay."""
+    scores, k = scale * tile + offset, values.shape[1]
+    mine = np.flatnonzero((own >= start) & (own < start + tile.shape[1]))
+    scores[mine, own[mine] - start] = -np.inf
+    columns = np.broadcast_to(np.arange(start, start + tile.shape[1]), tile.shape)
+    scores, columns = np.hstack([values, scores]), np.hstack([index, columns])
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    values[...] = np.take_along_axis(scores, order, axis=1)
+    index[...] = np.take_along_axis(columns, order, axis=1)

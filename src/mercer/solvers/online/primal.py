@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 
 from mercer._arrays import is_sparse
-from mercer._machine.jit import njit
+from mercer._machine.jit import njit, overload
 from mercer._steps import listener
 from mercer.solvers.online.rule import Rule, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits

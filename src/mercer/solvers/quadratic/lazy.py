@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._machine.jit import compiles
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer._steps import Listener, PairStep, listener
@@ -60,6 +61,8 @@ class Source:
 def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
     """What to begin with, then what has more digits; nothing for problems of another kind."""
     if not isinstance(gram, HostGram) or not gram.square or not all(map(_takes, tasks)):
+        return
+    if not compiles():
         return
     from mercer.gram.cpu.row_function import in_single, loop_program, row_function
 
