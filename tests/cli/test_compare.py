@@ -108,3 +108,16 @@ def test_a_kernel_that_does_not_suit_the_data_is_an_error(mercer, table: Path) -
     assert done.exit_code == 2
     assert "no learner could be fitted with Spectrum(p=3)" in done.stderr
     assert "Name another kernel, or none for those that suit the data" in done.stderr
+
+
+def test_columns_are_left_out_and_tell_which_rows_belong_together(mercer, table, tmp_path) -> None:
+    done = mercer("compare", table, "--target", "label", *FEW, "--exclude", "age,since", "--groups",
+                  "town", "--model", tmp_path / "m.mercer")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    import mercer as library
+
+    columns = library.load(tmp_path / "m.mercer").schema_.columns
+    assert "member" in columns
+    assert not {"age", "since", "town"} & set(columns)
+    done = mercer("compare", table, "--exclude", "agee", "--target", "label")
+    assert "no column 'agee'" in done.stderr

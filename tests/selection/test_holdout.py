@@ -1,6 +1,7 @@
 """The headline: rows that no choice has seen, and the interval of their score."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mercer
@@ -146,3 +147,55 @@ def test_scores_have_a_column_per_class_even_of_classes_that_were_not_met():
     assert (said.scores[:, 1] <= said.scores[:, [0, 2]].min()).all()
     assert said.probable.all()
     assert (said.part == 2).all()
+
+
+# --- groups and time -----------------------------------------------------------------------------
+
+PLAIN = {"kernels": ["gaussian(1)"], "learners": ["neighbors"], "cv": 3, "rivals": None}
+
+
+def patients(n=120):
+    """Every patient has a mark that tells the answer, and nothing else does."""
+    random = np.random.default_rng(0)
+    who = np.arange(n) // 6
+    X = 10.0 * random.normal(size=(n // 6, 2))[who] + 0.1 * random.normal(size=(n, 2))
+    answer = random.integers(2, size=n // 6)[who]
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "who": [f"p{i}" for i in who],
+                         "y": np.array(["no", "yes"])[answer]})  # fmt: skip
+
+
+def test_rows_of_a_group_are_held_out_together():
+    frame = patients()
+    flattered = mercer.compare(frame.drop(columns="who"), "y", **PLAIN)
+    honest = mercer.compare(frame, "y", groups="who", **PLAIN)
+    assert flattered.headline.score > 0.95
+    assert honest.headline.score < 0.8
+    assert honest.best_row.mean < 0.8
+    assert "who" not in honest.best.schema_.columns
+    given = mercer.compare(frame.drop(columns="who"), "y", groups=frame["who"], **PLAIN)
+    assert given.best_row.mean == honest.best_row.mean
+    kept = mercer.compare(frame, "y", groups="who", holdout=0.2, **PLAIN).headline.predictions
+    assert len(kept.rows) == 24
+    assert len(set(frame["who"].iloc[kept.rows])) == 4
+
+
+def test_rows_held_out_by_time_come_last():
+    random = np.random.default_rng(0)
+    t = random.permutation(100)
+    X = np.column_stack([t / 50.0, random.normal(size=100)])
+    board = mercer.compare(X, X[:, 0] + X[:, 1], time=t, **PLAIN)
+    assert sorted(t[board.headline.predictions.rows]) == list(range(80, 100))
+    assert "20 last rows" in board.headline.how
+    assert board.folds == "3 steps forward in time"
+    ordered = mercer.compare(X, X[:, 0] + X[:, 1], time=True, holdout=0.1, repeats=2, **PLAIN)
+    assert ordered.headline.predictions.rows.tolist() == list(range(90, 100))
+
+
+def test_what_groups_and_time_may_be():
+    frame = patients(48)
+    with pytest.raises(ValueError, match="one value per row, 48"):
+        mercer.compare(frame, "y", groups=[1, 2], **PLAIN)
+    with pytest.raises(ValueError, match="no column 'whom'; its columns: a, b, who"):
+        mercer.compare(frame, "y", groups="whom", **PLAIN)
+    with pytest.raises(ValueError, match="numbers or dates"):
+        mercer.compare(frame, "y", time="who", **PLAIN)

@@ -64,6 +64,16 @@ def _holdout(context: Any, parameter: Any, value: str) -> Any:
                    "kernels that suit the data are tried.")  # fmt: skip
 @click.option("--learner", "learners", multiple=True, metavar="NAME",
               help=f"A learner to try; may be given several times: {NAMES}.")  # fmt: skip
+@click.option(
+    "--groups",
+    metavar="COLUMN",
+    help="Hold out rows together that have the same value here; it is left out.",
+)
+@click.option(
+    "--time",
+    metavar="COLUMN",
+    help="Hold out rows that are later than those fitted on; it is left out.",
+)
 @click.option("--rivals", default="auto", metavar="NAMES",
               help="Learners without a kernel that take part: all (unless --learner is given), "
                    "none, or some of linear,nearest,boosting,forest.")  # fmt: skip

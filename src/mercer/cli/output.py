@@ -111,21 +111,23 @@ def resource_options(function: F) -> F:
 
 
 def data_options(function: F) -> F:
-    """DATA, --target, --task, --format and --columns: the command gets the data set as `found`."""
+    """DATA and what is said about it: the command gets the data set as `found`."""
     from mercer.data.dataset import Dataset
     from mercer.data.formats import FORMATS
     from mercer.data.targets import TASKS
 
     @wraps(function)
     def loaded(
-        data: Any, target: Any, task: Any, file_format: Any, columns: Any, **options: Any
-    ) -> Any:
+        data: Any, target: Any, task: Any, file_format: Any, columns: Any, exclude: Any,
+        **options: Any,
+    ) -> Any:  # fmt: skip
         found = Dataset.of(load_data(data, target, file_format, columns), task=task)
-        return function(found=found, **options)
+        return function(found=found.without(_names(exclude)) if exclude else found, **options)
 
     known = ", ".join(FORMATS)
     for option in (
         click.option("--columns", metavar="A,B,…", help="Use these columns of a table only."),
+        click.option("--exclude", metavar="A,B,…", help="Leave these columns of a table out."),
         click.option("--format", "file_format", metavar="NAME",
                      help=f"What the file is, if its name does not say: {known}."),
         click.option("--task", type=click.Choice(TASKS),
@@ -152,13 +154,16 @@ def load_data(
         near = nearest(path, ["digits", *data.TOYS, *(p.name for p in Path().iterdir())])
         hint = f" Did you mean {near!r}?" if near else " `mercer data` lists the data sets."
         raise click.UsageError(f"there is no file and no data set {path!r}.{hint}")
-    chosen = [c.strip() for c in columns.split(",") if c.strip()] if columns else None
-    found = data.load(path, target, file_format, chosen)
+    found = data.load(path, target, file_format, _names(columns) if columns else None)
     if found.y is None:
         hint = f"; its columns: {listed(found.names, 20)}" if found.kind == "table" else ""
         what = {"strings": "label of the name lines", "mail": "header"}.get(found.kind, "column")
         raise click.UsageError(f"say which {what} to predict: --target NAME{hint}")
     return found
+
+
+def _names(columns: str) -> list[str]:
+    return [c.strip() for c in columns.split(",") if c.strip()]
 
 
 def parse_value(text: str) -> Any:

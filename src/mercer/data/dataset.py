@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._examples import count, take
-from mercer.data.schema import Schema
+from mercer.data.schema import DataError, Schema
 from mercer.data.targets import guess_task
 
 
@@ -120,6 +120,26 @@ class Dataset:
     def take(self, rows: np.ndarray) -> Any:
         """Some of the examples, by index."""
         return take(self.X, rows)
+
+    def without(self, columns: Iterable[str]) -> Dataset:
+        """A table without some of its columns.
+
+        >>> import pandas as pd
+        >>> found = Dataset.of(pd.DataFrame({"a": [1, 2], "b": [3, 4], "y": [0, 1]}), "y")
+        >>> found.without(["a"]).names
+        ('b',)
+        """
+        gone = set(columns)
+        known = [str(c) for c in self.X.columns] if self.kind == "table" else []
+        for name in gone.difference(known):
+            what = f"its columns: {', '.join(known[:20])}" if known else "it is no table"
+            raise DataError(f"{self.source or 'the data'} has no column {name!r}; {what}")
+        kept = [c for c in self.X.columns if c not in gone]
+        schema = self.schema
+        if schema is not None:
+            types = dict(zip(schema.columns, schema.types, strict=True))
+            schema = replace(schema, columns=tuple(kept), types=tuple(types[c] for c in kept))
+        return replace(self, X=self.X[kept], names=tuple(kept), schema=schema)
 
     @property
     def classes(self) -> np.ndarray | None:

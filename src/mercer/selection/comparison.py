@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,8 @@ def compare(
     random_state: int = 0,
     metric: Any = None,
     class_weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
     holdout: Any = "auto",
     progress: Callable[[str, float], None] | None = None,
 ) -> Scoreboard:
@@ -113,6 +115,11 @@ def compare(
         "rmse", "pinball" for short); or a function of (truth, predicted), the higher the better.
     class_weight : "balanced", a dictionary of weights by class, or None
         What an error in a class costs; "balanced" makes rare classes count as much as others.
+    groups : array, or the name of a column, which is then left out
+        Rows of one group (a patient, a customer) are held out together.
+    time : array, the name of a column, which is then left out, or True
+        When a row was; True: rows are in order. Those held out lie after those fitted on, and the
+        headline is of the last ones.
     holdout : "auto", a share, or None
         Rows that the choice does not see, for the headline: "auto" holds out five parts in turn
         where there are few rows, and else keeps back a fifth; a share between 0 and 1 is kept back.
@@ -136,7 +143,8 @@ def compare(
     ('classification', True, True)
     """
     clock = Clock(seconds_of(budget))
-    checked, seed = check(check_targets(Dataset.of(X, y, task=task))), int(random_state)
+    found, seed = check_targets(Dataset.of(X, y, task=task)), int(random_state)
+    checked = check(found, groups, time)
     found = checked.found
     kernels = None if kernels is None else [as_kernel(k) for k in kernels]
     names = None if learners is None else list(learners)
@@ -216,6 +224,7 @@ class Comparison:
     ) -> None:
         self.clock = Clock(seconds_of(budget))
         found, self.groups, self.seed = checked.found, checked.groups, seed
+        self.times = checked.times
         self.found = found
         self.steps = preprocessing(found, checked.left_out)
         assert found.y is not None
@@ -260,15 +269,23 @@ class Comparison:
         """Draw the rows that the choice is made on, make them ready, and cut them into folds."""
         order = draw_order(self.y, self.classified, self.seed)
         self.drawn = np.sort(order[: min(MOST_ROWS, _rows_that_fit())])
-        begin = time.perf_counter()
+        begin = perf_counter()
         rows = _prepared(self.steps, self.found.take(self.drawn))
-        self.overhead = (time.perf_counter() - begin) * len(self.y) / len(self.drawn)
+        self.overhead = (perf_counter() - begin) * len(self.y) / len(self.drawn)
         y = self.y[self.drawn]
         y = y if self.classes is None else np.searchsorted(self.classes, y)
         extra = 0 if self.clock.budget is None else EXTRA_REPEATS
         together = None if self.groups is None else self.groups[self.drawn]
         splits, self.folds, notes = splits_of(
-            cv, rows, y, self.classified, repeats, self.seed, extra, together
+            cv,
+            rows,
+            y,
+            self.classified,
+            repeats,
+            self.seed,
+            extra,
+            together,
+            None if self.times is None else self.times[self.drawn],
         )
         self.notes += notes
         count = 0 if self.classes is None else len(self.classes)
@@ -348,13 +365,13 @@ class Comparison:
         model = trainer.final(self.winner.kernel, self.winner.outcomes, unit, part.y)
         steps = [(name, clone(step)) for name, step in self.steps.steps]
         best = Pipeline([*steps, ("model", model)])
-        begin = time.perf_counter()
+        begin = perf_counter()
         with self.contest.threads(count), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             best.fit(part.X, part.y)
         best.schema_ = found.schema  # a saved model knows how to read new rows
         self.best, self.fitted_on = best, rows
-        self.fit_seconds = time.perf_counter() - begin
+        self.fit_seconds = perf_counter() - begin
 
     def settle(self, whole: Dataset, rows: np.ndarray, end: float | None) -> None:
         """Rows were kept back: fit the winner on all of them until `end`, if there is one."""
@@ -504,7 +521,7 @@ class _Progress:
         if self.clock.budget is None:
             share = self.done / self.steps
         else:
-            share = time.perf_counter() - self.clock.begin
+            share = perf_counter() - self.clock.begin
             share /= self.clock.budget
         self.done += 1
         # The bar never moves backwards, and is full only when the comparison has ended.

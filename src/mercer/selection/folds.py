@@ -38,11 +38,12 @@ def splits_of(
     seed: int,
     extra: int = 0,
     groups: np.ndarray | None = None,
+    times: np.ndarray | None = None,
 ) -> tuple[list[list[Split]], str, tuple[str, ...]]:
     """One list of (train, test) per repeat, what to call them, and what had to be changed.
 
     `extra` repeats are made beyond those asked for, for time that is left over. Rows of the same
-    number in `groups` are held out together.
+    number in `groups` are held out together; with `times`, those held out lie after the others.
     """
     if hasattr(cv, "split") and not isinstance(cv, str):
         splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(np.zeros(len(y)), y)]
@@ -51,6 +52,8 @@ def splits_of(
         raise ValueError(f"cv is a number of folds, at least 2, or a splitter; got {cv!r}")
     if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
         raise ValueError(f"repeats is a whole number ≥ 1, got {repeats!r}")
+    if times is not None:
+        return [_forward(times, int(cv))], f"{cv} steps forward in time", ()
     k, notes = _folds_for(y, int(cv)) if classification else (int(min(cv, len(y))), ())
     made = []
     for repeat in range(repeats + extra):
@@ -60,6 +63,15 @@ def splits_of(
             made.append(list(folds.split(np.zeros(len(y)), y, groups)))
     name = f"{k}-fold cross-validation" + (f", {repeats} times" if repeats > 1 else "")
     return made, name, notes
+
+
+def _forward(times: np.ndarray, cv: int) -> list[Split]:
+    """Parts by time: each but the first is held out once, all earlier ones are fitted on."""
+    from sklearn.model_selection import TimeSeriesSplit
+
+    order = np.argsort(times, kind="stable")
+    k = min(cv, len(times) - 1)
+    return [(order[a], order[b]) for a, b in TimeSeriesSplit(k).split(order)]
 
 
 def _splitter(

@@ -89,6 +89,7 @@ def plan_holdout(checked: Checked, holdout: Any, budget: float | None, seed: int
         return None
     share = KEPT
     in_turn = n <= FEW_ROWS and (budget is None or budget >= ENOUGH_SECONDS)
+    in_turn &= checked.times is None
     if holdout != "auto":
         share, in_turn = _share(holdout), False
     if in_turn:
@@ -97,13 +98,25 @@ def plan_holdout(checked: Checked, holdout: Any, budget: float | None, seed: int
         how = f"{len(tests)} parts held out in turn, everything chosen anew on the others"
     else:
         count = int(min(max(1, round(share * n)), MOST_KEPT))
-        test = draw_order(found.y, classified, seed + SEED)[:count]
-        if groups is not None:
-            test = np.flatnonzero(np.isin(groups, groups[test]))
-        tests, count = [np.sort(test)], len(test)
-        how = f"{count} rows kept back from the choice"
+        order = draw_order(found.y, classified, seed + SEED)
+        if checked.times is not None:
+            order = np.argsort(checked.times, kind="stable")[::-1]
+        test = order[:count] if groups is None else _whole_groups(groups, order, count)
+        tests, last = [np.sort(test)], "last " if checked.times is not None else ""
+        how = f"{len(test)} {last}rows kept back from the choice"
     everything = np.arange(n)
     return Plan([(np.setdiff1d(everything, t), t) for t in tests], in_turn, how)
+
+
+def _whole_groups(groups: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
+    """Rows of the first groups in an order, until they are as many as asked for; never all."""
+    first = dict.fromkeys(groups[order].tolist())
+    chosen: list[int] = []
+    for group in list(first)[:-1]:
+        if sum(int((groups == g).sum()) for g in chosen) >= count:
+            break
+        chosen.append(group)
+    return np.flatnonzero(np.isin(groups, chosen))
 
 
 def _share(holdout: Any) -> float:

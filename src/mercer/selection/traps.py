@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Checked:
     notes: tuple[Note, ...]
     groups: np.ndarray | None = None
     left_out: tuple[int, ...] = ()
+    times: np.ndarray | None = None  # when a row was, where rows are held out by time
 
     def part(self, rows: np.ndarray) -> Checked:
         """Some of the rows."""
@@ -52,22 +54,47 @@ class Checked:
         assert found.y is not None
         some = replace(found, X=found.take(rows), y=found.y[rows])
         groups = None if self.groups is None else self.groups[rows]
-        return replace(self, found=some, groups=groups)
+        times = None if self.times is None else self.times[rows]
+        return replace(self, found=some, groups=groups, times=times)
 
 
-def check(found: Dataset) -> Checked:
-    """Look for traps in examples and targets."""
+def check(found: Dataset, groups: Any = None, time: Any = None) -> Checked:
+    """Look for traps in examples and targets.
+
+    `groups` and `time` are values per row, or the name of a column, which is then taken out.
+    """
+    together, found = _per_row(found, groups, "groups")
+    times, found = _per_row(found, time, "time")
+    if times is not None and times.dtype.kind not in "iufbmM":
+        raise ValueError(f"time holds {times.dtype}; it takes numbers or dates, one per row")
     assert found.y is not None
     notes: list[Note] = []
     gone: list[int] = []
     if len(found) >= LEAST_ROWS:
         gone = _numbering(found, notes)
         if found.kind == "table" and gone:
-            found, gone = _without(found, gone), []
+            found, gone = found.without([found.X.columns[j] for j in gone]), []
         notes += _columns(found, gone)
         notes += [*named_classes(found), *_targets(found)]
-    groups = _copies(found, gone, notes)
-    return Checked(found, tuple(notes), groups, tuple(gone))
+    copies = _copies(found, gone, notes) if together is None and times is None else None
+    if together is not None:
+        copies = np.unique(together.astype(str), return_inverse=True)[1]
+    return Checked(found, tuple(notes), copies, tuple(gone), times)
+
+
+def _per_row(found: Dataset, given: Any, what: str) -> tuple[np.ndarray | None, Dataset]:
+    """A value per row, and the data without the column that it was in."""
+    if given is None:
+        return None, found
+    if isinstance(given, str):
+        rest = found.without([given])
+        return found.X[given].to_numpy(), rest
+    values = np.arange(len(found)) if given is True else np.asarray(given)
+    if values.shape != (len(found),):
+        raise ValueError(
+            f"{what} has shape {values.shape}; it takes one value per row, {len(found)}"
+        )
+    return values, found
 
 
 def _said(text: str) -> Note:
@@ -119,16 +146,6 @@ def _numbering(found: Dataset, notes: list[Note]) -> list[int]:
     return gone
 
 
-def _without(found: Dataset, gone: list[int]) -> Dataset:
-    """A table without some of its columns."""
-    kept = [c for j, c in enumerate(found.X.columns) if j not in gone]
-    schema = found.schema
-    if schema is not None:
-        types = dict(zip(schema.columns, schema.types, strict=True))
-        schema = replace(schema, columns=tuple(kept), types=tuple(types[c] for c in kept))
-    return replace(found, X=found.X[kept], names=tuple(kept), schema=schema)
-
-
 def _columns(found: Dataset, gone: list[int]) -> list[Note]:
     notes, still, telling = [], [], Telling(found)
     dates = _dates(found)
@@ -143,7 +160,7 @@ def _columns(found: Dataset, gone: list[int]) -> list[Note]:
         if name in dates and (np.diff(known) >= 0).all() and known[0] < known[-1]:
             notes.append(_said(
                 f"rows are in the order of {name!r}: rows held out at random lie between rows that "
-                "were learned from; to predict the future, cv=TimeSeriesSplit()"
+                "were learned from; to predict the future, time=…"
             ))  # fmt: skip
     if still:
         notes.append(_said(f"columns with one value in nearly all rows: {listed(still)}; kept"))
@@ -192,7 +209,7 @@ def _targets(found: Dataset) -> list[Note]:
     if alike > ALIKE:
         notes.append(_said(
             f"targets of neighboring rows are alike ({alike:.2f}): the rows are sorted or in order "
-            "of time; they are held out at random; to predict the future, cv=TimeSeriesSplit()"
+            "of time; they are held out at random; to predict the future, time=…"
         ))  # fmt: skip
     return notes
 

@@ -49,7 +49,7 @@ def run_stages(
         if last and not _shrink(race, standing[:CLOSE]):
             break
         race.stage(going, race.sizes[level], _left_after(race, level))
-    for repeat in range(1, repeats):
+    for repeat in range(1, min(repeats, len(race.data.splits))):
         for entry in _complete(race):
             race.run(entry, race.last, repeat)
     if budget is not None:
