@@ -15,6 +15,7 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
     "sphinx_blocks",
 ]
 exclude_patterns = ["**/sg_execution_times.rst", "sg_execution_times.rst", "_static/mathjax/*.md"]
@@ -42,3 +43,17 @@ html_theme_options = {
 }
 mathjax_path = "mathjax/tex-chtml.js"
 mathjax3_config = {"options": {"enableMenu": False}}
+
+sphinx_gallery_conf = {
+    "examples_dirs": [str(ROOT / "examples" / "gallery")],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"/plot_",
+    "capture_repr": ("_repr_html_",),
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "within_subsection_order": "FileNameSortKey",
+    "min_reported_time": 60,
+    "image_scrapers": ("matplotlib",),
+    "parallel": 2,
+}
