@@ -27,6 +27,7 @@ NEEDS = {
     "penalty": "λ > 0",
     "psd": "a PSD kernel",
     "resident": "all rows at once",
+    "together": "all rows in one process",
 }
 
 
