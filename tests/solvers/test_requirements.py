@@ -34,6 +34,7 @@ def request(n=100, *, problem="ridge", limit=10**12, resident=True, centers=50, 
         kernel=Gaussian(),
         limit_bytes=limit,
         resident=resident,
+        together=True,
         refuted=False,
         solver=lambda name, default: default,
     )
@@ -163,7 +164,7 @@ def test_auto_refuses_where_not_even_the_smallest_fits():
 
 def test_what_needs_all_rows_without_a_table_says_the_same():
     assert resident(request().gram)
-    gram = SimpleNamespace(resident=False, shape=(7, 7))
+    gram = SimpleNamespace(resident=False, together=True, shape=(7, 7))
     with pytest.raises(MemoryError, match=r"7 rows do not fit .*ridge regression with solver="):
         resident(gram)
 
