@@ -22,6 +22,8 @@ MOST_ROWS = 20
 MOST_CLASSES = 30
 #: Curves that have a color and a name each; of more classes, the mean and the worst have.
 MOST_CURVES, WORST = 6, 3
+#: Fewer rows say too little about how often something came true.
+ROWS_PER_BIN = 20
 #: Where curves of several fits are averaged.
 GRID = np.linspace(0.0, 1.0, 201)
 
@@ -152,8 +154,9 @@ def class_figures(held: OutOfFold, classes: np.ndarray) -> Iterator[tuple[Markup
             yield drawn, f"{name.capitalize()} over all thresholds{fits}: {against}."
     sure = certainties(held)
     if sure is not None:
+        bins = int(np.clip(len(sure[0]) // ROWS_PER_BIN, 3, 10))
         yield (
-            figure(lambda ax: plot.calibration(*sure, ax=ax).set_title(""), (4.4, 4.0),
+            figure(lambda ax: plot.calibration(*sure, bins, ax).set_title(""), (4.4, 4.0),
                    "calibration"),
             "How sure the model was of its answer, and how often it was right.",
         )  # fmt: skip

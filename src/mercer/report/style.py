@@ -27,7 +27,8 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: 6px
 table { border-collapse: collapse; font-size: .9rem; width: 100%; margin: .6rem 0; }
 th, td { text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere; }
-th { font-weight: 600; color: var(--soft); overflow-wrap: normal; }
+th { font-weight: 600; color: var(--soft); }
+.board th, .fixed th { overflow-wrap: normal; }
 .n { text-align: right; font-variant-numeric: tabular-nums; }
 td.n, span.n { white-space: nowrap; }
 .stack td { min-width: 3.5rem; }
@@ -71,14 +72,18 @@ ul.tree li { margin: .35rem 0; }
   border: 1px solid var(--line); display: block; }
 .kept { color: var(--good); font-weight: 600; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
-@media (max-width: 40rem) {
-  h1 { font-size: 1.4rem; }
-  .second, .stack thead, .board thead { display: none; }
-  .stack, .stack tbody, .board, .board tbody { display: block; }
+@media (max-width: 62rem) {
+  .second, .stack thead { display: none; }
+  .stack, .stack tbody { display: block; }
   .stack tr { display: block; border-bottom: 1px solid var(--line); padding: .5rem 0; }
   .stack td { display: inline; border: 0; padding: 0; white-space: normal; }
   .stack td::before { content: attr(data-head) "\\00a0"; color: var(--soft); font-size: .92em; }
   .stack td::after { content: "   "; white-space: pre-wrap; }
+}
+@media (max-width: 40rem) {
+  h1 { font-size: 1.4rem; }
+  .board thead { display: none; }
+  .board, .board tbody { display: block; }
   .board tr { display: grid; grid-template-columns: auto 1fr; gap: 0 1rem; padding: .45rem 0;
     border-bottom: 1px solid var(--line); }
   .board td { border: 0; padding: .05rem 0; }

@@ -14,11 +14,15 @@ LETTERS = 40
 
 
 def shown(value: Any) -> str:
-    """A value, cut where it is long."""
+    """A value; of a long one, the middle is left out, since many names differ in their ends.
+
+    >>> shown(3.14159265), shown("a_rather_long_name_of_a_column_that_was_joined_to_another")
+    ('3.1416', 'a_rather_long_name_of_a_…ined_to_another')
+    """
     if isinstance(value, (float, np.floating)):
         return f"{value:.5g}"
     text = str(value)
-    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"
+    return text if len(text) <= LETTERS else f"{text[:24]}…{text[-15:]}"
 
 
 def table(
