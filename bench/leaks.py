@@ -138,6 +138,9 @@ LEAKS: dict[str, tuple[tuple[str, ...], Any, str]] = {
         BOTH, _column(lambda f, r: [f"P{v:08x}" for v in r.permutation(10**6)[: len(f)]]), "leak"),
     "identifier, a number": (
         BOTH, lambda f, r: f.assign(customer_id=r.permutation(10**6)[: len(f)]), "customer_id"),
+    "identifier of groups": (
+        BOTH, lambda f, r: f.assign(patientId=r.integers(10**5, 10**5 + len(f) // 6, len(f))),
+        "'patientId'"),
     "running number": (BOTH, _column(lambda f, r: 5_000 + 10 * np.arange(len(f))), "leak"),
     "shuffled number": (BOTH, _column(lambda f, r: r.permutation(len(f))), "leak"),
     "running date": (BOTH, _column(_days), "'leak'"),

@@ -15,6 +15,7 @@ from mercer.selection.preprocess import preprocessing
 from mercer.selection.traps import check
 
 N = 300
+EVERY_DAY = pd.date_range("2024-01-01", periods=N).astype(str)
 
 
 def table(seed=0, task="classification"):
@@ -99,6 +100,16 @@ def test_rare_classes_and_targets_in_order():
     assert any("rare classes: 'fraud'" in n for n in said(frame))
     series = table(task="regression").assign(y=np.cumsum(np.random.default_rng(0).normal(size=N)))
     assert any("order of time" in n for n in said(series))
+
+
+def test_what_is_taken_care_of_is_not_told():
+    frame = table().sort_values("y").assign(day=EVERY_DAY, user_id=np.arange(N) // 6)
+    found = Dataset.of(frame, target="y")
+    told = " ".join(check(found).notes)
+    assert "order of 'day'" in told
+    assert "sorted" in told
+    assert "groups='user_id'" in told
+    assert check(found, groups="user_id", time="day").notes == ()
 
 
 def test_a_number_of_the_rows_stays_where_it_is_all_there_is():

@@ -17,6 +17,9 @@ HUGE = "columns left out, because whole numbers beyond 2⁵³ cannot be told apa
 _NAMES = r"id|key|uuid|guid|nr|no|num|number|index|idx|row|serial"
 NAMED = re.compile(rf"(?i:(?:^|[_\W])(?:{_NAMES})s?)$|[a-z](?:Id|ID|Key|Nr|No|Number|Index)$")
 
+#: How those are called whose values several rows may share.
+IDENTIFIER = re.compile(r"(?i:(?:^|[_\W])(?:id|key|uuid|guid))$|[a-z](?:Id|ID|Key)$")
+
 
 def numbers_rows(name: str, values: np.ndarray) -> bool:
     """Whole, all different, and either with hardly a gap between them (1, 2, 3 …, in any order), or
@@ -54,4 +57,4 @@ def huge_numbers(values: Any) -> bool:
     return bool(len(known) and whole and np.abs(known).min() >= EXACT)
 
 
-__all__ = ["HUGE", "huge_numbers", "numbers_rows"]
+__all__ = ["HUGE", "IDENTIFIER", "huge_numbers", "numbers_rows"]

@@ -19,7 +19,7 @@ from mercer.data.columns import listed
 from mercer.data.dataset import Dataset, Note
 from mercer.data.schema import DATES, Schema
 from mercer.selection.leaks import Telling, named_classes
-from mercer.selection.numbering import HUGE, huge_numbers, numbers_rows
+from mercer.selection.numbering import HUGE, IDENTIFIER, huge_numbers, numbers_rows
 
 #: Fewer rows than this show no pattern worth a warning.
 LEAST_ROWS = 30
@@ -31,6 +31,8 @@ OTHERS = 0.005
 FIRST = 1_000
 #: Classes that hold less than this share of the rows are rare.
 RARE = 0.05
+#: Values that an identifier of groups of rows has at least.
+LEAST_GROUPS = 5
 #: Targets of neighboring rows that are so alike are sorted, or in order of time.
 ALIKE = 0.5
 
@@ -74,8 +76,9 @@ def check(found: Dataset, groups: Any = None, time: Any = None) -> Checked:
         gone = _numbering(found, notes)
         if found.kind == "table" and gone:
             found, gone = found.without([found.X.columns[j] for j in gone]), []
-        notes += _columns(found, gone)
-        notes += [*named_classes(found), *_targets(found)]
+        notes += [*_columns(found, gone), *named_classes(found), *_targets(found)]
+        notes += [] if times is not None else _order(found)
+        notes += [] if together is not None else _shared(found)
     copies = _copies(found, gone, notes) if together is None and times is None else None
     if together is not None:
         copies = np.unique(together.astype(str), return_inverse=True)[1]
@@ -147,24 +150,16 @@ def _numbering(found: Dataset, notes: list[Note]) -> list[int]:
 
 
 def _columns(found: Dataset, gone: list[int]) -> list[Note]:
-    notes, still, telling = [], [], Telling(found)
-    dates = _dates(found)
+    still, telling = [], Telling(found)
     for i, (name, values) in enumerate(_each(found)):
-        known = values[np.isfinite(values)]
-        if not len(known) or i in gone:
+        if i in gone or not np.isfinite(values).any():
             continue
         if _nearly_constant(values):
             still.append(name)
         elif i < MOST_COLUMNS:
             telling.look(name, values)
-        if name in dates and (np.diff(known) >= 0).all() and known[0] < known[-1]:
-            notes.append(_said(
-                f"rows are in the order of {name!r}: rows held out at random lie between rows that "
-                "were learned from; to predict the future, time=…"
-            ))  # fmt: skip
-    if still:
-        notes.append(_said(f"columns with one value in nearly all rows: {listed(still)}; kept"))
-    return notes + telling.notes()
+    words = f"columns with one value in nearly all rows: {listed(still)}; kept"
+    return ([_said(words)] if still else []) + telling.notes()
 
 
 def _nearly_constant(values: np.ndarray) -> bool:
@@ -189,18 +184,33 @@ def _dates(found: Dataset) -> set[str]:
 
 
 def _targets(found: Dataset) -> list[Note]:
-    """Rare classes, and targets that are sorted."""
+    """Rare classes."""
+    if found.task != "classification":
+        return []
     assert found.y is not None
-    notes, y = [], found.y
+    classes, sizes = np.unique(found.y, return_counts=True)
+    rare = sizes < RARE * len(found) * min(1.0, 2 / len(classes))
+    if not rare.any():
+        return []
+    return [_said(
+        f"rare classes: {listed([repr(c) for c in classes[rare].tolist()])}; folds hold them in "
+        "their shares; accuracy hardly sees them, metric='balanced_accuracy' does"
+    )]  # fmt: skip
+
+
+def _order(found: Dataset) -> list[Note]:
+    """Rows in the order of a date, or sorted by their targets."""
+    assert found.y is not None
+    notes, y, dates = [], found.y, _dates(found)
+    for name, values in _each(found):
+        known = values[np.isfinite(values)]
+        if name in dates and (np.diff(known) >= 0).all() and known[0] < known[-1]:
+            notes.append(_said(
+                f"rows are in the order of {name!r}: rows held out at random lie between rows that "
+                f"were learned from; to predict the future, time={name!r}"
+            ))  # fmt: skip
     if found.task == "classification":
         classes, index, sizes = np.unique(y, return_inverse=True, return_counts=True)
-        rare = sizes < RARE * len(y) * min(1.0, 2 / len(classes))
-        if rare.any():
-            names = listed([repr(c) for c in classes[rare].tolist()])
-            notes.append(_said(
-                f"rare classes: {names}; folds hold them in their shares; accuracy hardly sees "
-                "them, metric='balanced_accuracy' does"
-            ))  # fmt: skip
         # How much rarer neighbors of different classes are than if the rows were shuffled.
         chance = 1 - float(np.sum((sizes / len(y)) ** 2))
         alike = 1 - float(np.mean(index[1:] != index[:-1])) / chance if len(classes) > 1 else 0.0
@@ -212,6 +222,20 @@ def _targets(found: Dataset) -> list[Note]:
             "of time; they are held out at random; to predict the future, time=…"
         ))  # fmt: skip
     return notes
+
+
+def _shared(found: Dataset) -> list[Note]:
+    """Rows that belong to the same customer, patient or other thing with an identifier."""
+    names = [
+        name
+        for name, values in _each(found)
+        if IDENTIFIER.search(name) and LEAST_GROUPS <= len(np.unique(values)) <= len(values) / 2
+    ]
+    return [
+        _said(f"rows share values of {name!r}, and are held out one by one; where new rows come "
+              f"from others, groups={name!r}")
+        for name in names
+    ]  # fmt: skip
 
 
 def _copies(found: Dataset, gone: list[int], notes: list[Note]) -> np.ndarray | None:
