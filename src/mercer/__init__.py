@@ -74,6 +74,7 @@ _WHERE = {
     "mercer.expansion": ["KernelExpansion"],
     "mercer.learners": [
         "DeformableTemplateClassifier",
+        "GaussianProcessClassifier",
         "GaussianProcessRegressor",
         "KernelCentroidClassifier",
         "KernelDensity",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process import GaussianProcessClassifier as PeerOfClasses
 from sklearn.gaussian_process import GaussianProcessRegressor as Peer
 from sklearn.gaussian_process import kernels as sk
 from sklearn.model_selection import GridSearchCV
@@ -13,6 +14,7 @@ from mercer import (
     ChiSquared,
     Cosine,
     Gaussian,
+    GaussianProcessClassifier,
     GaussianProcessRegressor,
     Laplacian,
     Linear,
@@ -190,9 +192,9 @@ def test_samples_have_the_mean_and_the_spread_of_the_posterior():
 
 
 def test_many_rows_begin_on_some(monkeypatch):
-    from mercer.learners.processes import regression
+    from mercer.learners.processes import base
 
-    monkeypatch.setattr(regression, "SAMPLE", 14)
+    monkeypatch.setattr(base, "SAMPLE", 14)
     model = GaussianProcessRegressor(Gaussian(1.0), random_state=0).fit(X, Y)
     monkeypatch.undo()
     direct = GaussianProcessRegressor(Gaussian(1.0), random_state=0).fit(X, Y)
@@ -258,3 +260,63 @@ def test_one_row_constant_columns_and_targets():
         model.log_marginal_likelihood([0.0])
     with pytest.raises(RuntimeError, match="not both"):
         model.predict(flat, return_std=True, return_cov=True)
+
+
+# --- classes -----------------------------------------------------------------------------------
+
+TWO = np.where(Y + 0.3 * R.normal(size=30) > np.median(Y), "yes", "no")
+
+
+@pytest.mark.parametrize("name", ["scaled lengths", "matern 5/2", "linear", "three"])
+def test_laplace_evidence_and_gradient_are_scikit_learns(name):
+    ours, theirs, names = SAME[name]
+    model = GaussianProcessClassifier(ours, optimizer=None).fit(X, TWO)
+    peer = PeerOfClasses(theirs, optimizer=None, max_iter_predict=1000).fit(X, TWO)
+    value, slopes = model.log_marginal_likelihood(eval_gradient=True)
+    known, gradient = peer.log_marginal_likelihood(peer.kernel_.theta, eval_gradient=True)
+    assert value == pytest.approx(known, rel=1e-8)
+    own = dict(zip(model.theta_names_, slopes, strict=True))
+    chained = [own[one] * factor for one, factor in names.items()]
+    assert np.allclose(chained, gradient, rtol=1e-5, atol=1e-6)  # they stop at 1e-10 of the loss
+    # Their mean of the sigmoid is an approximation by five error functions.
+    assert np.allclose(model.predict_proba(NEW), peer.predict_proba(NEW), atol=3e-3)
+    assert (model.predict(NEW) == peer.predict(NEW)).all()
+
+
+def test_the_kernel_of_classes_is_learned():
+    kernel = 4.0 * Gaussian(1.0)
+    model = GaussianProcessClassifier(kernel, bounds={"factor": (0.1, 100.0)}).fit(X, TWO)
+    still = GaussianProcessClassifier(kernel, optimizer=None).fit(X, TWO)
+    assert model.log_marginal_likelihood_value_ > still.log_marginal_likelihood_value_
+    _, slopes = model.log_marginal_likelihood(eval_gradient=True)
+    inside = np.exp(model.theta_[0]) < 99.0
+    assert abs(slopes[0]) < 0.05 or not inside
+    far = model.predict_proba([[1e3, 1e3, 1e3]])
+    assert np.allclose(far, 0.5)
+
+
+def test_three_classes_are_each_told_from_the_rest(tmp_path):
+    three = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
+    model = GaussianProcessClassifier(9.0 * Gaussian(1.0), optimizer=None).fit(X, three)
+    each = [
+        GaussianProcessClassifier(9.0 * Gaussian(1.0), optimizer=None).fit(X, three == c)
+        for c in range(3)
+    ]
+    shares = np.stack([one.predict_proba(NEW)[:, 1] for one in each], axis=1)
+    assert np.allclose(model.predict_proba(NEW), shares / shares.sum(axis=1, keepdims=True))
+    assert model.decision_function(NEW).shape == (8, 3)
+    total = sum(one.log_marginal_likelihood_value_ for one in each)
+    assert model.log_marginal_likelihood_value_ == pytest.approx(total)
+    model.save(tmp_path / "classes.mercer")
+    again = mercer.load(tmp_path / "classes.mercer")
+    assert (again.predict_proba(NEW) == model.predict_proba(NEW)).all()
+
+
+def test_bad_input_to_a_classifier_is_answered():
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        GaussianProcessClassifier().fit(X, np.ones(30))
+    model = GaussianProcessClassifier("precomputed").fit(X @ X.T, TWO)
+    with pytest.raises(ValueError, match=r"needs k\(x, x\)"):
+        model.predict_proba(X @ X.T)
+    same = GaussianProcessClassifier(Gaussian(1.0)).fit(np.ones((6, 2)), [0, 1] * 3)
+    assert np.allclose(same.predict_proba([[1.0, 1.0]]), 0.5)

@@ -95,6 +95,7 @@ MODELS = {
         T,
     ),
     "quantiles": (learners.KernelQuantileRegressor(C=1.0), T),
+    "process of classes": (learners.GaussianProcessClassifier("gaussian(1)", max_iter=3), Y),
     "process": (learners.GaussianProcessRegressor("gaussian(1)", max_iter=5), T),
     "neighbours": (learners.KernelNeighborsClassifier(weights="kernel"), Y),
     "neighbors, radius": (learners.KernelNeighborsRegressor(radius=0.5), T),

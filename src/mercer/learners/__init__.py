@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mercer.learners.logistic import KernelLogisticRegression
     from mercer.learners.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
     from mercer.learners.perceptrons.dual import KernelPerceptron, Perceptron
+    from mercer.learners.processes.classification import GaussianProcessClassifier
     from mercer.learners.processes.regression import GaussianProcessRegressor
     from mercer.learners.ridges.estimators import KernelRidge, KernelRidgeClassifier
     from mercer.learners.smoothers import NadarayaWatsonClassifier, NadarayaWatsonRegressor
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "DeformableTemplateClassifier": "templates",
+    "GaussianProcessClassifier": "processes.classification",
     "GaussianProcessRegressor": "processes.regression",
     "KernelCentroidClassifier": "centroids",
     "KernelDensity": "structure.density",
@@ -52,6 +54,7 @@ _WHERE = {
 
 __all__ = [
     "DeformableTemplateClassifier",
+    "GaussianProcessClassifier",
     "GaussianProcessRegressor",
     "KernelCentroidClassifier",
     "KernelDensity",

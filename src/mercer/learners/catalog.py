@@ -272,6 +272,7 @@ for _learner in (
     ),
     Learner(
         "process",
+        classifier="GaussianProcessClassifier",
         regressor="GaussianProcessRegressor",
         aliases=("gaussian-process", "gp"),
         grid=Grid(settings=lambda value, unit, spread: {"random_state": 0}, exponent=2.6),

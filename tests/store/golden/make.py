@@ -16,6 +16,7 @@ v6-process: GaussianProcessRegressor.
 v6-intervals: what mercer.calibrate makes.
 v6-quantiles: KernelQuantileRegressor.
 v6-density: KernelDensity.
+v6-classes: GaussianProcessClassifier.
 """
 
 import json
@@ -115,6 +116,7 @@ def learners():
     import mercer
     from mercer.learners import (
         DeformableTemplateClassifier,
+        GaussianProcessClassifier,
         GaussianProcessRegressor,
         KernelCentroidClassifier,
         KernelDensity,
@@ -145,6 +147,7 @@ def learners():
             mercer.calibrate(KernelLogisticRegression(kernel, 0.1), random_state=0),
             THREE,
         ),
+        "process-classes": (GaussianProcessClassifier("4*gaussian(0.5)", optimizer=None), THREE),
         "process": (GaussianProcessRegressor("2*gaussian([1.0, 1.0, 2.0])", max_iter=3), TARGETS),
         "perceptron-vote": (KernelPerceptron(kernel, averaging="vote", **still), THREE),
         "perceptron-average": (KernelPerceptron(kernel, averaging="average", **still), THREE),

@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg import LinAlgError
 from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from mercer._arrays import host
-from mercer._examples import count, take, widened
-from mercer._parameters import (
-    Anything,
-    Check,
-    Count,
-    Either,
-    Flag,
-    Maybe,
-    NonNegative,
-    OneOf,
-    Positive,
-)
+from mercer._examples import take, widened
+from mercer._parameters import Check, Either, Flag, NonNegative, OneOf
 from mercer.expansion import KernelExpansion
 from mercer.gram.host import HostGram
 from mercer.kernels import DEFAULT, Kernel
-from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import KernelLearner
 from mercer.learners._device import RegressorMixin
-from mercer.learners._options import check_width, warn_if_stopped
-from mercer.learners.processes.learning import Search, largest
+from mercer.learners.processes.base import Process
 from mercer.learners.processes.numbers import NOISE, Numbers, pair
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.solvers.linear.evidence import Evidence, evidence
 
 #: Where the noise starts, in units of the mean of k(x, x).
 START = 0.1
-#: Beyond twice as many rows, the search begins on so many of them: an evaluation there takes a
-#: thousandth of the time, and the last steps on all rows are few.
-SAMPLE = 1000
 
 
-class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelLearner):
+class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     """f ~ GP(0, k), y = f(x) + noise: k and the noise maximize log p(y) = −½yᵀA⁻¹y − ½log|A| − ….
 
     A = K + λI. Use it for answers with honest error bars, and to learn a kernel's parameters, one
@@ -108,19 +88,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelLearner):
     (array([0.998, 0.001]), array([0.   , 0.709]))
     """
 
-    _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
+    _parameters: ClassVar[dict[str, Check]] = Process._parameters | {
         "noise": Either(NonNegative(), OneOf("learn")),
-        "optimizer": Maybe(OneOf("lbfgs")),
-        "bounds": Anything(),
         "normalize_y": Flag(),
-        "n_restarts": Count(0),
-        "tol": Positive(why="the maximum itself is never reached"),
-        "max_iter": Count(),
-        "random_state": Anything(),
     }
-    _keeps_rows_in_place = False
-    _needs_width = False
 
     def __init__(
         self,
@@ -158,25 +129,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelLearner):
         self._y_mean, self._y_scale = self._of_targets(y)
         self.X_train_, self.y_train_ = X, (y - self._y_mean) / self._y_scale
         self.__dict__["_numbers"] = Numbers.of(self.kernel_, self._bounds_of_kernel())
-        unit = self._unit(X)
-        start, bounds = self._with_noise(unit)
-        random = check_random_state(self.random_state)
-        searched = self._search(start, bounds, random) if self.optimizer else Search(start)
-        self.theta_ = searched.theta
-        self.theta_names_ = self._numbers.spelled() + ["noise"] * self._learns_noise
-        self.n_iter_ = searched.n_iter
+        self._learn(*self._with_noise(self._unit(X)))
         self.kernel_, self.noise_ = self._at(self.theta_)
-        try:
-            self.log_marginal_likelihood_value_ = self._evidence(self.theta_, False).value
-        except LinAlgError as error:
-            raise ValueError(
-                f"GaussianProcessRegressor: {searched.failure or error}. Give noise='learn', a "
-                "larger noise, or other bounds"
-            ) from None
         self._solve()
-        warn_if_stopped(
-            type(self).__name__, searched.stopped, str(self.max_iter), "Raise max_iter or tol."
-        )
         return self
 
     def _of_targets(self, y: np.ndarray) -> tuple[Any, Any]:
@@ -186,25 +141,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelLearner):
         spread = y.std(axis=0)
         return y.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
-    def _bounds_of_kernel(self) -> dict[str, Any]:
-        if self.bounds is not None and not isinstance(self.bounds, dict):
-            raise TypeError(
-                "bounds must be a dict of names of parameters, or None, got "
-                f"{type(self.bounds).__name__}"
-            )
-        return {name: value for name, value in (self.bounds or {}).items() if name != "noise"}
-
-    @cached_property
-    def _numbers(self) -> Numbers:
-        """What is learned of the kernel; as `fit` left it, where the model was loaded."""
-        fixed = {n: v for n, v in self._bounds_of_kernel().items() if v == "fixed"}
-        return Numbers.of(self.kernel_, fixed)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in super().__getstate__().items() if k != "_numbers"}
-
     @property
-    def _learns_noise(self) -> bool:
+    def _learns_noise(self) -> bool:  # type: ignore[override]
         fixed = isinstance(self.bounds, dict) and self.bounds.get("noise") == "fixed"
         return isinstance(self.noise, str) and not fixed
 
@@ -223,34 +161,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelLearner):
         first = np.log(np.clip(self._fixed_noise, low, high))
         return np.append(start, first), np.vstack([bounds, np.log([[low, high]])])
 
-    def _search(
-        self, start: np.ndarray, bounds: np.ndarray, random: np.random.RandomState
-    ) -> Search:
-        """On some rows first where there are many, then on all from the best point found."""
-        if not len(start):
-            return Search(start)
-        n, before = count(self.X_train_), 0
-        options: dict[str, Any] = {
-            "restarts": int(self.n_restarts),
-            "tol": float(self.tol),
-            "max_iter": int(self.max_iter),
-            "random": random,
-        }
-        if n > 2 * SAMPLE and not self.kernel_.takes_matrix:
-            rows = np.sort(random.permutation(n)[:SAMPLE])
-            found = largest(lambda theta: self._objective(theta, rows), start, bounds, **options)
-            start, before = max((start, found.theta), key=self._value), found.n_iter
-            options["restarts"] = 0
-        last = largest(self._objective, start, bounds, **options)
-        last.n_iter += before
-        return last
-
-    def _value(self, theta: np.ndarray) -> float:
-        try:
-            return self._evidence(theta, False).value
-        except LinAlgError:
-            return -np.inf
-
     def _at(self, theta: np.ndarray) -> tuple[Kernel, float]:
         noise = float(np.exp(theta[-1])) if self._learns_noise else self._fixed_noise
         return self._numbers.at(theta), noise
@@ -263,31 +173,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelLearner):
         if rows is not None:
             X, y = take(X, rows), y[rows]
         return evidence(HostGram(kernel, X), y.reshape(len(y), -1), noise, slopes)
-
-    def _objective(
-        self, theta: np.ndarray, rows: np.ndarray | None = None
-    ) -> tuple[float, np.ndarray]:
-        """log p(y) and its derivatives in θ."""
-        found = self._evidence(theta, True, rows)
-        size = len(self._numbers.start)
-        slopes = self._numbers.slopes(found.slopes or {}, theta[:size])
-        if self._learns_noise:
-            slopes = np.append(slopes, found.noise * np.exp(theta[-1]))
-        return found.value, slopes
-
-    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
-        """log p(y) at θ (as learned, if None); with `eval_gradient` also ∂ log p/∂θ.
-
-        θ are logarithms, in the order of `theta_names_`.
-        """
-        check_is_fitted(self)
-        at = self.theta_ if theta is None else np.asarray(theta, dtype=np.float64)
-        if at.shape != self.theta_.shape:
-            raise ValueError(
-                f"theta has the shape {at.shape}, but {len(self.theta_)} numbers are learned: "
-                f"{self.theta_names_}"
-            )
-        return self._objective(at) if eval_gradient else self._evidence(at, False).value
 
     def _solve(self) -> None:
         """The mean of f, as ridge regression with λ."""
@@ -320,12 +205,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelLearner):
         if return_cov:
             return mean, self._covariance(X)
         return mean
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = widened(host(self._examples(X, reset=False)))
-        check_width(type(self).__name__, self.kernel_, X, len(self.y_train_))
-        return X
 
     def _covariance(self, X: Any) -> np.ndarray:
         covariance = self.regressor_._posteriors.covariance(X, self.noise_)

@@ -1,0 +1,151 @@
+"""What Gaussian processes share: the numbers of a kernel are learned by the largest evidence."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._arrays import host
+from mercer._examples import count, widened
+from mercer._parameters import Anything, Check, Count, Maybe, OneOf, Positive
+from mercer.kernels.estimators import KERNEL
+from mercer.learners._base import KernelLearner
+from mercer.learners._options import check_width, warn_if_stopped
+from mercer.learners.processes.learning import Search, largest
+from mercer.learners.processes.numbers import Numbers
+from mercer.solvers.linear.evidence import Evidence
+
+#: Beyond twice as many rows, the search begins on so many of them: an evaluation there takes a
+#: thousandth of the time, and the last steps on all rows are few.
+SAMPLE = 1000
+
+
+class Process(KernelLearner):
+    """Learns θ, the logarithms of a kernel's numbers, by the `_evidence` that a subclass has."""
+
+    _parameters: ClassVar[dict[str, Check]] = {
+        **KERNEL,
+        "optimizer": Maybe(OneOf("lbfgs")),
+        "bounds": Anything(),
+        "n_restarts": Count(0),
+        "tol": Positive(why="the maximum itself is never reached"),
+        "max_iter": Count(),
+        "random_state": Anything(),
+    }
+    _keeps_rows_in_place = False
+    _needs_width = False
+    #: Whether the last number of θ is that of the noise.
+    _learns_noise = False
+    optimizer: str | None
+    bounds: Any
+    n_restarts: int
+    tol: float
+    max_iter: int
+    random_state: Any
+    X_train_: Any
+    y_train_: np.ndarray
+
+    def _evidence(
+        self, theta: np.ndarray, slopes: bool, rows: np.ndarray | None = None
+    ) -> Evidence:
+        """log p(y) at θ, of all rows or of some; with its derivatives, if asked for."""
+        raise NotImplementedError
+
+    def _bounds_of_kernel(self) -> dict[str, Any]:
+        if self.bounds is not None and not isinstance(self.bounds, dict):
+            raise TypeError(
+                "bounds must be a dict of names of parameters, or None, got "
+                f"{type(self.bounds).__name__}"
+            )
+        return {name: value for name, value in (self.bounds or {}).items() if name != "noise"}
+
+    @cached_property
+    def _numbers(self) -> Numbers:
+        """What is learned of the kernel; as `fit` left it, where the model was loaded."""
+        fixed = {n: v for n, v in self._bounds_of_kernel().items() if v == "fixed"}
+        return Numbers.of(self.kernel_, fixed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in super().__getstate__().items() if k != "_numbers"}
+
+    def _learn(self, start: np.ndarray, bounds: np.ndarray) -> None:
+        """Set `theta_` and what belongs to it, from where θ starts."""
+        random = check_random_state(self.random_state)
+        searched = self._search(start, bounds, random) if self.optimizer else Search(start)
+        self.theta_, self.n_iter_ = searched.theta, searched.n_iter
+        self.theta_names_ = self._numbers.spelled() + ["noise"] * self._learns_noise
+        try:
+            self.log_marginal_likelihood_value_ = self._evidence(self.theta_, False).value
+        except LinAlgError as error:
+            raise ValueError(
+                f"{type(self).__name__}: {searched.failure or error}. Give more noise, or other "
+                "bounds"
+            ) from None
+        warn_if_stopped(
+            type(self).__name__, searched.stopped, str(self.max_iter), "Raise max_iter or tol."
+        )
+
+    def _checked(self, X: Any) -> Any:
+        """New examples, in double precision and on the host."""
+        check_is_fitted(self)
+        X = widened(host(self._examples(X, reset=False)))
+        check_width(type(self).__name__, self.kernel_, X, len(self.y_train_))
+        return X
+
+    def _search(
+        self, start: np.ndarray, bounds: np.ndarray, random: np.random.RandomState
+    ) -> Search:
+        """On some rows first where there are many, then on all from the best point found."""
+        if not len(start):
+            return Search(start)
+        n, before = count(self.X_train_), 0
+        options: dict[str, Any] = {
+            "restarts": int(self.n_restarts),
+            "tol": float(self.tol),
+            "max_iter": int(self.max_iter),
+            "random": random,
+        }
+        if n > 2 * SAMPLE and not self.kernel_.takes_matrix:
+            rows = np.sort(random.permutation(n)[:SAMPLE])
+            found = largest(lambda theta: self._objective(theta, rows), start, bounds, **options)
+            start, before = max((start, found.theta), key=self._value), found.n_iter
+            options["restarts"] = 0
+        last = largest(self._objective, start, bounds, **options)
+        last.n_iter += before
+        return last
+
+    def _value(self, theta: np.ndarray) -> float:
+        try:
+            return self._evidence(theta, False).value
+        except LinAlgError:
+            return -np.inf
+
+    def _objective(
+        self, theta: np.ndarray, rows: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray]:
+        """log p(y) and its derivatives in θ."""
+        found = self._evidence(theta, True, rows)
+        size = len(self._numbers.start)
+        slopes = self._numbers.slopes(found.slopes or {}, theta[:size])
+        if self._learns_noise:
+            slopes = np.append(slopes, found.noise * np.exp(theta[-1]))
+        return found.value, slopes
+
+    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
+        """log p(y) at θ (as learned, if None); with `eval_gradient` also ∂ log p/∂θ.
+
+        θ are logarithms, in the order of `theta_names_`.
+        """
+        check_is_fitted(self)
+        at = self.theta_ if theta is None else np.asarray(theta, dtype=np.float64)
+        if at.shape != self.theta_.shape:
+            raise ValueError(
+                f"theta has the shape {at.shape}, but {len(self.theta_)} numbers are learned: "
+                f"{self.theta_names_}"
+            )
+        return self._objective(at) if eval_gradient else self._evidence(at, False).value

@@ -1,0 +1,174 @@
+"""GaussianProcessClassifier: probabilities whose kernel is learned by Laplace's evidence."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._arrays import winners
+from mercer._config import get_config
+from mercer._examples import count, take, widened
+from mercer._parameters import Check
+from mercer.expansion import KernelExpansion
+from mercer.gram.host import HostGram
+from mercer.kernels import DEFAULT
+from mercer.learners._base import classes_of, encode
+from mercer.learners._device import ClassifierMixin, labels_at
+from mercer.learners.processes.base import Process
+from mercer.learners.processes.numbers import Numbers
+from mercer.solvers.linear.evidence import Evidence
+from mercer.solvers.smooth.laplace import Mode, laplace_evidence, mode
+
+#: Nodes of the Gauss-Hermite rule for the mean of a sigmoid: its error is below 1e-6.
+NODES = 40
+
+
+class GaussianProcessClassifier(ClassifierMixin, Process):
+    """f ~ GP(0, k), P(y = 1|x) = 1/(1 + e^(−f(x))): k maximizes Laplace's form of log p(y).
+
+    Use it for probabilities that know where there is no data, and to learn a kernel's parameters
+    without a grid. More than two classes are each told from the rest, with one kernel for all.
+
+    Parameters
+    ----------
+    kernel : Kernel, expression string, function of two examples or "precomputed"
+        k, with the values from which its parameters are learned, as in `GaussianProcessRegressor`.
+        A factor (``4.0 * k``) says how sure of itself f may become.
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
+    optimizer, bounds, n_restarts, tol, max_iter, random_state
+        As in `GaussianProcessRegressor`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    kernel_ : Kernel
+        k as learned.
+    log_marginal_likelihood_value_ : float
+        Laplace's log p(y) there, summed over the classes where there are more than two.
+    theta_, theta_names_ : ndarray, list of str
+        The logarithms of what was learned, and the name of each.
+    dual_coef_ : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two
+    expansion_ : KernelExpansion
+        The mean of f.
+    X_train_, y_train_ : the examples, and a column of zeros and ones per f
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Gaussian, GaussianProcessClassifier
+    >>> x, y = np.array([[-2.0], [-1.0], [-0.5], [0.5], [1.0], [2.0]]), [0, 0, 0, 1, 1, 1]
+    >>> model = GaussianProcessClassifier(4.0 * Gaussian(1.0), optimizer=None).fit(x, y)
+    >>> model.predict_proba([[1.0], [30.0]]).round(3)  # no data at 30: nothing is known there
+    array([[0.225, 0.775],
+           [0.5  , 0.5  ]])
+    """
+
+    _parameters: ClassVar[dict[str, Check]] = Process._parameters
+
+    def __init__(
+        self,
+        kernel: Any = DEFAULT,
+        *,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
+        optimizer: str | None = "lbfgs",
+        bounds: Any = None,
+        n_restarts: int = 0,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
+        self.optimizer = optimizer
+        self.bounds = bounds
+        self.n_restarts = n_restarts
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the numbers of the kernel, and find the best f."""
+        X, y = self._start(X, y, labels=True)
+        self.classes_ = classes_of(y, type(self).__name__)
+        codes = encode(y, self.classes_)
+        wanted = [1] if len(self.classes_) == 2 else np.arange(len(self.classes_))
+        self.X_train_ = widened(X)
+        self.y_train_ = (codes[:, None] == wanted).astype(np.float64)
+        self.__dict__.pop("_modes", None)
+        numbers = Numbers.of(self.kernel_, self._bounds_of_kernel())
+        self.__dict__["_numbers"] = numbers
+        self._learn(numbers.start, numbers.bounds)
+        self.kernel_ = numbers.at(self.theta_)
+        coef = np.stack([one.coef for one in self._modes], axis=1)
+        self.dual_coef_ = coef[:, 0] if len(self.classes_) == 2 else coef
+        points = self.kernel_.points(self.X_train_, None)
+        self.expansion_ = KernelExpansion(self.kernel_, points, self.dual_coef_, 0.0)
+        return self
+
+    def _evidence(
+        self, theta: np.ndarray, slopes: bool, rows: np.ndarray | None = None
+    ) -> Evidence:
+        X, y = self.X_train_, self.y_train_
+        if rows is not None:
+            X, y = take(X, rows), y[rows]
+        return laplace_evidence(HostGram(self._numbers.at(theta), X), y, slopes)
+
+    @cached_property
+    def _modes(self) -> list[Mode]:
+        """The best f of each class; their factors are as large as K and are not kept in files."""
+        K = HostGram(self.kernel_, self.X_train_).in_double()
+        return [mode(K, column) for column in self.y_train_.T]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in super().__getstate__().items() if k != "_modes"}
+
+    # --- predicting -------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The mean of f(x): above 0 for the second of two classes, or one column per class."""
+        X = self._checked(X)
+        return np.asarray(self.expansion_(X), dtype=np.float64)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class (at a tie the first)."""
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return labels_at(winners(self.decision_function(X)), self.classes_)
+        return labels_at(self.predict_proba(X).argmax(axis=1), self.classes_)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """P(y = c|x), the mean of the sigmoid over what is known of f(x): one column per class."""
+        X = self._checked(X)
+        if self.kernel_.takes_matrix:
+            raise ValueError(
+                "predict_proba needs k(x, x) of the new examples, which a precomputed matrix does "
+                "not hold; give the kernel itself"
+            )
+        step = int(max(1, min(1024, get_config().memory_bytes // (64 * len(self.y_train_)))))
+        parts = [take(X, slice(i, i + step)) for i in range(0, count(X), step)]
+        shares = np.concatenate([self._shares(part) for part in parts])
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - shares, shares])
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def _shares(self, X: Any) -> np.ndarray:
+        """P(class against the rest), a column per f."""
+        rows = np.asarray(HostGram(self.kernel_, X, self.X_train_).dense(), dtype=np.float64)
+        own = np.asarray(self.kernel_.diag(X), dtype=np.float64)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+        columns = []
+        for one in self._modes:
+            deviation = np.sqrt(one.variance(rows, own))
+            scores = (rows @ one.coef)[:, None] + deviation[:, None] * nodes
+            columns.append(expit(scores) @ weights / weights.sum())
+        return np.stack(columns, axis=1)
