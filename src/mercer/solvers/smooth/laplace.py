@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
@@ -64,11 +65,7 @@ def mode(K: np.ndarray, y: np.ndarray) -> Mode:
     for _ in range(MOST_STEPS):
         p = expit(f)
         root = np.sqrt(p * (1.0 - p))
-        B = root[:, None] * K * root
-        add_to_diagonal(B, 1.0)
-        L = cholesky(B)
-        if L is None:
-            raise np.linalg.LinAlgError("K has an eigenvalue below 0: k is no kernel")
+        L = _factor(K, root)
         b = root**2 * f + (y - p)
         a = b - root * cholesky_solve(L, (root * (K @ b))[:, None])[:, 0]
         before, f = f, K @ a
@@ -77,6 +74,16 @@ def mode(K: np.ndarray, y: np.ndarray) -> Mode:
     losses = np.logaddexp(0.0, np.where(y > 0, -f, f))
     value = -0.5 * float(a @ f) - float(losses.sum()) - float(np.log(L.diagonal()).sum())
     return Mode(a, f, root, np.tril(L), value)
+
+
+def _factor(K: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """L of I + W^½ K W^½ = LLᵀ."""
+    B = root[:, None] * K * root
+    add_to_diagonal(B, 1.0)
+    L = cholesky(B)
+    if L is None:
+        raise LinAlgError("K has an eigenvalue below 0: k is no kernel")
+    return np.asarray(L)
 
 
 def laplace_evidence(gram: Gram, y: np.ndarray, slopes: bool = True) -> Evidence:
