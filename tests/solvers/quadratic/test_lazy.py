@@ -121,7 +121,7 @@ def test_room_for_few_rows_of_k(noisy):
         assert tight.rows_computed > 2 * free.rows_computed
 
 
-def test_what_is_not_solved_here(noisy):
+def test_where_rows_come_from_and_what_is_not_solved_here(noisy, monkeypatch):
     X, t, signs = (part[:50] for part in noisy)
     rows, gram = np.arange(50), Gaussian().gram(X)
     for task in (
@@ -129,8 +129,14 @@ def test_what_is_not_solved_here(noisy):
         Task(rows, c_svc(signs, np.ones(50)), "hard margin"),
     ):
         assert solve_lazily(gram, [task], 1e-3, -1, 1, 1 << 20, "test") is None
-    wide = np.random.default_rng(0).normal(size=(lazy.WHOLE + 1, 70))
-    assert not list(sources(Gaussian().gram(wide), [Task(rows, c_svc(signs, np.ones(50)))]))
+    wide = Gaussian().gram(np.random.default_rng(0).normal(size=(600, lazy.COLUMNS + 1)))
+    task = Task(np.arange(600), c_svc(np.tile(signs, 12), np.ones(600)))
+    (made,) = sources(wide, [task])
+    assert made.K is None
+    (whole,) = sources(wide, [task] * lazy.MANY)
+    assert whole.function is None
+    monkeypatch.setattr(lazy, "BYTES", 1000)
+    assert not list(sources(wide, [task]))
 
 
 def test_steps_are_limited_and_a_stop_is_seen(noisy):

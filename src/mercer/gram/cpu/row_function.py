@@ -31,8 +31,6 @@ from mercer.gram.rows.prepared import row_value
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
 
-#: Columns of all sources together up to which the loop is not slower than matrix products.
-COLUMNS = 64
 #: Statistics whose rounding `in_single` knows.
 _ROUNDED = {"sqdist", "dot", "l1", "linf"}
 #: Those that a common shift of all rows does not change.
@@ -56,14 +54,18 @@ class RowFunction:
 
 
 def loop_program(gram: HostGram) -> Program | None:
-    """The program of loops alone; None where k has no such form, or too many columns."""
+    """The program of loops alone; None where k has no such form."""
     program = _looped(gram.formula)
     if program is None:
         return None
     matrices = [gram.sides()[0].matrices[s.rows] for s in program.sources]
     # Rows that are wider than K are for formulas that need the digits.
-    fitting = all(m.dtype == gram.dtype for m in matrices)
-    return program if fitting and sum(m.shape[1] for m in matrices) <= COLUMNS else None
+    return program if all(m.dtype == gram.dtype for m in matrices) else None
+
+
+def columns(gram: HostGram, program: Program) -> int:
+    """Columns of all sources together: what an entry of K costs."""
+    return sum(gram.sides()[0].matrices[s.rows].shape[1] for s in program.sources)
 
 
 @lru_cache(maxsize=512)

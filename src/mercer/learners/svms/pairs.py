@@ -17,8 +17,9 @@ import numpy as np
 
 from mercer.solvers.quadratic.problem import (
     Quadratic,
-    Solution,
+    Solutions,
     Task,
+    Tasks,
     c_svc,
     nearest_points,
     nu_svc,
@@ -52,12 +53,16 @@ class Pairs:
     def of(cls, codes: np.ndarray, weights: np.ndarray, C: float, nu: float | None) -> Pairs:
         """Every two classes; `codes` numbers the class of each example (−1: of none)."""
         classes = int(codes.max()) + 1
-        members = [np.flatnonzero((codes == c) & (weights > 0)) for c in range(classes)]
+        counted = np.flatnonzero(weights > 0)
+        by_class = counted[np.argsort(codes[counted], kind="stable")]
+        sizes = np.bincount(codes[counted], minlength=classes)
+        ends = np.cumsum(sizes)
         first, second = np.triu_indices(classes, 1)
-        rows = np.concatenate(
-            [members[c] for both in zip(first, second, strict=True) for c in both]
-        )
-        sizes = np.array([len(m) for m in members])
+        # The examples of the first class of each pair, then those of the second, by index.
+        both = np.stack([first, second], axis=1).ravel()
+        lengths = sizes[both]
+        each = np.repeat(ends[both] - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
+        rows = by_class[each]
         starts = np.concatenate([[0], np.cumsum(sizes[first] + sizes[second])])
         pair = np.repeat(np.arange(len(first)), np.diff(starts))
         rows = rows[np.lexsort((rows, pair))]
@@ -79,21 +84,26 @@ class Pairs:
     # --- problems ----------------------------------------------------------------------------
 
     def problems(self) -> list[Quadratic]:
-        parts, signs, weights = self.parts(), self.signs, self.weights
+        signs, weights = self.signs, self.weights
         if self.nu is not None:
-            return [nu_svc(signs[part], weights[part], self.nu) for part in parts]
+            return [nu_svc(signs[part], weights[part], self.nu) for part in self.parts()]
         if math.isinf(self.C):
-            return [nearest_points(signs[part]) for part in parts]
-        q = c_svc(signs, self.C * weights)
-        return [Quadratic(q.linear[:, p], q.lower[:, p], q.upper[:, p]) for p in parts]
+            return [nearest_points(signs[part]) for part in self.parts()]
+        return [task.problem for task in self._by_C()]
 
-    def tasks(self, old: Any = None) -> list[Task]:
+    def _by_C(self) -> Tasks:
+        return Tasks(self.starts, self.rows, c_svc(self.signs, self.C * self.weights))
+
+    def tasks(self, old: Any = None) -> Sequence[Task]:
         """One problem per pair; with `old` pairs on the same examples, from their solution."""
+        hard = self.nu is None and math.isinf(self.C)
+        follows = self._follows(old)
+        if self.nu is None and not hard and not follows:
+            return self._by_C()
         rows, problems = [self.rows[part] for part in self.parts()], self.problems()
-        if self.nu is None and math.isinf(self.C):
-            return [Task(r, p, "hard margin") for r, p in zip(rows, problems, strict=True)]
-        if not self._follows(old):
-            return [Task(r, p) for r, p in zip(rows, problems, strict=True)]
+        if not follows:
+            method = "hard margin" if hard else "solve"
+            return [Task(r, p, method) for r, p in zip(rows, problems, strict=True)]
         together = zip(rows, problems, old.problems(), self.parts(), strict=True)
         return [
             Task(r, new.starting(start_from(old.coef[None, part], before, new)), "resume")
@@ -109,11 +119,9 @@ class Pairs:
 
     # --- answers -----------------------------------------------------------------------------
 
-    def finish(self, found: Sequence[Solution]) -> None:
+    def finish(self, found: Solutions) -> None:
         """Keep α, b and yf of every example, in units where the margin is at ±1."""
-        a = np.concatenate([s.a[0] for s in found])
-        image = np.concatenate([s.image for s in found])
-        thresholds = np.array([s.thresholds for s in found])
+        a, image, thresholds = found.a[0], found.image, found.thresholds
         first, last, sizes = thresholds[:, 0], thresholds[:, -1], np.diff(self.starts)
         unit, b = np.ones(len(self)), first
         if thresholds.shape[1] == 2:
@@ -128,11 +136,11 @@ class Pairs:
         square = np.add.reduceat(self.coef * image / units, self.starts[:-1])
         with np.errstate(divide="ignore", invalid="ignore"):
             self.margin = np.where(square > 0, 1.0 / np.sqrt(square), math.inf)
-        self.objective = np.array([s.objective for s in found]) / unit**2
+        self.objective = found.objective / unit**2
         if self.nu is None and thresholds.shape[1] == 2:
             # The hard margin's own dual.
             self.objective -= np.add.reduceat(np.abs(self.coef), self.starts[:-1])
-        self.n_iter = np.array([s.n_iter for s in found], dtype=np.int32)
+        self.n_iter = found.n_iter.astype(np.int32)
 
     def per_example(self, values: np.ndarray, n: int) -> np.ndarray:
         """Values of the entries as (examples, pairs), NaN where an example is of neither class."""

@@ -22,7 +22,7 @@ from mercer.learners._base import KernelLearner
 from mercer.learners._device import as_scores
 from mercer.learners._options import check_width
 from mercer.learners.svms.many_classes import PairExpansion
-from mercer.solvers.quadratic.problem import Solution, Task
+from mercer.solvers.quadratic.problem import Solution, Solutions, Task, Tasks
 from mercer.solvers.requirements import resident
 
 
@@ -44,11 +44,12 @@ class SupportVectorBase(KernelLearner):
 
     # --- fitting ----------------------------------------------------------------------------
 
-    def _solve(self, X: Any, tasks: Sequence[Task]) -> list[Solution]:
+    def _solve(self, X: Any, tasks: Sequence[Task]) -> Solutions:
         tol, steps = float(self.tol), int(self.max_iter)
-        found, interrupted = _solved(self.kernel_, X, tasks, tol, steps, type(self).__name__)
-        late = [s for s in found if not s.converged]
-        self.fit_status_ = int(bool(late))
+        each, interrupted = _solved(self.kernel_, X, tasks, tol, steps, type(self).__name__)
+        found = Solutions.of(each)
+        late = ~found.converged
+        self.fit_status_ = int(late.any())
         self.shape_fit_ = tuple(getattr(X, "shape", (count(X),)))
         if interrupted:
             warnings.warn(
@@ -56,8 +57,8 @@ class SupportVectorBase(KernelLearner):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif late:
-            gap = max(s.gap for s in late)
+        elif late.any():
+            gap = found.gap[late].max()
             why = (
                 f"Solver terminated early (max_iter={steps})"
                 if steps > 0
@@ -105,11 +106,12 @@ class SupportVectorBase(KernelLearner):
 
 def _solved(
     kernel: Any, X: Any, tasks: Sequence[Task], tol: float, steps: int, what: str
-) -> tuple[list[Solution], bool]:
+) -> tuple[Sequence[Solution], bool]:
     """By the solver of the place that X belongs to; without slack, by the host's."""
     from mercer.solvers.quadratic.parallel import solve_all
 
-    if not {task.method for task in tasks} <= {"solve", "resume"}:
+    methods = {tasks.method} if isinstance(tasks, Tasks) else {task.method for task in tasks}
+    if not methods <= {"solve", "resume"}:
         with config(device="cpu"):
             return solve_all(solver_gram(kernel, host(X)), tasks, tol, steps, what)
     gram = resident(solver_gram(kernel, X))

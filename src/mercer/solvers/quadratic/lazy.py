@@ -14,7 +14,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,19 +25,22 @@ from mercer._steps import Listener, PairStep, listener
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import CHUNK
-from mercer.solvers.quadratic.problem import Solution, Task
+from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
 
 #: Rows of the largest problem from which float32 pays; below, rows of K are the smaller part.
 SINGLE = 1000
-#: Rows up to which all of K is computed for a kernel without a row function, and for a black box.
-WHOLE, BLACK_BOX = 1500, 500
-#: For so many problems of so few rows it is computed in any case.
-MANY, SMALL = 16, 256
+#: Columns up to which a row by its function is no slower than by a matrix product, and the bytes of
+#: a problem's rows up to which it is not much slower: they stay in the cache from row to row.
+COLUMNS, BYTES = 128, 4_000_000
+#: Rows up to which all of K is computed: for any kernel, and for several problems by a formula.
+FEW_ROWS, WHOLE = 500, 3000
+#: So many problems share rows of K, and those of so few rows rather read than make them.
+MANY, SMALL = 6, 256
 #: Steps that a problem may take here: so many, or so many per row.
 STEPS, STEPS_PER_ROW = 100_000, 50
 #: Rows of a piece of the queue: what a thread does between two looks at it.
 PIECE = 8192
-#: Rows of all problems up to which they are solved on the caller's thread.
+#: Rows of one problem, or of many that are as much work, for the caller's thread alone.
 FEW = 3000
 #: The rounding of f, as a share of the tolerance, up to which float32 is enough.
 ROUNDING = 0.25
@@ -60,14 +62,16 @@ class Source:
 
 def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
     """What to begin with, then what has more digits; nothing for problems of another kind."""
-    if not isinstance(gram, HostGram) or not gram.square or not all(map(_takes, tasks)):
+    if not isinstance(gram, HostGram) or not gram.square or not _take(tasks):
         return
     if not compiles():
         return
-    from mercer.gram.cpu.row_function import in_single, loop_program, row_function
+    from mercer.gram.cpu.row_function import columns, in_single, loop_program, row_function
 
-    program, most = loop_program(gram), max(len(task.rows) for task in tasks)
-    if program is not None:
+    program, most = loop_program(gram), Tasks.of(tasks).most
+    width = 0 if program is None else columns(gram, program)
+    narrow = width <= COLUMNS or (len(tasks) < MANY and 4 * width * most <= BYTES)
+    if program is not None and narrow and not (len(tasks) >= MANY and most <= SMALL):
         if gram.dtype != np.float32 and most >= SINGLE and in_single(gram, program):
             single = row_function(gram, program, single=True)
             yield Source(single.dtype, gram.diagonal(), single)
@@ -79,18 +83,20 @@ def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
 
 
 def _whole(gram: HostGram, tasks: int, most: int) -> bool:
-    """Whether all of K is computed: it is small, and each of its rows will be asked for."""
+    """Whether all of K is computed: it is small, and most of it will be asked for."""
     n = gram.shape[0]
     if 4 * n * n * gram.dtype.itemsize > gram.limit_bytes:
         return False
     opaque = any(source.kind == "opaque" for source in gram.program.sources)
-    return n <= (BLACK_BOX if opaque else WHOLE) or (tasks >= MANY and most <= SMALL)
+    return n <= FEW_ROWS or (tasks >= MANY and (most <= SMALL or (n <= WHOLE and not opaque)))
 
 
-def _takes(task: Task) -> bool:
+def _take(tasks: Sequence[Task]) -> bool:
     """Two sides must be one variable with a kink, which separate sums (ν) forbid."""
-    sides = len(task.problem.linear)
-    return task.method in ("solve", "resume") and (sides == 1 or task.problem.groups is None)
+    some = [tasks] if isinstance(tasks, Tasks) else tasks
+    kinds = {(t.method, len(t.problem.linear), t.problem.groups is None) for t in some}
+    method, sides, one_sum = min(kinds)
+    return len(kinds) == 1 and method in ("solve", "resume") and (sides == 1 or one_sum)
 
 
 class Stop(threading.Event):
@@ -111,25 +117,19 @@ class Problems:
     def __init__(self, tasks: Sequence[Task], tol: float, max_iter: int) -> None:
         from mercer.solvers.quadratic import lazy_smo
 
-        self.tasks, self.tol, self.max_iter, self.loop = tasks, tol, max_iter, lazy_smo
-        sizes = np.array([len(task.rows) for task in tasks])
-        self.starts = np.concatenate([[0], np.cumsum(sizes)])
-        self.rows = np.concatenate([task.rows for task in tasks]).astype(np.int64)
-        problems = [task.problem for task in tasks]
-        self.variables = np.zeros((len(self.rows), 6))
+        self.tol, self.max_iter, self.loop = tol, max_iter, lazy_smo
+        flat = Tasks.of(tasks)
+        self.starts, self.rows = flat.starts, flat.rows.astype(np.int64)
+        problem, self.sides = flat.problem, len(flat.problem.linear)
         # A variable with two sides is one with a kink at 0.
-        for column, name, side in (
-            (lazy_smo.PLUS, "linear", 0), (lazy_smo.MINUS, "linear", -1),
-            (lazy_smo.LOWER, "lower", -1), (lazy_smo.UPPER, "upper", 0),
-        ):  # fmt: skip
-            self.variables[:, column] = np.concatenate([getattr(p, name)[side] for p in problems])
-        self.groups = np.zeros(len(self.rows), dtype=np.int8)
-        for (s, e), p in zip(pairwise(self.starts.tolist()), problems, strict=True):
-            if p.start is not None:
-                self.variables[s:e, lazy_smo.A] = p.start.sum(axis=0)
-            if p.groups is not None:
-                self.groups[s:e] = p.groups[0]
+        columns = [problem.linear[0], problem.linear[-1], problem.lower[-1], problem.upper[0]]
+        zero = np.zeros(len(self.rows))
+        start = zero if problem.start is None else problem.start.sum(axis=0)
+        self.variables = np.stack([*columns, start, zero], axis=1)
+        groups = zero if problem.groups is None else problem.groups[0]
+        self.groups = groups.astype(np.int8)
         self.n_groups = int(self.groups.max()) + 1
+        sizes = self.sizes
         self.found = np.zeros((len(tasks), lazy_smo.GROUPS + 4 * self.n_groups))
         limits = np.maximum(STEPS, STEPS_PER_ROW * sizes)
         self.limits = np.minimum(limits, max_iter) if max_iter >= 0 else limits
@@ -169,23 +169,26 @@ class Problems:
 
     def coefficients(self, p: int) -> np.ndarray:
         """(sides, rows) of one problem."""
-        a = self.variables[self.starts[p] : self.starts[p + 1], self.loop.A]
-        if len(self.tasks[p].problem.linear) == 1:
+        return self._sides(self.variables[self.starts[p] : self.starts[p + 1], self.loop.A])
+
+    def _sides(self, a: np.ndarray) -> np.ndarray:
+        if self.sides == 1:
             return a[None].copy()
         return np.stack([np.maximum(a, 0.0), np.minimum(a, 0.0)])
 
-    def solutions(self) -> list[Solution]:
-        gaps, thresholds, taken = self.gaps().tolist(), self.thresholds(), self.taken.tolist()
-        objective = self.found[:, self.loop.OBJECTIVE].tolist()
-        computed = self.found[:, self.loop.COMPUTED].astype(int).tolist()
-        image = np.ascontiguousarray(self.variables[:, self.loop.IMAGE])
-        return [
-            Solution(
-                self.coefficients(p), image[s:e], objective[p], thresholds[p], gaps[p], taken[p],
-                gaps[p] <= self.tol, computed[p],
-            )
-            for p, (s, e) in enumerate(pairwise(self.starts.tolist()))
-        ]  # fmt: skip
+    def solutions(self) -> Solutions:
+        gaps = self.gaps()
+        return Solutions(
+            self.starts,
+            self._sides(self.variables[:, self.loop.A]),
+            self.variables[:, self.loop.IMAGE].copy(),
+            self.found[:, self.loop.OBJECTIVE],
+            self.thresholds(),
+            gaps,
+            self.taken,
+            gaps <= self.tol,
+            self.found[:, self.loop.COMPUTED],
+        )
 
 
 class Worker:
@@ -255,7 +258,7 @@ def solve_lazily(
     threads: int,
     memory: int,
     what: str,
-) -> tuple[list[Solution], list[int], bool] | None:
+) -> tuple[Solutions, list[int], bool] | None:
     """Solutions, the problems that are not finished, and whether Ctrl-C came; None: not for here.
 
     `memory`: bytes of each thread for rows of K.
@@ -289,7 +292,7 @@ def _solve(
     if tell is not None:
         Worker(problems, source, most, memory).tell(todo, stop, tell)
         return False
-    if problems.sizes[todo].sum() <= FEW:
+    if (problems.sizes[todo] ** 2).sum() <= FEW**2:
         try:
             Worker(problems, source, most, memory).solve(todo, stop)
         except KeyboardInterrupt:  # it came while the loop ran, which has ended

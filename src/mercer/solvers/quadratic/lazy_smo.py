@@ -27,7 +27,7 @@ from mercer.gram.cpu.bits import call_at, larger
 from mercer.gram.rows.prepared import CHUNK
 
 #: Rows whose maximum is stored at a time; arrays are padded to a multiple of this.
-LANES = 128
+LANES = 64
 #: What stands for a curvature that is not positive (LIBSVM's value).
 TAU = 1e-12
 #: Columns of the table of variables: linear terms on both sides of 0, bounds, value and F.
@@ -162,13 +162,13 @@ def _fetch(t, busy, rows, K, source, diagonal, index, cursor, table):  # type: i
 
 
 @njit(nogil=True, **_PART)
-def _add_up(flat, rows, K, source, F, diagonal, table):  # type: ignore[no-untyped-def]
-    """F = K a; kept rows are overwritten."""
-    row = table[: len(F)]
+def _add_up(flat, rows, K, source, F, diagonal, index, cursor, table):  # type: ignore[no-untyped-def]
+    """F = K a."""
     for t in range(len(rows)):
         a = flat[t, A]
         if a != 0.0:
-            _compute(t, rows, K, source, diagonal, table, np.int64(0))
+            slot = _fetch(t, np.int64(-1), rows, K, source, diagonal, index, cursor, table)
+            row = table[slot * len(F) : slot * len(F) + len(F)]
             for u in range(len(F)):
                 F[u] += a * np.float64(row[u])
 
@@ -274,7 +274,7 @@ def solve_problems(  # type: ignore[no-untyped-def]
         _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, index, Z, shape)
         active, diagonal, gains = F[:stride], singles[0, :stride], singles[1, :stride]
         if begun:
-            _add_up(flat, rows, K, source, active, diagonal, table)
+            _add_up(flat, rows, K, source, active, diagonal, index, cursor, table)
         found[p, STEPS] = _advance(
             flat, rows, group, K, source, active, up, low, diagonal, gains, index, cursor, table,
             ends, tol, rounding, limits[p], stop,

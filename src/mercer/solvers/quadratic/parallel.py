@@ -23,7 +23,7 @@ from mercer.gram.rows_of_k import HEIGHT, WIDTH
 from mercer.solvers.quadratic.decomposition import Options, resume, solve
 from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
 from mercer.solvers.quadratic.lazy import solve_lazily
-from mercer.solvers.quadratic.problem import Solution, Task
+from mercer.solvers.quadratic.problem import Solution, Task, Tasks
 from mercer.solvers.quadratic.working_block import Workspace
 
 METHODS: dict[str, Callable[..., Solution]] = {
@@ -45,18 +45,20 @@ ALONE = 2000
 
 def solve_all(
     gram: Gram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
-) -> tuple[list[Solution], bool]:
+) -> tuple[Sequence[Solution], bool]:
     """The solutions, in the order of the tasks, and whether Ctrl-C cut them short.
 
     `tol` is LIBSVM's; `max_iter` counts steps of SMO for each problem (−1: no limit).
     """
-    most = max(len(task.rows) for task in tasks)
+    most = Tasks.of(tasks).most if isinstance(tasks, Tasks) else max(len(t.rows) for t in tasks)
     threads, memory = _share(gram, most, min(len(tasks), get_config().n_threads))
     lazy = solve_lazily(gram, tasks, tol, max_iter, threads, memory, what)
     if lazy is None:
         return _decomposed(gram, tasks, tol, max_iter, threads, memory, what)
+    solutions: Sequence[Solution]
     solutions, late, interrupted = lazy
     if late and not interrupted:
+        solutions = list(solutions)
         # Many steps in a long narrow valley: there Newton steps on free variables are faster.
         rest = [
             Task(tasks[i].rows, tasks[i].problem.starting(solutions[i].a), "resume") for i in late

@@ -9,7 +9,9 @@ is LIBSVM's, and says which c, bounds and sums make it. A learner asks for a `Ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +88,99 @@ class Solution:
     n_iter: int
     converged: bool
     rows_computed: int
+
+
+class _Flat:
+    """A sequence in flat arrays: item p has the entries starts[p] : starts[p + 1] of each."""
+
+    starts: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def _part(self, p: int) -> slice:
+        if not -len(self) <= p < len(self):
+            raise IndexError(p)
+        p %= len(self)
+        return slice(int(self.starts[p]), int(self.starts[p + 1]))
+
+
+@dataclass(frozen=True)
+class Tasks(_Flat, Sequence[Task]):
+    """Several problems over rows of one Gram: of 325 pairs of classes none costs anything alone."""
+
+    starts: np.ndarray
+    rows: np.ndarray
+    problem: Quadratic
+    method: str = "solve"
+
+    @classmethod
+    def of(cls, tasks: Sequence[Task]) -> Tasks:
+        """Tasks of one method and as many sides, joined."""
+        if isinstance(tasks, Tasks):
+            return tasks
+        problems = [task.problem for task in tasks]
+        starts = np.cumsum([0, *(problem.n for problem in problems)])
+
+        def joined(name: str) -> Any:
+            parts = [getattr(problem, name) for problem in problems]
+            if all(part is None for part in parts):
+                return None
+            return np.concatenate(
+                [
+                    np.zeros(q.linear.shape, np.int8) if part is None else part
+                    for part, q in zip(parts, problems, strict=True)
+                ],
+                axis=1,
+            )
+
+        whole = Quadratic(**{f.name: joined(f.name) for f in fields(Quadratic)})
+        rows = np.concatenate([task.rows for task in tasks])
+        return cls(starts, rows, whole, tasks[0].method)
+
+    @property
+    def most(self) -> int:
+        """Rows of the largest problem."""
+        return int(np.diff(self.starts).max())
+
+    def __getitem__(self, p: Any) -> Any:
+        part = self._part(p)
+        arrays = {f.name: getattr(self.problem, f.name) for f in fields(Quadratic)}
+        cut: Any = {name: None if v is None else v[:, part] for name, v in arrays.items()}
+        return Task(self.rows[part], Quadratic(**cut), self.method)
+
+
+@dataclass(frozen=True)
+class Solutions(_Flat, Sequence[Solution]):
+    """`Solution`s of several problems; the numbers of a problem are entries of an array each."""
+
+    starts: np.ndarray
+    a: np.ndarray
+    image: np.ndarray
+    objective: np.ndarray
+    thresholds: np.ndarray
+    gap: np.ndarray
+    n_iter: np.ndarray
+    converged: np.ndarray
+    rows_computed: np.ndarray
+
+    @classmethod
+    def of(cls, found: Sequence[Solution]) -> Solutions:
+        if isinstance(found, Solutions):
+            return found
+        names = [f.name for f in fields(Solution)]
+        values = {name: [getattr(one, name) for one in found] for name in names}
+        starts = np.cumsum([0, *map(len, values["image"])])
+        a, image = np.concatenate(values.pop("a"), axis=1), np.concatenate(values.pop("image"))
+        return cls(starts, a, image, **{name: np.array(v) for name, v in values.items()})
+
+    def __getitem__(self, p: Any) -> Any:
+        part = self._part(p)
+        return Solution(
+            self.a[:, part], self.image[part], float(self.objective[p]), self.thresholds[p],
+            float(self.gap[p]), int(self.n_iter[p]), bool(self.converged[p]),
+            int(self.rows_computed[p]),
+        )  # fmt: skip
 
 
 def fill_up(lower: np.ndarray, upper: np.ndarray, total: float) -> np.ndarray:
