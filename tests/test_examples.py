@@ -37,6 +37,9 @@ SAID = {
     "two_thresholds": ["h(x) = sign("],
     "two_samples": ["two distributions? MMDResult("],
     "changes": ["a change at 140"],
+    "trend_and_period": ["a period of 2.5"],
+    "relevant_columns": ["columns that matter: [0, 3]"],
+    "process_of_classes": ["far away: [0.5 0.5]"],
     "solver_steps": ["SMO took 44 steps, Newton's method"],
 }
 #: A third of the gallery runs in every test, and whatever prints what is known beforehand.
