@@ -32,6 +32,17 @@ def test_the_widest_gap_is_the_hard_margin_of_libsvm(kernel, seed):
     assert (y * found.separator(X) > 0).all()
 
 
+def test_least_squares_that_end_too_early_are_noticed(monkeypatch):
+    """As SciPy 1.15 has them; equal weights are far from the nearest points of the classes."""
+    X, y = blobs(0, gap=0.5)
+    right = theory.separability(Linear(), X, y, fit_intercept=True)
+    balanced = np.where(y > 0, 1 / (y > 0).sum(), 1 / (y < 0).sum())
+    monkeypatch.setattr("mercer.theory.bounds._by_nnls", lambda system, target: balanced)
+    assert theory.separability(Linear(), X, y, fit_intercept=True).margin == pytest.approx(
+        right.margin
+    )
+
+
 def test_without_intercept_the_separator_passes_through_the_origin():
     X = np.array([[3.0, 1.0], [3.0, -1.0]])
     y = np.array([1, -1])

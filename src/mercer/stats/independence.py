@@ -102,10 +102,10 @@ def hsic_test(
     >>> import numpy as np
     >>> from mercer import stats
     >>> x = np.random.default_rng(0).normal(size=100)
-    >>> print(f"{np.corrcoef(x, x**2)[0, 1]:.2f}")
-    0.15
-    >>> stats.hsic_test(x, x**2, random_state=0).pvalue
-    0.000999000999000999
+    >>> print(f"{np.corrcoef(x, x**2)[0, 1]:.1f}")
+    0.2
+    >>> stats.hsic_test(x, x**2, random_state=0).pvalue < 0.01
+    True
     """
     permutations, block = permutations_of(permutations), check_block(block, 4)
     random = generator(random_state)

@@ -130,8 +130,8 @@ def mmd_test(
     1.0
     >>> Y[:30] += 2.0
     >>> result = stats.mmd_test(X, Y, random_state=0)
-    >>> result.pvalue
-    0.000999000999000999
+    >>> result.pvalue < 0.01
+    True
 
     See also
     --------

@@ -197,8 +197,6 @@ def separability(kernel: Kernel | str, X: Any, y: Any, fit_intercept: bool = Fal
     >>> print(theory.separability(Polynomial(2), X, y))
     separable: half width ρ = 1.41421, full width δ = 2.82843, 2 support vectors
     """
-    from scipy.optimize import nnls
-
     kernel = as_kernel(kernel)
     y = signs(y)
     K = HostGram(kernel, X).dense().astype(np.float64)
@@ -221,25 +219,43 @@ def separability(kernel: Kernel | str, X: Any, y: Any, fit_intercept: bool = Fal
     system = np.vstack([*rows, np.ones((1, len(y)))])
     target = np.zeros(len(system))
     target[-1] = 1.0
-    mixture, _ = nnls(system, target, maxiter=30 * len(y) + 1000)
-    total = float(mixture.sum())
-    mu = mixture / total
-    gap = float(np.linalg.norm(features.T @ (mu * y)))
-    balance = abs(float(mu @ y)) * length if fit_intercept else 0.0
-    if max(gap, balance) <= RESOLUTION * length:
+    for least_squares in (_by_nnls, _by_bounds):
+        mixture = least_squares(system, target)
+        mu = mixture / float(mixture.sum())
+        gap = float(np.linalg.norm(features.T @ (mu * y)))
+        balance = abs(float(mu @ y)) * length if fit_intercept else 0.0
+        if max(gap, balance) <= RESOLUTION * length:
+            break
+        coef = mu * y / gap**2
+        scores = K @ coef
+        intercept = 0.0
+        if fit_intercept:
+            up, down = scores[y > 0].min(), scores[y < 0].max()
+            intercept = -float(up + down) / 2
+        norm = math.sqrt(float(coef @ scores))
+        rho = float((y * (scores + intercept)).min()) / norm
+        # Half the distance of the mixtures is at least the half width of any gap between the
+        # classes; where both are equal, neither can be improved.
+        if rho >= (1 - 1e-6) * gap:
+            break
+    if max(gap, balance) <= RESOLUTION * length or rho <= RESOLUTION * length:
         return Separation(False, None, 0.0, mu, max(gap, balance))
-    coef = mu * y / gap**2
-    scores = K @ coef
-    intercept = 0.0
-    if fit_intercept:
-        up, down = scores[y > 0].min(), scores[y < 0].max()
-        intercept = -float(up + down) / 2
     separator = KernelExpansion(kernel, X, coef, intercept).pruned()
-    norm = math.sqrt(float(coef @ scores))
-    rho = float((y * (scores + intercept)).min()) / norm
-    if rho <= RESOLUTION * length:
-        return Separation(False, None, 0.0, mu, max(gap, balance))
     return Separation(True, separator, rho, None, 0.0)
+
+
+def _by_nnls(system: np.ndarray, target: np.ndarray) -> np.ndarray:
+    from scipy.optimize import nnls
+
+    return np.asarray(nnls(system, target, maxiter=30 * system.shape[1] + 1000)[0])
+
+
+def _by_bounds(system: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The same by another algorithm: SciPy 1.15 ends its `nnls` too early at times."""
+    from scipy.optimize import lsq_linear
+
+    found = lsq_linear(system, target, bounds=(0, np.inf), method="bvls", tol=1e-15)
+    return np.asarray(found.x)
 
 
 @dataclass(frozen=True)
