@@ -31,7 +31,9 @@ MOST = 1.1
 
 def learner(name, predict="predict", **options):
     def run(X, y):
-        labels = name.endswith(("Classifier", "SVC", "LogisticRegression", "Perceptron"))
+        labels = name.endswith(
+            ("Classifier", "Discriminant", "SVC", "LogisticRegression", "Perceptron")
+        )
         model = getattr(mercer, name)("gaussian(3)", **options)
         target = (y > 0).astype(int) if labels else y
         model = model.fit(X) if name == "KernelOneClass" else model.fit(X, target)
@@ -88,6 +90,9 @@ CASES = {
     "smoother-classifier": learner("NadarayaWatsonClassifier"),
     "local-linear": learner("LocalLinearRegressor", bandwidth=2.0),
     "pca": learner("KernelPCA", "transform", n_components=10),
+    "kmeans": learner("KernelKMeans", n_clusters=4, n_init=2),
+    "spectral": learner("SpectralClustering", n_clusters=4),
+    "fisher": learner("KernelFisherDiscriminant"),
     "density": learner("KernelDensity", "score_samples", bandwidth=1.0),
     "nystrom-map": feature_map("NystromMap", kernel="gaussian(3)", n_components=300),
     "fourier-map": feature_map("RandomFourierMap", n_components=300),

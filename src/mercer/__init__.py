@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names 
     from mercer.proof import prove as prove
     from mercer.proof import repair as repair
     from mercer.selection import compare as compare
+    from mercer.solvers.spectral.preimage import preimage as preimage
     from mercer.store import load as load
     from mercer.store import save as save
 
@@ -78,6 +79,8 @@ _WHERE = {
         "GaussianProcessRegressor",
         "KernelCentroidClassifier",
         "KernelDensity",
+        "KernelFisherDiscriminant",
+        "KernelKMeans",
         "KernelLogisticRegression",
         "KernelNeighborsClassifier",
         "KernelNeighborsRegressor",
@@ -93,7 +96,9 @@ _WHERE = {
         "NadarayaWatsonClassifier",
         "NadarayaWatsonRegressor",
         "Perceptron",
+        "SpectralClustering",
     ],
+    "mercer.solvers.spectral.preimage": ["preimage"],
     "mercer.learners.intervals.calibration": ["calibrate"],
     "mercer.selection": ["compare"],
     "mercer.store": ["load", "save"],

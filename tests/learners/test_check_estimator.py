@@ -14,6 +14,8 @@ import mercer
 from mercer import (
     KernelCentroidClassifier,
     KernelDensity,
+    KernelFisherDiscriminant,
+    KernelKMeans,
     KernelLogisticRegression,
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
@@ -29,6 +31,7 @@ from mercer import (
     NadarayaWatsonClassifier,
     NadarayaWatsonRegressor,
     Perceptron,
+    SpectralClustering,
 )
 
 #: SVC, SVR, OneClassSVM and Perceptron: equal to the tolerance of the solver, or to one update.
@@ -43,6 +46,7 @@ EXCUSED = {
     KernelPerceptron: WEIGHTS,
     KernelQuantileRegressor: WEIGHTS,
     Perceptron: WEIGHTS,
+    KernelKMeans: WEIGHTS,  # as KMeans: copies of rows change what a start is drawn among
 }
 #: NuSVC: these weights of classes leave no feasible ν.
 INFEASIBLE = ("check_class_weight_classifiers", "check_classifiers_one_label_sample_weights")
@@ -102,6 +106,9 @@ VARIANTS = [
     NadarayaWatsonClassifier("epanechnikov"),
     NadarayaWatsonRegressor(bandwidth="rule"),
     KernelDensity("tricube", 1.0),
+    KernelFisherDiscriminant("poly", alpha=1.0),
+    KernelKMeans("laplacian", 3),
+    SpectralClustering("laplacian", 3, n_centers=20),
     KernelPCA("poly", 2, center=False),
     KernelPCA(n_components=2, fit_inverse_transform=True),
     LocalLinearRegressor(degree=0),

@@ -12,6 +12,7 @@ from mercer import kernels
 from mercer.kernels import parse
 from mercer.learners import (
     KernelCentroidClassifier,
+    KernelFisherDiscriminant,
     KernelLogisticRegression,
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
@@ -62,6 +63,7 @@ LEARNERS = {
     "one class": (lambda k: KernelOneClass(k, nu=0.4, max_iter=2000), None),
     "centroids, two": (lambda k: KernelCentroidClassifier(k, shrinkage=0.1), "two"),
     "centroids, three": (lambda k: KernelCentroidClassifier(k), "three"),
+    "discriminant": (lambda k: KernelFisherDiscriminant(k, 0.3), "three"),
     "components": (lambda k: KernelPCA(k, 2, center=False), None),
     "smoother": (lambda k: NadarayaWatsonRegressor(k, bandwidth=0.8), "t"),
     "smoothing classifier": (lambda k: NadarayaWatsonClassifier(k, bandwidth=0.8), "two"),

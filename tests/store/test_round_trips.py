@@ -101,6 +101,9 @@ MODELS = {
     "neighbors, radius": (learners.KernelNeighborsRegressor(radius=0.5), T),
     "centroids": (learners.KernelCentroidClassifier(prototype="medoid"), Y),
     "density": (learners.KernelDensity(), None),
+    "means": (learners.KernelKMeans(n_clusters=3, random_state=0), None),
+    "graph": (learners.SpectralClustering(n_clusters=3, random_state=0), None),
+    "discriminant": (learners.KernelFisherDiscriminant(), Y),
     "principal components": (learners.KernelPCA(n_components=3), None),
     "templates": (learners.DeformableTemplateClassifier(), Y),
 }

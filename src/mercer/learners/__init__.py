@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from mercer.learners.ridges.estimators import KernelRidge, KernelRidgeClassifier
     from mercer.learners.smoothers import NadarayaWatsonClassifier, NadarayaWatsonRegressor
     from mercer.learners.structure.density import KernelDensity
+    from mercer.learners.structure.fisher import KernelFisherDiscriminant
+    from mercer.learners.structure.kmeans import KernelKMeans
     from mercer.learners.structure.pca import KernelPCA
+    from mercer.learners.structure.spectral import SpectralClustering
     from mercer.learners.svms.classifier import KernelSVC
     from mercer.learners.svms.regression import KernelOneClass, KernelSVR
     from mercer.learners.templates import DeformableTemplateClassifier
@@ -35,6 +38,8 @@ _WHERE = {
     "GaussianProcessRegressor": "processes.regression",
     "KernelCentroidClassifier": "centroids",
     "KernelDensity": "structure.density",
+    "KernelFisherDiscriminant": "structure.fisher",
+    "KernelKMeans": "structure.kmeans",
     "KernelLogisticRegression": "logistic",
     "KernelNeighborsClassifier": "neighbors",
     "KernelNeighborsRegressor": "neighbors",
@@ -50,6 +55,7 @@ _WHERE = {
     "NadarayaWatsonClassifier": "smoothers",
     "NadarayaWatsonRegressor": "smoothers",
     "Perceptron": "perceptrons.dual",
+    "SpectralClustering": "structure.spectral",
 }
 
 __all__ = [
@@ -58,6 +64,8 @@ __all__ = [
     "GaussianProcessRegressor",
     "KernelCentroidClassifier",
     "KernelDensity",
+    "KernelFisherDiscriminant",
+    "KernelKMeans",
     "KernelLogisticRegression",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",
@@ -73,6 +81,7 @@ __all__ = [
     "NadarayaWatsonClassifier",
     "NadarayaWatsonRegressor",
     "Perceptron",
+    "SpectralClustering",
 ]
 
 __getattr__ = by_name(__name__, {name: f"{__name__}.{file}" for name, file in _WHERE.items()})

@@ -280,6 +280,17 @@ for _learner in (
     ),
     Learner("quantile", regressor="KernelQuantileRegressor", raced=False),
     Learner("centroid", classifier="KernelCentroidClassifier", raced=False),
+    Learner(
+        "fisher",
+        classifier="KernelFisherDiscriminant",
+        aliases=("discriminant", "lda"),
+        grid=Grid(
+            (10.0, 1.0, 0.1, 0.01),
+            lambda alpha, unit, spread: {"alpha": alpha * unit},
+            exponent=2.6,
+        ),
+        raced=False,
+    ),
 ):
     register(_learner)
 

@@ -17,6 +17,7 @@ v6-intervals: what mercer.calibrate makes.
 v6-quantiles: KernelQuantileRegressor.
 v6-density: KernelDensity.
 v6-classes: GaussianProcessClassifier.
+v6-groups: KernelKMeans, SpectralClustering and KernelFisherDiscriminant.
 """
 
 import json
@@ -120,6 +121,8 @@ def learners():
         GaussianProcessRegressor,
         KernelCentroidClassifier,
         KernelDensity,
+        KernelFisherDiscriminant,
+        KernelKMeans,
         KernelLogisticRegression,
         KernelNeighborsClassifier,
         KernelNeighborsRegressor,
@@ -135,6 +138,7 @@ def learners():
         NadarayaWatsonClassifier,
         NadarayaWatsonRegressor,
         Perceptron,
+        SpectralClustering,
     )
     from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
     from mercer.maps import PolynomialMap
@@ -195,6 +199,9 @@ def learners():
         "svr-nu": (KernelSVR(kernel, nu=0.4), TARGETS),
         "one-class": (KernelOneClass(kernel, nu=0.2), None),
         "density": (KernelDensity(kernel), None),
+        "kmeans": (KernelKMeans(kernel, 3, random_state=0), None),
+        "spectral": (SpectralClustering(kernel, 3, random_state=0), None),
+        "fisher": (KernelFisherDiscriminant(kernel), THREE),
         "pca": (KernelPCA(kernel, 3, fit_inverse_transform=True), None),
         "nadaraya-watson": (NadarayaWatsonRegressor(kernel), TARGETS),
         "nadaraya-watson-columns": (

@@ -140,6 +140,13 @@ def centroids(model: Any, table: Table, out: Outputs) -> None:
     _scores(model, scores, out)
 
 
+def clusters(model: Any, table: Table, out: Outputs) -> None:
+    scores = values_of(model.expansion_, table)
+    groups = model.expansion_.coef.shape[1]
+    out.labels(highest(out.graph, scores), np.arange(groups))
+    out.numbers("scores", scores, groups, False)
+
+
 def svc(model: Any, table: Table, out: Outputs) -> None:
     g, n = out.graph, len(model.classes_)
     values = values_of(model.expansion_, table)
@@ -257,6 +264,8 @@ def refused(model: Any, table: Table, out: Outputs) -> None:
         "operator for that. NadarayaWatsonRegressor (its degree 0) and KernelRidge can be exported",
         "KernelDensity": "log p(x) of far rows needs sums relative to their largest term, which "
         "are not written for ONNX. KernelOneClass, which also finds outliers, can be exported",
+        "SpectralClustering": "it finds groups among given examples; KernelKMeans, or a classifier "
+        "fitted to labels_, can be exported",
         "DeformableTemplateClassifier": "it searches over deformations of images; the other "
         "classifiers can be exported on the pixels",
     }[name]

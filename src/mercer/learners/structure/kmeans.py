@@ -1,0 +1,136 @@
+"""Groups around means in feature space."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._arrays import host, like, winners
+from mercer._examples import count
+from mercer._parameters import Anything, Check, Count
+from mercer.expansion import KernelExpansion
+from mercer.gram.dispatch import solver_gram
+from mercer.kernels import DEFAULT
+from mercer.kernels.estimators import KERNEL
+from mercer.learners._base import KernelLearner
+from mercer.learners._options import check_width, warn_if_stopped, weights_or_none
+from mercer.solvers.groups.lloyd import first_labels, lloyd
+
+
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
+    """min Σᵢ wᵢ ‖φ(xᵢ) − μ_c(i)‖², μ_c the mean of φ over group c: k-means for any kernel.
+
+    With the linear kernel it is k-means; with others groups need not be round, and examples may be
+    strings or graphs. μ_c itself is never computed.
+
+    Parameters
+    ----------
+    kernel : Kernel, expression, callable or "precomputed"
+    n_clusters : int, default 8
+    n_init : int, default 10
+        Starts by k-means++ in feature space; all run side by side, and the best one is kept.
+    max_iter : int, default 300
+        Steps at most.
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
+    random_state : int, RandomState or None
+        Draws the starts.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_examples,)
+        The group of each training example, counted from 0.
+    inertia_ : float
+        What was minimized.
+    expansion_ : f_c(x) = Σᵢ A_ic k(xᵢ, x) − ½‖μ_c‖², one output per group; the largest wins
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelKMeans
+    >>> X = np.array([[0.0], [0.2], [4.0], [4.1]])
+    >>> groups = KernelKMeans("linear", n_clusters=2, random_state=0).fit(X)
+    >>> bool(groups.labels_[0] == groups.labels_[1] != groups.labels_[2]), round(groups.inertia_, 3)
+    (True, 0.025)
+    """
+
+    _parameters: ClassVar[dict[str, Check]] = {
+        **KERNEL,
+        "n_clusters": Count(),
+        "n_init": Count(),
+        "max_iter": Count(),
+        "random_state": Anything(),
+    }
+    expansion_: KernelExpansion
+
+    def __init__(
+        self,
+        kernel: Any = DEFAULT,
+        n_clusters: int = 8,
+        *,
+        n_init: int = 10,
+        max_iter: int = 300,
+        gamma: Any = None,
+        degree: Any = None,
+        coef0: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the groups. `y` is ignored."""
+        X, _ = self._start(X, sample_weight=sample_weight)
+        n, groups = count(X), int(self.n_clusters)
+        if n < groups:
+            raise ValueError(f"{groups} groups need as many examples, and there is n_samples={n}")
+        given = weights_or_none(sample_weight, X)
+        weight = np.ones(n) if given is None else given
+        gram = solver_gram(self.kernel_, X)
+        # An example without weight is put to a group, and makes none.
+        counted = np.flatnonzero(weight)
+        part = gram if len(counted) == n else solver_gram(self.kernel_, gram.points(counted))
+        random = check_random_state(self.random_state)
+        first = first_labels(part, groups, int(self.n_init), random)
+        found = lloyd(part, first, groups, weight[counted], int(self.max_iter))
+        warn_if_stopped(type(self).__name__, found.stopped, str(self.max_iter), "Raise it.")
+        points = self.kernel_.points(X, None if len(counted) == n else counted)
+        self.expansion_ = KernelExpansion(self.kernel_, points, found.A, -0.5 * found.squares)
+        self.inertia_, self.n_iter_ = found.inertia, found.n_iter
+        self.labels_ = found.labels if len(counted) == n else host(winners(self.expansion_(X)))
+        self._n_features_out = groups
+        self._n_train = n
+        return self
+
+    def _scores(self, X: Any) -> tuple[Any, Any]:
+        check_is_fitted(self, "expansion_")
+        X = self._examples(X, reset=False)
+        check_width(type(self).__name__, self.kernel_, X, self._n_train)
+        return X, self.expansion_(X)
+
+    def predict(self, X: Any) -> Any:
+        """The group whose mean is nearest; of equal ones the first."""
+        return self._scores(X)[1].argmax(axis=1)
+
+    def transform(self, X: Any) -> Any:
+        """‖φ(x) − μ_c‖ for every row, one column per group."""
+        X, scores = self._scores(X)
+        if self.kernel_.takes_matrix:
+            raise ValueError("distances need k(x, x), which a matrix of new rows does not hold")
+        own = np.asarray(host(self.kernel_.diag(X)), dtype=np.float64)
+        squares = own[:, None] - 2.0 * np.asarray(host(scores), dtype=np.float64)
+        return like(np.sqrt(np.maximum(squares, 0.0)), X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """−Σ ‖φ(x) − μ‖² to the nearest mean, as in scikit-learn."""
+        nearest = np.square(np.asarray(host(self.transform(X))).min(axis=1))
+        return -float(np.sum(nearest if sample_weight is None else sample_weight * nearest))

@@ -1,0 +1,99 @@
+"""Fisher's discriminants in feature space: directions far apart between classes, narrow within.
+
+    maximize wᵀS_b w subject to wᵀ(S_w + λI)w = 1,   S_b = HHᵀ,   H = Σᵢ φ(xᵢ) Eᵢ
+
+S_b has the rank of the classes less one, so w = (S_w + λI)⁻¹ H v with v from a matrix as small as
+there are classes. With W = I − (means within classes), S_w = ΦᵀWΦ, and
+
+    (ΦᵀWΦ + λI)⁻¹Φᵀ E = Φᵀ A,   A = (E − C)/λ,   (WKW + λI) C = W K E,
+
+a symmetric positive definite system: one Cholesky factor, or conjugate gradients where that does
+not fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import host
+from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve
+from mercer.gram.base import Gram
+from mercer.solvers.linear.iterations import conjugate_gradients
+from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
+from mercer.solvers.linear.panels import panels_of
+
+#: Rows beyond which conjugate gradients are used in any case: a factor takes minutes.
+FACTORED = 20_000
+
+
+@dataclass(frozen=True)
+class Directions:
+    """`coef`: wⱼ = Σᵢ coefᵢⱼ φ(xᵢ), strongest first; `strengths`: wᵀS_b w / wᵀ(S_w + λI)w.
+
+    `values`: wⱼ·φ(xᵢ) of the examples themselves.
+    """
+
+    coef: np.ndarray
+    strengths: np.ndarray
+    values: np.ndarray
+    n_iter: int = 0
+    stopped: str = ""
+
+
+def directions(
+    gram: Gram, labels: np.ndarray, groups: int, alpha: float, tol: float, max_iter: int
+) -> Directions:
+    """As many directions as there are classes, less one, with wᵀ(S_w + λI)w = 1."""
+    n, sizes = len(labels), np.bincount(labels, minlength=groups).astype(np.float64)
+    E = (labels[:, None] == np.arange(groups)) / np.sqrt(sizes) - np.sqrt(sizes) / n
+
+    def within(V: np.ndarray) -> np.ndarray:
+        """W V: the mean of each class taken off."""
+        sums = np.stack([np.bincount(labels, v, groups) for v in V.T], axis=1)
+        return np.asarray(V - (sums / sizes[:, None])[labels])
+
+    solve, times, run = _solver(gram, within, alpha, tol, max_iter)
+    # C = WC, and what rounding leaves besides would be divided by λ, too.
+    A = (E - within(solve(within(times(E))))) / alpha
+    image = times(A)
+    S = E.T @ image
+    strengths, V = np.linalg.eigh((S + S.T) / 2)
+    strengths, V = strengths[::-1][: groups - 1], V[:, ::-1][:, : groups - 1]
+    V = V / np.sqrt(np.where(strengths > 0, strengths, np.inf))
+    signs = np.sign((A @ V)[np.abs(A @ V).argmax(axis=0), np.arange(groups - 1)])
+    V = V * np.where(signs == 0, 1.0, signs)
+    iterations, stopped = (run[0].n_iter, run[0].stopped) if run else (0, "")
+    return Directions(A @ V, strengths, image @ V, iterations, stopped)
+
+
+def _solver(gram: Gram, within: Any, alpha: float, tol: float, max_iter: int) -> Any:
+    """(WKW + λI)⁻¹ and K as functions, and what conjugate gradients say of themselves."""
+    n = gram.shape[0]
+    if n <= FACTORED and matrix_fits(2, n, 8, 16):
+        K = scaled_matrix(gram, double=True)
+        inner = within(within(K).T)
+        add_to_diagonal(inner, alpha)
+        L = cholesky((inner + inner.T) / 2)
+        if L is None:
+            raise np.linalg.LinAlgError(
+                f"{gram.kernel!r} is not positive semi-definite on these examples: raise alpha, or "
+                "use mercer.repair on the matrix"
+            )
+        return lambda B: cholesky_solve(L, B), lambda V: K @ V, []
+    panels, run = panels_of(gram), []
+    panels.keep(0.4)
+
+    def times(V: np.ndarray) -> np.ndarray:
+        return np.asarray(host(panels.product(panels.asarray(V))))
+
+    def solve(B: np.ndarray) -> np.ndarray:
+        found = conjugate_gradients(
+            lambda P, _: within(times(within(P))) + alpha * P, B, lambda R, _: R, tol, max_iter
+        )
+        run.append(found)
+        return np.asarray(found.X)
+
+    return solve, times, run
