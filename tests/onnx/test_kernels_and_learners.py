@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import mercer.onnx
 from mercer import kernels
@@ -13,6 +14,7 @@ from mercer.kernels import parse
 from mercer.learners import (
     KernelCentroidClassifier,
     KernelFisherDiscriminant,
+    KernelKMeans,
     KernelLogisticRegression,
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
@@ -64,7 +66,6 @@ LEARNERS = {
     "centroids, two": (lambda k: KernelCentroidClassifier(k, shrinkage=0.1), "two"),
     "centroids, three": (lambda k: KernelCentroidClassifier(k), "three"),
     "discriminant": (lambda k: KernelFisherDiscriminant(k, 0.3), "three"),
-    "components": (lambda k: KernelPCA(k, 2, center=False), None),
     "smoother": (lambda k: NadarayaWatsonRegressor(k, bandwidth=0.8), "t"),
     "smoothing classifier": (lambda k: NadarayaWatsonClassifier(k, bandwidth=0.8), "two"),
     "neighbours": (lambda k: KernelNeighborsRegressor(k, 3), "t"),
@@ -78,7 +79,6 @@ METHODS = {
     "label": "predict",
     "decision": "decision_function",
     "probabilities": "predict_proba",
-    "transformed": "transform",
 }
 
 
@@ -148,6 +148,20 @@ def test_expansions_agree(kernel, dtype, sample, in_onnx):
     got = in_onnx(f, sample["new"], dtype)["prediction"]
     want = f(sample["new"])
     assert np.abs(got - want).max() <= 1e-5 * max(np.abs(want).max(), 1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian(0.7)", "linear() + 1", "laplacian(1, norm=1)"])
+def test_components_and_groups_agree(kernel, sample, in_onnx):
+    for model in (KernelPCA(kernel, 2), KernelKMeans(kernel, 3, random_state=0)):
+        model.fit(sample["X"])
+        got = in_onnx(model, sample["new"], "float64")
+        for name, method in (("transformed", "transform"), ("label", "predict")):
+            if name in got:
+                np.testing.assert_allclose(got[name], getattr(model, method)(sample["new"]), 1e-8)
+    chain = make_pipeline(KernelPCA(kernel, 2), KernelRidge("linear", alpha=0.1))
+    chain.fit(sample["X"], sample["t"])
+    found = in_onnx(chain, sample["new"], "float64")["prediction"]
+    np.testing.assert_allclose(found, chain.predict(sample["new"]), rtol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", kernels_on("vectors", "strings", "graphs", "images", "anything"))
