@@ -381,12 +381,13 @@ def test_a_container_travels_through_python(name, tmp_path):
     assert study(board, found, seconds=60.0).curve[-1].rows == round(0.7 * N)
 
 
-@pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.parametrize(
+    "name", [n for n in CONTAINERS if n not in ("images", "bytes", "messages")]
+)
 def test_a_learner_is_fitted_on_a_container(name):
+    """Learners take rows and strings; it is `compare` that makes rows of images and messages."""
     X, y = CONTAINERS[name]()
     asked, found = new_rows(X, y), Dataset.of(X, y)
-    if found.kind in ("images", "mail"):
-        pytest.skip("learners take rows and strings; compare makes rows of images and messages")
     kernel = KERNELS.get(found.kind, "gaussian(2)")
     model = mercer.KernelRidgeClassifier(kernel).fit(asked, found.y)
     assert np.mean(model.predict(asked) == found.y) > 0.8
