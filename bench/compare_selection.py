@@ -1,9 +1,16 @@
-"""`compare` within a time budget against scikit-learn's SVC or SVR tuned over C and γ.
+"""`compare` within a time budget against scikit-learn's SVC or SVR tuned over C and γ, and against
+the rivals that stood in its race.
 
 Both get the same training rows and choose on them alone; both are judged by rows that neither saw.
 The peer is GridSearchCV with five folds on all cores, over what one would write first: the numbers
 as they are (a9a), standardized (concrete), one-hot letters (splice), tf-idf of words (SMS); C and γ
 in steps of ten (γ of three on concrete).
+
+On all tables of numbers or letters, each rival is also fitted alone on all training rows: where it
+stood in the race, what `compare` chose must not be more than half a point behind the best of them
+on rows kept apart.
+
+    python bench/compare_selection.py [--only=concrete] [--only=rivals] [--seconds=30]
 """
 
 from __future__ import annotations
@@ -11,10 +18,13 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from _harness import (
     Row,
     all_cores,
@@ -35,7 +45,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
+from mercer.data.dataset import Dataset
 from mercer.selection import compare
+from mercer.selection.preprocess import preprocessing
+from mercer.selection.rivals.named import NAMED
 
 
 @dataclass(frozen=True)
@@ -162,6 +175,76 @@ def one(task: Task) -> list[Row]:
     ]  # fmt: skip
 
 
+# ---------------------------------------------------------------- rivals
+
+
+@dataclass(frozen=True)
+class Table:
+    """Training rows and rows kept apart."""
+
+    name: str
+    file: str
+    read: Callable[[Path], tuple[Any, np.ndarray, Any, np.ndarray]]
+
+
+def _standard(path: Path) -> tuple[Any, np.ndarray, Any, np.ndarray]:
+    with np.load(path) as file:
+        X, Z = (file[k].astype(np.float32) for k in ("X_train", "X_test"))
+        return X, file["y_train"], Z, file["y_test"]
+
+
+def _numbers(path: Path) -> tuple[Any, np.ndarray, Any, np.ndarray]:
+    with np.load(path) as file:
+        X, y = file["X"].astype(np.float64), file["y"].astype(np.float64)
+    X, Z, y, t = train_test_split(X, y, test_size=0.3, random_state=0)
+    return X, y, Z, t
+
+
+def _letters(path: Path) -> tuple[Any, np.ndarray, Any, np.ndarray]:
+    columns = read_columns(path)
+    frame = pd.DataFrame([list(s.strip()) for s in columns["sequence"]]).rename(columns=str)
+    y = np.array(columns["label"])
+    X, Z, y, t = train_test_split(frame, y, test_size=0.3, random_state=0, stratify=y)
+    return X.reset_index(drop=True), y, Z.reset_index(drop=True), t
+
+
+TABLES = (
+    Table("concrete", "uci_concrete.npz", _numbers),
+    Table("kin8nm", "uci_kin8nm.npz", _numbers),
+    Table("california", "california_housing.npz", _numbers),
+    Table("splice letters", "splice_junction.tsv.gz", _letters),
+    Table("USPS", "usps.npz", _standard),
+    Table("a9a, all rows", "a9a.npz", _standard),
+    Table("MNIST, all rows", "mnist.npz", _standard),
+)
+
+
+def against_rivals(table: Table, seconds: float) -> Row:
+    """How far the chosen model is behind the best rival that stood in the race."""
+    name, target = f"compare, {table.name}: points behind its rivals", below(0.5, "points")
+    path = data_file(table.file)
+    if path is None:
+        return skipped(name, target, no_data(table.file))
+    X, y, Z, t = table.read(path)
+    score = r2_score if y.dtype.kind == "f" else accuracy_score
+    begin = time.perf_counter()
+    board = compare(X, y, budget=seconds)
+    ours = time.perf_counter() - begin
+    mine = 100 * score(t, board.best.predict(Z))
+    found = Dataset.of(X, y)
+    others = {}
+    for rival in (NAMED[row.learner] for row in board.rows if row.rival):
+        values = rival.grid_for(board.task).values
+        count = 0 if board.classes is None else len(board.classes)
+        model = rival.make(board.task, count, values[len(values) // 2])
+        alone = make_pipeline(*(step for _, step in preprocessing(found).steps), model)
+        others[rival.name] = 100 * score(t, alone.fit(found.X, found.y).predict(Z))
+    shown = ", ".join(f"{k} {v:.2f}" for k, v in others.items())
+    note = f"{mine:.2f} by {board.best_row.name} in {ours:.0f} s of {seconds:g} s; {shown}"
+    print(f"{table.name}: {note}", flush=True)
+    return claim(name, max(others.values(), default=mine) - mine, None, target, note)
+
+
 def warm_up() -> None:
     """What is compiled at first use is compiled before the clock runs."""
     random = np.random.default_rng(0)
@@ -187,6 +270,10 @@ def measure() -> list[Row]:
                 rows.append(skipped(name, below(0.5, "points"), no_data(file)))
             else:
                 rows += one(task)
+        seconds = [float(a.partition("=")[2]) for a in sys.argv if a.startswith("--seconds=")]
+        for table in TABLES:
+            if not only or "rivals" in only or table.name in only:
+                rows.append(against_rivals(table, (seconds or [30.0])[0]))
     return rows
 
 

@@ -88,3 +88,62 @@ def test_pictures_are_left_out_when_the_time_is_over():
         assert formula("x") is None
     with announced(time.perf_counter() + 1e6, 0.1), optional_step() as in_time:
         assert in_time
+
+
+def test_with_time_left_the_race_goes_on_at_more_rows(monkeypatch):
+    from mercer.selection import comparison as module
+
+    X, y = mercer.data.moons(600)
+    monkeypatch.setattr(module, "MOST_ROWS", 120)
+    board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge", "svm"],
+                           rivals=["linear"], holdout=None)  # fmt: skip
+    # Of 120 rows, two folds of 24 judge; all others of the 600 are fitted on in the end.
+    assert board.best_row.rows_seen == 600 - 48
+    assert len(board.best_row.scores) == 1
+    assert len(board.oof.rows) == 48
+    assert not board.best_row.stopped
+    assert board.saved.rows == 600
+    behind = [row for row in board.rows if row.stopped]
+    assert behind
+    assert all("of 552 rows" in row.note for row in behind)
+
+
+def test_a_round_that_is_cut_off_counts_for_nobody(monkeypatch):
+    from mercer.selection import comparison as module
+    from mercer.selection.racing.more_rows import MoreRows
+
+    X, y = mercer.data.moons(600)
+    real, done = MoreRows._fit, []
+
+    def fit(self, entry, size):
+        if done:
+            raise OutOfTime
+        done.append(entry)
+        real(self, entry, size)
+
+    monkeypatch.setattr(module, "MOST_ROWS", 120)
+    monkeypatch.setattr(MoreRows, "_fit", fit)
+    board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge", "svm"],
+                           holdout=None)  # fmt: skip
+    assert done
+    assert {row.rows_seen for row in board.rows} == {120}
+    assert board.saved.rows == 600
+
+
+def test_who_is_cut_off_on_more_rows_is_not_beaten_by_others_that_are_not(monkeypatch):
+    from mercer.selection.racing import race as module
+
+    X, y = mercer.data.moons(200)
+    real = module.Race._fold
+
+    def fold(self, entry, K, unit, rows, *rest):
+        if len(rows) > 150 and entry.rival is None:
+            raise OutOfTime
+        real(self, entry, K, unit, rows, *rest)
+
+    monkeypatch.setattr(module, "LEAST_ROWS", 60)
+    monkeypatch.setattr(module.Race, "_fold", fold)
+    board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge"],
+                           rivals=["linear"], holdout=None)  # fmt: skip
+    assert board.best_row.kernel
+    assert {row.rows_seen for row in board.rows if row is not board.baseline} == {66}

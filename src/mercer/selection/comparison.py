@@ -39,6 +39,7 @@ from mercer.selection.metrics import metric_of, needs
 from mercer.selection.preprocess import Preprocessing, check_targets, preprocessing
 from mercer.selection.racing.candidates import kernels_for
 from mercer.selection.racing.clock import Clock, seconds_of
+from mercer.selection.racing.more_rows import MoreRows
 from mercer.selection.racing.race import Data, Entry, Race
 from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
 from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with_baseline
@@ -322,12 +323,23 @@ class Comparison:
             rivals = rival_trainers(
                 self.rivals, self.data.X, self.task, self.data.classes, self.class_weight
             )
-            run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals)
+            more = self.clock.budget is not None and len(self.drawn) < len(self.y)
+            go_on = self._more_rows if more and self.times is None else None
+            run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals, go_on)
         except KeyboardInterrupt:
             if not race.best():
                 raise
             self.interrupted = True
             self.notes.append("interrupted: the best of what had been tried until then was fitted")
+
+    def _more_rows(self) -> bool:
+        """There are more rows than were drawn: the best few go on with them."""
+        if self.contest.last < self.data.n:
+            return False
+        order = draw_order(self.y, self.classified, self.seed)
+        return MoreRows(
+            self.contest, self.found, self.drawn, order, self.groups, self.measure, self._pipeline
+        ).run()
 
     def finish(self, say: Callable[[str], None]) -> list[Entry]:
         """Fit the winner on all rows; the candidates, best first, without those too slow for it."""
@@ -355,16 +367,20 @@ class Comparison:
             self._fit(self.found, least)
         return race.best()
 
+    def _pipeline(self, entry: Entry, y: np.ndarray) -> Pipeline:
+        """Preprocessing and a candidate as it is to be fitted on rows with these targets."""
+        outcomes = entry.chosen or entry.outcomes
+        model = entry.trainer.final(entry.kernel, outcomes, entry.unit, y)
+        steps = [(name, clone(step)) for name, step in self.steps.steps]
+        return Pipeline([*steps, ("model", model)])
+
     def _fit(self, found: Dataset, count: int) -> None:
         """The winner on so many rows of a data set."""
         assert found.y is not None
         rows = np.sort(draw_order(found.y, self.classified, self.seed)[:count])
         part = found if count == len(found) else replace(found, X=found.take(rows), y=found.y[rows])
         assert part.y is not None
-        trainer, unit = self.winner.trainer, self.winner.unit
-        model = trainer.final(self.winner.kernel, self.winner.outcomes, unit, part.y)
-        steps = [(name, clone(step)) for name, step in self.steps.steps]
-        best = Pipeline([*steps, ("model", model)])
+        best = self._pipeline(self.winner, part.y)
         begin = perf_counter()
         with self.contest.threads(count), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -149,6 +149,15 @@ def headline_of(
     every = {name: np.concatenate([getattr(p, name) for p in made]) for name in vars(made[0])}
     order = np.argsort(every["rows"], kind="stable")
     joined = OutOfFold(**{name: values[order] for name, values in every.items()})
+    truth, said = judged_answers(joined, metric, classes)
+    low, high = interval(truth, said, metric, seed)
+    return Headline(metric(truth, said), low, high, len(order), how, joined)
+
+
+def judged_answers(
+    joined: OutOfFold, metric: Metric, classes: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Truth and what a metric needs beside it: answers, or scores or probabilities by class."""
     truth, said = joined.truth, joined.predicted
     if needs(metric) != "answers" and classes is not None and joined.scores is not None:
         truth, said = np.searchsorted(classes, truth), joined.scores
@@ -157,8 +166,7 @@ def headline_of(
             said = said.astype(float)
         if needs(metric) == "probabilities" and not np.all(joined.probable):
             said = cross_calibrated(said, truth)
-    low, high = interval(truth, said, metric, seed)
-    return Headline(metric(truth, said), low, high, len(order), how, joined)
+    return truth, said
 
 
 def interval(

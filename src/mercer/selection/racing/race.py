@@ -85,6 +85,8 @@ class Entry:
     folds: int = 0  # folds of this size that count: rivals have been tested on the same ones
     first: int = 1  # folds of one cross-validation, which everyone is to have
     history: dict[int, float] = field(default_factory=dict)  # seconds of a fold by stage
+    chosen: list[Outcome] = field(default_factory=list)  # settings, where `outcomes` tells none
+    fitted: dict[int, float] = field(default_factory=dict)  # seconds of whole fits by rows
 
     @property
     def rival(self) -> Rival | None:
@@ -314,8 +316,11 @@ class Race:
 
     def fit_seconds(self, entry: Entry, rows: int) -> float:
         """What the fit of this candidate on so many rows will take, the preparation included."""
-        train = entry.size * (1 - 1 / len(self.data.splits[0]))
         exponent = self.exponent(entry.trainer)
+        if entry.fitted:
+            most = max(entry.fitted)
+            return entry.fitted[most] * (rows / most) ** min(exponent, 2.0)
+        train = entry.size * (1 - 1 / len(self.data.splits[0]))
         fit = entry.trainer.final_seconds(entry.outcomes, train, rows, exponent)
         # K as a whole is only made where it is small; a learner looks at what it needs.
         gram = entry.gram_seconds * (min(rows, EXACT_ROWS) / train) ** 2
@@ -346,10 +351,11 @@ class Race:
 
     # --- stages -----------------------------------------------------------------------------
 
-    def stage(self, entries: Iterable[Entry], size: int, keep: float = 0.0) -> None:
+    def stage(self, entries: Iterable[Entry], size: int, keep: float = 0.0) -> bool:
         """Run candidates, those with the same kernel together; `keep` seconds are left alone.
 
-        What does not fit into the time is passed over; the first one is run in any case.
+        What does not fit into the time is passed over; the first one is run in any case. If it is
+        cut off, the stage ends, since others would win on more rows without having beaten it.
         """
         groups: dict[Kernel | None, list[Entry]] = {}
         for entry in entries:
@@ -360,6 +366,10 @@ class Race:
                 continue
             self.say(f"{size} rows: {entry.name}")
             self.run(entry, size)
+            cut_off = 0 < entry.size < size and not entry.failed
+            if cut_off and not any(e.size == size for e in self.entries):
+                return False
+        return True
 
     def best(self) -> list[Entry]:
         """The candidates that have scores, best first."""

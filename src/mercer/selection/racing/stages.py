@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mercer.kernels import Gaussian, Kernel, Sum
 from mercer.selection.racing.candidates import rounded
@@ -28,34 +28,49 @@ def run_stages(
     trainers: dict[str, Trainer],
     repeats: int,
     rivals: Sequence[RivalTrainer] = (),
+    go_on: Callable[[], bool] | None = None,
 ) -> None:
     """Run the race: cheap learners judge all kernels, the others try the best of them; then the
     better candidates go on from stage to stage."""
-    budget, sizes = race.clock.budget, race.sizes
+    budget = race.clock.budget
     everyone = {t.learner for t in (*trainers.values(), *rivals)}
     judges = {t.learner for t in trainers.values() if t.entry.judges}
     first(race, kernels, trainers, rivals, 0.0 if budget is None else _left_after(race, 0))
-    for level, size in enumerate(sizes[1:], start=1):
-        last = level == len(sizes) - 1
-        standing = race.best()
-        # The best rival goes all the way: what wins has been compared with it.
-        best_rival = {e.trainer.learner for e in [e for e in standing if e.rival][:1]}
-        keep, best_of = (KEEP[1], judges | best_rival) if last else (KEEP[0], everyone)
-        if budget is None:
-            race.stage(_survivors(standing, keep, best_of), size)
-            continue
-        # The best first, as many as the time allows.
-        going = _survivors(standing, 2 * keep, best_of)
-        if last and not _shrink(race, standing[:CLOSE]):
-            break
-        race.stage(going, race.sizes[level], _left_after(race, level))
+    level = 1
+    while level < len(race.sizes) and _next_stage(race, level, judges, everyone):
+        level += 1
     for repeat in range(1, min(repeats, len(race.data.splits))):
         for entry in _complete(race):
             race.run(entry, race.last, repeat)
-    if budget is not None:
-        refine(race)
-        race.stage([e for e in race.best() if e.size < race.last], race.last)
-        again(race, repeats)
+    # On more rows than were drawn for the folds nothing else can be tried.
+    if budget is not None and not (go_on is not None and go_on()):
+        spend_the_rest(race, repeats)
+
+
+def _next_stage(race: Race, level: int, judges: set[str], everyone: set[str]) -> bool:
+    """The better candidates on more rows; False, and that stage is struck off, if time is short."""
+    last = level == len(race.sizes) - 1
+    standing = race.best()
+    # The best rival goes all the way: what wins has been compared with it.
+    best_rival = {e.trainer.learner for e in [e for e in standing if e.rival][:1]}
+    keep, best_of = (KEEP[1], judges | best_rival) if last else (KEEP[0], everyone)
+    if race.clock.budget is None:
+        return race.stage(_survivors(standing, keep, best_of), race.sizes[level])
+    if last and not _shrink(race, standing[:CLOSE]):
+        return False
+    # The best first, as many as the time allows.
+    going = _survivors(standing, 2 * keep, best_of)
+    done = race.stage(going, race.sizes[level], _left_after(race, level))
+    if not done:
+        del race.sizes[level:]
+    return done
+
+
+def spend_the_rest(race: Race, repeats: int) -> None:
+    """Other scales of the best, those that were passed over, and more folds."""
+    refine(race)
+    race.stage([e for e in race.best() if e.size < race.last], race.last)
+    again(race, repeats)
 
 
 def planned(kernels: int, trainers: dict[str, Trainer], rivals: int = 0) -> int:

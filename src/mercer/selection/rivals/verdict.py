@@ -15,7 +15,8 @@ def verdict(standing: list[Entry], winner: Entry, metric: str) -> list[str]:
             f"is saved ({winner.mean:.4g}): a model file can hold no code from outside, so the "
             "best of the others was fitted"
         )
-    kernel = next((e for e in standing if e.kernel is not None), None)
+    same = [e for e in standing if e.size == winner.size]
+    kernel = next((e for e in same if e.kernel is not None), None)
     if winner.rival is not None:
         behind = f"; the best with a kernel is {kernel.name}, {kernel.mean:.4g}" if kernel else ""
         notes.append(
