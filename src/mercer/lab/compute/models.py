@@ -23,6 +23,8 @@ class Fitted:
     state: State
     model: Any
     notes: tuple[str, ...]
+    #: The visits of a perceptron.
+    trace: Any = None
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """One column for two classes (positive: the second), else one column per class."""
@@ -47,12 +49,19 @@ def fitted(state: State) -> Fitted:
         _models.move_to_end(state.key)
         return _models[state.key]
     check(state)
-    model = state.entry.make(state.parsed, state.options)
+    model, trace = state.entry.make(state.parsed, state.options), None
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model.fit(state.X, state.y)
-    notes = tuple(dict.fromkeys(" ".join(str(w.message).split()) for w in told))
-    _models[state.key] = found = Fitted(state, model, notes)
+        if state.entry.averaging is None:
+            model.fit(state.X, state.y)
+        else:
+            trace = model.trace(state.X, state.y)
+            model = trace.model
+    notes = [" ".join(str(w.message).split()) for w in told]
+    if trace is not None and not model.converged_:
+        made = model.history_[-1]["mistakes"]
+        notes.append(f"The last pass still made {made} mistakes: more passes, or another kernel?")
+    _models[state.key] = found = Fitted(state, model, tuple(dict.fromkeys(notes)), trace)
     while len(_models) > KEPT:
         _models.popitem(last=False)
     return found

@@ -50,7 +50,7 @@ def field(request: dict[str, Any]) -> Reply:
     facts, arrays = _described(found)
     arrays["field"] = found.scores(lattice(size)).T.reshape(-1, size, size)
     if given["visits"] and state.entry.averaging is not None:
-        more, numbers = _visits(state)
+        more, numbers = _visits(found)
         facts["visits"] = more
         arrays |= numbers
     return Reply(facts | {"size": size}, arrays)
@@ -73,16 +73,12 @@ def _described(found: Fitted) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return facts, arrays
 
 
-def _visits(state: State) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _visits(found: Fitted) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The visits as arrays, and K between the moving picture and the points updated on."""
-    model = state.entry.make(state.parsed, state.options)
-    trace = model.trace(state.X, state.y)
+    state, trace, kernel = found.state, found.trace, found.model.kernel_
     updated = trace.update.any(axis=1)
     used = np.unique(trace.index[updated])
     size = int(min(MOVING, math.isqrt(MOST_COLUMNS // max(1, len(used)))))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        kernel = state.parsed.fitted(state.X)
     arrays = {
         "index": trace.index,
         "epoch": trace.epoch,
@@ -171,12 +167,9 @@ def _bound(found: Fitted) -> tuple[float, float, np.ndarray] | None:
         bound = theory.mistake_bound(separation.separator, state.X, signs)
     except ValueError:  # not a kernel: there is no feature space
         return None
-    model = state.entry.make(state.parsed, state.options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        trace = model.trace(state.X, state.y, separation.separator)
     unit = math.sqrt(float(separation.separator.squared_norm))
-    return bound, separation.margin, trace.alignment / unit
+    values = np.asarray(separation.separator(state.X))[found.trace.index] / unit
+    return bound, separation.margin, np.cumsum(found.trace.update[:, 0] * values)
 
 
 def pixel(request: dict[str, Any]) -> Reply:

@@ -4,7 +4,7 @@ import {Curves} from "./curves.js";
 import {Digits} from "./digits.js";
 import {Gram} from "./gram.js";
 import {Playground} from "./playground.js";
-import {Talk} from "./talk.js";
+import {Line, Talk} from "./talk.js";
 import {Tours, strip} from "./tours.js";
 import * as address from "./address.js";
 import {download, picture} from "./export.js";
@@ -21,6 +21,8 @@ function setTheme(theme) {
 
 function show(name, given) {
   lab.panel?.leave?.();
+  lab.talk.close();
+  lab.talk = new Line(talk);
   for (const id of ["#share", "#python"]) $(id).hidden = name === "tours";   // nothing to share there
   lab.name = name;
   $("#panels").replaceChildren(...Object.entries(PANELS).map(([key, [title]]) =>
@@ -68,12 +70,13 @@ setTheme(stored ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" 
 sharing();
 
 let offline = null;
-lab.talk = new Talk((connected) => {
+const talk = new Talk((connected) => {
   if (connected) { offline?.remove(); offline = null; return; }
   offline ??= h("p", {class: "offline", role: "alert"}, "The server has gone. Start mercer lab again, and open the address that it prints.");
   lab.place.prepend(offline);
 });
-lab.talk.ask("catalog", {}).then((catalog) => {
+lab.talk = new Line(talk);
+talk.ask("catalog", {}).then((catalog) => {
   lab.catalog = catalog;
   open();
   addEventListener("hashchange", open);

@@ -324,5 +324,6 @@ export class Playground {
 
   script() { return this.talk.ask("script", {state: this.snapshot()}).then((reply) => reply.script); }
   csv() { return "x1,x2,class\n" + this.state.y.map((c, i) => `${this.state.X[2 * i]},${this.state.X[2 * i + 1]},${c}\n`).join(""); }
+  leave() { this.playbar.pause(); }
   repaint() { this.plane.draw(); this.playbar.ticks(); }
 }

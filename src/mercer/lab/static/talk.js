@@ -53,5 +53,14 @@ export class Talk {
   }
 }
 
+// The questions of one panel. When the panel has gone its timers may still ask, and nobody hears:
+// a late question must not supersede one of the next panel.
+export class Line {
+  constructor(talk) { this.talk = talk; this.open = true; }
+  get hello() { return this.talk.hello; }
+  ask(kind, body) { return this.open ? this.talk.ask(kind, body) : new Promise(() => {}); }
+  close() { this.open = false; }
+}
+
 export class Superseded extends Error {}
 export class Refused extends Error {}

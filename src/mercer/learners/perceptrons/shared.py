@@ -79,6 +79,8 @@ class Trace:
     #: Whole updates and what each is multiplied by: 0.1 three times is 0.3.
     units: np.ndarray
     rate: float
+    #: The perceptron that made these visits, fitted.
+    model: Any = None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -379,6 +381,7 @@ class PerceptronBase(ClassifierMixin):
             aligned,
             visits.units,
             rule.rate,
+            self,
         )
 
 
