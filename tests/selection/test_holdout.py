@@ -199,3 +199,15 @@ def test_what_groups_and_time_may_be():
         mercer.compare(frame, "y", groups="whom", **PLAIN)
     with pytest.raises(ValueError, match="numbers or dates"):
         mercer.compare(frame, "y", time="who", **PLAIN)
+
+
+def test_copies_do_not_change_the_shares_of_what_is_kept_back():
+    """A class of few examples, twenty copies each: its share of the rows kept back is its own."""
+    random = np.random.default_rng(0)
+    X = np.vstack([random.normal(size=(2_000, 2)), np.repeat(random.normal(size=(50, 2)), 20, 0)])
+    y = np.repeat(["single", "copied"], [2_000, 1_000])
+    found = check(Dataset.of(X, y))
+    ((train, test),) = plan_holdout(found, 0.2, None, 0).parts
+    assert set(found.groups[train]).isdisjoint(found.groups[test])
+    assert 580 <= len(test) <= 640
+    assert 0.3 < np.mean(y[test] == "copied") < 0.37

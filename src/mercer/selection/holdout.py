@@ -98,7 +98,9 @@ def plan_holdout(checked: Checked, holdout: Any, budget: float | None, seed: int
         how = f"{len(tests)} parts held out in turn, everything chosen anew on the others"
     else:
         count = int(min(max(1, round(share * n)), MOST_KEPT))
-        order = draw_order(found.y, classified, seed + SEED)
+        # A group is as likely to be drawn as any other, however many rows it has.
+        each = np.arange(n) if groups is None else np.unique(groups, return_index=True)[1]
+        order = each[draw_order(found.y[each], classified, seed + SEED)]
         if checked.times is not None:
             order = np.argsort(checked.times, kind="stable")[::-1]
         test = order[:count] if groups is None else _whole_groups(groups, order, count)
@@ -109,14 +111,16 @@ def plan_holdout(checked: Checked, holdout: Any, budget: float | None, seed: int
 
 
 def _whole_groups(groups: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
-    """Rows of the first groups in an order, until they are as many as asked for; never all."""
-    first = dict.fromkeys(groups[order].tolist())
-    chosen: list[int] = []
-    for group in list(first)[:-1]:
-        if sum(int((groups == g).sum()) for g in chosen) >= count:
-            break
-        chosen.append(group)
-    return np.flatnonzero(np.isin(groups, chosen))
+    """Rows of the groups that come first in an order, until they are as many as asked for.
+
+    >>> _whole_groups(np.array([7, 7, 8, 9, 9]), np.array([3, 2, 0]), 2)
+    array([3, 4])
+    """
+    index, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
+    firsts = np.unique(index[order], return_index=True)[1]
+    turn = index[order][np.sort(firsts)]
+    enough = int(np.searchsorted(np.cumsum(sizes[turn]), count)) + 1
+    return np.flatnonzero(np.isin(index, turn[: min(enough, len(turn) - 1)]))  # never all
 
 
 def _share(holdout: Any) -> float:
