@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from mercer import Gaussian, GaussianProcessRegressor
 from mercer.gram.host import HostGram
-from mercer.solvers.linear.evidence import evidence
+from mercer.solvers.evidence.exact import evidence
 
 N, D = 3000, 10
 

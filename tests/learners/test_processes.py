@@ -202,6 +202,48 @@ def test_many_rows_begin_on_some(monkeypatch):
     assert model.log_marginal_likelihood_value_ == pytest.approx(value, abs=0.01)
 
 
+def test_with_all_examples_as_centers_the_bound_is_the_evidence():
+    kernel = 1.5 * Gaussian(LENGTHS) + 0.3
+    exact = GaussianProcessRegressor(kernel, 0.2, optimizer=None).fit(X, Y)
+    same = GaussianProcessRegressor(kernel, 0.2, optimizer=None, centers=range(30)).fit(X, Y)
+    assert same.solver_ == "variational"
+    ours, slopes = same.log_marginal_likelihood(eval_gradient=True)
+    known, gradient = exact.log_marginal_likelihood(eval_gradient=True)
+    assert ours == pytest.approx(known, rel=1e-6)
+    assert np.allclose(slopes, gradient, rtol=1e-5)
+    for one, other in zip(
+        same.predict(NEW, return_std=True), exact.predict(NEW, return_std=True), strict=True
+    ):
+        assert np.allclose(one, other, atol=1e-5)
+
+
+def test_the_slopes_of_the_bound_are_its_differences():
+    kernel = 1.5 * Gaussian(LENGTHS) + 0.2 * Matern(1.5, 1.0) * (Linear() + 0.5)
+    options = {"optimizer": None, "n_centers": 9, "random_state": 0}
+    model = GaussianProcessRegressor(kernel, **options).fit(X, np.column_stack([Y, Y**2]))
+    value, slopes = model.log_marginal_likelihood(eval_gradient=True)
+    assert len(model.centers_) == 9
+    steps = 1e-5 * np.eye(len(slopes))
+    for slope, step in zip(slopes, steps, strict=True):
+        ahead, behind = (model.log_marginal_likelihood(model.theta_ + s) for s in (step, -step))
+        assert slope == pytest.approx((ahead - behind) / 2e-5, rel=1e-4, abs=1e-5)
+    exact = GaussianProcessRegressor(kernel, optimizer=None).fit(X, np.column_stack([Y, Y**2]))
+    assert value < exact.log_marginal_likelihood_value_
+
+
+def test_many_examples_are_learned_by_centers(monkeypatch):
+    from mercer.learners.processes import regression
+
+    monkeypatch.setattr(regression, "EXACT_ROWS", 20)
+    model = GaussianProcessRegressor(Gaussian(1.0), random_state=0, n_centers=20).fit(X, Y)
+    assert model.solver_ == "variational"
+    assert (model.regressor_.centers_ == model.centers_).all()
+    assert model.score(X, Y) > 0.9
+    assert np.allclose(model.expansion_(NEW), model.predict(NEW))
+    with pytest.raises(ValueError, match="a name or indices"):
+        GaussianProcessRegressor(centers=NEW).fit(X, Y)
+
+
 def test_strings_frames_searches_and_pipelines():
     pd = pytest.importorskip("pandas")
     words = ["aab", "aba", "bbc", "bcb", "abab", "ccc"]

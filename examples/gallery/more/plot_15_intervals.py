@@ -13,7 +13,7 @@ from mercer import KernelQuantileRegressor, KernelRidge, calibrate
 random = np.random.default_rng(0)
 
 
-def draw(n):
+def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
     x = random.uniform(0, 4, n)
     return x[:, None], np.sin(2 * x) + 0.25 * (0.1 + x) * random.standard_t(4, n)
 

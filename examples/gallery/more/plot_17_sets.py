@@ -17,6 +17,6 @@ model = calibrate(KernelLogisticRegression("gaussian(1)"), random_state=0).fit(X
 sizes = model.predict_set(X, alpha=0.05).sum(axis=1)
 print(f"both classes are possible for {np.mean(sizes > 1):.0%} of the points")
 _, ax = plt.subplots(figsize=(4.5, 3.6), layout="constrained")
-ax.scatter(*X.T, c=sizes, s=12, cmap="cividis")
+ax.scatter(X[:, 0], X[:, 1], c=sizes, s=12, cmap="cividis")
 ax.set_title("one class, or both (bright)")
 plt.show()

@@ -43,6 +43,16 @@ def weighted_slopes(gram: Gram, W: np.ndarray) -> dict[str, Any]:
     return found
 
 
+def diagonal_slopes(gram: Gram, weight: float) -> dict[str, Any]:
+    """weight · Σᵢ ∂k(xᵢ, xᵢ)/∂p for the parameters of `weighted_slopes`; lengths change none."""
+    formula = formula_of(gram.kernel)
+    found: dict[str, Any] = {}
+    for name, node in parameters_of(formula).items():
+        own = gram.of(derive(formula, node)).diagonal() if lengths_of(node) is None else np.zeros(1)
+        found[name] = weight * float(np.sum(own, dtype=np.float64))
+    return found
+
+
 def _total(gram: Gram, W: np.ndarray) -> float:
     sums: list[float] = []
 

@@ -18,7 +18,7 @@ from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.processes.learning import Search, largest
 from mercer.learners.processes.numbers import Numbers
-from mercer.solvers.linear.evidence import Evidence
+from mercer.solvers.evidence.exact import Evidence
 
 #: Beyond twice as many rows, the search begins on so many of them: an evaluation there takes a
 #: thousandth of the time, and the last steps on all rows are few.

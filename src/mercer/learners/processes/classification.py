@@ -20,8 +20,8 @@ from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.processes.base import Process
 from mercer.learners.processes.numbers import Numbers
-from mercer.solvers.linear.evidence import Evidence
-from mercer.solvers.smooth.laplace import Mode, laplace_evidence, mode
+from mercer.solvers.evidence.exact import Evidence
+from mercer.solvers.evidence.laplace import Mode, laplace_evidence, mode
 
 #: Nodes of the Gauss-Hermite rule for the mean of a sigmoid: its error is below 1e-6.
 NODES = 40

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 
-from mercer._examples import take, widened
-from mercer._parameters import Check, Either, Flag, NonNegative, OneOf
+from mercer._examples import count, take, widened
+from mercer._parameters import Check, Count, Either, Flag, Maybe, NonNegative, OneOf
 from mercer.expansion import KernelExpansion
 from mercer.gram.host import HostGram
 from mercer.kernels import DEFAULT, Kernel
@@ -17,8 +17,15 @@ from mercer.learners._device import RegressorMixin
 from mercer.learners.processes.base import Process
 from mercer.learners.processes.numbers import NOISE, Numbers, pair
 from mercer.learners.ridges.estimators import KernelRidge
-from mercer.solvers.linear.evidence import Evidence, evidence
+from mercer.maps.centers import CenterChoice, choose_centers, given_index
+from mercer.solvers.evidence.exact import Evidence, evidence
+from mercer.solvers.evidence.variational import bound
+from mercer.solvers.linear.nystrom import default_count
 
+#: Beyond so many rows "auto" takes centers.
+EXACT_ROWS = 10_000
+#: The most centers that are taken without being asked for.
+MOST_CENTERS = 1000
 #: Where the noise starts, in units of the mean of k(x, x).
 START = 0.1
 
@@ -48,6 +55,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     normalize_y : bool, default True
         Learn from targets of mean 0 and variance 1, and undo that in all answers. A kernel without
         a factor of its own then has about the right size.
+    solver : {"auto", "exact", "variational"}
+        "exact" takes N³ operations and N² memory. "variational" maximizes a lower bound of log p(y)
+        with centers (Titsias), in N m²; f is then that of ridge regression in their span. "auto":
+        "variational" for more than 10,000 examples, or where centers are asked for.
+    n_centers : int or None
+        m; None takes 20 √N, at most 1000.
+    centers : {"uniform", "kmeans++", "leverage", "greedy"} or indices of examples
+        Who chooses the centers (see `mercer.maps.NystromMap`); or the centers.
     n_restarts : int, default 0
         Climb from so many random points more; more find better optima.
     tol, max_iter : float, int
@@ -62,7 +77,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     noise_ : float
         λ as learned.
     log_marginal_likelihood_value_ : float
-        log p(y) there, of the normalized targets.
+        log p(y) there, of the normalized targets; with centers the bound.
+    solver_, centers_ : "exact" or "variational"; the indices of the centers, or None
     theta_, theta_names_ : ndarray, list of str
         The logarithms of what was learned, and the name of each: the noise comes last.
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
@@ -91,7 +107,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     _parameters: ClassVar[dict[str, Check]] = Process._parameters | {
         "noise": Either(NonNegative(), OneOf("learn")),
         "normalize_y": Flag(),
+        "solver": OneOf("auto", "exact", "variational"),
+        "n_centers": Maybe(Count()),
+        "centers": CenterChoice(),
     }
+    # Of models from files that were written before there were centers.
+    centers_ = None
 
     def __init__(
         self,
@@ -104,6 +125,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         optimizer: str | None = "lbfgs",
         bounds: Any = None,
         normalize_y: bool = True,
+        solver: str = "auto",
+        n_centers: int | None = None,
+        centers: Any = "uniform",
         n_restarts: int = 0,
         tol: float = 1e-6,
         max_iter: int = 200,
@@ -115,6 +139,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         self.optimizer = optimizer
         self.bounds = bounds
         self.normalize_y = normalize_y
+        self.solver = solver
+        self.n_centers = n_centers
+        self.centers = centers
         self.n_restarts = n_restarts
         self.tol = tol
         self.max_iter = max_iter
@@ -129,10 +156,29 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         self._y_mean, self._y_scale = self._of_targets(y)
         self.X_train_, self.y_train_ = X, (y - self._y_mean) / self._y_scale
         self.__dict__["_numbers"] = Numbers.of(self.kernel_, self._bounds_of_kernel())
+        self.centers_ = self._draw_centers()
+        self.solver_ = "exact" if self.centers_ is None else "variational"
         self._learn(*self._with_noise(self._unit(X)))
         self.kernel_, self.noise_ = self._at(self.theta_)
         self._solve()
         return self
+
+    def _draw_centers(self) -> np.ndarray | None:
+        """Indices of the examples that stand for all; None where all do."""
+        n = count(self.X_train_)
+        own = not isinstance(self.centers, str) or self.centers != "uniform"
+        asked = self.solver == "variational" or own or self.n_centers is not None
+        if self.solver == "exact" or (not asked and n <= EXACT_ROWS):
+            return None
+        if isinstance(self.centers, str):
+            m = min(n, self.n_centers or min(default_count(n), MOST_CENTERS))
+            random = check_random_state(self.random_state)
+            gram = HostGram(self.kernel_, self.X_train_)
+            return np.sort(choose_centers(gram, self.centers, m, random).index)
+        index = given_index(self.centers, n)
+        if index is None:
+            raise ValueError("centers of a process are a name or indices of training examples")
+        return index
 
     def _of_targets(self, y: np.ndarray) -> tuple[Any, Any]:
         """The mean and the scale that are taken off the targets."""
@@ -172,12 +218,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         X, y = self.X_train_, self.y_train_
         if rows is not None:
             X, y = take(X, rows), y[rows]
-        return evidence(HostGram(kernel, X), y.reshape(len(y), -1), noise, slopes)
+        gram, columns = HostGram(kernel, X), y.reshape(len(y), -1)
+        if self.centers_ is not None and rows is None:
+            return bound(gram, self.centers_, columns, noise, slopes)
+        return evidence(gram, columns, noise, slopes)
 
     def _solve(self) -> None:
         """The mean of f, as ridge regression with λ."""
-        solver = "cholesky" if self.noise_ > 0 else "auto"
-        ridge = KernelRidge(self.kernel_, self.noise_, solver=solver)
+        chosen: Any = "uniform" if self.centers_ is None else self.centers_
+        exact = "cholesky" if self.noise_ > 0 and self.centers_ is None else "auto"
+        ridge = KernelRidge(self.kernel_, self.noise_, solver=exact, centers=chosen)
         # What there is to be said of the kernel has been said of the one that was given.
         ridge._needs_psd = ridge._needs_width = False
         self.regressor_ = ridge.fit(self.X_train_, self.y_train_)
@@ -185,7 +235,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         scaled, mean = self.dual_coef_ * self._y_scale, self._y_mean
         intercept = float(mean) if np.ndim(mean) == 0 else mean
         self.expansion_ = KernelExpansion(
-            self.kernel_, self.kernel_.points(self.X_train_, None), scaled, intercept
+            self.kernel_, self.kernel_.points(self.X_train_, self.centers_), scaled, intercept
         )
 
     # --- predicting -------------------------------------------------------------------------

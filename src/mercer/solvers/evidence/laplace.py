@@ -22,7 +22,7 @@ from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.gram.slopes import weighted_slopes
 from mercer.kernels import Precomputed
-from mercer.solvers.linear.evidence import Evidence
+from mercer.solvers.evidence.exact import Evidence
 from mercer.solvers.smooth.fit import minimize
 from mercer.solvers.smooth.losses import Binary
 
