@@ -159,9 +159,13 @@ class RunningScores:
             return
         if self.averaging == "vote":
             chosen = np.arange(len(times)) if columns is None else columns
+            updates, classes = np.nonzero(weights)  # of an update few classes learn
+            first = np.searchsorted(updates, np.arange(len(times) + 1))
+            chosen = np.ascontiguousarray(chosen, dtype=np.int64)
+            extra = 1.0 if self.rule.bias else 0.0
             _vote(
-                K, np.ascontiguousarray(chosen, dtype=np.int64), weights, times, self.rule.ranked,
-                self.rule.bias, self.f, self.sums, self.since
+                K, chosen, first, classes, weights[updates, classes], times, self.rule.ranked,
+                extra, self.f, self.sums, self.since,
             )  # fmt: skip
             return
         if columns is not None:
@@ -191,58 +195,64 @@ def _decisions(f: np.ndarray, ranked: bool) -> np.ndarray:
     return votes
 
 
-# Rows are passed as arrays with an index: a slice per step would cost more than the step.
-
-
 @njit(nogil=True)
-def _winner(f: Any, i: int) -> int:
-    """The first of the best classes of a row."""
+def _winner(f: Any) -> int:
+    """The first of the best classes."""
     best = 0
-    for c in range(1, f.shape[1]):
-        if f[i, c] > f[i, best]:
+    for c in range(1, len(f)):
+        if f[c] > f[best]:
             best = c
     return best
 
 
 @njit(nogil=True)
-def _add(f: Any, i: int, weights: Any, e: int, k: float) -> None:
-    """f[i] += weights[e] k."""
-    for c in range(f.shape[1]):
-        if weights[e, c] != 0.0:
-            f[i, c] += weights[e, c] * k
-
-
-@njit(nogil=True)
 def _vote(
-    K: Any,
-    columns: Any,
-    weights: Any,
-    times: Any,
-    ranked: bool,
-    bias: bool,
-    f: Any,
-    votes: Any,
-    since: Any,
-) -> None:
-    extra = 1.0 if bias else 0.0
+    K: Any, columns: Any, first: Any, classes: Any, weights: Any, times: Any, ranked: bool,
+    extra: float, f: Any, votes: Any, since: Any,
+) -> None:  # fmt: skip
+    """Update e adds weights[at] (k + extra) to classes[at], for `at` from first[e] on."""
+    updates = columns, first, classes, weights, times
     last = since.copy()
     for i in range(len(f)):
         last[:] = since
         if ranked:
-            start = since[0]
-            for e in range(len(times)):
-                votes[i, _winner(f, i)] += times[e] - start
-                start = times[e]
-                _add(f, i, weights, e, K[i, columns[e]] + extra)
-            last[:] = start
+            _of_all(K[i], updates, extra, f[i], votes[i], last)
         else:
-            for e in range(len(times)):
-                k = K[i, columns[e]] + extra
-                for c in range(f.shape[1]):  # each output votes for the time since it changed
-                    if weights[e, c] != 0.0:
-                        sign = 1.0 if f[i, c] > 0.0 else -1.0
-                        votes[i, c] += sign * (times[e] - last[c])
-                        last[c] = times[e]
-                        f[i, c] += weights[e, c] * k
+            _of_each(K[i], updates, extra, f[i], votes[i], last)
     if len(f) > 0:
         since[:] = last
+
+
+@njit(nogil=True)
+def _of_each(k: Any, updates: Any, extra: float, f: Any, votes: Any, last: Any) -> None:
+    """Each output votes for its sign, whenever it changes, for the time since it did."""
+    columns, first, classes, weights, times = updates
+    for e in range(len(times)):
+        for at in range(first[e], first[e + 1]):
+            c = classes[at]
+            votes[c] += (1.0 if f[c] > 0.0 else -1.0) * (times[e] - last[c])
+            last[c] = times[e]
+            f[c] += weights[at] * (k[columns[e]] + extra)
+
+
+@njit(nogil=True)
+def _of_all(k: Any, updates: Any, extra: float, f: Any, votes: Any, last: Any) -> None:
+    """All outputs vote for the winner, which is looked for again only where it lost."""
+    columns, first, classes, weights, times = updates
+    winner, start = _winner(f), last[0]
+    for e in range(len(times)):
+        size, before, held = k[columns[e]] + extra, f[winner], winner
+        for at in range(first[e], first[e + 1]):
+            f[classes[at]] += weights[at] * size
+        if f[winner] < before:
+            winner = _winner(f)
+        else:
+            for at in range(first[e], first[e + 1]):
+                c = classes[at]
+                if f[c] > f[winner] or (f[c] == f[winner] and c < winner):
+                    winner = c
+        if winner != held:
+            votes[held] += times[e] - start
+            start = times[e]
+    last[:] = times[len(times) - 1]
+    votes[winner] += last[0] - start
