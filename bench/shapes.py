@@ -26,14 +26,21 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from _peers import LoopPerceptron, PeerWhole, Transformer, WeightedMeans, Whole
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_approximation import Nystroem
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import euclidean_distances, laplacian_kernel
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, OneClassSVM
 from threadpoolctl import threadpool_limits
 
 import mercer
 from mercer.kernels import Gaussian, Laplacian
-from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
+from mercer.learners import KernelNeighborsClassifier, KernelOneClass, KernelSVC, KernelSVR
+from mercer.maps import NystromMap
 
 ROWS = (200, 20_000)
 COLUMNS = (2, 8, 30, 120, 784)
@@ -115,6 +122,7 @@ def draw(seed: int, number: int, learner: str) -> Problem:
     rows, columns = int(np.exp(rng.uniform(low, high))), int(rng.choice(COLUMNS))
     kernel = str(rng.choice(KERNELS))
     rows = min(rows, int(math.sqrt(WORK / columns)), WHOLE if kernel == "laplacian" else rows)
+    rows = min(rows, 2 * WHOLE) if learner in WITH_MATRIX else rows
     classes = int(rng.choice((2, 5, 26)))
     data, balanced = str(rng.choice(DATA)), bool(rng.random() < 0.7)
     C = float(rng.choice((1, 10, 100)))
@@ -186,11 +194,105 @@ def one_class(problem: Problem) -> Contest:
     return Contest(ours, peer, (X,), asked, answers="decision_function")
 
 
+def named(words: dict[str, Any]) -> dict[str, Any]:
+    """For what calls a function once per pair: the name of the kernel instead."""
+    if isinstance(words["kernel"], str):
+        return words
+    return {"kernel": "laplacian", **words["kernel"].keywords}
+
+
+def numbers(problem: Problem, ours: Callable[[Any], Any], peer: Callable[..., Any]) -> Contest:
+    """Two models of numbers, made of the kernel and of the same in scikit-learn's words."""
+    rows = problem.features()
+    X, asked = problem.split(rows)
+    y = problem.targets(rows)[: problem.rows]
+    kernel, words = kernels(problem, X)
+    return Contest(ours(kernel), peer(named(words)), (X, y), asked)
+
+
+def ridge(problem: Problem) -> Contest:
+    alpha = 1.0 / problem.C
+    return numbers(
+        problem,
+        lambda kernel: mercer.KernelRidge(kernel, alpha=alpha),
+        lambda words: KernelRidge(alpha=alpha, **words),
+    )
+
+
+def smoother(problem: Problem) -> Contest:
+    # A polynomial is no weight: it takes both signs.
+    problem = replace(problem, kernel="wide" if problem.kernel == "polynomial" else problem.kernel)
+    return numbers(
+        problem,
+        lambda kernel: mercer.NadarayaWatsonRegressor(kernel, bandwidth=1.0),
+        WeightedMeans,
+    )
+
+
+def neighbors(problem: Problem) -> Contest:
+    X, asked = problem.split(problem.features())
+    y = problem.labels()[: problem.rows]
+    # By distance: whatever the width of a Gaussian, it ranks so.
+    return Contest(KernelNeighborsClassifier(Gaussian()), KNeighborsClassifier(), (X, y), asked)
+
+
+def logistic(problem: Problem) -> Contest:
+    X, asked = problem.split(problem.features())
+    y = problem.labels()[: problem.rows]
+    kernel, words = kernels(problem, X)
+    m = min(200, problem.rows)
+    peer = make_pipeline(
+        Nystroem(n_components=m, random_state=0, **named(words)), LogisticRegression()
+    )
+    ours = mercer.KernelLogisticRegression(
+        kernel, alpha=1.0 / problem.C, solver="nystrom", n_centers=m, random_state=0
+    )
+    return Contest(ours, peer, (X, y), asked, tolerance=0.2)
+
+
+def nystrom(problem: Problem) -> Contest:
+    X, asked = problem.split(problem.features())
+    kernel, words = kernels(problem, X)
+    m = min(200, problem.rows)
+    ours = NystromMap(kernel, m, random_state=0)
+    peer = Nystroem(n_components=m, random_state=0, **named(words))
+    # The features are a basis: any rotation of them is as good.
+    return Contest(Transformer(ours), Transformer(peer), (X,), asked, tolerance=np.inf)
+
+
+def perceptron(problem: Problem) -> Contest:
+    X, asked = problem.split(problem.features())
+    y = (problem.labels()[: problem.rows] == 0).astype(int)
+    kernel, words = kernels(problem, X)
+    ours = mercer.KernelPerceptron(
+        kernel, epochs=1, averaging="last", shuffle=False, fit_intercept=False
+    )
+    return Contest(ours, LoopPerceptron(named(words)), (X, y), asked, tolerance=0.05)
+
+
+def gram(problem: Problem) -> Contest:
+    return numbers(problem, Whole, PeerWhole)
+
+
+def matvec(problem: Problem) -> Contest:
+    return numbers(problem, partial(Whole, times=True), partial(PeerWhole, times=True))
+
+
 LEARNERS: dict[str, Callable[[Problem], Contest]] = {
     "svc": svc,
     "svr": svr,
     "one_class": one_class,
+    "ridge": ridge,
+    "smoother": smoother,
+    "neighbors": neighbors,
+    "logistic": logistic,
+    "nystrom": nystrom,
+    "perceptron": perceptron,
+    "gram": gram,
+    "matvec": matvec,
 }
+#: Those whose peer holds a whole matrix, which is cubed by some of them: fewer rows.
+WITH_MATRIX = ("ridge", "smoother", "perceptron", "gram", "matvec")
 
 
 # ---------------------------------------------------------------- measuring

@@ -13,6 +13,7 @@ from mercer._examples import count
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram.dispatch import make_gram
+from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 
@@ -55,7 +56,13 @@ class KernelExpansion:
         if not len(self.coef):
             shape = (count(X), *self.coef.shape[1:])
             return like(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
-        values = make_gram(self.kernel, X, self.points) @ self.coef
+        few = small_block(self.kernel, X, self.points)
+        if few is not None:
+            values = (few @ self.coef.reshape(len(self.coef), -1)).reshape(
+                len(few), *self.coef.shape[1:]
+            )
+        else:
+            values = make_gram(self.kernel, X, self.points) @ self.coef
         if isinstance(values, np.ndarray):
             return values + np.asarray(self.intercept, dtype=values.dtype)
         return values + values.new_tensor(self.intercept)  # a tensor stays where it is

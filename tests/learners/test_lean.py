@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import mercer
 from mercer import Gaussian
 from mercer._machine import resources, threads
-from mercer.gram.host import HostGram
+from mercer.gram import host
 from mercer.learners import _base, _widths
 from mercer.solvers.linear.factor import Shifted
 
@@ -80,7 +80,10 @@ def test_system_files_are_read_once(learner: Any, y: np.ndarray, monkeypatch: An
 
 def test_a_few_rows_tell_that_a_width_fits(monkeypatch: Any) -> None:
     made = []
-    monkeypatch.setattr(_widths, "HostGram", lambda k, X: made.append(len(X)) or HostGram(k, X))
+    block = _widths.small_block
+    monkeypatch.setattr(
+        _widths, "small_block", lambda k, X, Z: made.append(len(X)) or block(k, X, Z)
+    )
     _widths.warn_if_far_off(Gaussian(1.0), X)
     assert made == [_widths.FEW]
     with pytest.warns(UserWarning, match="does not fit the data"):
@@ -140,3 +143,14 @@ def test_small_factorizations_use_one_thread_of_blas(monkeypatch: Any) -> None:
         monkeypatch.setattr(threads, "WORTH_BLAS", 0)
         mercer.KernelRidge(alpha=0.1).fit(X, NUMBERS)
     assert seen == [{1}, {2}]
+
+
+def test_a_prediction_of_a_few_rows_makes_no_plan(monkeypatch: Any) -> None:
+    model = mercer.KernelRidge(Gaussian(1.5), alpha=0.1).fit(X, NUMBERS)
+    whole = model.predict(X)
+    planned = counted(monkeypatch, host, "make_plan")
+    np.testing.assert_allclose(model.predict(X[:1]), whole[:1], rtol=1e-13)
+    assert not planned
+    with mercer.config(memory="1GB"):  # a limit has to be kept
+        model.predict(X[:1])
+    assert planned

@@ -304,11 +304,12 @@ def classes_of(y: np.ndarray, who: str) -> np.ndarray:
 
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The position of every label among the sorted classes; a label that is new is named."""
-    known = np.isin(y, classes)
+    codes = np.searchsorted(classes, y).astype(np.int64)
+    known = classes[np.minimum(codes, len(classes) - 1)] == y
     if not known.all():
         new = np.unique(y[~known])[:10].tolist()
         raise ValueError(f"y holds classes that are new: {new}; the model knows {classes.tolist()}")
-    return np.searchsorted(classes, y).astype(np.int64)
+    return codes
 
 
 __all__ = [

@@ -10,6 +10,7 @@ import numpy as np
 from mercer._arrays import host
 from mercer._examples import count, take
 from mercer.gram.host import HostGram
+from mercer.gram.small import small_block
 from mercer.kernels import Kernel
 from mercer.kernels.parameters.widths import as_width
 
@@ -73,12 +74,14 @@ def _far_off(kernel: Kernel, rows: Any) -> str:
     """What is wrong with K on these rows; empty where nothing is, or where k(x, x) is not 1."""
     try:
         # On the host also where there is a device: so few rows are not worth a compilation there.
-        K = np.asarray(HostGram(kernel, rows).dense(), dtype=np.float64)
+        K = small_block(kernel, rows, rows)
+        if K is None:
+            K = np.asarray(HostGram(kernel, rows).dense(), dtype=np.float64)
     except MemoryError:  # the limit is for the fit, which may do with less than this question
         return ""
     if not (np.abs(K.diagonal() - 1.0) <= 1e-5).all():
         return ""
-    others = K[np.triu_indices(len(K), 1)]
+    others = K[~np.tri(len(K), dtype=bool)]
     if (others < NOTHING_NEAR).all():
         return f"below {NOTHING_NEAR:g}"
     return f"above 1 - {NOTHING_FAR:g}" if (others > 1.0 - NOTHING_FAR).all() else ""

@@ -45,6 +45,11 @@ def check_range(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
             )
 
 
+def has_limits(formula: Formula) -> bool:
+    """Whether some data could leave the range: otherwise `check_range` need not be asked."""
+    return bool(_divided_by(formula) or _cut_off(formula) or _parts(formula))
+
+
 @lru_cache(maxsize=1024)
 def _divided_by(formula: Formula) -> tuple[Input, ...]:
     """The inputs whose ‖x‖² is divided by, or by its root."""

@@ -1,0 +1,79 @@
+"""What a user without a library writes, as models with `fit` and `predict`: peers of benches."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.metrics.pairwise import pairwise_kernels
+
+
+class Whole:
+    """Predicts the matrix k(asked, X) itself; with `times`, its product with a vector."""
+
+    def __init__(self, kernel: Any, times: bool = False) -> None:
+        self.kernel, self.times = kernel, times
+
+    def fit(self, X: Any, v: Any = None) -> Self:
+        self.X, self.v = X, v
+        return self
+
+    def predict(self, asked: Any) -> np.ndarray:
+        if not self.times:
+            return np.asarray(self._values(asked))
+        return np.asarray(self._product(asked))
+
+    def _values(self, asked: Any) -> Any:
+        return self.kernel(asked, self.X)
+
+    def _product(self, asked: Any) -> Any:
+        return self.kernel.gram(asked, self.X) @ self.v
+
+
+class PeerWhole(Whole):
+    """The same by scikit-learn's functions, in scikit-learn's words."""
+
+    def _values(self, asked: Any) -> Any:
+        words = dict(self.kernel)
+        return pairwise_kernels(asked, self.X, metric=words.pop("kernel"), **words)
+
+    def _product(self, asked: Any) -> Any:
+        return self._values(asked) @ self.v
+
+
+class WeightedMeans(PeerWhole):
+    """Σ k y / Σ k, all of K at once."""
+
+    def predict(self, asked: Any) -> np.ndarray:
+        K = np.asarray(self._values(asked))
+        return np.asarray(K @ self.v / np.maximum(K.sum(axis=1), 1e-300))
+
+
+class LoopPerceptron(PeerWhole):
+    """The dual perceptron as a loop over rows of K, for labels 0 and 1; one epoch."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        self.X, target = X, np.where(np.asarray(y) == 1, 1.0, -1.0)
+        K, alpha = np.asarray(self._values(X)), np.zeros(len(target))
+        for i in range(len(target)):
+            if target[i] * (alpha @ K[i]) <= 0:
+                alpha[i] += target[i]
+        self.v = alpha
+        return self
+
+    def predict(self, asked: Any) -> np.ndarray:
+        return (np.asarray(self._values(asked)) @ self.v > 0).astype(int)
+
+
+class Transformer:
+    """A feature map, whose features are what is predicted."""
+
+    def __init__(self, map_: Any) -> None:
+        self.map = map_
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        self.map.fit(X)
+        return self
+
+    def predict(self, asked: Any) -> np.ndarray:
+        return np.asarray(self.map.transform(asked))

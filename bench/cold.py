@@ -1,0 +1,76 @@
+"""A fresh process on iris: from `import` to the first prediction, next to scikit-learn.
+
+Both sides begin after ``import sklearn.datasets``. The CPU seconds of the best of five processes
+(the machine's other work counts less in them), with the bytecode and the machine code of an earlier
+run; the whole process apart. Then the first fit of each learner with an empty cache.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from _harness import Row, at_most, below, claim, main
+
+PEERS = {
+    "KernelSVC": "sklearn.svm:SVC",
+    "KernelSVR": "sklearn.svm:SVR",
+    "KernelRidge": "sklearn.kernel_ridge:KernelRidge",
+    "KernelNeighborsClassifier": "sklearn.neighbors:KNeighborsClassifier",
+    "KernelNeighborsRegressor": "sklearn.neighbors:KNeighborsRegressor",
+    "KernelLogisticRegression": "sklearn.linear_model:LogisticRegression",
+    "NadarayaWatsonRegressor": "sklearn.kernel_ridge:KernelRidge",
+    "KernelPerceptron": "sklearn.linear_model:Perceptron",
+}
+CODE = """
+import importlib, json, sys, time, warnings
+warnings.simplefilter("ignore")
+import sklearn.datasets
+X, y = sklearn.datasets.load_iris(return_X_y=True)
+module, name = sys.argv[1].split(":")
+start, wall = time.process_time(), time.perf_counter()
+model = getattr(importlib.import_module(module), name)()
+model.fit(X, y).predict(X[:1])
+end = time.process_time()
+print(json.dumps([end - start, end, time.perf_counter() - wall, "numba" in sys.modules]))
+"""
+ROUNDS = 5
+
+
+def once(model: str, **variables: str) -> tuple[float, float, float, bool]:
+    """CPU seconds to the first prediction, of the whole process, the wall's, and about Numba."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, model],
+        env=environment | {"OMP_NUM_THREADS": "1"} | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, whole, wall, numba = json.loads(done.stdout)
+    return first, whole, wall, numba
+
+
+def measure() -> list[Row]:
+    rows = []
+    for name, peer in PEERS.items():
+        ours = f"mercer:{name}"
+        once(ours)
+        runs = [(once(ours), once(peer)) for _ in range(ROUNDS)]
+        mine, theirs = ([run[side] for run in runs] for side in (0, 1))
+        note = "imports Numba" if mine[0][3] else ""
+        for i, what in enumerate(("first prediction", "whole process")):
+            best = (min(run[i] for run in side) for side in (mine, theirs))
+            rows.append(claim(f"{name}: {what}, iris", *best, at_most(1.3), note))
+    for name in PEERS:
+        with tempfile.TemporaryDirectory() as empty:
+            seconds = once(f"mercer:{name}", MERCER_CACHE=empty)[2]
+        rows.append(claim(f"{name}: first fit, empty cache", seconds, None, below(3.0, "s")))
+    return rows
+
+
+if __name__ == "__main__":
+    main(measure)

@@ -1,0 +1,45 @@
+"""A block of a few pairs without a plan: the numbers of a Gram, or no answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import Gaussian
+from mercer.gram.small import small_block
+from mercer.kernels import parse
+
+RNG = np.random.default_rng(0)
+X, Z = RNG.normal(size=(9, 4)), RNG.normal(size=(14, 4))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["gaussian(1.3)", "laplacian(0.5, norm=1)", "gaussian(1) + 2 * laplacian(0.3)", "matern(1.5)"],
+)
+def test_the_bits_are_those_of_a_gram(text: str) -> None:
+    k = parse(text)
+    block = small_block(k, X, Z)
+    if block is not None:
+        np.testing.assert_array_equal(block, k.gram(X, Z).dense())
+    assert (block is None) == (text == "matern(1.5)")  # which is cut off, far away
+
+
+@pytest.mark.parametrize("text", ["linear()", "gaussian([1, 2, 3, 4])", "gaussian(1).on([0])"])
+def test_other_kernels_take_a_gram(text: str) -> None:
+    assert small_block(parse(text), X, Z) is None
+
+
+def test_other_rows_take_a_gram() -> None:
+    broken = X.copy()
+    broken[0, 0] = np.nan
+    for rows in (broken, X.astype(np.float32), X[:, ::-1], X.tolist(), X[:0], X[0]):
+        assert small_block(Gaussian(), rows, Z) is None
+    assert small_block(Gaussian(), X, Z[:, :2].copy()) is None
+    assert small_block(Gaussian(), RNG.normal(size=(400, 4)), RNG.normal(size=(400, 4))) is None
+
+
+def test_a_limit_of_memory_is_for_a_plan_to_keep() -> None:
+    with mercer.config(memory="1MB"):
+        assert small_block(Gaussian(), X, Z) is None
