@@ -63,8 +63,8 @@ def measure() -> list[Row]:
         mine, theirs = ([run[side] for run in runs] for side in (0, 1))
         note = "imports Numba" if mine[0][3] else ""
         for i, what in enumerate(("first prediction", "whole process")):
-            best = (min(run[i] for run in side) for side in (mine, theirs))
-            rows.append(claim(f"{name}: {what}, iris", *best, at_most(1.3), note))
+            best, other = (min(float(run[i]) for run in side) for side in (mine, theirs))
+            rows.append(claim(f"{name}: {what}, iris", best, other, at_most(1.3), note))
     for name in PEERS:
         with tempfile.TemporaryDirectory() as empty:
             seconds = once(f"mercer:{name}", MERCER_CACHE=empty)[2]

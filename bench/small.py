@@ -69,7 +69,7 @@ def rows_of(n: int, d: int) -> list[Row]:
     X, asked = rng.normal(size=(n, d)), rng.normal(size=(n, d))
     numbers, labels = np.sin(X[:, 0]), (X[:, 0] * X[:, 1] > 0).astype(int)
     gamma = 0.5 / d
-    k = mercer.Gaussian(gamma=gamma)
+    k = mercer.Gaussian.from_gamma(gamma)
     size = f"{n} × {d}"
     rows = [
         claim(f"Gram {size}", *race(lambda: k(X), lambda: rbf_kernel(X, gamma=gamma)), faster(1.0))
