@@ -43,6 +43,7 @@ def answer(request: dict[str, Any]) -> bytes:
     'Linear()'
     """
     number = request.pop("id", None)
+    request.pop("channel", None)  # of interest to the server only
     try:
         ask = request.pop("ask", None)
         if ask not in REQUESTS:

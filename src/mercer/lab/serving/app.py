@@ -30,6 +30,8 @@ from mercer.lab.serving.pool import Job, Pool
 MOST_CHARACTERS = 800_000
 #: Pages that may be open at a time, and requests that each may have in progress.
 MOST_PAGES = 256
+#: Of one kind and channel the latest request counts: the main picture, and the one beside it.
+CHANNELS = ("", "beside")
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -160,11 +162,11 @@ async def _conversation(socket: WebSocket, workers: Pool, page: int, first: dict
             continue
         try:
             request = read(message)
-            ask, number = request.get("ask"), request["id"]
+            ask, number, channel = request["ask"], request["id"], request.get("channel", "")
         except (ValueError, RecursionError):
             await deliver(packed(Reply({"error": "this is not a request"})))
             continue
-        if ask not in REQUESTS:
+        if ask not in REQUESTS or channel not in CHANNELS:
             await deliver(packed(Reply({"error": "there is no such request"}), number))
             continue
-        workers.ask((page, ask), Job(message.encode(), number, deliver))
+        workers.ask((page, ask, channel), Job(message.encode(), number, deliver))

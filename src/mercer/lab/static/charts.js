@@ -22,6 +22,15 @@ export function chart(caption, lines, now = null, W = 240) {
   return h("figure", {}, h("figcaption", {}, ...caption), svg);
 }
 
+// One bar per point that counts, in the color of its class; `bars`: [{value, kind}].
+export function bars(caption, values, colors, W = 240) {
+  const top = Math.max(1e-9, ...values.map(Math.abs)), low = Math.min(0, ...values), reach = top * (low < 0 ? 2 : 1), w = W / Math.max(12, values.length);
+  const zero = low < 0 ? H / 2 : H - 4, unit = (H - 8) / reach;
+  return h("figure", {}, h("figcaption", {}, ...caption), s("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "α of the points that were updated on"},
+    s("line", {class: "chart-rule", x1: 0, x2: W, y1: zero, y2: zero}),
+    ...values.map((v, i) => s("rect", {x: i * w + .5, width: Math.max(1, w - 1.5), y: v >= 0 ? zero - v * unit : zero, height: Math.max(.5, Math.abs(v) * unit), fill: `var(--c${colors[i]})`}))));
+}
+
 // At most a few hundred points of a long line.
 function thin(values) {
   const step = Math.max(1, Math.floor(values.length / 300)), out = [];

@@ -1,6 +1,6 @@
 // The playground: points in the plane, a kernel, a learner, and everything that follows from them.
 import {$, h, number, slider} from "./dom.js";
-import {chart} from "./charts.js";
+import {bars, chart} from "./charts.js";
 import {Drawing} from "./drawing.js";
 import {KernelBox} from "./kernelbox.js";
 import {icon} from "./marks.js";
@@ -20,6 +20,8 @@ export class Playground {
     const {learners, presets, limits} = lab.catalog;
     Object.assign(this, {learners, presets, limits});
     this.state = this.initial(given);
+    this.beside = given.beside in this.learners && given.beside !== this.state.learner ? given.beside : null;
+    this.wantedVisit = given.visit === undefined ? null : Math.max(0, Math.round(Number(given.visit) || 0));
     this.build();
     this.start(given);
   }
@@ -57,6 +59,9 @@ export class Playground {
     this.canvas = h("canvas", {"aria-label": "Points in the plane. Arrow keys move a cross, Enter adds a point, Delete erases, digits choose the class.", role: "application"});
     this.plane = new Plane(this.canvas, this.limits.view);
     this.drawing = new Drawing(this.plane, this.limits, {onedit: (X, y) => this.setPoints(X, y, true), onhover: (x) => this.hover(x)});
+    const second = h("canvas", {role: "img", "aria-label": "The same points, by the other learner"});
+    this.besidePlane = new Plane(second, this.limits.view);
+    this.besideStage = h("div", {class: "stage", hidden: true}, second);
     this.message = h("p", {class: "message", hidden: true, role: "status"});
     this.box = new KernelBox(this.talk, this.state.kernel, {
       onchange: (text) => { this.state.kernel = text; this.changed(); },
@@ -68,7 +73,7 @@ export class Playground {
     this.pixel = h("section", {"aria-label": "This pixel"});
     this.title = h("h1", {});
     this.lab.place.replaceChildren(this.title,
-      h("div", {}, this.drawing.bar, h("div", {class: "stage"}, this.canvas, this.message), this.playbar.element),
+      h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.message), this.besideStage), this.playbar.element, this.noted = h("p", {class: "note", role: "status"})),
       h("aside", {}, this.box.element, this.options, this.numbers, this.charts, this.pixel));
     takeFiles(this.lab.place, this.talk, this.limits, (X, y) => { this.drawing.remember(); this.state.source = null; this.setPoints(X, y, true); this.drawing.show(); }, (words) => this.say(words));
     this.headline();
@@ -108,8 +113,10 @@ export class Playground {
 
   showOptions() {
     const known = this.learners[this.state.learner].options;
-    this.options.hidden = !known.length;
-    this.options.replaceChildren(h("h2", {}, "Learner"), ...known.map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole,
+    const other = h("select", {"aria-label": "Compare with", onchange: () => { this.beside = other.value || null; this.showOptions(); this.changed(); }},
+      h("option", {value: ""}, "nothing"), ...Object.entries(this.learners).filter(([name]) => name !== this.state.learner).map(([name, {title}]) => h("option", {value: name, selected: name === this.beside}, title)));
+    this.besideErrors = h("p", {class: "note", hidden: true});
+    this.options.replaceChildren(h("h2", {}, "Learner"), h("label", {class: "choice"}, "beside it", other), this.besideErrors, ...known.map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole,
       value: this.state.options[o.name], usual: o.default, oninput: (value) => { this.state.options[o.name] = value; this.changed(); }})));
   }
 
@@ -117,6 +124,7 @@ export class Playground {
 
   setLearner(name) {
     this.state.learner = name;
+    if (this.beside === name) this.beside = null;
     this.state.options = Object.fromEntries(this.learners[name].options.map((o) => [o.name, o.default]));
     this.headline(); this.showOptions(); this.changed();
   }
@@ -176,8 +184,28 @@ export class Playground {
     }, (error) => this.failed(error));
   }
 
+  // The same points and kernel by another learner, at its defaults.
+  drawBeside() {
+    const shown = Boolean(this.beside) && Boolean(this.plane.field);
+    this.besideStage.hidden = !shown;
+    this.stages.classList.toggle("pair", shown);
+    if (!shown) return;
+    const {title, options} = this.learners[this.beside], state = {...this.snapshot(), learner: this.beside, options: Object.fromEntries(options.map((o) => [o.name, o.default]))};
+    this.talk.ask("field", {state, size: 96, visits: false}, "beside").then((reply) => {
+      Object.assign(this.besidePlane, {points: {X: state.X, y: state.y}, field: this.fieldOf(reply, this.beside), alpha: null});
+      this.besidePlane.draw();
+      this.besideErrors.hidden = false;
+      this.besideErrors.textContent = `${title}: training error ${(100 * reply.training).toFixed(1)} %`;
+      return this.talk.ask("errors", {state}, "beside");
+    }).then((reply) => {
+      const percent = (v) => `${(100 * v).toFixed(1)} %`;
+      this.besideErrors.textContent = `${title}: ${percent(reply.training)} training${reply.left_out === null ? "" : `, ${percent(reply.left_out)} ${reply.how}`}${reply.test === null ? "" : `, ${percent(reply.test)} new points`}`;
+    }, () => {});
+  }
+
   rest() {
     const state = this.snapshot();
+    this.drawBeside();
     const errors = this.talk.ask("errors", {state}).then((reply) => {
       this.showErrors(reply);
       this.bounds = reply.bound ? {bound: reply.bound, margin: reply.margin, alignment: reply.arrays.alignment.data} : null;
@@ -188,6 +216,7 @@ export class Playground {
   }
 
   nothing() {
+    this.noted.textContent = "";
     this.plane.field = null; this.visits = null; this.final = null; this.bounds = null;
     this.playbar.set(null); this.charts.hidden = true; this.showErrors({});
     this.say("Draw points of two classes: choose a class above, then click in the picture.");
@@ -201,14 +230,14 @@ export class Playground {
     const {kernel, learner, options, source, X, y} = this.state;
     const at = this.playbar.at !== null && this.playbar.at < this.playbar.length ? this.playbar.at : null;
     address.write("playground", {kernel, learner, ...options, data: source ? source.preset : "none", n: source?.n, noise: source?.noise, seed: source?.seed || null,
-      points: this.edited || !source ? address.packPoints(X, y) : null, visit: at});
+      points: this.edited || !source ? address.packPoints(X, y) : null, visit: at, beside: this.beside});
   }
 
   // --- what came back --------------------------------------------------------------------------
 
-  fieldOf(reply) {
+  fieldOf(reply, learner = this.state.learner) {
     const {shape, data} = reply.arrays.field;
-    return {size: reply.size, outputs: shape[0], data, gives: reply.gives, classes: reply.classes, margins: this.state.learner === "svm" && shape[0] === 1};
+    return {size: reply.size, outputs: shape[0], data, gives: reply.gives, classes: reply.classes, margins: learner === "svm" && shape[0] === 1};
   }
 
   show(reply, visits) {
@@ -225,7 +254,7 @@ export class Playground {
     if (this.visits && wanted !== undefined && wanted !== null) this.playbar.go(Math.min(wanted, this.visits.length));
     this.moment(this.playbar.at);
     this.showCharts();
-    if (reply.notes.length) this.say(reply.notes[0]);
+    this.noted.textContent = reply.notes[0] ?? "";
   }
 
   // The picture after t visits; at the end, or without visits, what the server drew.
@@ -272,6 +301,10 @@ export class Playground {
         [{values: [...visits.norm], kind: "line"}, ...(visits.outputs === 1 ? [{values: [...visits.mistakes].map((m) => R2 * m), kind: "bound"}] : [])], now)];
     if (bounds) figures.push(chart([h("b", {}, `⟨w, w*⟩ = ${number(bounds.alignment[now])}`), `, bound ${number(bounds.margin * made)}`],
       [{values: [...bounds.alignment], kind: "line"}, {values: [...visits.mistakes].map((m) => bounds.margin * m), kind: "bound"}], now));
+    if (visits.outputs === 1) {
+      const coef = visits.coefficients(this.playbar.at ?? visits.length), shown = visits.used.map((point, j) => [coef[j], this.state.y[point]]).filter(([v]) => v).slice(0, 120);
+      figures.push(bars([h("b", {}, `${shown.length} points`), " with α ≠ 0"], shown.map(([v]) => v), shown.map(([, c]) => c)));
+    }
     this.charts.replaceChildren(h("div", {class: "charts"}, ...figures),
       ...(bounds ? [h("p", {class: "note"}, "‖w‖² stays below R² · mistakes, ⟨w, w*⟩ above ρ · mistakes: so there are at most (R/ρ)² mistakes.")] : []));
   }
@@ -325,5 +358,5 @@ export class Playground {
   script() { return this.talk.ask("script", {state: this.snapshot()}).then((reply) => reply.script); }
   csv() { return "x1,x2,class\n" + this.state.y.map((c, i) => `${this.state.X[2 * i]},${this.state.X[2 * i + 1]},${c}\n`).join(""); }
   leave() { this.playbar.pause(); }
-  repaint() { this.plane.draw(); this.playbar.ticks(); }
+  repaint() { this.plane.draw(); this.besidePlane.draw(); this.playbar.ticks(); }
 }

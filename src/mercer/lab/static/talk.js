@@ -5,7 +5,7 @@ export class Talk {
   constructor(onchange) {
     this.number = 0;
     this.waiting = new Map();   // by id
-    this.latest = new Map();    // kind → id
+    this.latest = new Map();    // kind and channel → id
     this.queue = [];
     this.onchange = onchange;
     this.connect();
@@ -28,12 +28,12 @@ export class Talk {
   }
 
   // The answer, {…facts, arrays: {name: {shape, data}}}; rejected if superseded or refused.
-  ask(kind, body) {
-    const id = ++this.number;
-    const before = this.waiting.get(this.latest.get(kind));
-    if (before) { this.waiting.delete(this.latest.get(kind)); before.reject(new Superseded()); }
-    this.latest.set(kind, id);
-    const text = JSON.stringify({id, ask: kind, ...body});
+  ask(kind, body, channel = "") {
+    const id = ++this.number, key = `${kind} ${channel}`;
+    const before = this.waiting.get(this.latest.get(key));
+    if (before) { this.waiting.delete(this.latest.get(key)); before.reject(new Superseded()); }
+    this.latest.set(key, id);
+    const text = JSON.stringify({id, ask: kind, channel, ...body});
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(text); else this.queue.push(text);
     return new Promise((resolve, reject) => this.waiting.set(id, {resolve, reject}));
   }
@@ -58,7 +58,7 @@ export class Talk {
 export class Line {
   constructor(talk) { this.talk = talk; this.open = true; }
   get hello() { return this.talk.hello; }
-  ask(kind, body) { return this.open ? this.talk.ask(kind, body) : new Promise(() => {}); }
+  ask(kind, body, channel) { return this.open ? this.talk.ask(kind, body, channel) : new Promise(() => {}); }
   close() { this.open = false; }
 }
 
