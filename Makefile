@@ -25,9 +25,10 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test
 	tests/test_tiles.py tests/test_snippets.py tests/formula tests/kernels/test_algebra.py \
 	tests/kernels/test_grammar.py tests/kernels/test_params.py tests/gram/test_operator.py
 
-# What is run without Numba: learners, operators, and kernels that have loops of their own.
-NO_NUMBA := tests/test_tiny.py tests/learners tests/gram/test_operator.py tests/solvers/neighbors \
-	tests/kernels/test_strings.py tests/kernels/test_graphs.py
+# What is run without Numba: the foundation, and learners whose tests are small enough for loops
+# in plain Python. All others are fitted once by tests/test_no_numba.py.
+NO_NUMBA := tests/test_tiny.py tests/solvers/neighbors tests/learners/test_lean.py \
+	tests/learners/test_ridge.py tests/learners/test_neighbors.py tests/gram/test_small.py
 
 # Tests start many processes, which need not compile what is compiled; and where each worker has a
 # core, threads of BLAS and OpenMP would only wait for one another (they wait busily).
