@@ -27,6 +27,34 @@ def same(got, want, tolerance=3e-4):
 """
 
 CASES = {
+    "structure": """
+k, more = Gaussian(1.5), np.vstack([X, X + 0.3]).astype(np.float32)
+for rows, solver in ((X, "dense"), (more, "blocks")):
+    a = KernelPCA(k, 3, solver=solver).fit(there(rows))
+    b = KernelPCA(k, 3, solver="dense").fit(rows.astype(float))
+    assert (a.n_iter_ > 0) == (solver == "blocks")
+    same(a.transform(q), b.transform(Q[:9].astype(float)), 1e-3)
+    same(a.fit_transform(there(rows)), b.fit_transform(rows.astype(float)), 1e-3)
+a = KernelKMeans(k, 3, random_state=0).fit(T)
+b = KernelKMeans(k, 3, random_state=0).fit(wide)
+assert (a.labels_ == b.labels_).all()
+same(a.transform(q), b.transform(Q[:9].astype(float)), 1e-3)
+for options in ({"solver": "dense"}, {"n_centers": 30}):
+    a = SpectralClustering(k, 2, random_state=0, **options).fit(T)
+    b = SpectralClustering(k, 2, random_state=0, **options).fit(wide)
+    assert np.allclose(a.eigenvalues_, b.eigenvalues_, atol=1e-3)
+    same(a.predict(q), b.predict(Q[:9].astype(float)))
+a, b = KernelFisherDiscriminant(k).fit(T, c), KernelFisherDiscriminant(k).fit(wide, c)
+same(a.transform(q), b.transform(Q[:9].astype(float)), 1e-3)
+same(a.predict_proba(q), b.predict_proba(Q[:9].astype(float)), 1e-3)
+a, b = KernelDensity(k, 0.5).fit(T), KernelDensity(k, 0.5).fit(wide)
+assert np.allclose(a.score_samples(far), b.score_samples(Q.astype(float)), rtol=1e-3)
+a = KernelRidge(k, alpha=0.1, centers=there(X[:20])).fit(T, there(y))
+b = KernelRidge(k, alpha=0.1, centers=wide[:20]).fit(wide, y)
+same(a.predict(q), b.predict(Q[:9].astype(float)))
+for how in ("kmeans++", "leverage", "greedy"):
+    KernelRidge(k, alpha=0.1, n_centers=20, centers=how, random_state=0).fit(T, there(y)).predict(q)
+""",
     "ridge": """
 k, weights = Gaussian(1.5), rng.uniform(0.5, 2.0, 60)
 for options in [
