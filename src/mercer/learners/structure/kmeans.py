@@ -18,7 +18,7 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped, weights_or_none
-from mercer.solvers.groups.lloyd import first_labels, lloyd
+from mercer.solvers.groups.lloyd import best_groups, first_labels
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
@@ -101,7 +101,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         part = gram if len(counted) == n else solver_gram(self.kernel_, gram.points(counted))
         random = check_random_state(self.random_state)
         first = first_labels(part, groups, int(self.n_init), random)
-        found = lloyd(part, first, groups, weight[counted], int(self.max_iter))
+        found = best_groups(part, first, groups, weight[counted], int(self.max_iter))
         warn_if_stopped(type(self).__name__, found.stopped, str(self.max_iter), "Raise it.")
         points = self.kernel_.points(X, None if len(counted) == n else counted)
         self.expansion_ = KernelExpansion(self.kernel_, points, found.A, -0.5 * found.squares)

@@ -18,6 +18,9 @@ from mercer.gram.base import Gram
 from mercer.maps.centers import choose_centers
 from mercer.solvers.linear.panels import Panels, panels_of
 
+#: Arrays of examples × groups for each start that are there at once: A, KA, distances and copies.
+ARRAYS = 6
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -45,6 +48,16 @@ def first_labels(gram: Gram, groups: int, starts: int, random: np.random.RandomS
         k = host(gram.take(columns=index).dense()).astype(np.float64)
         labels[:, start] = (own[index] - 2.0 * k).argmin(axis=1)
     return labels
+
+
+def best_groups(
+    gram: Gram, labels: np.ndarray, groups: int, weight: np.ndarray, max_iter: int
+) -> Groups:
+    """The best of all starts, as many at once as a fifth of the memory limit holds."""
+    together = max(1, int(0.2 * gram.limit_bytes / (ARRAYS * 8 * len(labels) * groups)))
+    parts = [labels[:, at : at + together] for at in range(0, labels.shape[1], together)]
+    found = [lloyd(gram, part, groups, weight, max_iter) for part in parts]
+    return min(found, key=lambda one: one.inertia)
 
 
 def lloyd(gram: Gram, labels: np.ndarray, groups: int, weight: np.ndarray, max_iter: int) -> Groups:

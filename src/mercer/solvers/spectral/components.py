@@ -7,6 +7,7 @@ the matrix itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ DENSE_SHARE = 0.125
 #: ‖Ax − θx‖ relative to the largest θ where products end, and eigenvalues that are zero, likewise.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 #: The share of the memory limit for the basis of the products.
-BASIS_SHARE = 0.3
+BASIS_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -84,17 +85,9 @@ def _dense(gram: Gram, k: int, center: bool) -> Components:
 
 def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
     n = gram.shape[0]
-    room = BASIS_SHARE * gram.limit_bytes
-    need = 8 * n * krylov.fewest(k) / BASIS_SHARE
-    if need > gram.limit_bytes:
-        raise MemoryError(
-            f"{k} eigenvectors of {n} examples need {show_bytes(need)}, but the memory limit is "
-            f"{show_bytes(gram.limit_bytes)}: take fewer components, or raise the limit with "
-            "mercer.set_config(memory=…)."
-        )
+    check_basis(gram, k)
     panels = panels_of(gram)
-    # A narrow block needs fewer products with single vectors, a wide one fewer passes over K.
-    narrow = panels.keep(0.5)
+    kept = panels.keep(0.5)
     means = _product(panels, gram, panels.zeros(n, 1) + 1.0)[:, 0] / n
 
     def multiply(V: Any) -> Any:
@@ -103,20 +96,45 @@ def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
         W = _product(panels, gram, V - V.mean(0))
         return W - W.mean(0)
 
-    most = min(n // 2, int(room / (8 * n)))
-    for width in (krylov.NARROW,) * narrow + (k + krylov.EXTRA,):
-        start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
-        found = krylov.largest_eigenpairs(
-            multiply, multiply(start), k, TOLERANCE[gram.dtype.name], most=most
-        )
-        if found.stopped or not krylov.crowded(found.values, width):
-            break
+    found = pairs_by_blocks(gram, panels, multiply, k, kept)
     means = host(means)
     total = float(np.sum(host(gram.diagonal()), dtype=np.float64))
     if center:
         total -= float(means.sum())
     vectors = _signed(host(found.vectors))
     return Components(found.values, vectors, means, total, found.n_iter, found.stopped)
+
+
+def check_basis(gram: Gram, k: int) -> None:
+    """An error where not even the smallest basis fits into its share of the memory."""
+    n = gram.shape[0]
+    need = 8 * n * krylov.fewest(k) / BASIS_SHARE
+    if need > gram.limit_bytes:
+        raise MemoryError(
+            f"{k} eigenvectors of {n} examples need {show_bytes(need)}, but the memory limit is "
+            f"{show_bytes(gram.limit_bytes)}: take fewer components, or raise the limit with "
+            "mercer.set_config(memory=…)."
+        )
+
+
+def pairs_by_blocks(
+    gram: Gram, panels: Panels, multiply: Callable[[Any], Any], k: int, kept: bool
+) -> krylov.Eigenpairs:
+    """The k largest eigenpairs of an operator made of products with K, within the memory limit.
+
+    Where K is kept, a narrow block needs fewer products with single vectors; where it is not, a
+    wide one needs fewer passes over it. A narrow one that may have missed copies is widened.
+    """
+    n = gram.shape[0]
+    most = min(n // 2, int(BASIS_SHARE * gram.limit_bytes / (8 * n)))
+    for width in (krylov.NARROW,) * kept + (k + krylov.EXTRA,):
+        start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
+        found = krylov.largest_eigenpairs(
+            multiply, multiply(start), k, TOLERANCE[gram.dtype.name], most=most
+        )
+        if found.stopped or not krylov.crowded(found.values, width):
+            break
+    return found
 
 
 def _product(panels: Panels, gram: Gram, V: Any) -> Any:

@@ -25,7 +25,12 @@ from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.nystrom import draw_centers
 from mercer.solvers.linear.panels import panels_of
 from mercer.solvers.spectral import krylov
-from mercer.solvers.spectral.components import DENSE_ROWS, DENSE_SHARE
+from mercer.solvers.spectral.components import (
+    DENSE_ROWS,
+    DENSE_SHARE,
+    check_basis,
+    pairs_by_blocks,
+)
 
 #: Rows beyond which "auto" takes centers.
 EXACT_ROWS = 20_000
@@ -66,8 +71,9 @@ def embedding(
     own = host(gram.diagonal()).astype(np.float64)
     if solver == "dense" or 2 * krylov.fewest(count) > n:
         return _dense(gram, count, own)
+    check_basis(gram, count)
     panels = panels_of(gram)
-    narrow = panels.keep(0.5)
+    kept = panels.keep(0.5)
     ones = panels.asarray(np.ones((n, 1)))
     degree = _checked(host(panels.product(ones))[:, 0] - own, gram)
     s, d = panels.asarray(1.0 / np.sqrt(degree))[:, None], panels.asarray(own)[:, None]
@@ -76,12 +82,7 @@ def embedding(
         V = s * V
         return s * (panels.product(V) - d * V)
 
-    for width in (krylov.NARROW,) * narrow + (count + krylov.EXTRA,):
-        start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
-        tol = 1e-10 if gram.dtype == np.float64 else 1e-6
-        found = krylov.largest_eigenpairs(multiply, start, count, tol, most=n // 2)
-        if found.stopped or not krylov.crowded(found.values, width):
-            break
+    found = pairs_by_blocks(gram, panels, multiply, count, kept)
     rows = host(found.vectors) / np.sqrt(degree)[:, None]
     return _whole(found.values, rows, found.n_iter, found.stopped)
 
