@@ -185,11 +185,15 @@ def test_a_worker_answers_faults_of_ours_and_lives(monkeypatch):
 
 
 def test_what_is_loaded_ahead_answers():
+    from mercer.lab.compute.preparing import requests
     from mercer.lab.compute.requests import answer
     from mercer.lab.serving import warm
 
-    for request in warm.requests(("ridge",)):
+    assert warm.LOADED_IN
+    for request in requests("ridge"):
         assert "error" not in unpacked(answer(request)).facts
+    facts = unpacked(answer({"id": 1, "ask": "prepare", "learner": "ridge"})).facts
+    assert facts["prepared"] == "ridge"
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,19 @@ class HerePool:
 
     def ask(self, asker, job):
         self.asked.append(asker)
-        self.task = asyncio.ensure_future(job.deliver(answer(read(job.message))))
+        if asker != "preparing":
+            self.task = asyncio.ensure_future(job.deliver(answer(read(job.message))))
 
     def forget(self, asked_by):
         self.asked = [a for a in self.asked if not asked_by(a)]
+
+
+class BusyPool(HerePool):
+    """Keeps what it is asked."""
+
+    def ask(self, asker, job):
+        self.asked.append(json.loads(job.message))
+        self.task = asyncio.ensure_future(job.deliver(b""))
 
 
 @pytest.fixture
@@ -37,6 +46,20 @@ def client():
     app = make_app(TOKEN, frozenset({HOST}), HerePool(), {"greeting": 1})
     with TestClient(app, base_url=f"http://{HOST}") as client:
         yield client
+
+
+def test_every_learner_is_prepared_once():
+    from mercer.lab.compute.learners import LEARNERS
+    from mercer.lab.serving.app import _prepared
+
+    pool = BusyPool()
+
+    async def story():
+        await pool.start()
+        await _prepared(pool)
+
+    asyncio.run(story())
+    assert [request["learner"] for request in pool.asked] == list(LEARNERS)
 
 
 def test_the_page_needs_the_token(client):

@@ -20,6 +20,7 @@ REQUESTS = {
     "kernel": "kernels.kernel",
     "completions": "kernels.completions",
     "proof": "kernels.proof",
+    "prepare": "preparing.prepare",
     "project": "tables.project",
     "series": "curves.series",
     "curve": "curves.curve",

@@ -8,6 +8,7 @@ elsewhere. The page cannot name a file.
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -129,7 +130,9 @@ def make_app(
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
         await workers.start()
+        preparing = asyncio.create_task(_prepared(workers))
         yield
+        preparing.cancel()
         await workers.close()
 
     return Starlette(
@@ -141,6 +144,21 @@ def make_app(
         middleware=[Middleware(OnlyTheseHosts, hosts=hosts)],
         lifespan=life,
     )
+
+
+async def _prepared(workers: Pool) -> None:
+    """Let one worker after the other compile what first fits would wait for."""
+    from mercer.lab.compute.learners import LEARNERS
+
+    for learner in LEARNERS:
+        done = asyncio.Event()
+
+        async def deliver(reply: bytes, done: asyncio.Event = done) -> None:
+            done.set()
+
+        message = json.dumps({"id": 0, "ask": "prepare", "learner": learner}).encode()
+        workers.ask("preparing", Job(message, 0, deliver))
+        await done.wait()
 
 
 async def _conversation(socket: WebSocket, workers: Pool, page: int, first: dict) -> None:
