@@ -30,6 +30,61 @@ def test_a_period_and_a_trend_are_found():
     assert np.corrcoef(model.predict(far), truth)[0, 1] > 0.95
 
 
+def test_the_evidence_finds_the_structure_and_says_it():
+    random = np.random.default_rng(2)
+    X = random.normal(size=(100, 3))
+    y = 2 * X[:, 0] + np.sin(3 * X[:, 2]) + 0.3 * random.normal(size=100)
+    found = search_kernel(X, y, criterion="evidence", steps=2)
+    assert "a linear trend in column 0" in found.structure
+    assert "in column 2, noise of 0.3" in found.structure
+    assert found.noise == pytest.approx(0.3, abs=0.06)
+    nothing = search_kernel(X, random.normal(size=100), criterion="evidence", steps=1)
+    assert nothing.score < 0.1  # evidence is no easier to have for many blocks
+    assert search_kernel(X, y, steps=0).noise is None
+
+
+def test_the_share_is_that_of_the_evidence():
+    from mercer.selection.kernel_search.evidence import explained
+    from mercer.solvers.evidence.exact import evidence
+
+    random = np.random.default_rng(3)
+    x = random.normal(size=(25, 2))
+    T = np.sin(x[:, :1]) + 0.2 * random.normal(size=(25, 1))
+    T -= T.mean()
+    kernel = Gaussian(1.0)
+    best = max(
+        evidence((s * kernel).gram(x), T, s * d, slopes=False).value
+        for s in np.geomspace(0.05, 50, 40)
+        for d in np.geomspace(1e-4, 10, 40)
+    )
+    alone = -12.5 * (np.log(2 * np.pi * np.mean(T**2)) + 1)
+    share, _ = explained(kernel(x), T)
+    assert share == pytest.approx(1 - np.exp(-2 / 25 * (best - alone)), abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (Linear() * Linear(), "a trend of degree 2"),
+        (Linear() ** 3 + 1.0, "a trend of degree 3, a constant"),
+        (2.0 * Linear() * Periodic(2.0), "a period of 2 that grows with the inputs"),
+        (mercer.Matern(1.5, 2.0), "a rough part of length 2"),
+        (
+            Gaussian([1.0, 2.0]).on([0, 3]),
+            "a smooth part of one length per column in columns 0 and 3",
+        ),
+        (Gaussian(1.0).warp("square"), "a smooth part of length 1 of the inputs through square"),
+        (mercer.Polynomial(2, 1.0), "a trend of degree 2"),
+        (mercer.Cosine(), "Cosine()"),
+        (Periodic(2.0) * (Linear() + 1.0), "a period of 2 times (a linear trend, a constant)"),
+    ],
+)
+def test_kernels_are_said_in_words(kernel, words):
+    from mercer.selection.kernel_search.words import in_words
+
+    assert in_words(kernel) == words
+
+
 def test_every_accepted_step_is_proved_and_better():
     random = np.random.default_rng(1)
     X = random.normal(size=(120, 3))
@@ -86,7 +141,7 @@ def test_search_of_classes_sparse_rows_and_alignment():
     aligned = search_kernel(X, y, task="classification", criterion="alignment", steps=1)
     assert aligned.tree.criterion.startswith("alignment")
     assert 0 < aligned.score <= 1
-    with pytest.raises(ValueError, match="'loo' or 'alignment'"):
+    with pytest.raises(ValueError, match="'evidence' or 'alignment'"):
         search_kernel(X, y, criterion="aic")
 
 

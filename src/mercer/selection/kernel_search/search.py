@@ -22,11 +22,13 @@ import numpy as np
 from mercer._examples import take
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram.host import HostGram
-from mercer.kernels import Kernel, On, Precomputed, Sum
+from mercer.kernels import Kernel, On, Precomputed
 from mercer.selection.folds import draw_order
 from mercer.selection.kernel_search.alignment import matrix_alignment, targets_of
 from mercer.selection.kernel_search.blocks import blocks_for
+from mercer.selection.kernel_search.evidence import explained
 from mercer.selection.kernel_search.tree import SearchNode, SearchTree
+from mercer.selection.kernel_search.words import in_words, summands
 from mercer.selection.racing.candidates import rounded
 from mercer.selection.racing.stages import scaled_copies
 from mercer.selection.trainers.ridge import best_penalty
@@ -45,11 +47,20 @@ WARPS = ("square", "tanh", "log1p", "sqrt")
 
 @dataclass(frozen=True)
 class SearchResult:
-    """`kernel` is the best that was found, `score` its leave-one-out score."""
+    """`kernel` is the best that was found, `score` its leave-one-out score (or the evidence's).
+
+    `noise` is the standard deviation of what the kernel leaves, where the evidence has judged it.
+    """
 
     kernel: Kernel
     score: float
     tree: SearchTree
+    noise: float | None = None
+
+    @property
+    def structure(self) -> str:
+        """What the kernel says about the targets, in words: trend, period, smooth parts, noise."""
+        return in_words(self.kernel, self.noise)
 
 
 def search_kernel(
@@ -68,9 +79,11 @@ def search_kernel(
     ----------
     X : array or CSR matrix
     y : numbers, or labels with ``task="classification"``
-    criterion : "loo" or "alignment"
-        1 − (leave-one-out squared error) / variance of ridge regression on numbers or ±1; or the
-        centered alignment of K with the targets.
+    criterion : "loo", "evidence" or "alignment"
+        1 − (leave-one-out squared error) / variance of ridge regression on numbers or ±1; the share
+        that the evidence of a Gaussian process explains, 1 − (p(noise alone)/p(k))^(2/n), which
+        holds back where a kernel could explain everything; or the centered alignment of K with the
+        targets.
     steps : int
         How often the kernel may grow.
     seconds : float or None
@@ -86,9 +99,11 @@ def search_kernel(
     >>> y = 0.5 * t[:, 0] + np.sin(3 * np.pi * t[:, 0]) + 0.1 * random.normal(size=80)
     >>> search_kernel(t, y).kernel
     Periodic(period=0.667) + 0.0571 * Linear()
+    >>> search_kernel(t - 5, y, criterion="evidence").structure
+    'a period of 0.667, a linear trend, noise of 0.093'
     """
-    if criterion not in ("loo", "alignment"):
-        raise ValueError(f"criterion is 'loo' or 'alignment', got {criterion!r}")
+    if criterion not in ("loo", "evidence", "alignment"):
+        raise ValueError(f"criterion is 'loo', 'evidence' or 'alignment', got {criterion!r}")
     labels = task == "classification"
     y = np.asarray(y)
     rows = np.sort(draw_order(y, labels, random_state)[:ROWS])
@@ -109,6 +124,7 @@ class _Growth:
         self.kernels: list[Kernel] = []
         self.matrices: dict[Kernel, np.ndarray] = {}
         self.penalty: dict[int, int] = {}  # index of the best penalty, by index of the node
+        self.noise: dict[int, float] = {}  # the deviation that the evidence leaves, likewise
         self.start: int | None = None  # where the descent over penalties begins: the parent's best
 
     # --- scores -----------------------------------------------------------------------------
@@ -124,6 +140,9 @@ class _Growth:
             return -math.inf
         if self.criterion == "alignment":
             return matrix_alignment(K, self.T)
+        if self.criterion == "evidence":
+            share, self.noise[len(self.nodes)] = explained(K, self.T)
+            return share
         found = best_penalty(HostGram(Precomputed(), K), self.T, _unit(K), self.start)
         self.penalty[len(self.nodes)] = found.index
         return 1.0 - found.error / self.variance
@@ -155,7 +174,8 @@ class _Growth:
             found.append(self._grow(single, "best block over one column", steps, end))
         best = max(found, key=lambda i: (self.nodes[i].score, -i))
         tree = SearchTree(tuple(self.nodes), best, self._name())
-        return SearchResult(self.kernels[best], self.nodes[best].score, tree)
+        score, noise = self.nodes[best].score, self.noise.get(best)
+        return SearchResult(self.kernels[best], score, tree, noise)
 
     def _grow(self, indices: Sequence[int], why: str, steps: int, end: float) -> int:
         """Grow the best of these candidates step by step, and give the last one that was kept."""
@@ -177,6 +197,8 @@ class _Growth:
     def _name(self) -> str:
         if self.criterion == "alignment":
             return "alignment with the targets"
+        if self.criterion == "evidence":
+            return "share explained by the evidence"
         return "leave-one-out R² of ridge regression"
 
     def _step(self, best: int, end: float) -> list[int]:
@@ -213,7 +235,7 @@ class _Growth:
     def _prune(self, best: int) -> int:
         """Leave out summands that the others have made superfluous."""
         while True:
-            terms = _summands(self.kernels[best])
+            terms = summands(self.kernels[best])
             before = 1.0 - self.nodes[best].score
             indices = []
             for i in range(len(terms) if len(terms) > 1 else 0):
@@ -263,12 +285,6 @@ def _parts(kernel: Kernel) -> Iterator[Kernel]:
     yield kernel
     for _, child in kernel.children():
         yield from _parts(child)
-
-
-def _summands(kernel: Kernel) -> list[Kernel]:
-    if isinstance(kernel, Sum):
-        return _summands(kernel.left) + _summands(kernel.right)
-    return [kernel]
 
 
 def _unit(K: np.ndarray) -> float:
