@@ -262,6 +262,12 @@ def refused(model: Any, table: Table, out: Outputs) -> None:
     why = {
         "LocalLinearRegressor": "it solves a small system of equations at every x, and ONNX has no "
         "operator for that. NadarayaWatsonRegressor (its degree 0) and KernelRidge can be exported",
+        "GaussianProcessRegressor": "its variances are not written for ONNX. KernelRidge with the "
+        "kernel and the noise it learned has the same mean, and can be exported",
+        "GaussianProcessClassifier": "its variances are not written for ONNX. "
+        "KernelLogisticRegression with the kernel it learned can be exported",
+        "KernelQuantileRegressor": "several levels that never cross are not written for ONNX. "
+        "KernelRidge and KernelSVR can be exported",
         "KernelDensity": "log p(x) of far rows needs sums relative to their largest term, which "
         "are not written for ONNX. KernelOneClass, which also finds outliers, can be exported",
         "SpectralClustering": "it finds groups among given examples; KernelKMeans, or a classifier "
