@@ -4,7 +4,8 @@
   is a case of; the `Task` that a learner asks for and the `Solution` that it gets.
 - `parallel`: all problems of a machine, over threads and within the memory limit; begin here.
 - `lazy`: all problems at once by one compiled loop (`lazy_smo`), over rows of K that the kernel's
-  own machine code makes as they are asked for; for few columns, and wherever K is small.
+  own machine code makes as they are asked for; for few columns, and wherever K is small. Problems
+  of thousands of rows lose those at rest on the way (`shrinking`).
 - `decomposition`: for many columns, where matrix products make rows of K: one problem, over a
   working set W of rows that grows and shrinks.
 - `working_block`: K[W, W]; `smo`: two variables at a time on it, compiled; `free_newton`: all free

@@ -5,8 +5,9 @@ Rows of K come from the kernel's own machine code where few columns make that th
 solution is too large for the digits of float32 is taken up again in float64. For other kernels all
 of K is computed, where it is small.
 
-Each thread takes pieces from a queue, the largest first, and its memory serves all of them. What
-takes very many steps is left for `mercer.solvers.quadratic.decomposition`.
+Each thread takes pieces from a queue, the largest first, and its memory serves all of them. Large
+problems shrink on the way (`mercer.solvers.quadratic.shrinking`). What takes very many steps is
+left for `mercer.solvers.quadratic.decomposition`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import CHUNK
 from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
+from mercer.solvers.quadratic.shrinking import SHRINK, Shrinking
 
 #: Rows of the largest problem from which float32 pays; below, rows of K are the smaller part.
 SINGLE = 1000
@@ -42,8 +44,9 @@ STEPS, STEPS_PER_ROW = 100_000, 50
 PIECE = 8192
 #: Rows of one problem, or of many that are as much work, for the caller's thread alone.
 FEW = 3000
-#: The rounding of f, as a share of the tolerance, up to which float32 is enough.
-ROUNDING = 0.25
+#: The rounding of f, as a share of the tolerance, up to which float32 is enough. It is estimated as
+#: ε ‖a‖ max k, which was at least 1.5 times the largest error of Gaussians and polynomials.
+ROUNDING = 0.5
 
 
 @dataclass(frozen=True)
@@ -70,16 +73,23 @@ def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
 
     program, most = loop_program(gram), Tasks.of(tasks).most
     width = 0 if program is None else columns(gram, program)
-    narrow = width <= COLUMNS or (len(tasks) < MANY and 4 * width * most <= BYTES)
-    if program is not None and narrow and not (len(tasks) >= MANY and most <= SMALL):
+    whole = _whole(gram, len(tasks), most)
+    if program is not None and _lazily(width, len(tasks), most, whole):
         if gram.dtype != np.float32 and most >= SINGLE and in_single(gram, program):
             single = row_function(gram, program, single=True)
             yield Source(single.dtype, gram.diagonal(), single)
         exact = row_function(gram, program, single=False)
         yield Source(exact.dtype, gram.diagonal(), exact)
-    elif _whole(gram, len(tasks), most):
+    elif whole:
         K = gram.dense()
         yield Source(K.dtype, K.diagonal(), K=K)
+
+
+def _lazily(width: int, tasks: int, most: int, whole: bool) -> bool:
+    """Whether rows of K of so many columns are made one by one, and not shared by problems."""
+    if tasks >= MANY:
+        return width <= COLUMNS and (most > SMALL or not whole)
+    return width <= COLUMNS or 4 * width * most <= BYTES
 
 
 def _whole(gram: HostGram, tasks: int, most: int) -> bool:
@@ -220,14 +230,36 @@ class Worker:
     def solve(self, order: np.ndarray, stop: Stop, limit: int | None = None) -> None:
         """Problems `order` from where they are; with `limit` one more time, for so many steps."""
         p = self.problems
-        p.loop.solve_problems(
-            order, p.starts, p.variables, p.rows, p.groups, self.source.diagonal, self.K,
-            self.right, self.addresses, self.shape, self.Z, self.F[0], self.up, self.low,
-            self.singles, self.index, self.cursor, self.ends, self.table, p.found, p.tol,
-            self.source.rounding, p.limits - p.taken if limit is None else
-            np.full(len(p.limits), limit), limit is not None, stop.cell,
-        )  # fmt: skip
+        if limit is None:
+            large = p.sizes[order] >= SHRINK
+            for one in order[large].tolist():
+                Shrinking(self, one).solve(stop)
+            order = order[~large]
+        limits = p.limits - p.taken if limit is None else np.full(len(p.limits), limit)
+        arrays = (order, p.starts, p.variables, p.rows, p.groups)
+        self.run(*arrays, p.found, p.tol, limits, limit is not None, stop)
         p.taken[order] += p.found[order, p.loop.STEPS].astype(np.int64)
+
+    def run(
+        self,
+        order: np.ndarray,
+        starts: np.ndarray,
+        variables: np.ndarray,
+        rows: np.ndarray,
+        groups: np.ndarray,
+        found: np.ndarray,
+        tol: float,
+        limits: np.ndarray,
+        keep: bool,
+        stop: Stop,
+    ) -> None:
+        """One call of the compiled loop, in the memory of this thread."""
+        self.problems.loop.solve_problems(
+            order, starts, variables, rows, groups, self.source.diagonal, self.K, self.right,
+            self.addresses, self.shape, self.Z, self.F[0], self.up, self.low, self.singles,
+            self.index, self.cursor, self.ends, self.table, found, tol, self.source.rounding,
+            limits, keep, stop.cell,
+        )  # fmt: skip
 
     def tell(self, order: np.ndarray, stop: Stop, to: Listener) -> None:
         """The same step by step; the last step is told with the threshold of the solution."""

@@ -1,0 +1,113 @@
+"""Shrinking: a large problem is solved on the rows that can still move.
+
+    ┌─► `PERIOD` steps on the active rows                      compiled: `lazy_smo`
+    │   rows leave that rest at a bound, beyond what any pair can want
+    │   columns, masks and kept rows of K of the others move together
+    └── until the gap over the active rows is closed, at first only to LOOSE · tol
+        then all rows return: those that had left get F = K a, and the gap is closed over all
+
+Only what is left between two calls is done here, a few times per second.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mercer.solvers.quadratic.lazy import Stop, Worker
+
+#: Problems of so many rows shrink.
+SHRINK = 4000
+#: Steps per row after which rows may leave: a short problem would lose more when they return.
+START = 1.0
+#: Steps between two looks at which rows could leave.
+PERIOD = 1000
+#: The share of the active rows that must leave for moving the others to pay.
+LEAVE = 0.1
+#: How many times the tolerance is good enough before all rows return for the first time.
+LOOSE = 10.0
+
+
+class Shrinking:
+    """Problem p of a worker's problems, from where it is."""
+
+    def __init__(self, worker: Worker, p: int) -> None:
+        problems = worker.problems
+        part = slice(int(problems.starts[p]), int(problems.starts[p + 1]))
+        self.worker, self.loop, self.p = worker, problems.loop, p
+        self.variables, self.rows = problems.variables[part], problems.rows[part]
+        self.groups, self.found = problems.groups[part], problems.found[p : p + 1]
+        self.active = np.arange(len(self.rows))
+        self.left = int(problems.limits[p] - problems.taken[p])
+        self.computed, self.kept = 0, False
+
+    def solve(self, stop: Stop) -> None:
+        problems, n = self.worker.problems, len(self.rows)
+        before, tol = self.left, LOOSE * problems.tol
+        while True:
+            burst = min(PERIOD, self.left)
+            steps = self._advance(tol, burst, stop)
+            over = stop.is_set() or self.left <= 0
+            if steps == burst and not over:
+                if before - self.left >= START * n:
+                    self._leave()
+            elif len(self.active) < n:
+                # All rows return; F is made again, and the rows of K on the way are kept.
+                self.active, self.kept, tol = np.arange(n), False, problems.tol
+            elif over or tol == problems.tol:
+                break
+            else:
+                tol = problems.tol
+        self.found[0, self.loop.COMPUTED] = self.computed
+        problems.taken[self.p] += before - self.left
+
+    def _advance(self, tol: float, limit: int, stop: Stop) -> int:
+        variables = self.variables[self.active]
+        ends = np.array([0, len(variables)])
+        rows, groups = self.rows[self.active], self.groups[self.active]
+        limits = np.array([limit])
+        arrays = (np.zeros(1, np.int64), ends, variables, rows, groups)
+        self.worker.run(*arrays, self.found, tol, limits, self.kept, stop)
+        self.variables[self.active] = variables
+        self.kept = True
+        self.computed += int(self.found[0, self.loop.COMPUTED])
+        steps = int(self.found[0, self.loop.STEPS])
+        self.left -= steps
+        return steps
+
+    def _leave(self) -> None:
+        """Keep the rows that may still form a pair that violates the conditions."""
+        m, g = len(self.active), self.groups[self.active]
+        ends = self.found[0, self.loop.GROUPS :].reshape(-1, 4)
+        top, bottom = ends[g, self.loop.TOP], ends[g, self.loop.BOTTOM]
+        # The masks and F of the last call are still in the memory of the worker.
+        worker, every = self.worker, np.arange(m)
+        F = worker.F[0, :m]
+        grows, shrinks = worker.up[g, every] - F, -worker.low[g, every] - F
+        stay = np.flatnonzero((grows >= bottom) | (shrinks <= top))
+        if len(stay) > (1 - LEAVE) * m:
+            return
+        self._move_together(stay, m)
+        self.active = self.active[stay]
+
+    def _move_together(self, stay: np.ndarray, m: int) -> None:
+        """Kept rows of K, without the columns that leave; a row never moves up."""
+        worker, loop = self.worker, self.loop
+        table, index, used = worker.table, worker.index, int(worker.cursor[0])
+        old, stride = (-(-size // loop.LANES) * loop.LANES for size in (m, len(stay)))
+        new = np.full(m, -1)
+        new[stay] = np.arange(len(stay))
+        owner = new[index[loop.OWNER, :used]]
+        slots = np.flatnonzero(owner >= 0)
+        for to, slot in enumerate(slots.tolist()):
+            row = table[slot * old : slot * old + m][stay]
+            table[to * stride : to * stride + len(stay)] = row
+            table[to * stride + len(stay) : (to + 1) * stride] = 0
+        count = len(slots)
+        index[loop.RECENT, :count] = index[loop.RECENT, slots]
+        index[loop.OWNER, :count] = owner[slots]
+        index[loop.SLOT] = -1
+        index[loop.SLOT, owner[slots]] = np.arange(count)
+        worker.cursor[:2] = count, 0
