@@ -74,6 +74,10 @@ def test_every_formula_is_well_formed(name):
         ET.fromstring(formula(kernel))
 
 
+def test_a_difference_is_written_as_one():
+    assert "<mo>+</mo><mo>−</mo>" not in formula(parse("gaussian(0.5) - linear() - 2*linear()"))
+
+
 def test_mathematics():
     found = mathml(r"\left(x \cdot z + 1\right)^{3} \sum_{j=1}^n \sqrt{\frac{a}{b}}")
     assert [e.tag for e in ET.fromstring(found)] == ["msup", "munderover", "msqrt"]

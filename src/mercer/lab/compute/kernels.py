@@ -63,7 +63,8 @@ def formula(found: Kernel) -> str:
         for name, value in part.get_params(deep=False).items()
         if as_width(part.parameters.get(name)) and isinstance(value, (int, float)) and value != 1
     }
-    return mathml("k(x, z) = " + found.set_params(**names).latex())
+    text = found.set_params(**names).latex()
+    return mathml("k(x, z) = " + text.replace(r"+ -1 \,", "-").replace("+ -", "- "))
 
 
 def _slider(number: NumberInText) -> dict[str, Any]:

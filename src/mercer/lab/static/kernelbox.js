@@ -156,7 +156,7 @@ export class KernelBox {
         : `cᵀKc = ${number(found.value)} on ${found.points.length} point${found.points.length > 1 ? "s" : ""}`;
       this.disclose([h("b", {}, "✗ Not a kernel"), `: ${what}. `], "Show the counterexample", (shown) => {
         this.onwitnesses(shown ? witnesses : null);
-        return h("ul", {class: "tree"}, ...witnesses.map(({x, c}) => h("li", {}, `x = (${x.map((v) => number(v)).join(", ")}), c = ${c}`)));
+        return h("ul", {class: "tree"}, ...witnesses.map(({x, c}) => h("li", {}, `x = (${x.map((v) => number(v)).join(", ")}), c = ${c}${x.some((v) => Math.abs(v) > 1.5) ? ", outside the picture" : ""}`)));
       }, open);
     } else this.proof.replaceChildren(h("b", {}, "? Not known to be a kernel"), `: ${found.reason}.`);
   }

@@ -120,10 +120,11 @@ export class Plane {
     const [px, py] = this.toScreen(...this.pixel.x, side);
     const most = Math.max(...this.pixel.lines.map((l) => Math.abs(l.share)), 1e-12);
     context.lineCap = "round";
+    const thick = 7 * Math.min(1, Math.sqrt(8 / Math.max(1, this.pixel.lines.length)));   // many lines are thin ones
     for (const {index, share, toward} of this.pixel.lines) {
       const [x, y] = this.toScreen(this.points.X[2 * index], this.points.X[2 * index + 1], side);
       context.strokeStyle = color(toward);
-      context.lineWidth = 7 * Math.abs(share) / most;
+      context.lineWidth = thick * Math.abs(share) / most;
       if (context.lineWidth < .25) continue;
       context.beginPath(); context.moveTo(px, py); context.lineTo(x, y); context.stroke();
     }
