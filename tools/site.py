@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import reference
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE, TARGET = ROOT / "build" / "docs-source", ROOT / "build" / "docs"
 
@@ -22,6 +24,7 @@ def main(pages: list[str]) -> int:
         shutil.rmtree(SOURCE, ignore_errors=True)
         shutil.rmtree(TARGET, ignore_errors=True)
     shutil.copytree(ROOT / "docs", SOURCE, dirs_exist_ok=True)
+    reference.write(SOURCE / "reference")
     paths = [str(ROOT / "tools"), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -67,7 +68,22 @@ def items(
     return [nodes.raw("", spans, format="html")], []
 
 
+#: What reStructuredText would read as a link, a substitution or emphasis, outside of code.
+CODE = re.compile(r"(``.+?``|`[^`]+`_?)")
+MARKUP = re.compile(r"(?<=\w)_(?!\w)|[|*](?!\*)")
+
+
+def plain(_app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:
+    """Take the signs of a docstring for what they are: `α_`, |x| and a*b are formulas here."""
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...", ".. ", ":")):
+            parts = CODE.split(line)
+            parts[::2] = [MARKUP.sub(r"\\\g<0>", part) for part in parts[::2]]
+            lines[number] = "".join(parts)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("python", Python)
     app.add_role("items", items)
+    app.connect("autodoc-process-docstring", plain, priority=400)  # before numpydoc's, at 500
     return {"parallel_read_safe": True, "parallel_write_safe": True}

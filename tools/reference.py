@@ -1,0 +1,91 @@
+"""Write the pages of the reference, one per module, into the copy of docs/ that Sphinx reads.
+
+Which names there are is asked of the modules, so that no public name can be left out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import mercer
+from mercer.kernels import KERNELS, Kernel
+
+#: Modules in the order in which a reader meets them, and what each is for.
+MODULES = {
+    "kernels": "what k is",
+    "learners": "scikit-learn estimators on any kernel",
+    "maps": "rows become other rows",
+    "proof": "whether k is a kernel, and why",
+    "gram": "matrices that are computed when asked",
+    "selection": "which kernel, which learner",
+    "stats": "tests by kernels",
+    "theory": "bounds, separators and derivations",
+    "data": "data sets and files",
+    "plot": "pictures and films",
+    "store": "model files",
+    "onnx": "models for any runtime",
+    "report": "the page that compare writes",
+    "testing": "the contract that kernels, engines and solvers keep",
+}
+#: What scikit-learn documents, and what belongs to every kernel.
+INHERITED = {"get_params", "set_params", "get_metadata_routing", "set_fit_request"}
+
+
+def public(module: ModuleType) -> dict[str, Any]:
+    """The classes and functions that a module offers, by name."""
+    names = getattr(module, "__all__", None) or dir(module)
+    found = {name: getattr(module, name) for name in sorted(names) if name[:1] != "_"}
+    if module is mercer.kernels:
+        found = {"Kernel": Kernel, **found, **KERNELS}
+    return {
+        name: value
+        for name, value in found.items()
+        if (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__.split(".")[0] == "mercer"
+    }
+
+
+def methods(cls: type) -> list[str]:
+    """Methods with a docstring that a class of ours has, and a kernel those of its own."""
+    found = {}
+    for parent in cls.__mro__:
+        if parent.__module__.split(".")[0] == "mercer" and (parent is cls or parent is not Kernel):
+            found |= {name: value for name, value in vars(parent).items() if name not in found}
+    return sorted(
+        name
+        for name, value in found.items()
+        if name[:1] != "_"
+        and name not in INHERITED
+        and inspect.isfunction(value)
+        and value.__module__.split(".")[0] == "mercer"
+        and value.__doc__
+    )
+
+
+def page(name: str) -> str:
+    """One module in reStructuredText."""
+    module = getattr(mercer, name)
+    title = f"mercer.{name}: {MODULES[name]}"
+    lines = [title, "=" * len(title), "", f".. currentmodule:: mercer.{name}", ""]
+    for one, value in public(module).items():
+        lines += [one, "-" * len(one), ""]
+        if inspect.isclass(value):
+            lines += [f".. autoclass:: mercer.{name}.{one}"]
+            lines += [f"   :members: {', '.join(methods(value))}"] if methods(value) else []
+        else:
+            lines += [f".. autofunction:: mercer.{name}.{one}"]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def write(folder: Path) -> None:
+    """All pages, with a table of contents."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["Reference", "=========", "", ".. toctree::", "   :maxdepth: 2", ""]
+    for name in MODULES:
+        (folder / f"{name}.rst").write_text(page(name), encoding="utf-8")
+        lines.append(f"   {name}")
+    (folder / "index.rst").write_text("\n".join(lines) + "\n", encoding="utf-8")
