@@ -13,6 +13,8 @@ copyright = "The Mercer developers, BSD-3-Clause"
 version = release = mercer.__version__
 extensions = [
     "myst_parser",
+    "sphinx.ext.autodoc",
+    "numpydoc",
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
@@ -20,6 +22,11 @@ extensions = [
 ]
 exclude_patterns = ["**/sg_execution_times.rst", "sg_execution_times.rst", "_static/mathjax/*.md"]
 nitpicky = True
+nitpick_ignore_regex = [("py:.*", ".*")]  # words of docstrings; links of pages are checked
+default_role = "literal"
+numpydoc_show_class_members = False
+autodoc_typehints = "none"
+toc_object_entries = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False

@@ -79,6 +79,21 @@ def test_every_item_of_a_lecture_is_in_its_chapter(
     assert text.count(":::{dropdown}") >= 3
 
 
+def test_every_public_name_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import reference
+
+    import mercer
+
+    pages = "".join(reference.page(module) for module in reference.MODULES)
+    names = set(re.findall(r"^\.\. auto(?:class|function):: mercer\.(?:\w+\.)?(\w+)$", pages, re.M))
+    modules = set(reference.MODULES) | {"formula", "solvers", "chunks", "__version__"}
+    assert set(dir(mercer)) - modules <= names
+    assert "   :members: fit, " in pages
+    assert "automethod" not in pages
+    assert "get_params" not in pages  # scikit-learn documents it
+
+
 def anchors(text: str) -> set[str]:
     """Explicit targets, and headings as MyST and GitHub call them."""
     named = set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
@@ -110,8 +125,9 @@ def test_every_page_is_in_a_table_of_contents() -> None:
                 if line.strip() and not line.startswith(":"):
                     goal = (path.parent / f"{line.strip()}.md").resolve()
                     listed.add(goal.relative_to(DOCS).as_posix())
-    # The gallery's own pages are made when the site is built.
-    assert {name(path) for path in PAGES} == {one for one in listed if "gallery" not in one}
+    # The pages of the gallery and of the reference are made when the site is built.
+    made = {"gallery/index.md", "reference/index.md"}
+    assert {name(path) for path in PAGES} == listed - made
 
 
 def test_the_mathematics_are_as_they_came() -> None:

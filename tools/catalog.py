@@ -78,7 +78,9 @@ def overview() -> str:
     """One row per kernel, in Markdown: formula, examples, proof, parameters, where it runs."""
     titles = ("kernel", "formula", "on", "a kernel?", "parameters", "GPU", "ONNX")
     rows = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
-    for cls in sorted(KERNELS.values(), key=lambda c: (c.takes, c.__name__)):
+    order = ("vectors", "strings", "graphs", "images")
+    kinds = {kind: number for number, kind in enumerate(order)}
+    for cls in sorted(KERNELS.values(), key=lambda c: (kinds.get(c.takes, 9), c.__name__)):
         one = examples(cls)[0]
         first = " ".join(re.split(r"\n\n|(?<=\.)\n", cls.__doc__ or "")[0].split())
         arguments = inspect.signature(cls).parameters.values()

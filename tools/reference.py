@@ -15,6 +15,7 @@ from mercer.kernels import KERNELS, Kernel
 
 #: Modules in the order in which a reader meets them, and what each is for.
 MODULES = {
+    "mercer": "settings, models as values, and what fits nowhere else",
     "kernels": "what k is",
     "learners": "scikit-learn estimators on any kernel",
     "maps": "rows become other rows",
@@ -48,9 +49,17 @@ def public(module: ModuleType) -> dict[str, Any]:
     }
 
 
+def contents(name: str) -> dict[str, Any]:
+    """What the page of a module lists; that of `mercer` itself, what no other page has."""
+    if name != "mercer":
+        return public(getattr(mercer, name))
+    elsewhere = [value for other in MODULES if other != name for value in contents(other).values()]
+    return {one: value for one, value in public(mercer).items() if value not in elsewhere}
+
+
 def methods(cls: type) -> list[str]:
     """Methods with a docstring that a class of ours has, and a kernel those of its own."""
-    found = {}
+    found: dict[str, Any] = {}
     for parent in cls.__mro__:
         if parent.__module__.split(".")[0] == "mercer" and (parent is cls or parent is not Kernel):
             found |= {name: value for name, value in vars(parent).items() if name not in found}
@@ -67,16 +76,16 @@ def methods(cls: type) -> list[str]:
 
 def page(name: str) -> str:
     """One module in reStructuredText."""
-    module = getattr(mercer, name)
-    title = f"mercer.{name}: {MODULES[name]}"
-    lines = [title, "=" * len(title), "", f".. currentmodule:: mercer.{name}", ""]
-    for one, value in public(module).items():
+    path = "mercer" if name == "mercer" else f"mercer.{name}"
+    title = f"{path}: {MODULES[name]}"
+    lines = [title, "=" * len(title), "", f".. currentmodule:: {path}", ""]
+    for one, value in contents(name).items():
         lines += [one, "-" * len(one), ""]
         if inspect.isclass(value):
-            lines += [f".. autoclass:: mercer.{name}.{one}"]
+            lines += [f".. autoclass:: {path}.{one}"]
             lines += [f"   :members: {', '.join(methods(value))}"] if methods(value) else []
         else:
-            lines += [f".. autofunction:: mercer.{name}.{one}"]
+            lines += [f".. autofunction:: {path}.{one}"]
         lines += [""]
     return "\n".join(lines)
 

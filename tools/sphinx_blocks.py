@@ -73,7 +73,9 @@ CODE = re.compile(r"(``.+?``|`[^`]+`_?)")
 MARKUP = re.compile(r"(?<=\w)_(?!\w)|[|*](?!\*)")
 
 
-def plain(_app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:
+def plain(
+    _app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]
+) -> None:
     """Take the signs of a docstring for what they are: `α_`, |x| and a*b are formulas here."""
     for number, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...", ".. ", ":")):

@@ -6,14 +6,11 @@ Center the Gram matrix and take its eigenvectors: the rings come apart.
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 
-from mercer import Gaussian, data, plot
+from mercer import KernelPCA, data, plot
 
 X, y = data.circles(120)
-center = np.eye(len(X)) - 1 / len(X)
-values, vectors = np.linalg.eigh(center @ Gaussian(0.5)(X) @ center)
-components = vectors[:, :-3:-1] * np.sqrt(values[:-3:-1])
+components = KernelPCA("gaussian(0.5)", 2).fit_transform(X)
 plot.points(X, y).set_title("two rings")
 plot.points(components, y).set_title("their first two kernel principal components")
 plt.show()
