@@ -99,3 +99,32 @@ def test_weights_of_classes_move_the_answers():
         compare(X, y, class_weight={"odd": 2.0}, **FEW)
     with pytest.raises(ValueError, match="targets are numbers"):
         compare(X, X[:, 0], class_weight="balanced", **FEW)
+
+
+@pytest.mark.parametrize("learner", ["ridge", "svm", "logistic"])
+def test_probabilities_are_calibrated_and_stored(learner, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 2))
+    chance = 1 / (1 + np.exp(-2 * X[:, 0]))
+    y = np.where(random.random(300) < chance, "yes", "no")
+    board = compare(X, y, probabilities=True, kernels=["linear()"], learners=[learner], cv=3,
+                    holdout=None)  # fmt: skip
+    made = board.best.predict_proba(X)[:, 1]
+    assert np.mean(np.abs(made - chance)) < 0.08
+    assert board.best_row.learner.startswith("Kernel")
+    mercer.save(board.best, tmp_path / "m.mercer")
+    again = mercer.load(tmp_path / "m.mercer")
+    np.testing.assert_array_equal(again.predict_proba(X)[:, 1], made)
+    np.testing.assert_array_equal(again.predict(X), board.best.predict(X))
+
+
+def test_a_loss_of_probabilities_gives_a_model_that_has_them():
+    X = np.random.default_rng(0).normal(size=(90, 2)) + 3 * np.eye(3, 2)[np.arange(90) % 3]
+    board = compare(X, np.arange(90) % 3, metric="log_loss", holdout=0.3, rivals=["nearest"],
+                    kernels=["gaussian(1)"], learners=["ridge"], cv=3)  # fmt: skip
+    made = board.best.predict_proba(X)
+    np.testing.assert_allclose(made.sum(axis=1), 1.0)
+    assert np.all(board.headline.predictions.probable)
+    assert board.headline.score > np.log(1 / 3)
+    with pytest.raises(ValueError, match="targets are numbers"):
+        compare(X, X[:, 0], probabilities=True)

@@ -64,6 +64,7 @@ def _holdout(context: Any, parameter: Any, value: str) -> Any:
                    "kernels that suit the data are tried.")  # fmt: skip
 @click.option("--learner", "learners", multiple=True, metavar="NAME",
               help=f"A learner to try; may be given several times: {NAMES}.")  # fmt: skip
+@click.option("--probabilities", is_flag=True, help="Save a model with calibrated probabilities.")
 @click.option(
     "--groups",
     metavar="COLUMN",

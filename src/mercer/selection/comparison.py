@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
@@ -20,6 +20,7 @@ from mercer._machine.deadline import OutOfTime, until
 from mercer._progress import progress as progress_bar
 from mercer.data.dataset import Dataset, Note
 from mercer.kernels import Kernel, as_kernel
+from mercer.learners.probabilities import CalibratedScores, evidence
 from mercer.proof import prove
 from mercer.selection.board.scoreboard import OutOfFold, Saved, Scoreboard
 from mercer.selection.folds import draw_order, splits_of
@@ -46,6 +47,7 @@ from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with
 from mercer.selection.rivals.named import Rival, rivals_of
 from mercer.selection.rivals.trainer import rival_trainers
 from mercer.selection.rivals.verdict import verdict
+from mercer.selection.trainers.base import Outcome
 from mercer.selection.trainers.grid import trainers_for
 from mercer.selection.traps import Checked, check
 
@@ -75,6 +77,7 @@ def compare(
     search: bool = False,
     random_state: int = 0,
     metric: Any = None,
+    probabilities: bool = False,
     class_weight: Any = None,
     groups: Any = None,
     time: Any = None,
@@ -114,6 +117,9 @@ def compare(
         "neg_log_loss"; "r2", "neg_mean_absolute_error", "neg_root_mean_squared_error",
         "neg_mean_pinball_loss" or "pinball(0.9)" for a quantile ("auc", "ap", "log_loss", "mae",
         "rmse", "pinball" for short); or a function of (truth, predicted), the higher the better.
+    probabilities : bool
+        Whether the winner is to have `predict_proba`: its scores for held-out rows of the race are
+        calibrated by logistic regression. A metric that judges probabilities asks for them, too.
     class_weight : "balanced", a dictionary of weights by class, or None
         What an error in a class costs; "balanced" makes rare classes count as much as others.
     groups : array, or the name of a column, which is then left out
@@ -158,6 +164,7 @@ def compare(
             learners=names,
             rivals=others,
             metric=metric,
+            probabilities=probabilities,
             class_weight=class_weight,
             budget=seconds,
             seed=seed,
@@ -219,6 +226,7 @@ class Comparison:
         learners: Iterable[str] | None,
         rivals: list[Rival],
         metric: Any,
+        probabilities: bool,
         class_weight: Any,
         budget: Any,
         seed: int,
@@ -233,6 +241,9 @@ class Comparison:
         self.y, self.task, self.classes = found.y, found.task, found.classes
         self.metric, self.measure = metric_of(self.task, metric)
         self.coded = self.measure
+        self.probabilities = probabilities or needs(self.measure) == "probabilities"
+        if probabilities and self.classes is None:
+            raise ValueError("probabilities are of classes, and the targets are numbers")
         if callable(metric) and self.classes is not None:
             # In the race classes are numbers; a user's own function knows their names.
             names, own = self.classes, self.measure
@@ -291,7 +302,7 @@ class Comparison:
         self.notes += notes
         count = 0 if self.classes is None else len(self.classes)
         order = draw_order(y, self.classified, self.seed + 1)
-        asked = needs(self.measure) != "answers"
+        asked = self.probabilities or needs(self.measure) != "answers"
         self.data = Data(rows, y, count, self.coded, splits, order, self.seed, asked)
 
     def candidates(self, kernels: Iterable[Any] | None) -> list[Kernel]:
@@ -371,6 +382,8 @@ class Comparison:
         """Preprocessing and a candidate as it is to be fitted on rows with these targets."""
         outcomes = entry.chosen or entry.outcomes
         model = entry.trainer.final(entry.kernel, outcomes, entry.unit, y)
+        if self.probabilities:
+            model = _calibrated(model, outcomes)
         steps = [(name, clone(step)) for name, step in self.steps.steps]
         return Pipeline([*steps, ("model", model)])
 
@@ -382,7 +395,7 @@ class Comparison:
         assert part.y is not None
         best = self._pipeline(self.winner, part.y)
         begin = perf_counter()
-        with self.contest.threads(count), warnings.catch_warnings():
+        with self.contest.threads(count, self.winner), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             best.fit(part.X, part.y)
         best.schema_ = found.schema  # a saved model knows how to read new rows
@@ -400,7 +413,8 @@ class Comparison:
 
     def board(self, headline: Headline | None = None, clock: Clock | None = None) -> Scoreboard:
         """The scoreboard of a race that is over."""
-        race, standing, model = self.contest, self.standing, self.best[-1]
+        race, standing = self.contest, self.standing
+        model = getattr(self.best[-1], "estimator_", self.best[-1])  # without its calibration
         listed = [row_of(entry, race) for entry in standing]
         won = standing.index(self.winner)
         # Where time was short the winner may not have seen all rows; it won nevertheless.
@@ -474,6 +488,14 @@ def _prepared(made: Preprocessing, X: Any) -> Any:
 
 def _of(some: int, rows: int) -> str:
     return "all" if some == rows else str(some)
+
+
+def _calibrated(model: Any, outcomes: Sequence[Outcome]) -> CalibratedScores:
+    """The model with probabilities, from the scores of all folds for rows held out."""
+    known = [o for o in outcomes if o.scores is not None and o.truth is not None]
+    scores = [evidence(np.asarray(o.scores), o.probable) for o in known]
+    truth = np.concatenate([np.asarray(o.truth) for o in known])
+    return CalibratedScores.fitted(model, np.concatenate(scores), truth)
 
 
 def _weights(class_weight: Any, classes: np.ndarray | None) -> tuple[Any, Any]:

@@ -15,10 +15,11 @@ import numpy as np
 from scipy.stats import norm
 
 from mercer.data.dataset import Dataset
+from mercer.learners.probabilities import by_class, scores_of
 from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.folds import draw_order, splits_of
 from mercer.selection.metrics import Metric, accuracy, needs
-from mercer.selection.scores import by_class, cross_calibrated, scores_of
+from mercer.selection.scores import cross_calibrated
 from mercer.selection.trainers.base import decide
 from mercer.selection.traps import Checked
 

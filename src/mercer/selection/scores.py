@@ -6,27 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.learners.probabilities import CalibratedScores, by_class, scores_of
 from mercer.selection.metrics import Metric, accuracy, needs
-
-
-def scores_of(model: Any, examples: Any) -> tuple[np.ndarray | None, bool]:
-    """Probabilities or else decision values of a fitted classifier, and which of the two."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(examples)), True
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(examples)), False
-    return None, False
-
-
-def by_class(raw: np.ndarray, known: np.ndarray, count: int) -> np.ndarray:
-    """A column per class from those of the classes that a model has met, by their index.
-
-    Classes that it has not met are the least likely.
-    """
-    columns = np.column_stack([-raw, raw]) if raw.ndim == 1 else raw
-    made = np.full((len(raw), count), columns.min())
-    made[:, known] = columns
-    return made
 
 
 def class_scores(model: Any, examples: Any, count: int) -> tuple[np.ndarray, bool]:
@@ -43,28 +24,9 @@ def cross_calibrated(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
     half = np.random.default_rng(0).permutation(len(truth)) % 2 == 0
     made = np.empty(scores.shape)
     for fit in (half, ~half):
-        made[~fit] = Calibration(scores[fit], truth[fit]).predict_proba(scores[~fit])
+        from_half = CalibratedScores.fitted(None, scores[fit], truth[fit])
+        made[~fit] = from_half.probabilities(scores[~fit])
     return made
-
-
-class Calibration:
-    """Logistic regression of classes 0, 1, … on scores: for two classes, Platt's sigmoid."""
-
-    def __init__(self, scores: np.ndarray, truth: np.ndarray) -> None:
-        from sklearn.linear_model import LogisticRegression
-
-        self.count, self.spread = scores.shape[1], float(scores.std()) or 1.0
-        self.shares = (np.bincount(truth, minlength=self.count) + 1) / (len(truth) + self.count)
-        self.model = None
-        if len(np.unique(truth)) > 1:
-            self.model = LogisticRegression(max_iter=200).fit(scores / self.spread, truth)
-
-    def predict_proba(self, scores: np.ndarray) -> np.ndarray:
-        if self.model is None:
-            return np.tile(self.shares, (len(scores), 1))
-        made = np.full((len(scores), self.count), 1e-6)
-        made[:, self.model.classes_] = self.model.predict_proba(scores / self.spread)
-        return made / made.sum(axis=1, keepdims=True)
 
 
 def judged(

@@ -42,6 +42,7 @@ DECLARED = {
     "perceptron.Rule": "mercer.solvers.online.rule:Rule",
     "perceptron.Budget": "mercer.solvers.online.budget:Store",
     "perceptron.Tally": "mercer.solvers.online.run:Tally",
+    "probabilities.CalibratedScores": "mercer.learners.probabilities:CalibratedScores",
     "rivals.Trees": "mercer.learners.rivals.trees:Trees",
     "rivals.TreesClassifier": "mercer.learners.rivals.trees:TreesClassifier",
     "rivals.TreesRegressor": "mercer.learners.rivals.trees:TreesRegressor",

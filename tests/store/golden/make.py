@@ -140,6 +140,7 @@ def learners():
         Perceptron,
         SpectralClustering,
     )
+    from mercer.learners.probabilities import CalibratedScores
     from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
     from mercer.maps import PolynomialMap
 
@@ -217,6 +218,10 @@ def learners():
         "neighbors-classes": (KernelNeighborsClassifier(kernel, weights="kernel"), THREE),
         "neighbors-radius": (KernelNeighborsRegressor(kernel, radius=0.9), TARGETS),
         "centroids": (KernelCentroidClassifier(kernel), THREE),
+        "calibrated-scores": (
+            CalibratedScores(KernelSVC(kernel), np.eye(3), np.array([0.0, 0.5, -0.5])),
+            THREE,
+        ),
         "rival-forest": (TreesClassifier("forest", 3), THREE),
         "rival-boosting": (TreesClassifier("boosting", 3), TWO),
         "rival-forest-numbers": (TreesRegressor("forest", 3), TARGETS),

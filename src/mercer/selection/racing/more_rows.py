@@ -92,7 +92,7 @@ class MoreRows:
         assert self.found.y is not None
         rows, begin = np.sort(self.pool[:size]), time.perf_counter()
         model = self.build(entry, self.found.y[rows])
-        with self.race.threads(size), warnings.catch_warnings():
+        with self.race.threads(size, entry), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(self.found.take(rows), self.found.y[rows])
         done = time.perf_counter()
@@ -102,7 +102,7 @@ class MoreRows:
         predicted = said.predicted
         if classes is not None:
             predicted = np.searchsorted(classes, predicted)
-        trainer, learner = entry.trainer, model[-1]
+        trainer, learner = entry.trainer, getattr(model[-1], "estimator_", model[-1])
         pick = entry.outcomes[0].pick
         entry.chosen = entry.chosen or entry.outcomes
         entry.outcomes = [

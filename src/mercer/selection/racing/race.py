@@ -12,10 +12,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mercer._examples import take
 from mercer._machine.deadline import OutOfTime, until
@@ -262,17 +263,21 @@ class Race:
             examples,
             bool(data.classes) and data.with_scores,
         )
-        with self.threads(len(train)), warnings.catch_warnings():
+        with self.threads(len(train), entry), warnings.catch_warnings():
             # Ill-conditioned matrices and slow convergence are expected at the ends of a grid.
             warnings.simplefilter("ignore")
             outcome = entry.trainer.fold(fold, start)
         judge = data.metric, y[test], outcome.predicted, outcome.scores, outcome.probable
         entry.scores.append(judged(*judge))
+        if outcome.scores is not None:
+            outcome = replace(outcome, truth=y[test])
         entry.outcomes.append(outcome)
         entry.tests.append(rows[test])
 
-    def threads(self, rows: int) -> AbstractContextManager[None]:
-        """BLAS threads for a problem of so many rows, where they are of use."""
+    def threads(self, rows: int, entry: Entry | None = None) -> AbstractContextManager[Any]:
+        """BLAS threads for a problem of so many rows, where they are of use; rivals have one."""
+        if entry is not None and entry.rival is not None:
+            return threadpool_limits(1)  # of OpenMP, too, whose threads wait for each other
         # Threads that wait for each other at every step cost a small matrix more than they save;
         # on a busy machine also a large one.
         few = rows < WORTH_THREADS

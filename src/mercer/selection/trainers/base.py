@@ -66,6 +66,7 @@ class Outcome:
     memory_bytes: int = 0  # of a model that keeps no examples
     scores: np.ndarray | None = None  # a column per class, where they are asked for
     probable: bool = False  # whether these are probabilities
+    truth: np.ndarray | None = None  # the true classes, beside scores
 
 
 class Trainer:
