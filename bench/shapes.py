@@ -295,8 +295,9 @@ LEARNERS: dict[str, Callable[[Problem], Contest]] = {
     "gram": gram,
     "matvec": matvec,
 }
-#: Those whose `fit` only keeps the data; and those whose peer holds a whole matrix, which is cubed by some of them: fewer rows.
+#: Those whose `fit` only keeps the data.
 KEEPING = ("smoother", "gram", "matvec")
+#: Those whose peer holds a whole matrix, which some of them factorize: fewer rows.
 WITH_MATRIX = ("ridge", "smoother", "perceptron", "gram", "matvec")
 
 

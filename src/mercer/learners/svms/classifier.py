@@ -152,8 +152,10 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         self.classes_ = classes_of(y[weights > 0], type(self).__name__)
         codes = np.full(len(y), -1)
         codes[weights > 0] = encode(y[weights > 0], self.classes_)
-        self.class_weight_ = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=y[weights > 0]
+        self.class_weight_ = (
+            np.ones(len(self.classes_))
+            if self.class_weight is None
+            else compute_class_weight(self.class_weight, classes=self.classes_, y=y[weights > 0])
         )
         weights = weights * np.where(codes < 0, 0.0, self.class_weight_[codes])
         pairs = Pairs.of(codes, weights, C, nu)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from mercer._arrays import host, is_sparse
 from mercer._config import config
@@ -18,7 +18,7 @@ from mercer._parameters import Among, Check, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import KernelLearner
+from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import as_scores
 from mercer.learners._options import check_width
 from mercer.learners.svms.many_classes import PairExpansion
@@ -83,7 +83,7 @@ class SupportVectorBase(KernelLearner):
 
     def _values(self, X: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
         """The scores of every row, or what `then` makes of them."""
-        check_is_fitted(self)
+        check_fitted(self)
         X = self._examples(X, reset=False)
         check_width(type(self).__name__, self.kernel_, X, self.shape_fit_[0])
         if isinstance(self.expansion_, PairExpansion):
