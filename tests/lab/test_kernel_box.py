@@ -10,7 +10,7 @@ from mercer.kernels.expressions.completion import complete
 from mercer.kernels.expressions.errors import GrammarError
 from mercer.kernels.expressions.numbers import numbers_in
 from mercer.lab.compute.kernels import formula
-from mercer.lab.compute.mathml import mathml
+from mercer.lab.mathml import mathml
 
 ERRORS = [
     ("2*gausian(1)", "gausian", "gaussian"),

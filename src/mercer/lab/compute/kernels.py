@@ -14,9 +14,9 @@ from mercer.kernels.expressions.completion import complete
 from mercer.kernels.expressions.errors import GrammarError
 from mercer.kernels.expressions.numbers import NumberInText, numbers_in
 from mercer.kernels.parameters import as_width
-from mercer.lab.compute.mathml import mathml
 from mercer.lab.compute.states import expression, fields_of
 from mercer.lab.compute.wire import Reply
+from mercer.lab.mathml import mathml
 from mercer.proof.results import Counterexample
 
 #: Seconds that the search for a counterexample may take.
