@@ -81,7 +81,7 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         optimizer: str | None = "lbfgs",
         bounds: Any = None,
         n_restarts: int = 0,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         max_iter: int = 200,
         random_state: Any = None,
     ) -> None:

@@ -129,7 +129,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         n_centers: int | None = None,
         centers: Any = "uniform",
         n_restarts: int = 0,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         max_iter: int = 200,
         random_state: Any = None,
     ) -> None:
