@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mercer._machine.jit import compiles
+from mercer._machine.deadline import check_time
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer._steps import Listener, PairStep, listener
@@ -229,6 +230,7 @@ class Worker:
 
     def solve(self, order: np.ndarray, stop: Stop, limit: int | None = None) -> None:
         """Problems `order` from where they are; with `limit` one more time, for so many steps."""
+        check_time()
         p = self.problems
         if limit is None:
             large = p.sizes[order] >= SHRINK
