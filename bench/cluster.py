@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from _harness import Row, below, claim, faster, main, skipped
@@ -20,10 +21,10 @@ from mercer import KernelRidge
 
 ROWS = int(os.environ.get("MERCER_BENCH_ROWS", 1_000_000))
 PIECE = 25_000
-MODEL = {"alpha": 1e-3, "n_centers": 1000, "random_state": 0}
+MODEL: dict[str, Any] = {"alpha": 1e-3, "n_centers": 1000, "random_state": 0}
 
 
-def lazy_rows():
+def lazy_rows() -> tuple[Any, Any]:
     """Rows that are drawn where they are needed, and their targets."""
     import dask.array as da
 

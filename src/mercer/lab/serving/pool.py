@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,8 @@ LIMIT = 30.0
 #: would be ready, which takes 50 to 70 ms.
 GRACE = 0.25
 WARM = "mercer.lab.serving.warm"
+#: What asks that module to prepare its process; without it, importing it changes nothing.
+ASKED = "MERCER_LAB_WORKER"
 
 Deliver = Callable[[bytes], Any]
 
@@ -73,6 +76,7 @@ class Pool:
         """Start the workers; the forkserver loads Mercer first."""
         if hasattr(self._context, "set_forkserver_preload"):
             self._context.set_forkserver_preload([WARM])
+        os.environ[ASKED] = "1"  # for the forkserver and its workers, which inherit it
         self.idle = [await self._worker() for _ in range(self.size)]
 
     async def close(self) -> None:

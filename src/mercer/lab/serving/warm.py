@@ -1,7 +1,8 @@
 """What the forkserver loads once, so that every worker begins with everything in memory.
 
-Importing this module fits a perceptron: imports that happen on first use have then happened, and
-compiled code is loaded. One thread: several workers share the cores.
+The server asks for it in the environment (`mercer.lab.serving.pool.ASKED`); then importing this module fits a perceptron:
+imports that happen on first use have then happened, and compiled code is loaded. One thread:
+several workers share the cores.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mercer.lab.compute.preparing import prepare
 #: The process that loaded this: a worker compares it with its own.
 LOADED_IN = os.getpid()
 
-threadpool_limits(1)
-mercer.set_config(threads=1, progress=False)
-prepare({"learner": "perceptron"})
+if os.environ.get("MERCER_LAB_WORKER") == "1":
+    threadpool_limits(1)
+    mercer.set_config(threads=1, progress=False)
+    prepare({"learner": "perceptron"})
