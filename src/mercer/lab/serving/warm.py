@@ -1,8 +1,8 @@
 """What the forkserver loads once, so that every worker begins with everything in memory.
 
-The server asks for it in the environment (`mercer.lab.serving.pool.ASKED`); then importing this module fits a perceptron:
-imports that happen on first use have then happened, and compiled code is loaded. One thread:
-several workers share the cores.
+The server asks for it in the environment (`mercer.lab.serving.pool.ASKED`). Then importing this
+module fits a perceptron: imports that happen on first use have then happened, and compiled code is
+loaded. One thread: several workers share the cores.
 """
 
 from __future__ import annotations
