@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._machine.jit import compiles
 from mercer._machine.deadline import check_time
+from mercer._machine.jit import compiles
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer._steps import Listener, PairStep, listener
