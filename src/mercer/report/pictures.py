@@ -27,7 +27,8 @@ def pictures(board: Any, data: Any) -> Iterator[Markup]:
 
 
 def captioned(svg: Markup, caption: str) -> Markup:
-    return tag("figure", svg, tag("figcaption", caption))
+    """A figure; what stands for one that was not drawn needs no caption."""
+    return tag("figure", svg, tag("figcaption", caption)) if svg.startswith("<svg") else svg
 
 
 def number_figures(held: OutOfFold) -> Iterator[tuple[Markup, str]]:
