@@ -150,14 +150,29 @@ def _check_formula(case: Case) -> None:
 def _check_gradient(case: Case) -> None:
     """∂k/∂p against a central difference."""
     k = case.kernel
-    params = k.get_params()
     for path, slope in k.gradient(case.X, case.Z).items():
-        step = 1e-6 * max(1.0, abs(params[path]))
-        up = k.set_params(**{path: params[path] + step})(case.X, case.Z)
-        down = k.set_params(**{path: params[path] - step})(case.X, case.Z)
+        step, up, down = _moved(k, path)
+        up, down = up(case.X, case.Z), down(case.X, case.Z)
         scale = max(1.0, float(np.abs(slope).max()), float(np.abs(up).max()))
         error = float(np.abs(slope - (up - down) / (2 * step)).max()) / scale
         assert error < 1e-6, f"∂k/∂{path} is off by {error:.1e}"
+
+
+def _moved(k: Kernel, path: str) -> tuple[float, Any, Any]:
+    """A small step, and the kernels with that parameter moved up and down by it.
+
+    "sigma[1]" is the second number of a parameter that has several.
+    """
+    name, _, index = path.rstrip("]").partition("[")
+    values = np.array(k.get_params()[name], dtype=float)
+    at = int(index) if index else ()
+    step = 1e-6 * max(1.0, abs(float(values[at])))
+    moved = []
+    for sign in (1.0, -1.0):
+        value = values.copy()
+        value[at] += sign * step
+        moved.append(k.set_params(**{name: value if index else float(value)}))
+    return step, moved[0], moved[1]
 
 
 def _check_text(case: Case) -> None:

@@ -114,7 +114,7 @@ assert np.allclose(columns @ V[:20], K[:, places] @ V[:20], atol=1e-4)
 assert np.allclose(columns.dense(), K[:, places], atol=1e-5)
 for way in (0, 1e18):
     centers.DIRECT = way
-    found = centers.ridge(centers.Centers(streamed, places, panels_of(columns)),
+    found = centers.ridge(centers.Centers(places, None, panels_of(columns), streamed, places),
                           RidgeProblem(Y, np.array([0.1, 0.1]), np.ones(60), True))
     assert (found.n_iter > 1) == (way == 0)
     assert np.allclose(K[:, places] @ found.coef + found.intercept, direct.predict(wide), atol=1e-3)
