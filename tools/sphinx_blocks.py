@@ -26,8 +26,8 @@ class Python(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         code = "\n".join(self.content)
-        pages = self.env.temp_data
-        page = pages.setdefault("mercer page", Page(self.env.docname))
+        pages: Any = self.env.temp_data
+        page: Page = pages.setdefault("mercer page", Page(self.env.docname))
         try:
             shown = page.run(code)
         except Exception as error:
@@ -48,9 +48,8 @@ class Python(SphinxDirective):
 
     def image(self, figure: Any) -> nodes.Node:
         """Save a figure under the sources (a copy of them) and refer to it."""
-        number = self.env.temp_data["mercer figures"] = (
-            self.env.temp_data.get("mercer figures", 0) + 1
-        )
+        pages: Any = self.env.temp_data
+        number = pages["mercer figures"] = pages.get("mercer figures", 0) + 1
         folder = self.env.srcdir / "drawn"
         folder.mkdir(exist_ok=True)
         name = f"{self.env.docname.replace('/', '-')}-{number}.png"
