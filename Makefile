@@ -137,6 +137,7 @@ attack: $(DEV)
 test-peers: $(PEER)
 	WORKERS=$(WORKERS) $(BIN)/python tests/peers/run.py $(PEERS)
 
+# The option -m replaces the one of pyproject.toml, so that slow tests run, too.
 test-cluster: $(DEV)
 	$(BIN)/python -m pytest -m "cluster or not cluster" tests/engines/cluster $(PYTEST_ARGS)
 

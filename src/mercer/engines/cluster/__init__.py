@@ -51,7 +51,6 @@ register(
             "centers": "mercer.engines.cluster.sums:ChunkPanels",
             # No exact solution: that needs all rows together.
             "exact rows": 0,
-            "factor": "mercer.engines.cluster.gram:ChunkGram",
         },
         device=False,
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_chunked
 from mercer.engines.cluster.pieces import Block, Changed, Held, Piece
 from mercer.engines.cluster.pool import Call, gather, reduce
 
@@ -157,9 +158,7 @@ class Chunks:
 
 def is_dask(rows: Any) -> bool:
     """A Dask array, data frame or series; Dask is not imported to find out."""
-    return type(rows).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(
-        rows, "to_delayed"
-    )
+    return is_chunked(rows) and not isinstance(rows, Chunks)
 
 
 def _delayed(rows: Any) -> list[Any]:

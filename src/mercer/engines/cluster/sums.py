@@ -75,9 +75,8 @@ def normal_sums(
 
 def normal_product(kernel: Any, centers: Any, B: np.ndarray, X: Any, w: Any = None) -> np.ndarray:
     """ΦᵀWΦB of one piece."""
-    panels = _panels(kernel, X, centers)
-    image = panels.product(B)
-    return panels.transposed_product(image if w is None else np.asarray(w)[:, None] * image)
+    weights = None if w is None else np.asarray(w)
+    return np.asarray(_panels(kernel, X, centers).normal_product(B, weights))
 
 
 def images_and_squares(kernel: Any, centers: Any, *args: Any) -> tuple[Any, Any]:

@@ -163,7 +163,7 @@ def _gradient(task: RidgeTask) -> RidgeSolution:
 
 def _on_host(request: Request) -> bool:
     """An engine with a factorization of its own is for that; features are made on the host."""
-    return request.gram.solver("factor", None) is None
+    return bool(request.gram.together) and request.gram.solver("factor", None) is None
 
 
 def _exact_rows(request: Request) -> int:
