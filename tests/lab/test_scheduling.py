@@ -1,11 +1,13 @@
 """Who computes what next, with workers that are threads' ends of a queue and not processes."""
 
 import asyncio
+import importlib
 import json
 import queue
 
 import pytest
 
+import mercer
 from mercer.lab.compute.wire import Reply, packed, unpacked
 from mercer.lab.serving.pool import Job, Pool, Worker
 from mercer.lab.serving.worker import _answered
@@ -182,6 +184,21 @@ def test_a_worker_answers_faults_of_ours_and_lives(monkeypatch):
     monkeypatch.setattr(kernels, "kernel", broken)
     facts = unpacked(_answered(b'{"id": 6, "ask": "kernel", "text": "linear()"}')).facts
     assert facts == {"id": 6, "error": "a fault of mercer: RuntimeError"}
+
+
+def test_only_the_server_prepares_a_process(monkeypatch):
+    """Whoever else imports the module, to look for examples in it say, keeps the settings."""
+    from mercer.lab.serving import pool, warm
+
+    monkeypatch.delenv(pool.ASKED, raising=False)
+    with mercer.config(threads=2, progress=True):
+        importlib.reload(warm)
+        assert (mercer.get_config().threads, mercer.get_config().progress) == (2, True)
+        monkeypatch.setenv(pool.ASKED, "1")
+        monkeypatch.setattr("mercer.lab.compute.preparing.prepare", lambda given: None)
+        monkeypatch.setattr("threadpoolctl.threadpool_limits", lambda limit: None)
+        importlib.reload(warm)
+        assert (mercer.get_config().threads, mercer.get_config().progress) == (1, False)
 
 
 def test_what_is_loaded_ahead_answers():
