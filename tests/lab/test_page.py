@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from mercer.lab.compute.learners import LEARNERS
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE = 120_000  # ms: a loaded machine is slow, not wrong
 BUILD = Path("build/lab")
@@ -107,6 +109,8 @@ def test_a_perceptron_is_played_stepped_and_scrubbed(open_page):
     page.wait_for_function("() => lab.panel.playbar.at === 0")
     page.get_by_role("button", name="One visit further").click()
     page.wait_for_function("() => lab.panel.playbar.at === 1")
+    page.locator(".stage canvas").first.hover(position={"x": 300, "y": 250})
+    page.wait_for_function("() => lab.panel.plane.pixel && lab.panel.plane.pixel.lines.length < 2")
     page.get_by_role("button", name="Play").click()
     page.wait_for_function(f"() => lab.panel.playbar.at === {length}")
     moving = page.evaluate("Array.from(lab.panel.visits.field(lab.panel.visits.length))")
@@ -115,8 +119,7 @@ def test_a_perceptron_is_played_stepped_and_scrubbed(open_page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["averaged", "voted", "svm", "ridge", "logistic", "smoother",
-                                     "neighbors", "centroid"])  # fmt: skip
+@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "perceptron"])
 @pytest.mark.parametrize("data", ["moons", "three"])
 def test_every_learner_draws(open_page, learner, data):
     page = open_page(f"#panel=playground&learner={learner}&data={data}&kernel=gaussian(0.3)")

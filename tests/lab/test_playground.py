@@ -35,7 +35,7 @@ def test_a_field_is_the_score_of_the_model(ask, state, learner, preset):
 @pytest.mark.parametrize("preset", ["moons", "three"])
 def test_contributions_sum_to_the_score(ask, state, learner, preset):
     given = state(learner, preset)
-    reply = ask("pixel", state=given, x=[0.3, -0.2])
+    reply = ask("pixel", state=given, x=[0.3, -0.2], visit=None)
     total = reply.arrays["shares"].sum(axis=0)
     score = np.array(reply.facts["score"])
     if learner == "voted":  # every predictor votes; what is shown is the last one
@@ -67,6 +67,20 @@ def test_the_visits_give_the_last_field(ask, state):
     np.testing.assert_allclose(alpha[used] @ arrays["columns"], arrays["field"].ravel(), atol=1e-4)
     np.testing.assert_allclose(alpha, arrays["alpha"][:, 0])
     assert arrays["mistakes"][-1] == np.abs(arrays["update"]).sum()
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "averaged", "voted"])
+@pytest.mark.parametrize("preset", ["moons", "three"])
+def test_a_pixel_is_explained_after_any_visit(ask, state, learner, preset):
+    given, x = state(learner, preset), [0.3, -0.2]
+    last = ask("pixel", state=given, x=x, visit=None)
+    visits = len(ask("field", state=given, size=8, visits=True).arrays["index"])
+    same = ask("pixel", state=given, x=x, visit=visits)
+    np.testing.assert_allclose(same.arrays["shares"], last.arrays["shares"], atol=1e-6)
+    np.testing.assert_allclose(same.facts["score"], last.facts["score"], atol=1e-9)
+    before = ask("pixel", state=given, x=x, visit=0)
+    assert not before.arrays["shares"].any()
+    assert np.count_nonzero(ask("pixel", state=given, x=x, visit=1).arrays["shares"]) > 0
 
 
 def test_bounds_hold_at_every_visit(ask, state):

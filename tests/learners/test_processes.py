@@ -323,6 +323,9 @@ def test_laplace_evidence_and_gradient_are_scikit_learns(name):
     # Their mean of the sigmoid is an approximation by five error functions.
     assert np.allclose(model.predict_proba(NEW), peer.predict_proba(NEW), atol=3e-3)
     assert (model.predict(NEW) == peer.predict(NEW)).all()
+    if hasattr(peer, "latent_mean_and_variance"):  # since scikit-learn 1.7
+        known = peer.latent_mean_and_variance(NEW)
+        assert np.allclose(model.latent_mean_and_variance(NEW), known, rtol=1e-4, atol=1e-5)
 
 
 def test_the_kernel_of_classes_is_learned():
@@ -347,6 +350,9 @@ def test_three_classes_are_each_told_from_the_rest(tmp_path):
     shares = np.stack([one.predict_proba(NEW)[:, 1] for one in each], axis=1)
     assert np.allclose(model.predict_proba(NEW), shares / shares.sum(axis=1, keepdims=True))
     assert model.decision_function(NEW).shape == (8, 3)
+    mean, variance = model.latent_mean_and_variance(NEW)
+    assert np.allclose(mean, model.decision_function(NEW))
+    assert np.allclose(variance[:, 1], each[1].latent_mean_and_variance(NEW)[1])
     total = sum(one.log_marginal_likelihood_value_ for one in each)
     assert model.log_marginal_likelihood_value_ == pytest.approx(total)
     model.save(tmp_path / "classes.mercer")

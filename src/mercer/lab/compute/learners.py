@@ -19,6 +19,8 @@ class Option:
     high: float
     log: bool = True
     whole: bool = False
+    #: Whether it multiplies the kernel, and is no parameter of the learner.
+    multiplies: bool = False
 
     def value(self, given: Any) -> Any:
         if isinstance(given, bool) or not isinstance(given, (int, float)):
@@ -41,21 +43,26 @@ class Learner:
     #: Whether it learns visit by visit, and how its answer follows from the visits.
     averaging: str | None = None
 
-    def settings(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of the class beside the kernel."""
+    def _values(self, options: dict[str, Any]) -> dict[Option, Any]:
         known = {option.name: option for option in self.options}
         unknown = sorted(set(options) - set(known))
         if unknown:
             raise ValueError(f"{self.title} has no option {unknown[0]!r}")
-        given = {
-            name: option.value(options.get(name, option.default)) for name, option in known.items()
-        }
+        return {o: o.value(options.get(o.name, o.default)) for o in self.options}
+
+    def settings(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of the class beside the kernel."""
+        given = {o.name: v for o, v in self._values(options).items() if not o.multiplies}
         return given | self.fixed
 
     def make(self, kernel: Any, options: dict[str, Any]) -> Any:
+        for option, value in self._values(options).items():
+            kernel = value * kernel if option.multiplies else kernel
         return getattr(mercer, self.name)(kernel, **self.settings(options))
 
     def script(self, kernel: str, options: dict[str, Any]) -> str:
+        for option, value in self._values(options).items():
+            kernel = f"{value!r}*({kernel})" if option.multiplies else kernel
         settings = "".join(f", {name}={v!r}" for name, v in self.settings(options).items())
         return f"{self.name}({kernel!r}{settings})"
 
@@ -83,6 +90,11 @@ LEARNERS = {
         "KernelLogisticRegression",
         (Option("alpha", "λ", 0.1, 1e-3, 100),),
         gives="log-odds",
+    ),
+    "process": Learner(
+        "Gaussian process", "GaussianProcessClassifier",
+        (Option("variance", "s²", 16.0, 0.1, 1000, multiplies=True),),
+        {"optimizer": None}, gives="log-odds",
     ),
     "smoother": Learner(
         "Nadaraya–Watson smoother", "NadarayaWatsonClassifier", fixed={"bandwidth": 1.0},

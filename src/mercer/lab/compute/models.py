@@ -36,6 +36,12 @@ class Fitted:
             shares = self.model.predict_proba(X)
         return shares[:, 1:] - shares[:, :1] if shares.shape[1] == 2 else shares
 
+    def variances(self, X: np.ndarray) -> np.ndarray | None:
+        """How uncertain the scores are, columns as theirs; None where the learner does not know."""
+        if not hasattr(self.model, "latent_mean_and_variance"):
+            return None
+        return np.asarray(self.model.latent_mean_and_variance(X)[1].reshape(len(X), -1))
+
     def errors(self, X: np.ndarray, y: np.ndarray) -> float:
         """The share of wrong answers."""
         with warnings.catch_warnings():

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import zoom
 from sklearn.model_selection import KFold, cross_val_predict
 
 from mercer import theory
@@ -29,6 +30,8 @@ MOST_COLUMNS = 1_000_000
 #: Points per side of the picture that moves while a perceptron learns.
 MOVING = 64
 FOLDS = 5
+#: Points per side at which variances are computed, which takes longer than scores; they are smooth.
+VARYING = 64
 
 
 def points(request: dict[str, Any]) -> Reply:
@@ -49,11 +52,29 @@ def field(request: dict[str, Any]) -> Reply:
     found = fitted(state)
     facts, arrays = _described(found)
     arrays["field"] = found.scores(lattice(size)).T.reshape(-1, size, size)
+    arrays |= _uncertain(found, arrays["field"])
     if given["visits"] and state.entry.averaging is not None:
         more, numbers = _visits(found)
         facts["visits"] = more
         arrays |= numbers
     return Reply(facts | {"size": size}, arrays)
+
+
+def _uncertain(found: Fitted, scores: np.ndarray) -> dict[str, np.ndarray]:
+    """The log-odds of the mean probability, and the share of f's first deviation that is left.
+
+    The mean of a sigmoid over N(m, v) is nearly that of m/√(1 + πv/8).
+    """
+    size = scores.shape[-1]
+    small = min(size, VARYING)
+    variance = found.variances(lattice(small))
+    if variance is None:
+        return {}
+    first = np.asarray(found.model.kernel_.diag(lattice(small)), dtype=np.float64)
+    left = np.sqrt(variance.mean(axis=1) / np.maximum(first, 1e-300)).reshape(small, small)
+    smooth = variance.T.reshape(-1, small, small)
+    smooth = np.stack([zoom(one, size / small, order=1) for one in smooth])
+    return {"field": scores / np.sqrt(1.0 + np.pi / 8.0 * smooth), "doubt": left}
 
 
 def _described(found: Fitted) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -173,17 +194,47 @@ def _bound(found: Fitted) -> tuple[float, float, np.ndarray] | None:
 
 
 def pixel(request: dict[str, Any]) -> Reply:
-    """One point of the picture: its scores, and what each training point adds to them."""
+    """One point of the picture: its scores, and what each training point adds to them.
+
+    With `visit`, those of a perceptron after so many visits.
+    """
     reach = number(-REACH, REACH, "a coordinate")
     given = fields_of(
         request,
-        {"state": State.read, "x": lambda v: [reach(part) for part in v]},
+        {
+            "state": State.read,
+            "x": lambda v: [reach(part) for part in v],
+            "visit": lambda v: None if v is None else whole(0, 10**6, "the visit")(v),
+        },
         "the request",
     )
     if len(given["x"]) != 2:
         raise ValueError("a point of the picture has two coordinates")
     found, x = fitted(given["state"]), np.array([given["x"]])
-    return Reply(
-        {"score": found.scores(x)[0], "x": given["x"]},
-        {"shares": contributions(found, x)},
-    )
+    if given["visit"] is not None and found.trace is not None:
+        score, shares = _after(found, x, given["visit"])
+        return Reply({"score": score, "x": given["x"]}, {"shares": shares})
+    facts, variances = {"score": found.scores(x)[0], "x": given["x"]}, found.variances(x)
+    if variances is not None:
+        facts["deviation"] = np.sqrt(variances[0])
+    return Reply(facts, {"shares": contributions(found, x)})
+
+
+def _after(found: Fitted, x: np.ndarray, visits: int) -> tuple[np.ndarray, np.ndarray]:
+    """The scores of a perceptron at x after some visits, and what each point adds to them."""
+    trace, averaging = found.trace, found.state.entry.averaging
+    index, update = trace.index[:visits], trace.update[:visits]
+    k = np.asarray(found.model.kernel_(x, found.state.X), dtype=np.float64)[0]
+    each = np.cumsum(update * k[index, None], axis=0)  # the score after every visit
+    last, length = np.zeros(trace.update.shape[1]), max(1, len(index))
+    # The average counts an update for all visits from its own to the last.
+    stayed = np.arange(len(index), 0, -1) / length if averaging == "average" else 1.0
+    shares = np.zeros((len(k), len(last)))
+    np.add.at(shares, index, update * np.reshape(stayed, (-1, 1)))
+    shares *= k[:, None]
+    if averaging == "vote" and len(index):
+        votes = (
+            np.eye(len(last))[each.argmax(axis=1)] if len(last) > 1 else np.where(each > 0, 1, -1)
+        )
+        return votes.mean(axis=0), shares
+    return shares.sum(axis=0), shares

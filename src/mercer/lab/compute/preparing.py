@@ -20,7 +20,7 @@ def requests(learner: str) -> list[dict[str, Any]]:
         {"ask": "kernel", "text": "gaussian(1)"},
         {"ask": "field", "state": state, "size": 48, "visits": True},
         {"ask": "errors", "state": state},
-        {"ask": "pixel", "state": state, "x": [0.0, 0.0]},
+        {"ask": "pixel", "state": state, "x": [0.0, 0.0], "visit": None},
     ]
 
 

@@ -79,6 +79,7 @@ export class Plane {
     context.imageSmoothingEnabled = true;
     context.imageSmoothingQuality = "high";
     context.drawImage(this.image, -cell / 2, -cell / 2, side + cell, side + cell);
+    if (this.field.doubt) this.halftone(context, side);
     context.strokeStyle = css("--ink");
     context.lineCap = "round";
     if (outputs === 1) {
@@ -101,6 +102,18 @@ export class Plane {
       }
     }
     context.globalAlpha = 1;
+  }
+
+  // Dots that grow with what is not known: from 0 at a point to 1 where no point is near.
+  halftone(context, side) {
+    const {shape: [size], data} = this.field.doubt, count = 46, step = side / count;
+    context.beginPath();
+    for (let j = 0; j < count; j++) for (let i = 0; i < count; i++) {
+      const at = (k) => Math.round((k + .5) / count * (size - 1)), r = .26 * step * Math.max(0, data[at(j) * size + at(i)] - .3);
+      const x = (i + .5) * step, y = (j + .5) * step;
+      if (r > .2) { context.moveTo(x + r, y); context.arc(x, y, r, 0, 2 * Math.PI); }
+    }
+    context.fillStyle = css("--muted"); context.globalAlpha = .5; context.fill(); context.globalAlpha = 1;
   }
 
   strokeContour(context, values, level, offset, cell, width, opacity) {

@@ -237,7 +237,7 @@ export class Playground {
 
   fieldOf(reply, learner = this.state.learner) {
     const {shape, data} = reply.arrays.field;
-    return {size: reply.size, outputs: shape[0], data, gives: reply.gives, classes: reply.classes, margins: learner === "svm" && shape[0] === 1};
+    return {size: reply.size, outputs: shape[0], data, gives: reply.gives, classes: reply.classes, margins: learner === "svm" && shape[0] === 1, doubt: reply.arrays.doubt ?? null};
   }
 
   show(reply, visits) {
@@ -254,7 +254,7 @@ export class Playground {
     if (this.visits && wanted !== undefined && wanted !== null) this.playbar.go(Math.min(wanted, this.visits.length));
     this.moment(this.playbar.at);
     this.showCharts();
-    this.noted.textContent = reply.notes[0] ?? "";
+    this.noted.textContent = reply.notes[0] ?? (this.final.doubt ? "The larger the dots, the less is known there." : "");
   }
 
   // The picture after t visits; at the end, or without visits, what the server drew.
@@ -270,6 +270,7 @@ export class Playground {
       plane.visited = -1;
     }
     plane.draw();
+    if (this.hovering) this.hover(this.hovering);
     if (visits) this.laterCharts();
   }
 
@@ -319,8 +320,8 @@ export class Playground {
       return;
     }
     this.hovering = x;
-    if (this.visits && this.playbar.at < this.visits.length) return;   // the server explains the end
-    this.talk.ask("pixel", {state: this.snapshot(), x: x.map((v) => Math.round(v * 1e4) / 1e4)}).then((reply) => {
+    const visit = this.visits && this.playbar.at < this.visits.length ? this.playbar.at : null;
+    this.talk.ask("pixel", {state: this.snapshot(), x: x.map((v) => Math.round(v * 1e4) / 1e4), visit}).then((reply) => {
       if (!this.hovering) return;
       const {shape, data} = reply.arrays.shares, classes = this.facts.classes, outputs = shape[1];
       const best = outputs === 1 ? null : reply.score.indexOf(Math.max(...reply.score));
@@ -332,7 +333,7 @@ export class Playground {
       lines.sort((a, b) => Math.abs(b.share) - Math.abs(a.share));
       this.plane.pixel = {x: reply.x, lines: lines.slice(0, 60)};
       this.plane.draw();
-      this.showPixel({score: best === null ? reply.score[0] : reply.score[best], winner: best === null ? classes[reply.score[0] > 0 ? 1 : 0] : classes[best], lines});
+      this.showPixel({score: reply.score[best ?? 0], deviation: reply.deviation?.[best ?? 0], winner: best === null ? classes[reply.score[0] > 0 ? 1 : 0] : classes[best], lines});
     }, () => {});
   }
 
@@ -342,7 +343,7 @@ export class Playground {
       return;
     }
     const most = Math.max(...found.lines.map((l) => Math.abs(l.share)), 1e-12), shown = found.lines.slice(0, 4);
-    this.pixel.replaceChildren(h("h2", {}, `This pixel: f(x) = ${number(found.score)}, class ${found.winner + 1}`),
+    this.pixel.replaceChildren(h("h2", {}, `This pixel: f(x) = ${number(found.score)}${found.deviation === undefined ? "" : ` ± ${number(found.deviation)}`}, class ${found.winner + 1}`),
       ...shown.map(({index, share, toward}) => {
         const fill = h("i", {});
         fill.style.background = `var(--c${toward})`;

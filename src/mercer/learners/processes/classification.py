@@ -148,27 +148,46 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(y = c|x), the mean of the sigmoid over what is known of f(x): one column per class."""
-        X = self._checked(X)
-        if self.kernel_.takes_matrix:
-            raise ValueError(
-                "predict_proba needs k(x, x) of the new examples, which a precomputed matrix does "
-                "not hold; give the kernel itself"
-            )
-        step = int(max(1, min(1024, get_config().memory_bytes // (64 * len(self.y_train_)))))
-        parts = [take(X, slice(i, i + step)) for i in range(0, count(X), step)]
-        shares = np.concatenate([self._shares(part) for part in parts])
+        mean, variance = self._latent(X, "predict_proba")
+        nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+        shares = np.zeros_like(mean)
+        for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+            shares += weight * expit(mean + node * np.sqrt(variance))
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - shares, shares])
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def _shares(self, X: Any) -> np.ndarray:
-        """P(class against the rest), a column per f."""
+    def latent_mean_and_variance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The mean and the variance of f(x): numbers, or a column per class for more than two.
+
+        Near examples the variance is small; far from all of them it is k(x, x), and nothing is
+        known.
+
+        >>> model = GaussianProcessClassifier("4 * gaussian(1)", optimizer=None)
+        >>> mean, variance = model.fit([[-1.0], [1.0]], [0, 1]).latent_mean_and_variance([[1], [9]])
+        >>> mean.round(3), variance.round(3)
+        (array([0.959, 0.   ]), array([2.21, 4.  ]))
+        """
+        mean, variance = self._latent(X, "latent_mean_and_variance")
+        one = len(self.classes_) == 2
+        return (mean[:, 0], variance[:, 0]) if one else (mean, variance)
+
+    def _latent(self, X: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
+        """The mean and the variance of each f, a column each."""
+        X = self._checked(X)
+        if self.kernel_.takes_matrix:
+            raise ValueError(
+                f"{who} needs k(x, x) of the new examples, which a precomputed matrix does "
+                "not hold; give the kernel itself"
+            )
+        step = int(max(1, min(1024, get_config().memory_bytes // (64 * len(self.y_train_)))))
+        parts = [take(X, slice(i, i + step)) for i in range(0, count(X), step)]
+        found = [self._latent_of_few(part) for part in parts]
+        mean, variance = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        return mean, variance
+
+    def _latent_of_few(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         rows = np.asarray(HostGram(self.kernel_, X, self.X_train_).dense(), dtype=np.float64)
         own = np.asarray(self.kernel_.diag(X), dtype=np.float64)
-        nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-        columns = []
-        for one in self._modes:
-            deviation = np.sqrt(one.variance(rows, own))
-            scores = (rows @ one.coef)[:, None] + deviation[:, None] * nodes
-            columns.append(expit(scores) @ weights / weights.sum())
-        return np.stack(columns, axis=1)
+        mean = rows @ np.stack([one.coef for one in self._modes], axis=1)
+        return mean, np.stack([one.variance(rows, own) for one in self._modes], axis=1)
