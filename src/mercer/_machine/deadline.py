@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
+_unwanted: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", default=None)
 _begun = time.perf_counter()
 
 
@@ -39,9 +40,34 @@ def until(end: float) -> Iterator[None]:
 
 
 def check_time() -> None:
-    """Raise `OutOfTime` where the time is over."""
+    """Raise `OutOfTime` where the time is over, or nobody wants the result any more."""
     if time.perf_counter() > _end.get():
         raise OutOfTime("the time is over")
+    check_wanted()
+
+
+@contextmanager
+def stopping(unwanted: Callable[[], bool]) -> Iterator[None]:
+    """Work in this block ends, at its next look at the time, when `unwanted()` says so.
+
+    >>> with stopping(lambda: True):
+    ...     check_time()
+    Traceback (most recent call last):
+        ...
+    mercer._machine.deadline.OutOfTime: nobody wants the result any more
+    """
+    token = _unwanted.set(unwanted)
+    try:
+        yield
+    finally:
+        _unwanted.reset(token)
+
+
+def check_wanted() -> None:
+    """Raise `OutOfTime` where nobody wants the result of this work any more."""
+    unwanted = _unwanted.get()
+    if unwanted is not None and unwanted():
+        raise OutOfTime("nobody wants the result any more")
 
 
 @dataclass
@@ -117,7 +143,9 @@ __all__ = [
     "announced_seconds",
     "begin_command",
     "check_time",
+    "check_wanted",
     "command_seconds",
     "optional_step",
+    "stopping",
     "until",
 ]

@@ -20,6 +20,7 @@ from contextvars import copy_context
 from typing import Any, Self
 
 from mercer._config import get_config
+from mercer._machine.deadline import check_wanted
 
 #: Floating-point operations below which starting threads costs more than it saves: on two cores a
 #: pool of two starts and ends in about the time in which one core does so many.
@@ -128,7 +129,7 @@ def interruptible(work: Callable[[int], None], threads: int, stop: threading.Eve
                     # No work begins before Ctrl-C would be caught here: none of it can be lost.
                     waiting.set()
                     while wait(jobs, timeout=LOOK).not_done:
-                        pass
+                        check_wanted()
                     break
                 except KeyboardInterrupt:
                     if interrupted:

@@ -14,8 +14,9 @@ from mercer import KernelRidge, KernelRidgeClassifier
 from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.gram import ChunkGram
 from mercer.engines.cluster.pieces import Held
-from mercer.engines.cluster.pool import Call, gather, reduce, tree_sum
+from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.engines.cluster.sums import ChunkPanels
+from mercer.engines.cluster.tree import tree_sum
 from mercer.solvers.linear.panels import GramPanels
 
 RNG = np.random.default_rng(0)

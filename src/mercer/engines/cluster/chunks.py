@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_chunked
-from mercer.engines.cluster.pieces import Block, Changed, Held, Piece
+from mercer.engines.cluster.pieces import Block, Changed, Extent, Held, Piece
 from mercer.engines.cluster.pool import Call, gather, reduce
 
 
@@ -70,6 +70,7 @@ class Chunks:
             chosen = [Changed(p, partial(_in_order, names=first.names)) for p in chosen]
         counts = tuple(one.rows for one in outlines)
         dtype = _common([one.dtype for one in outlines])
+        _place(chosen, counts, int(np.prod(first.width)) * dtype.itemsize)
         return cls(tuple(chosen), counts, (sum(counts), *first.width), dtype, first.names)
 
     # --- a set of rows ----------------------------------------------------------------------
@@ -207,6 +208,12 @@ def _in_order(frame: Any, names: tuple[str, ...]) -> np.ndarray:
 
 def _some_rows(rows: Any, index: np.ndarray) -> np.ndarray:
     return np.asarray(rows)[index]
+
+
+def _place(pieces: list[Piece], rows: tuple[int, ...], row_bytes: int) -> None:
+    """Each piece is told what it is of its set."""
+    for number, (piece, count) in enumerate(zip(pieces, rows, strict=True)):
+        piece.placed(Extent(number, count, count * row_bytes))
 
 
 def _few(sizes: tuple[int, ...]) -> str:

@@ -8,13 +8,35 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+
+from mercer._config import show_bytes
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Which piece of its set it is, and how large."""
+
+    number: int
+    rows: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"piece {self.number} ({self.rows} rows, {show_bytes(self.bytes)})"
 
 
 class Piece(ABC):
     """Some rows of a data set, wherever they are."""
+
+    #: Known when the piece belongs to a set; for errors.
+    extent: Extent | None = None
+
+    def placed(self, extent: Extent) -> Self:
+        """The same piece, which knows what it is of its set."""
+        vars(self)["extent"] = extent
+        return self
 
     @abstractmethod
     def load(self) -> Any:

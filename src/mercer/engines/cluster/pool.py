@@ -1,31 +1,27 @@
 """Who runs tasks: this process, an executor, or a Dask cluster; and sums in a fixed tree.
 
-A task is a pure function of its arguments. Sums are added in the same binary tree whoever computes
-the terms and in whichever order they come, so that the result is the same to the last bit. Where a
-worker dies its tasks are run again, by Dask. Nothing is scattered and nothing is pinned.
-
-    leaves   s₁  s₂  s₃  s₄  s₅
-               ╲╱      ╲╱    │
-              s₁₂      s₃₄   │
-                 ╲    ╱      │
-                 s₁₂₃₄ ───── s     equal heights are added as soon as both are there
+A task is a pure function of its arguments. Sums are added in the same binary tree (`tree`) whoever
+computes the terms and in whichever order they come, so that the result is the same to the last bit.
+Where a worker dies its tasks are run again, by Dask (`on_dask`). Nothing is scattered and nothing
+is pinned. A task has the settings of whoever asked for it (`worker`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from mercer._config import config, get_config
-from mercer._machine.threads import single_threaded_blas
+from mercer._config import get_config
+from mercer._machine.deadline import check_time
 from mercer._progress import progress
 from mercer.engines.cluster.pieces import Piece
+from mercer.engines.cluster.tree import tree_sum
+from mercer.engines.cluster.worker import LOOK, TaskSettings, task
 
-#: Memory that a task plans with: less than a worker has, and the same everywhere, because the
-#: height of panels, and with it the last bits of a sum, depends on it.
-TASK_MEMORY = 400_000_000
 #: Tasks that are under way at a time, for each thread of this process or worker of an executor.
 AHEAD = 2
 
@@ -40,12 +36,13 @@ class Call:
 
 def gather(calls: list[Call], what: str) -> list[Any]:
     """The results of all calls, in their order."""
+    client = _client()
+    if client is not None:
+        from mercer.engines.cluster.on_dask import results
+
+        return results(client, calls, what) if calls else []
     with progress(what, len(calls)) as bar:
-        found = []
-        for result in _results(calls):
-            found.append(result)
-            bar.advance()
-    return found
+        return list(_watched(_results(calls), bar))
 
 
 def reduce(calls: list[Call], what: str, add: Callable[[Any, Any], Any] | None = None) -> Any:
@@ -53,28 +50,11 @@ def reduce(calls: list[Call], what: str, add: Callable[[Any, Any], Any] | None =
     add = add or _plus
     client = _client()
     if client is not None:
-        return _dask_sum(client, calls, add)
+        from mercer.engines.cluster.on_dask import total
+
+        return total(client, calls, what, add)
     with progress(what, len(calls)) as bar:
         return tree_sum(_watched(_results(calls), bar), add)
-
-
-def tree_sum(terms: Iterable[Any], add: Callable[[Any, Any], Any]) -> Any:
-    """Terms of equal height are added as soon as there are two: log₂ n of them are held.
-
-    >>> tree_sum("abcde", lambda a, b: f"({a}{b})")
-    '(((ab)(cd))e)'
-    """
-    stack: list[tuple[int, Any]] = []
-    for term in terms:
-        height = 0
-        while stack and stack[-1][0] == height:
-            term = add(stack.pop()[1], term)
-            height += 1
-        stack.append((height, term))
-    _, total = stack.pop()
-    while stack:
-        total = add(stack.pop()[1], total)
-    return total
 
 
 def _plus(a: Any, b: Any) -> Any:
@@ -85,51 +65,6 @@ def _watched(results: Iterator[Any], bar: progress) -> Iterator[Any]:
     for result in results:
         yield result
         bar.advance()
-
-
-# --- this process, or an executor ------------------------------------------------------------
-
-
-def _results(calls: list[Call]) -> Iterator[Any]:
-    """Results in the order of the calls, a few tasks ahead of the one that is waited for."""
-    client, executor = _client(), get_config().cluster
-    if client is not None:
-        yield from client.gather(client.compute([_delayed_call(call) for call in calls]))
-        return
-    if isinstance(executor, Executor):
-        yield from _ahead(executor, calls, AHEAD * (getattr(executor, "_max_workers", None) or 4))
-        return
-    threads = min(get_config().n_threads, len(calls))
-    if threads <= 1:
-        yield from (run(call) for call in calls)
-        return
-    with ThreadPoolExecutor(threads) as own:
-        yield from _ahead(own, calls, AHEAD * threads)
-
-
-def _ahead(executor: Executor, calls: list[Call], ahead: int) -> Iterator[Any]:
-    waiting: list[Future[Any]] = []
-    rest = iter(calls)
-    try:
-        for call in rest:
-            waiting.append(executor.submit(run, call))
-            if len(waiting) >= ahead:
-                yield waiting.pop(0).result()
-        while waiting:
-            yield waiting.pop(0).result()
-    finally:
-        for task in waiting:
-            task.cancel()
-
-
-def run(call: Call) -> Any:
-    """One task, in this process: on one thread, with the settings that all tasks have."""
-    args = [a.load() if isinstance(a, Piece) else a for a in call.args]
-    with config(threads=1, memory=TASK_MEMORY, progress=False), single_threaded_blas():
-        return call.function(*args)
-
-
-# --- Dask ------------------------------------------------------------------------------------
 
 
 def _client() -> Any:
@@ -147,23 +82,51 @@ def _client() -> Any:
     return given
 
 
-def _delayed_call(call: Call) -> Any:
-    from dask import delayed
-
-    args = []
-    for a in call.args:
-        node = a.node() if isinstance(a, Piece) else None
-        args.append(a if node is None else node)
-    return delayed(_task, pure=False)(call.function, *args)
+# --- this process, or an executor ------------------------------------------------------------
 
 
-def _task(function: Callable[..., Any], *args: Any) -> Any:
-    return run(Call(function, args))
+def _results(calls: list[Call]) -> Iterator[Any]:
+    """Results in the order of the calls, a few tasks ahead of the one that is waited for."""
+    executor = get_config().cluster
+    if isinstance(executor, Executor):
+        workers = getattr(executor, "_max_workers", None) or 4
+        yield from _ahead(executor, calls, workers)
+        return
+    threads = min(get_config().n_threads, len(calls))
+    if threads <= 1:
+        yield from (run(call) for call in calls)
+        return
+    with ThreadPoolExecutor(threads) as own:
+        yield from _ahead(own, calls, threads)
 
 
-def _dask_sum(client: Any, calls: list[Call], add: Callable[[Any, Any], Any]) -> Any:
-    from dask import delayed
+def _ahead(executor: Executor, calls: list[Call], workers: int) -> Iterator[Any]:
+    """Tasks that run when this ends early see the file and stop."""
+    waiting: list[Future[Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        stop = Path(folder) / "stop"
+        settings = TaskSettings.now(workers, str(stop))
+        try:
+            for call in calls:
+                waiting.append(executor.submit(run, call, settings))
+                if len(waiting) >= AHEAD * workers:
+                    yield _awaited(waiting.pop(0))
+            while waiting:
+                yield _awaited(waiting.pop(0))
+        finally:
+            if waiting:
+                stop.touch()
+                begun = [future for future in waiting if not future.cancel()]
+                wait(begun, timeout=10 * LOOK)
 
-    together = delayed(add, pure=False)
-    total = tree_sum([_delayed_call(call) for call in calls], lambda a, b: together(a, b))
-    return client.compute(total).result()
+
+def _awaited(future: Future[Any]) -> Any:
+    while wait([future], timeout=LOOK).not_done:
+        check_time()
+    return future.result()
+
+
+def run(call: Call, settings: TaskSettings | None = None) -> Any:
+    """One task, in this process: on one thread, with the settings that all tasks have."""
+    with task(settings or TaskSettings.now()):
+        return call.function(*(a.load() if isinstance(a, Piece) else a for a in call.args))

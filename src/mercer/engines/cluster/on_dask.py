@@ -1,0 +1,171 @@
+"""Tasks on a Dask cluster: one graph per question, whose inner results stay with the workers.
+
+Nothing is scattered and nothing is pinned: what a dead worker held is computed again. Ctrl-C, an
+error or the end of a time budget cancels the tasks, and those that run see that (`worker`).
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from mercer._config import show_bytes
+from mercer._machine.deadline import check_time
+from mercer._progress import progress
+from mercer.engines.cluster.pieces import Piece
+from mercer.engines.cluster.tree import tree_sum
+from mercer.engines.cluster.worker import LOOK, TaskSettings, dask_worker, task
+from mercer.engines.cluster.workers import check_workers, rows_that_fit
+
+
+def results(client: Any, calls: list[Any], what: str) -> list[Any]:
+    """The results of all calls, in their order."""
+    question = _Question(client, calls, what)
+    return question.answers([question.leaf(i) for i in range(len(calls))])
+
+
+def total(client: Any, calls: list[Any], what: str, add: Callable[[Any, Any], Any]) -> Any:
+    """The sum of all results, added where they are."""
+    from dask import delayed
+
+    question = _Question(client, calls, what)
+    together = delayed(_added, pure=False)
+    leaves = (question.leaf(i) for i in range(len(calls)))
+    root = tree_sum(leaves, lambda a, b: together(question.settings, add, a, b))
+    return question.answers([root])[0]
+
+
+class _Question:
+    """Calls that are on their way to the workers, under names that tell one from another."""
+
+    def __init__(self, client: Any, calls: list[Any], what: str) -> None:
+        self.client, self.calls, self.what = client, calls, what
+        self.settings, self.name = TaskSettings.now(), f"mercer-{uuid4().hex[:12]}"
+        self.facts = check_workers(client)
+
+    def leaf(self, number: int) -> Any:
+        from dask import delayed
+
+        call = self.calls[number]
+        args = [_node(a) for a in call.args]
+        return delayed(_leaf, pure=False)(
+            self.name, self.settings, call.function, *args, dask_key_name=f"{self.name}-{number}"
+        )
+
+    def answers(self, nodes: list[Any]) -> list[Any]:
+        """The values of some nodes; the bar counts leaves as workers finish them."""
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        futures = []
+        with progress(self.what, len(self.calls)) as bar, self._counted(bar):
+            try:
+                futures = self.client.compute(nodes)
+                for future in futures:
+                    future.add_done_callback(done.put)
+                left = len(futures)
+                while left:
+                    check_time()
+                    try:
+                        left = 0 if done.get(timeout=LOOK).status != "finished" else left - 1
+                    except queue.Empty:
+                        continue
+                found: list[Any] = self.client.gather(futures)
+            except BaseException as error:
+                _cancel(self.client, futures)
+                self._explain(error)
+                raise
+        return found
+
+    @contextmanager
+    def _counted(self, bar: progress) -> Any:
+        """Leaves report to a topic of their own: a future for each would keep all their results."""
+        handler = _Counter(bar)
+        self.client.subscribe_topic(self.name, handler)
+        try:
+            yield
+        finally:
+            if self.client.status == "running":
+                self.client.unsubscribe_topic(self.name)
+
+    # --- errors ------------------------------------------------------------------------------
+
+    def _explain(self, error: BaseException) -> None:
+        """Raise what Dask says in the words of the data."""
+        from distributed import CancelledError
+        from distributed.scheduler import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            raise MemoryError(self._died(error)) from None
+        lost = isinstance(error, (CancelledError, OSError)) and self.client.status != "running"
+        if lost or isinstance(error, CancelledError):
+            raise ConnectionError(
+                "the scheduler of the cluster was lost, or it cancelled the tasks, before the "
+                "result was there: connect again and repeat the call"
+            ) from error
+
+    def _died(self, error: Any) -> str:
+        """Which piece it was that workers died of, how large it is, and what would fit."""
+        extent = self._extent(str(error.task))
+        limits = sorted({f.memory for f in self.facts.values() if f.memory})
+        limit = f"their limit is {show_bytes(limits[0])}" if limits else "they have no limit"
+        said = (
+            f"{error.allowed_failures + 1} workers in turn were stopped while they worked on "
+            f"{extent or 'a task'}, as happens where it takes more memory than they have ({limit})"
+        )
+        if extent is None or not limits:
+            return f"{said}. Give them more memory, or take smaller pieces."
+        rows = min(extent.rows, rows_that_fit(extent.rows, extent.bytes, self.facts.values()))
+        return (
+            f"{said}. Pieces of {rows} rows fit at {show_bytes(extent.bytes / extent.rows)} a row: "
+            f"X.rechunk({{0: {rows}}}), mercer.chunks(…, rows={rows}), fewer centers, or workers "
+            "with more memory"
+        )
+
+    def _extent(self, key: str) -> Any:
+        """The largest piece of the task that is called so, or that waits for what is."""
+        for number, call in enumerate(self.calls):
+            pieces = [a for a in call.args if isinstance(a, Piece)]
+            names = [f"{self.name}-{number}", *(str(getattr(p.node(), "key", "")) for p in pieces)]
+            extents = [p.extent for p in pieces if p.extent is not None]
+            if extents and key in names:
+                return max(extents, key=lambda extent: extent.bytes)
+        return None
+
+
+class _Counter:
+    """Advances a bar for each leaf; the clock is not looked at here, in a thread of Dask's."""
+
+    def __init__(self, bar: progress) -> None:
+        self.bar = bar
+
+    def __call__(self, event: Any) -> None:
+        self.bar.advance()
+
+
+def _cancel(client: Any, futures: list[Any]) -> None:
+    if futures and client.status == "running":
+        client.cancel(futures, force=True)
+
+
+def _node(argument: Any) -> Any:
+    node = argument.node() if isinstance(argument, Piece) else None
+    return argument if node is None else node
+
+
+# --- in a worker -----------------------------------------------------------------------------
+
+
+def _leaf(name: str, settings: TaskSettings, function: Callable[..., Any], *args: Any) -> Any:
+    with task(settings):
+        found = function(*(a.load() if isinstance(a, Piece) else a for a in args))
+    worker = dask_worker()
+    if worker is not None:
+        worker.log_event(name, 1)
+    return found
+
+
+def _added(settings: TaskSettings, add: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    with task(settings):
+        return add(a, b)
