@@ -132,6 +132,17 @@ def test_blas_has_one_thread_inside_and_its_own_again_outside() -> None:
                 assert set(blas()) == {1}
             assert set(blas()) == {1}, "the inner block must not undo the outer one"
         assert blas() == before
+        seen: list[int] = []
+
+        def beside() -> None:
+            with single_threaded_blas():
+                seen.extend(blas())
+
+        other = threading.Thread(target=beside)
+        other.start()
+        other.join()
+        assert set(seen) == {1}, "from any thread, and not only the first that asked"
+        assert blas() == before
 
 
 def test_scratch_is_used_again() -> None:

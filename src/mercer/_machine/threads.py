@@ -55,7 +55,7 @@ def single_threaded_blas() -> Iterator[None]:
         if _holders == 0:
             for library in _blas_libraries():
                 _held.append((library, library.get_num_threads()))
-                library.set_num_threads(1)
+                _set_threads(library, 1)
         _holders += 1
     try:
         yield
@@ -64,7 +64,21 @@ def single_threaded_blas() -> Iterator[None]:
             _holders -= 1
             while _holders == 0 and _held:
                 library, threads = _held.pop()
-                library.set_num_threads(threads)
+                _set_threads(library, threads)
+
+
+def _set_threads(library: Any, threads: int) -> None:
+    """Whichever thread asks: the count of holders keeps concurrent callers apart.
+
+    From its version 3.8 on threadpoolctl listens to the first thread that ever asked, and to no
+    other: solvers in a second thread got a BLAS of all cores, six times as slow where two ran.
+    """
+    forget_first = getattr(library, "clear_controlling_thread", None)
+    if forget_first is not None:
+        forget_first(force=True)
+    library.set_num_threads(threads)
+    if forget_first is not None:
+        forget_first(force=True)
 
 
 def _blas_libraries() -> list[Any]:
