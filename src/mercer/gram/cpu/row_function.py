@@ -23,7 +23,7 @@ from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.cpu.compiled import can_compile
 from mercer.gram.cpu.generated import load_generated
-from mercer.gram.cpu.numba_source import render_row
+from mercer.gram.cpu.numba_row import render_row
 from mercer.gram.plan.accuracy import TOLERANCE, Method, sensitivity, tolerates_rounding
 from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.rows.prepared import row_value
