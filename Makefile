@@ -107,6 +107,7 @@ format: $(DEV)
 	$(BIN)/python tools/snippets.py --write README.md CONTRIBUTING.md
 	$(BIN)/python tools/catalog.py --write
 	$(BIN)/python tools/solvers.py --write
+	$(BIN)/python tools/speed.py --write
 
 quick: $(DEV)
 	$(BIN)/ruff check $(CODE)

@@ -1,7 +1,9 @@
 """`make bench`: every claim in one table. `make bench BENCH="gaussian_gram composite"` for a few.
 
 Each file runs in a process of its own, one after the other, so that no claim inherits the threads,
-caches or memory of another. Exit status 1 if a claim is missed or a file fails.
+caches or memory of another. What was found is kept in bench/results, from where the site and the
+README take their numbers; so run it on a machine that does nothing else. Exit status 1 if a claim
+is missed or a file fails.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+import _stored
 from _harness import HERE, Row, cores, print_rows
 
 
@@ -44,8 +47,10 @@ def main() -> None:
     print(f"{platform.machine()}, {cores()} cores, Python {platform.python_version()}, NumPy "
           f"{np.__version__}; both sides take turns in one process, minima compared")  # fmt: skip
     for script in scripts(sys.argv[1:]):
-        start = time.perf_counter()
-        rows += run(script)
+        before, start = _stored.environment(), time.perf_counter()
+        found = run(script)
+        _stored.write_rows(script.stem, before, time.perf_counter() - start, found)
+        rows += found
         print(f"  {script.stem}: {time.perf_counter() - start:.0f} s", flush=True)
     print_rows(rows)
     missed = sum(row.ok is False for row in rows)

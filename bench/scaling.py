@@ -5,7 +5,8 @@
 
 Each measurement is a process of its own, whose peak memory is counted above that of the data. An
 exponent is the slope of log time, or log memory, against log N over the larger half of the sizes.
-A side that took longer than `PATIENCE` is not asked for more rows.
+A side that took longer than `PATIENCE` is not asked for more rows. The curves are kept in
+bench/results, and the site draws them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 import warnings
 from typing import Any
 
+import _stored
 import numpy as np
 from _harness import MB, in_new_process, peak_growth
 from _peers import WeightedMeans
@@ -127,7 +129,7 @@ def main() -> None:
     parser.add_argument("--plot", metavar="FILE")
     given = parser.parse_args()
     sizes = [n for n in (1000 * 2**i for i in range(20)) if n <= given.largest]
-    results = {}
+    results, before = {}, _stored.environment()
     for name in given.learner or list(PAIRS):
         sides = [grow(name, 0, sizes), grow(name, 1, sizes) if PAIRS[name][1] else {}]
         results[name] = sides
@@ -138,6 +140,7 @@ def main() -> None:
         own = PAIRS[name][3]
         if exponent(sides[0], 0) > own + 0.3:
             print(f"{name:>18} GROWS FASTER than its algorithm, N^{own:g}")
+    _stored.write("scaling", before, curves=results)
     if given.plot:
         draw(results, given.plot)
 

@@ -8,6 +8,7 @@ only those are read anew, and the gallery is left out: for a look at what one is
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,44 @@ import reference
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE, TARGET = ROOT / "build" / "docs-source", ROOT / "build" / "docs"
+
+
+#: Parts of the site in the order of llms.txt.
+PARTS = {
+    "guide": "Guide by task",
+    "learn": "Chapters that teach kernels",
+    "coming_from": "Coming from other libraries",
+    ".": "Details",
+    "adopters": "For adopters",
+    "reference": "Reference",
+}
+
+
+def contents_for_programs() -> str:
+    """llms.txt: what the library is, and each page with its first sentence, as plain text."""
+    index = (SOURCE / "index.md").read_text(encoding="utf-8")
+    lines = ["# Mercer", "", f"> {_first_sentence(index)}", ""]
+    lines += ["`pip install mercer`, then `import mercer`. `mercer.prove(k)` says whether k is a "]
+    lines[-1] += "kernel; learners are scikit-learn estimators; `mercer compare` is the command."
+    for folder, title in PARTS.items():
+        lines += ["", f"## {title}", ""]
+        pages = [*(SOURCE / folder).glob("*.md"), *(SOURCE / folder).glob("*.rst")]
+        for path in sorted(pages):
+            if path.stem != "index":
+                text = path.read_text(encoding="utf-8")
+                where = path.relative_to(SOURCE).with_suffix(".html").as_posix()
+                name = re.sub(r"^# ", "", text.partition("\n")[0])
+                said = _first_sentence(text) if path.suffix == ".md" else ""
+                lines.append(f"- [{name}]({where})" + (f": {said}" if said else ""))
+    return "\n".join(lines) + "\n"
+
+
+def _first_sentence(text: str) -> str:
+    """Of the first paragraph of prose of a page."""
+    for paragraph in text.split("\n\n")[1:]:
+        if paragraph[:1].isalpha():
+            return re.split(r"(?<=[.:])\s", " ".join(paragraph.split()))[0]
+    return ""
 
 
 def main(pages: list[str]) -> int:
@@ -42,6 +81,7 @@ def main(pages: list[str]) -> int:
         [*command, str(SOURCE), str(TARGET), *files], cwd=ROOT, env=environment, check=False
     )
     if done.returncode == 0:
+        (TARGET / "llms.txt").write_text(contents_for_programs(), encoding="utf-8")
         print(f"open {TARGET / 'index.html'}")
     return done.returncode
 
