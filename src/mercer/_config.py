@@ -52,6 +52,14 @@ def register_device(name: str) -> None:
 def get_config() -> Settings:
     """The settings in force here: those of the ``with`` block around this call, or the global ones.
 
+    Returns
+    -------
+    Settings
+        With the fields that `set_config` changes, and what they come to: `memory_bytes`,
+        `n_threads`.
+
+    Examples
+    --------
     >>> import mercer
     >>> mercer.get_config().precision
     'high'
@@ -113,6 +121,23 @@ class config:
 
     Takes the parameters of `set_config`, which changes settings for good.
 
+    Parameters
+    ----------
+    memory : str or int
+        The most that one call may take: bytes, or text such as "4GB".
+    threads : int
+        Threads of one call.
+    device : str
+        Where arrays are computed: "cpu", "cuda", "cuda:1" or the name of a registered engine.
+    precision : {"high", "fast"}
+        Of products on a GPU.
+    progress : bool
+        Show progress bars on work that lasts.
+    cluster : distributed.Client, address, concurrent.futures.Executor or "here"
+        Who works on rows that are in pieces.
+
+    Examples
+    --------
     >>> import mercer
     >>> with mercer.config(memory="2GB", threads=1):
     ...     mercer.get_config().memory_bytes

@@ -21,6 +21,19 @@ from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 class KernelExpansion:
     """f(x) = Σᵢ αᵢ k(xᵢ, x) + b; `coef` has one column per output.
 
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    points : array or list
+        The examples xᵢ, one per row.
+    coef : array of shape (n,) or (n, n_outputs)
+        The coefficients α.
+    intercept : float or array of shape (n_outputs,)
+        The number b that is added.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import KernelExpansion, Polynomial
     >>> f = KernelExpansion(Polynomial(2), np.array([[1.0, 1.0]]), np.array([1.0]))

@@ -79,6 +79,20 @@ def as_kernel(kernel: object, **beside: Any) -> Kernel:
     A function takes two examples, or two sets of them and gives a matrix. `beside` are the `gamma`,
     `degree` and `coef0` that scikit-learn's estimators take beside the name of a kernel.
 
+    Parameters
+    ----------
+    kernel : Kernel, type, str or callable
+        What is to become a kernel.
+    **beside : float or None
+        The `gamma`, `degree` and `coef0` that scikit-learn's estimators take beside a name.
+
+    Returns
+    -------
+    Kernel
+        Ready to use, or with widths that `fitted` replaces by numbers.
+
+    Examples
+    --------
     >>> as_kernel("gaussian(2)"), as_kernel("rbf"), as_kernel("poly", degree=2, coef0=1)
     (Gaussian(sigma=2.0), Gaussian(sigma='scale'), Polynomial(degree=2, offset=1.0, gamma='scale'))
     """

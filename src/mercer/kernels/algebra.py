@@ -31,6 +31,15 @@ from mercer.kernels.parameters import WHOLE_POWER, Part, is_number
 class Sum(Kernel):
     """k₁(x, z) + k₂(x, z): the features side by side.
 
+    Parameters
+    ----------
+    left : Kernel
+        The kernel k₁.
+    right : Kernel
+        The kernel k₂.
+
+    Examples
+    --------
     >>> from mercer import Linear
     >>> (Linear() + Linear() ** 2)([[2.0]], [[3.0]])
     array([[42.]])
@@ -76,6 +85,15 @@ class Sum(Kernel):
 class Product(Kernel):
     """k₁(x, z) · k₂(x, z): all products of one feature from each.
 
+    Parameters
+    ----------
+    left : Kernel
+        The kernel k₁.
+    right : Kernel
+        The kernel k₂.
+
+    Examples
+    --------
     >>> from mercer import Linear
     >>> (Linear() * Linear())([[2.0]], [[3.0]])
     array([[36.]])
@@ -131,7 +149,21 @@ class SameFeatures(Kernel):
 
 @frozen
 class Scaled(SameFeatures):
-    """c · k(x, z), valid for c ≥ 0; a negative c computes, and is refuted."""
+    """c · k(x, z), valid for c ≥ 0; a negative c computes, and is refuted.
+
+    Parameters
+    ----------
+    factor : float
+        The number c.
+    kernel : Kernel
+        The kernel k inside.
+
+    Examples
+    --------
+    >>> from mercer import Linear
+    >>> (3 * Linear())([[1.0]], [[2.0]])
+    array([[6.]])
+    """
 
     factor: float
     kernel: Kernel
@@ -171,7 +203,21 @@ class Scaled(SameFeatures):
 
 @frozen
 class Power(Kernel):
-    """k(x, z)ⁿ for a whole number n ≥ 1."""
+    """k(x, z)ⁿ for a whole number n ≥ 1.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k inside.
+    degree : int
+        The exponent n.
+
+    Examples
+    --------
+    >>> from mercer import Linear
+    >>> (Linear() ** 3)([[1.0]], [[2.0]])
+    array([[8.]])
+    """
 
     kernel: Kernel
     degree: int
@@ -218,6 +264,15 @@ def _to_the(n: int | float, degree: int) -> int | float:
 class PolynomialOf(Kernel):
     """q(k) = c₀ + c₁k + c₂k² + …, valid for non-negative coefficients.
 
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k inside.
+    coefficients : tuple of float
+        The numbers c₀, c₁, c₂, …
+
+    Examples
+    --------
     >>> from mercer import Linear
     >>> Linear().polynomial([1, 0, 2])([[1.0]], [[3.0]])
     array([[19.]])
@@ -297,7 +352,19 @@ class PolynomialOf(Kernel):
 
 @frozen
 class Exp(Kernel):
-    """exp(k(x, z)): a power series with non-negative coefficients."""
+    """exp(k(x, z)): a power series with non-negative coefficients.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k inside.
+
+    Examples
+    --------
+    >>> from mercer import Linear
+    >>> Linear().exp()([[1.0]], [[2.0]]).round(4)
+    array([[7.3891]])
+    """
 
     kernel: Kernel
 
@@ -322,7 +389,19 @@ class Exp(Kernel):
 
 @frozen
 class Normalized(SameFeatures):
-    """k(x, z) / √(k(x, x) k(z, z)): the cosine of the angle in feature space."""
+    """k(x, z) / √(k(x, x) k(z, z)): the cosine of the angle in feature space.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k inside.
+
+    Examples
+    --------
+    >>> from mercer import Polynomial
+    >>> Polynomial(2).normalized()([[1.0, 1.0]], [[2.0, 0.0]])
+    array([[0.5]])
+    """
 
     kernel: Kernel
 

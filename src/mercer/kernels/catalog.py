@@ -71,7 +71,24 @@ def respelled(cls: type[Kernel], named: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def kernel(cls: K) -> K:
-    """A kernel with a name in the grammar: `SquaredDistance` is ``squared_distance()`` there."""
+    """Enter a kernel class in the grammar: `SquaredDistance` is ``squared_distance()`` there.
+
+    Parameters
+    ----------
+    cls : type of Kernel
+        With examples, parameters and a proof.
+
+    Returns
+    -------
+    type of Kernel
+        The same class.
+
+    Examples
+    --------
+    >>> from mercer.kernels import KERNELS, SquaredDistance
+    >>> KERNELS["SquaredDistance"] is SquaredDistance
+    True
+    """
     name = grammar_name(cls)
     known = LEAVES.get(name, cls)
     if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
@@ -84,13 +101,37 @@ def kernel(cls: K) -> K:
 
 
 def leaves() -> tuple[type[Kernel], ...]:
-    """Every kernel the expression language knows."""
+    """Every kernel the expression language knows.
+
+    Returns
+    -------
+    tuple of type
+        In the order of their names in the grammar.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, leaves
+    >>> Gaussian in leaves()
+    True
+    """
     return tuple(LEAVES.values())
 
 
 def examples(cls: type[Kernel]) -> list[Kernel]:
     """The kernels of a class that tests try.
 
+    Parameters
+    ----------
+    cls : type of Kernel
+        A class of the catalog.
+
+    Returns
+    -------
+    list of Kernel
+        With typical and with extreme parameters.
+
+    Examples
+    --------
     >>> from mercer import Constant
     >>> examples(Constant)
     [Constant(value=2.0), Constant(value=0.0), Constant(value=-2.0)]
@@ -125,6 +166,15 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 def register(name: str, function: Callable[[Any], Any]) -> None:
     """Give a function of rows a name for `warp`, `reweight`, `FromFeatures` and `Similarity`.
 
+    Parameters
+    ----------
+    name : str
+        By which expressions and model files call it.
+    function : callable
+        Takes rows, and gives rows or numbers.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import mercer
     >>> mercer.kernels.register("halve", lambda X: np.asarray(X) / 2)

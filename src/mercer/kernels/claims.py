@@ -23,6 +23,36 @@ class Claim:
     positive semi-definite and k is not zero, so that no sum of such functions is a kernel.
     `generic`: k(x, x) > 0 for almost all x, so that a product of such kernels is not zero either.
     `witness`: points on which k, summed over all their pairs, is negative.
+
+    Parameters
+    ----------
+    holds : bool or None
+        True: positive semi-definite; False: refuted; None: no rule says.
+    rule : str
+        Name of the rule.
+    kernel : Kernel
+        What the claim is about.
+    because : str
+        The argument, in a few words.
+    parts : tuple of Claim
+        The claims this one rests on.
+    domain : str
+        Where it holds, such as "x ≥ 0"; empty if everywhere.
+    max_dims : int or None
+        The largest number of columns for which it holds.
+    negative : bool
+        Whether −k is positive semi-definite and k is not zero.
+    generic : bool
+        Whether k(x, x) > 0 for almost all x.
+    witness : array or None
+        Points on which k, summed over all their pairs, is negative.
+
+    Examples
+    --------
+    >>> from mercer import Gaussian
+    >>> claim = Gaussian(1.0).claim()
+    >>> claim.holds, claim.rule
+    (True, 'Gaussian')
     """
 
     holds: bool | None
@@ -39,7 +69,29 @@ class Claim:
 
 @dataclass(frozen=True)
 class Rule:
-    """A claim about every kernel of a class, whatever its parameters: `Kernel.proof`."""
+    """A claim about every kernel of a class, whatever its parameters: `Kernel.proof`.
+
+    Parameters
+    ----------
+    holds : bool or None
+        True: positive semi-definite; False: not; None: nothing is known.
+    name : str
+        Of the rule, as proofs print it.
+    because : str
+        The argument, in a few words.
+    domain : str
+        Where it holds; empty if everywhere.
+    max_dims : int or None
+        The largest number of columns for which it holds.
+    generic : bool
+        Whether k(x, x) > 0 for almost all x.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Rule
+    >>> Rule(True, "Gaussian", "its Fourier transform is non-negative").holds
+    True
+    """
 
     holds: bool | None
     name: str

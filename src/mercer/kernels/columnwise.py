@@ -34,6 +34,15 @@ class BSpline(Kernel):
     Odd degrees (the lecture's B₂ₙ₊₁) are squares in the Fourier domain and so kernels; even ones
     compute and are refuted.
 
+    Parameters
+    ----------
+    degree : int
+        The degree n of the spline; only odd ones are kernels.
+    width : float, "scale" or "median", default 1.0
+        Distance of two knots; larger is smoother.
+
+    Examples
+    --------
     >>> from mercer import BSpline
     >>> BSpline(1)([[0.0]], [[0.25]])
     array([[0.75]])
@@ -101,7 +110,21 @@ def _on_circles(kernel: Any, rows: Spread) -> Spread:
 
 @kernel
 class Periodic(Kernel):
-    """k(x, z) = exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/period) / length²)."""
+    """k(x, z) = exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/period) / length²).
+
+    Parameters
+    ----------
+    period : float, default 1.0
+        After which everything repeats.
+    length : float, "scale" or "median", default 1.0
+        Width within a period; larger is smoother.
+
+    Examples
+    --------
+    >>> from mercer import Periodic
+    >>> Periodic(7.0)([[0.0]], [[7.0], [3.5]]).round(4)
+    array([[1.    , 0.1353]])
+    """
 
     period: float = 1.0
     length: float | str = 1.0
@@ -131,7 +154,19 @@ class Periodic(Kernel):
 
 @kernel
 class ChiSquared(Kernel):
-    """k(x, z) = exp(−γ Σⱼ (xⱼ − zⱼ)² / (xⱼ + zⱼ)) for x, z ≥ 0 (histograms)."""
+    """k(x, z) = exp(−γ Σⱼ (xⱼ − zⱼ)² / (xⱼ + zⱼ)) for x, z ≥ 0 (histograms).
+
+    Parameters
+    ----------
+    gamma : float, "scale" or "median", default 1.0
+        Rate γ; larger is narrower.
+
+    Examples
+    --------
+    >>> from mercer import ChiSquared
+    >>> ChiSquared()([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]).round(4)
+    array([[1.    , 0.1353]])
+    """
 
     gamma: float | str = 1.0
     examples = ("chi_squared(0.5)",)
@@ -166,7 +201,14 @@ class ChiSquared(Kernel):
 
 @kernel
 class Intersection(Kernel):
-    """k(x, z) = Σⱼ min(xⱼ, zⱼ) for x, z ≥ 0 (histograms)."""
+    """k(x, z) = Σⱼ min(xⱼ, zⱼ) for x, z ≥ 0 (histograms).
+
+    Examples
+    --------
+    >>> from mercer import Intersection
+    >>> Intersection()([[3.0, 1.0]], [[2.0, 5.0]])
+    array([[3.]])
+    """
 
     proof = Rule(
         True, "histogram intersection", "min(x, z) = ∫ 1[t ≤ x] 1[t ≤ z] dt", domain="x ≥ 0"
@@ -181,7 +223,14 @@ class Intersection(Kernel):
 
 @kernel
 class Hamming(Kernel):
-    """k(x, z) = the share of columns in which x and z agree (categories of any type)."""
+    """k(x, z) = the share of columns in which x and z agree (categories of any type).
+
+    Examples
+    --------
+    >>> from mercer import Hamming
+    >>> Hamming()([["red", "small"]], [["red", "large"]])
+    array([[0.5]])
+    """
 
     takes_words = True
     proof = Rule(True, "share of agreeing columns", "φ(x) = one-hot columns / √D")
@@ -195,7 +244,14 @@ class Hamming(Kernel):
 
 @kernel
 class Delta(Kernel):
-    """k(x, z) = 1 where all columns of x and z agree, else 0."""
+    """k(x, z) = 1 where all columns of x and z agree, else 0.
+
+    Examples
+    --------
+    >>> from mercer import Delta
+    >>> Delta()([[1.0, 2.0]], [[1.0, 2.0], [1.0, 3.0]])
+    array([[1., 0.]])
+    """
 
     takes_words = True
     proof = Rule(True, "equality", "φ(x) = the one-hot vector of x")
@@ -214,6 +270,19 @@ class Anova(Kernel):
     In one pass over the columns: with each further one, every sum over sets of s columns grows by
     its Gaussian times the sum over sets of s − 1. Zero where the data has fewer columns than the
     degree.
+
+    Parameters
+    ----------
+    degree : int, default 2
+        How many columns take part in each product.
+    sigma : float, "scale" or "median", default 1.0
+        Width of the Gaussians; larger is smoother.
+
+    Examples
+    --------
+    >>> from mercer import Anova
+    >>> Anova(2)([[0.0, 0.0, 0.0]], [[0.0, 0.0, 9.0]]).round(6)
+    array([[1.]])
     """
 
     degree: int = 2

@@ -21,7 +21,17 @@ SUM, PRODUCT, POWER, ATOM = range(4)
 
 
 class Kernel(Parameters):
-    """Base of all kernels: what k says of itself, what can be asked of it, and the algebra."""
+    """Base of all kernels: what k says of itself, what can be asked of it, and the algebra.
+
+    Examples
+    --------
+    >>> from mercer import Gaussian, Linear
+    >>> k = 2 * Gaussian(1.0) + Linear()
+    >>> k([[0.0]], [[1.0]]).round(4)
+    array([[1.2131]])
+    >>> bool(k.prove())
+    True
+    """
 
     binding: ClassVar[int] = ATOM
     #: False for a black box that may give k(x, z) ≠ k(z, x): no triangle is saved on it.

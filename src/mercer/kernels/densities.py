@@ -65,6 +65,15 @@ class ConditionalExpectation(_WithModel, OpaqueKernel):
     Densities are handled as logarithms. In many dimensions k itself leaves the range of numbers;
     ``.normalized()``, which is ``unit=True``, never does: it is computed from ratios of densities.
 
+    Parameters
+    ----------
+    mixture : fitted model
+        Of the hidden classes and their densities.
+    unit : bool, default False
+        Whether k is divided so that k(x, x) = 1.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import ConditionalExpectation
     >>> class Coins:
@@ -215,6 +224,13 @@ class Fisher(_WithModel, Kernel):
     covariances are diagonal or spherical. I is taken block by block in closed form, for classes
     that overlap little. Or any object with ``fisher_scores(X)``, which gives I^(−1/2) U(x).
 
+    Parameters
+    ----------
+    model : fitted GaussianMixture, or any object with ``fisher_scores(X)``
+        The density p(x | θ).
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import Fisher
     >>> class Normal:  # mean 0, variance 1, θ the mean

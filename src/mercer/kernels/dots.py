@@ -42,6 +42,8 @@ def _dense(X: Any) -> np.ndarray:
 class Linear(Kernel):
     """k(x, z) = x·z.
 
+    Examples
+    --------
     >>> from mercer import Linear
     >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
     array([[11.]])
@@ -67,7 +69,20 @@ class Linear(Kernel):
 
 @kernel
 class Constant(Kernel):
-    """k(x, z) = c, valid for c ≥ 0 (φ(x) = √c)."""
+    """k(x, z) = c, valid for c ≥ 0 (φ(x) = √c).
+
+    Parameters
+    ----------
+    value : float, default 1.0
+        The number c.
+
+    Examples
+    --------
+    >>> from mercer import Constant
+    >>> Constant(2.0)([[0.0], [1.0]])
+    array([[2., 2.],
+           [2., 2.]])
+    """
 
     value: float = 1.0
     examples = "constant(2)", "constant(0)", "constant(-2)"
@@ -104,6 +119,17 @@ class Constant(Kernel):
 class Polynomial(Kernel):
     """k(x, z) = (γ x·z + offset)^degree: all monomials up to that degree (exactly it at offset 0).
 
+    Parameters
+    ----------
+    degree : int
+        The highest power.
+    offset : float, default 0.0
+        Added to the product; above 0, lower powers take part.
+    gamma : float, "scale" or "median", default 1.0
+        Factor of the product.
+
+    Examples
+    --------
     >>> from mercer import Polynomial
     >>> Polynomial(2)([[1, 1], [-1, 1]])
     array([[4., 0.],
@@ -165,7 +191,21 @@ class Polynomial(Kernel):
 
 @kernel
 class Sigmoid(Kernel):
-    """k(x, z) = tanh(eta x·z + nu): a similarity; not positive semi-definite in general."""
+    """k(x, z) = tanh(eta x·z + nu): a similarity; not positive semi-definite in general.
+
+    Parameters
+    ----------
+    eta : float, "scale" or "median", default 1.0
+        Factor of the product.
+    nu : float, default 0.0
+        Added to the product.
+
+    Examples
+    --------
+    >>> from mercer import Sigmoid
+    >>> Sigmoid(1.0, 0.0)([[1.0]], [[0.5]]).round(4)
+    array([[0.4621]])
+    """
 
     eta: float | str = 1.0
     nu: float = 0.0
@@ -188,6 +228,13 @@ class Sigmoid(Kernel):
 class Bilinear(Kernel):
     """k(x, z) = xᵀ A z for a symmetric matrix A; valid where A is positive semi-definite.
 
+    Parameters
+    ----------
+    A : array of shape (n_features, n_features)
+        A symmetric matrix.
+
+    Examples
+    --------
     >>> from mercer import Bilinear
     >>> Bilinear([[2, 0], [0, 1]])([[1.0, 1.0]], [[3.0, 4.0]]).round(12)
     array([[10.]])
@@ -257,7 +304,14 @@ class Bilinear(Kernel):
 
 @kernel
 class Cosine(Kernel):
-    """k(x, z) = x·z / (‖x‖ ‖z‖), and 0 for a zero vector."""
+    """k(x, z) = x·z / (‖x‖ ‖z‖), and 0 for a zero vector.
+
+    Examples
+    --------
+    >>> from mercer import Cosine
+    >>> Cosine()([[3.0, 0.0]], [[1.0, 0.0], [0.0, 5.0]])
+    array([[1., 0.]])
+    """
 
     proof = Rule(True, "inner product of unit vectors", "φ(x) = x / ‖x‖")
 
@@ -279,7 +333,14 @@ class Cosine(Kernel):
 
 @kernel
 class Tanimoto(Kernel):
-    """k(x, z) = x·z / (‖x‖² + ‖z‖² − x·z), and 0 where both are zero."""
+    """k(x, z) = x·z / (‖x‖² + ‖z‖² − x·z), and 0 where both are zero.
+
+    Examples
+    --------
+    >>> from mercer import Tanimoto
+    >>> Tanimoto()([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])
+    array([[0.5]])
+    """
 
     proof = Rule(
         True,
@@ -300,6 +361,17 @@ class ArcCosine(Kernel):
     """k(x, z) = (1/π) ‖x‖ⁿ ‖z‖ⁿ Jₙ(θ), θ the angle between x and z: a wide layer of ramps^n.
 
     J₀ = π − θ, J₁ = sin θ + (π − θ) cos θ, J₂ = 3 sin θ cos θ + (π − θ)(1 + 2 cos² θ).
+
+    Parameters
+    ----------
+    order : {0, 1, 2}, default 1
+        The power n of the ramps: 0 are steps, 1 are ramps; larger is smoother.
+
+    Examples
+    --------
+    >>> from mercer import ArcCosine
+    >>> ArcCosine(1)([[1.0, 0.0]], [[2.0, 0.0], [0.0, 1.0]]).round(4)
+    array([[2.    , 0.3183]])
     """
 
     order: int = 1

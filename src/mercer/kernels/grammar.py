@@ -40,6 +40,18 @@ _INFINITY = {"inf": math.inf, "infinity": math.inf}
 def parse(text: str) -> Kernel:
     """The kernel an expression describes.
 
+    Parameters
+    ----------
+    text : str
+        An expression, such as kernels print themselves.
+
+    Returns
+    -------
+    Kernel
+        What the text describes. No Python is evaluated.
+
+    Examples
+    --------
     >>> parse("0.5*gaussian(sigma=2).on(['age']) + polynomial(3, offset=1).normalized()")
     0.5 * Gaussian(sigma=2.0).on(['age']) + Polynomial(degree=3, offset=1.0).normalized()
 

@@ -24,7 +24,22 @@ from mercer.kernels.parameters import Part, is_number, literal
 
 @frozen
 class Warp(Kernel):
-    """k(φ(x), φ(z)): any map of the inputs, applied once per row."""
+    """k(φ(x), φ(z)): any map of the inputs, applied once per row.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k inside.
+    phi : callable or name of a registered function
+        Takes rows and gives rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Linear
+    >>> Linear().warp(np.square)(np.array([[2.0]]), np.array([[3.0]]))
+    array([[36.]])
+    """
 
     kernel: Kernel
     phi: Any
@@ -86,7 +101,22 @@ def _positive_diagonal(kernel: Kernel) -> bool:
 
 @frozen
 class Reweight(SameFeatures):
-    """f(x) k(x, z) f(z) for any function f."""
+    """f(x) k(x, z) f(z) for any function f.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k inside.
+    f : callable or name of a registered function
+        Gives a number per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Constant
+    >>> Constant().reweight(lambda X: np.asarray(X)[:, 0])([[2.0]], [[3.0]])
+    array([[6.]])
+    """
 
     kernel: Kernel
     f: Any
@@ -127,7 +157,21 @@ def _tex(found: re.Match[str]) -> str:
 
 @frozen
 class On(Kernel):
-    """k on some columns of the data, by index or by name."""
+    """k on some columns of the data, by index or by name.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k inside.
+    columns : int, str, slice or list of such
+        Which columns k sees.
+
+    Examples
+    --------
+    >>> from mercer import Linear
+    >>> Linear().on([1])([[5.0, 2.0]], [[7.0, 3.0]])
+    array([[6.]])
+    """
 
     kernel: Kernel
     columns: Any

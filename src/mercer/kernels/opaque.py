@@ -22,7 +22,15 @@ from mercer.kernels.core import Kernel
 
 
 class OpaqueKernel(Kernel):
-    """What a kernel on strings, graphs, images or a black box has to say: four short methods."""
+    """What a kernel on strings, graphs, images or a black box has to say: four short methods.
+
+    Examples
+    --------
+    >>> from mercer import Spectrum
+    >>> from mercer.kernels import OpaqueKernel
+    >>> isinstance(Spectrum(2), OpaqueKernel)
+    True
+    """
 
     @property
     def is_opaque(self) -> bool:
@@ -95,6 +103,15 @@ class Similarity(OpaqueKernel):
 
     With ``blocks="auto"``, which a function given as ``kernel=`` has, `fitted` tries which it is.
 
+    Parameters
+    ----------
+    function : callable or name of a registered function
+        Of two examples, or of two sets of them.
+    blocks : bool or "auto", default False
+        Whether the function takes sets and gives a matrix.
+
+    Examples
+    --------
     >>> from mercer import Similarity
     >>> k = Similarity(lambda a, b: float(len(set(a) & set(b))))
     >>> k(["cat", "car"])
@@ -203,6 +220,13 @@ def _examples(state: Any) -> Sequence[Any]:
 class FromFeatures(Kernel):
     """k(x, z) = φ(x)·φ(z) for a map φ of sets of rows: valid by construction.
 
+    Parameters
+    ----------
+    phi : callable or name of a registered function
+        Takes rows and gives an array with a row of features for each.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import FromFeatures
     >>> k = FromFeatures(lambda X: np.hstack([X, np.square(X)]))
@@ -259,6 +283,8 @@ class _GivenRows:
 class Precomputed(OpaqueKernel):
     """The data is the matrix: X holds rows of K, Z the positions of the columns that are used.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import Precomputed
     >>> K = np.array([[2.0, 1.0], [1.0, 3.0]])

@@ -51,8 +51,15 @@ class PerColumn:
 class Gaussian(Kernel):
     """k(x, z) = exp(−‖x − z‖² / (2σ²)), σ a number, one per column, "scale" or "median".
 
-    The handwritten notes take σ = 1; Klein's exp(−‖x−z‖²) is σ = 1/√2; others write γ = 1/(2σ²):
+    The handwritten notes take σ = 1; Klein's exp(−‖x−z‖²) is σ = 1/√2; others write γ = 1/(2σ²).
 
+    Parameters
+    ----------
+    sigma : float, array of shape (n_features,), "scale" or "median", default 1.0
+        Width; larger is smoother. An array has one per column.
+
+    Examples
+    --------
     >>> from mercer import Gaussian
     >>> Gaussian.from_gamma(0.5)
     Gaussian()
@@ -95,7 +102,21 @@ def _rate_of_scale(kernel: Any, rows: Spread) -> float:
 
 @kernel
 class Laplacian(Kernel):
-    """k(x, z) = exp(−rate ‖x − z‖) in the norm 1, 2 or ∞ (the last up to two dimensions)."""
+    """k(x, z) = exp(−rate ‖x − z‖) in the norm 1, 2 or ∞ (the last up to two dimensions).
+
+    Parameters
+    ----------
+    rate : float, "scale" or "median", default 1.0
+        Larger is narrower.
+    norm : {1, 2, inf}, default 2
+        The distance that is meant.
+
+    Examples
+    --------
+    >>> from mercer import Laplacian
+    >>> Laplacian(1.0)([[0.0]], [[1.0]]).round(4)
+    array([[0.3679]])
+    """
 
     rate: float | str = 1.0
     norm: Any = 2
@@ -137,6 +158,19 @@ class Matern(Kernel):
     """Matérn: ν = 1/2: e^(−r); 3/2: (1 + a)e^(−a), a = √3 r; 5/2: (1 + a + a²/3)e^(−a), a = √5 r.
 
     r = ‖x − z‖ / length.
+
+    Parameters
+    ----------
+    nu : {0.5, 1.5, 2.5}, default 1.5
+        Smoothness: functions are about so many times differentiable.
+    length : float, "scale" or "median", default 1.0
+        Width; larger is smoother.
+
+    Examples
+    --------
+    >>> from mercer import Matern
+    >>> Matern(0.5)([[0.0]], [[1.0]]).round(4)
+    array([[0.3679]])
     """
 
     nu: float = 1.5
@@ -187,7 +221,21 @@ FARTHEST = 1e300
 
 @kernel
 class RationalQuadratic(Kernel):
-    """k(x, z) = (1 + ‖x − z‖² / (2 α length²))^(−α): a mixture of Gaussians of all widths."""
+    """k(x, z) = (1 + ‖x − z‖² / (2 α length²))^(−α): a mixture of Gaussians of all widths.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        How alike the widths are that are mixed; large values come near to one Gaussian.
+    length : float, "scale" or "median", default 1.0
+        Width; larger is smoother.
+
+    Examples
+    --------
+    >>> from mercer import RationalQuadratic
+    >>> RationalQuadratic()([[0.0]], [[2.0]]).round(4)
+    array([[0.3333]])
+    """
 
     alpha: float = 1.0
     length: float | str = 1.0
@@ -219,7 +267,14 @@ class RationalQuadratic(Kernel):
 
 @kernel
 class SquaredDistance(Kernel):
-    """k(x, z) = ‖x − z‖²: a dissimilarity, not a kernel (its diagonal is zero)."""
+    """k(x, z) = ‖x − z‖²: a dissimilarity, not a kernel (its diagonal is zero).
+
+    Examples
+    --------
+    >>> from mercer import SquaredDistance
+    >>> SquaredDistance()([[0.0]], [[3.0]])
+    array([[9.]])
+    """
 
     proof = Rule(False, "zero diagonal", "k(x, x) = 0 while k(x, z) ≠ 0")
 
@@ -232,7 +287,14 @@ class SquaredDistance(Kernel):
 
 @kernel
 class NegativeSquaredDistance(SquaredDistance):
-    """k(x, z) = −‖x − z‖²: a similarity, positive only on vectors that sum to zero."""
+    """k(x, z) = −‖x − z‖²: a similarity, positive only on vectors that sum to zero.
+
+    Examples
+    --------
+    >>> from mercer import NegativeSquaredDistance
+    >>> NegativeSquaredDistance()([[0.0]], [[3.0]])
+    array([[-9.]])
+    """
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return -sqdist(rows)
@@ -271,7 +333,19 @@ class _Compact(Kernel):
 
 @kernel
 class Epanechnikov(_Compact):
-    """k(x, z) = (1 − u²)₊, u = ‖x − z‖ / width: a weight for smoothing, not a kernel."""
+    """k(x, z) = (1 − u²)₊, u = ‖x − z‖ / width: a weight for smoothing, not a kernel.
+
+    Parameters
+    ----------
+    width : float, "scale" or "median", default 1.0
+        Distance from which on the weight is zero.
+
+    Examples
+    --------
+    >>> from mercer import Epanechnikov
+    >>> Epanechnikov(2.0)([[0.0]], [[1.0], [3.0]])
+    array([[0.75, 0.  ]])
+    """
 
     _profile_latex = r"\left(1 - u^2\right)_+"
     examples = ("epanechnikov(2)",)
@@ -282,7 +356,19 @@ class Epanechnikov(_Compact):
 
 @kernel
 class Tricube(_Compact):
-    """k(x, z) = (1 − u³)³₊, u = ‖x − z‖ / width: a weight for smoothing, not a kernel."""
+    """k(x, z) = (1 − u³)³₊, u = ‖x − z‖ / width: a weight for smoothing, not a kernel.
+
+    Parameters
+    ----------
+    width : float, "scale" or "median", default 1.0
+        Distance from which on the weight is zero.
+
+    Examples
+    --------
+    >>> from mercer import Tricube
+    >>> Tricube(2.0)([[0.0]], [[1.0], [3.0]]).round(4)
+    array([[0.6699, 0.    ]])
+    """
 
     _profile_latex = r"\left(1 - u^3\right)_+^3"
     examples = ("tricube(2)",)
@@ -294,7 +380,21 @@ class Tricube(_Compact):
 
 @kernel
 class Uniform(_Compact):
-    """k(x, z) = 1 where ‖x − z‖ ≤ width, else 0: Gordon and Smola's indicator, not a kernel."""
+    """k(x, z) = 1 where ‖x − z‖ ≤ width, else 0: Gordon and Smola's indicator, not a kernel.
+
+    Parameters
+    ----------
+    width : float, "scale" or "median", default 1.0
+        Distance up to which k is one.
+
+    Examples
+    --------
+    >>> from mercer import Uniform
+    >>> Uniform()([[1.0], [2.0], [3.0]])
+    array([[1., 1., 0.],
+           [1., 1., 1.],
+           [0., 1., 1.]])
+    """
 
     _profile_latex = r"\mathbb{1}\left[u \leq 1\right]"
     examples = ("uniform(2)",)
@@ -309,6 +409,19 @@ class Wendland(Kernel):
 
     φ₃₀ = (1−r)²₊, φ₃₁ = (1−r)⁴₊(4r + 1), φ₃₂ = (1−r)⁶₊(35r² + 18r + 3)/3,
     φ₃₃ = (1−r)⁸₊(32r³ + 25r² + 8r + 1).
+
+    Parameters
+    ----------
+    smoothness : {0, 1, 2, 3}, default 1
+        Which of the four functions.
+    width : float, "scale" or "median", default 1.0
+        Distance from which on k is zero.
+
+    Examples
+    --------
+    >>> from mercer import Wendland
+    >>> Wendland(1)([[0.0]], [[0.5], [2.0]])
+    array([[0.1875, 0.    ]])
     """
 
     smoothness: int = 1

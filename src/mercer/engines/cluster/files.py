@@ -37,6 +37,13 @@ def chunks(
     rows : int
         Rows of a piece.
 
+    Returns
+    -------
+    Chunks
+        The pieces, read when they are asked for; with `target`, a pair of X and y.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> chunks(np.zeros((5, 2)), rows=2).sizes
     (2, 2, 1)

@@ -74,6 +74,13 @@ class WeisfeilerLehman(CountingKernel):
     comparing, never by a hash alone, and for X and Z together, so that new labels at prediction
     time are nothing special. All graphs are relabelled at once.
 
+    Parameters
+    ----------
+    depth : int, default 5
+        Rounds: how far around a node is looked.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import WeisfeilerLehman
     >>> water = ([(0, 1), (0, 2)], ["O", "H", "H"])
@@ -149,6 +156,8 @@ class ShortestPath(CountingKernel):
     A pair of nodes counts once, without order, and nodes that no path joins don't count
     (Borgwardt and Kriegel 2005, with a comparison by equality).
 
+    Examples
+    --------
     >>> from mercer import ShortestPath
     >>> water = ([(0, 1), (0, 2)], ["O", "H", "H"])
     >>> hydroxide = ([(0, 1)], ["O", "H"])

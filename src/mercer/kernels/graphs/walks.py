@@ -25,6 +25,15 @@ class RandomWalk(OpaqueKernel):
     λ = `decay`. With ``length="inf"`` the series has no end (Gärtner et al. 2003); it converges
     where λ · (largest degree in x) · (largest degree in z) < 1, and other graphs are refused.
 
+    Parameters
+    ----------
+    decay : float, default 0.1
+        Factor λ of each further step; smaller counts short walks only.
+    length : int or "inf", default 4
+        Steps of the longest walk.
+
+    Examples
+    --------
     >>> from mercer import RandomWalk
     >>> water = ([(0, 1), (0, 2)], ["O", "H", "H"])
     >>> hydroxide = ([(0, 1)], ["O", "H"])

@@ -77,6 +77,17 @@ class RotationInvariant(_OverMotions):
     hard to compute (all pairs of angles), it allows large changes (a 6 becomes a 9), and a maximum
     of kernels is no kernel in general: `mercer.prove` refutes it. `angles` are degrees.
 
+    Parameters
+    ----------
+    base : Kernel
+        On rows of pixels.
+    angles : tuple of float
+        Degrees by which both images are turned.
+    shape : (height, width) or None
+        Of an image; None takes a square.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import Linear, RotationInvariant
     >>> bar = np.zeros((5, 5)); bar[2] = 1
@@ -122,6 +133,19 @@ class Jittered(_OverMotions):
     are all shifts by up to `shifts` pixels in both directions, after each rotation by `angles`
     (degrees).
 
+    Parameters
+    ----------
+    base : Kernel
+        On rows of pixels.
+    shifts : int, default 1
+        Pixels up to which images are moved, in both directions.
+    angles : tuple of float
+        Degrees by which images are turned.
+    shape : (height, width) or None
+        Of an image; None takes a square.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import Gaussian, Jittered
     >>> dot = np.zeros((5, 5)); dot[2, 2] = 1

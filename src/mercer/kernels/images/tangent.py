@@ -149,9 +149,12 @@ class TangentDistance(Kernel):
     ----------
     height, width : int
         Of the images; they come as rows of pixels or as an n × height × width array.
-    transforms : some of "shift", "rotate", "scale", "shear", "thickness"
-    sides : 2 or 1
-    sigma : float, optional
+    transforms : tuple of {"shift", "rotate", "scale", "shear", "thickness"}
+        Small changes that cost nothing.
+    sides : {2, 1}
+        Whether both images may change, or x only.
+    sigma : float, "scale", "median" or None
+        Width; None gives k = −d²/2.
     blur : float, default 1.0
         Width, in pixels, of the Gaussian by which an image is smoothed to be differentiated.
 

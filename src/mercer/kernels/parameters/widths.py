@@ -163,6 +163,19 @@ class Meaning:
 
     In the text D is the number of columns, var the variance of all entries, mean their mean, and
     m the median distance.
+
+    Parameters
+    ----------
+    text : str
+        For the documentation.
+    of : callable
+        Gives the number, from the kernel and the spread of the data.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Meaning
+    >>> Meaning("m", lambda kernel, spread: spread.median).text
+    'm'
     """
 
     text: str
@@ -175,6 +188,21 @@ class Width:
 
     Without arguments it is a length along ‖x − z‖, as the σ of a Gaussian. ``check`` says which
     numbers are allowed.
+
+    Parameters
+    ----------
+    scale : Meaning
+        What "scale" is.
+    median : Meaning
+        What "median" is.
+    check : callable
+        Says which numbers are allowed.
+
+    Examples
+    --------
+    >>> from mercer import Gaussian
+    >>> Gaussian.parameters["sigma"].scale.text
+    '√(D·var/2)'
     """
 
     scale: Meaning = Meaning("√(D·var/2)", lambda kernel, rows: rows.length)

@@ -60,6 +60,15 @@ class Subsequence(PairKernel):
     both strings (Lodhi et al. 2002). Exact, in time p·|x|·|z| and memory linear in the shorter
     string; pairs are shared among threads.
 
+    Parameters
+    ----------
+    p : int
+        Letters of the subsequences.
+    decay : float, default 0.5
+        Factor λ of each letter that a subsequence spans; smaller punishes gaps more.
+
+    Examples
+    --------
     >>> from mercer import Subsequence
     >>> k = Subsequence(2, decay=0.5)
     >>> k(["car"], ["cat", "cart"])
@@ -101,6 +110,21 @@ class LocalAlignment(PairKernel):
     match ≥ mismatch (Saigo et al. 2004); its logarithm, which keeps k(x, x) from dwarfing all else,
     is symmetric but not positive semi-definite in general: `mercer.repair` makes a matrix usable.
 
+    Parameters
+    ----------
+    beta : float, default 1.0
+        How much the best alignments outweigh others; larger is nearer to the best alone.
+    gap_open : float, default 2.0
+        Price of a gap's first letter.
+    gap_extend : float, default 0.5
+        Price of each further letter of a gap.
+    match : float, default 1.0
+        Score of two equal letters.
+    mismatch : float, default -1.0
+        Score of two different letters.
+
+    Examples
+    --------
     >>> from mercer import LocalAlignment
     >>> LocalAlignment(beta=20.0)(["ACGT"], ["ACGT", "ACGGT", "TTTT"]).round(3)
     array([[4.   , 3.   , 1.069]])
@@ -152,6 +176,15 @@ class WeightedDegree(PairKernel):
     For sequences that are aligned with each other (DNA around a site), β_d = 2(p−d+1)/(p(p+1)) or
     `weights`. Sequences of different lengths are compared over the length they share.
 
+    Parameters
+    ----------
+    p : int
+        Letters of the longest stretch.
+    weights : tuple of float or None
+        One per length; None weighs short ones more.
+
+    Examples
+    --------
     >>> from mercer import WeightedDegree
     >>> WeightedDegree(2, weights=[1, 10])(["GATTACA"], ["GATTTCA", "ATTACAG"])
     array([[46.,  1.]])

@@ -73,6 +73,17 @@ class Spectrum(CountingKernel):
     ``blended=True`` takes all lengths 1, …, p; ``weights=(w₁, …, wₚ)`` weighs each of them. Strings
     are str, bytes or lists of tokens, of any alphabet; the time is linear in their length.
 
+    Parameters
+    ----------
+    p : int
+        Letters of the strings that are counted.
+    blended : bool, default False
+        Whether shorter strings count, too.
+    weights : tuple of float or None
+        One per length, where lengths are blended.
+
+    Examples
+    --------
     >>> from mercer import Spectrum
     >>> Spectrum(2)(["banana", "bandana"])
     array([[9., 7.],
@@ -127,6 +138,17 @@ class Mismatch(CountingKernel):
     The size of the alphabet is part of the definition (a u that is in neither string counts if it
     is near to both), so it is a parameter and not taken from the data: 4 for DNA, 20 for proteins.
 
+    Parameters
+    ----------
+    p : int
+        Letters of a gram.
+    m : int, default 1
+        Letters that may differ.
+    alphabet : int, default 4
+        Letters that there are: 4 for DNA, 20 for proteins.
+
+    Examples
+    --------
     >>> from mercer import Mismatch
     >>> Mismatch(3, 1)(["ACG", "TTT"], ["ACG", "ACT", "AGT"])
     array([[10.,  4.,  2.],
@@ -200,6 +222,17 @@ class BagOfWords(CountingKernel):
     Words are what `pattern` matches, in lower case unless told otherwise; a list of tokens is
     taken as its words. ``binary=True`` counts each word of a text once.
 
+    Parameters
+    ----------
+    lowercase : bool, default True
+        Whether "The" and "the" are one word.
+    binary : bool, default False
+        Whether each word of a text counts once.
+    pattern : str
+        Regular expression of a word.
+
+    Examples
+    --------
     >>> from mercer import BagOfWords
     >>> BagOfWords()(["The cat, the mat."], ["the cat", "a dog"])
     array([[3., 0.]])

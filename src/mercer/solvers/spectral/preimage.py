@@ -31,11 +31,20 @@ def preimage(kernel: Any, X: Any, coef: Any = None) -> Any:
 
     Parameters
     ----------
-    kernel : Kernel, expression or callable
-    X : the examples xᵢ
+    kernel : Kernel, str or callable
+        The kernel whose φ is meant.
+    X : array or list
+        The examples xᵢ.
     coef : array of shape (n_examples,) or None
-        α; None takes 1/N for all, the mean of φ.
+        The coefficients α; None takes 1/N for all, the mean of φ.
 
+    Returns
+    -------
+    ndarray of shape (n_features,) or one of the examples
+        The input whose φ is nearest.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import mercer
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 3.0]])
