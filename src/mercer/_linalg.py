@@ -100,13 +100,13 @@ def independent(K: Any, tolerance: float) -> tuple[np.ndarray, Any]:
     return order[:rank], F
 
 
-def mirror(C: np.ndarray, square: int = 512) -> np.ndarray:
+def mirror(C: Any, square: int = 512) -> Any:
     """The upper triangle copied below the diagonal, in squares that fit the cache."""
-    n = len(C)
+    n, xp = len(C), namespace(C)
     for i in range(0, n, square):
         rows = slice(i, min(i + square, n))
         block = C[rows, rows]
-        block[...] = np.triu(block) + np.triu(block, 1).T
+        block[...] = xp.triu(block) + xp.triu(block, k=1).T
         for j in range(i + square, n, square):
             columns = slice(j, min(j + square, n))
             C[columns, rows] = C[rows, columns].T

@@ -19,10 +19,10 @@ from mercer.gram.base import Gram, formula_of
 from mercer.gram.rows.validate import matrix
 
 
-def weighted_slopes(gram: Gram, W: np.ndarray) -> dict[str, Any]:
+def weighted_slopes(gram: Gram, W: Any) -> dict[str, Any]:
     """A number per scalar parameter, an array per parameter with a length per column.
 
-    W is symmetric where K is K(X, X).
+    W is in double precision and where K is; it is symmetric where K is K(X, X).
 
     >>> import numpy as np
     >>> from mercer import Gaussian
@@ -49,11 +49,11 @@ def diagonal_slopes(gram: Gram, weight: float) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, node in parameters_of(formula).items():
         own = gram.of(derive(formula, node)).diagonal() if lengths_of(node) is None else np.zeros(1)
-        found[name] = weight * float(np.sum(own, dtype=np.float64))
+        found[name] = weight * float(np.sum(host(own), dtype=np.float64))
     return found
 
 
-def _total(gram: Gram, W: np.ndarray) -> float:
+def _total(gram: Gram, W: Any) -> float:
     sums: list[float] = []
 
     def body(rows: slice, columns: slice, tile: Any, scratch: Scratch) -> None:
@@ -63,41 +63,38 @@ def _total(gram: Gram, W: np.ndarray) -> float:
     return float(np.sum(np.sort(sums)))
 
 
-def _squares(gram: Gram, W: np.ndarray, U: np.ndarray, V: np.ndarray) -> np.ndarray:
+def _squares(gram: Gram, W: Any, U: Any, V: Any) -> np.ndarray:
     """Σᵢⱼ Wᵢⱼ Gᵢⱼ (uᵢ − vⱼ)² per column of U and V."""
     sums: list[np.ndarray] = []
 
     def body(rows: slice, columns: slice, tile: Any, scratch: Scratch) -> None:
         M, here = _weighted(gram, W, rows, columns, tile)
         u, v = U[rows], V[here]
-        across = np.einsum("ij,ij->j", u, M @ v)
-        sums.append(M.sum(axis=1) @ np.square(u) + M.sum(axis=0) @ np.square(v) - 2.0 * across)
+        across = (u * (M @ v)).sum(0)
+        sums.append(host(M.sum(1) @ (u * u) + M.sum(0) @ (v * v) - 2.0 * across))
 
     gram.sweep(body, triangle=gram.square, exact_diagonal=True, what="derivatives")
     return np.sum(np.sort(np.stack(sums), axis=0), axis=0)
 
 
-def _weighted(
-    gram: Gram, W: np.ndarray, rows: slice, columns: slice, tile: Any
-) -> tuple[np.ndarray, slice]:
+def _weighted(gram: Gram, W: Any, rows: slice, columns: slice, tile: Any) -> tuple[Any, slice]:
     """W times a tile, without what is below the diagonal of a square K and counts for it twice."""
-    tile = host(tile)
     if not gram.square:
-        return np.asarray(W[rows, columns] * tile, dtype=np.float64), columns
+        return W[rows, columns] * tile, columns
     first = max(rows.start, columns.start)
     here = slice(first, columns.stop)
-    weighted = np.asarray(W[rows, here] * tile[:, first - columns.start :], dtype=np.float64)
+    weighted = W[rows, here] * tile[:, first - columns.start :]
     weighted[:, max(rows.stop - first, 0) :] *= 2.0
     return weighted, here
 
 
-def _sides(gram: Gram, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of X and Z after an input map, around the mean of X."""
+def _sides(gram: Gram, rows: Any) -> tuple[Any, Any]:
+    """The rows of X and Z after an input map, around the mean of X, in the place of K."""
     others = gram.others()
     U = _dense(matrix(host(gram.points()), rows, "X"))
     V = U if others is None else _dense(matrix(host(others), rows, "Z"))
     mean = U.mean(axis=0)
-    return U - mean, V - mean
+    return gram.asarray(U - mean), gram.asarray(V - mean)
 
 
 def _dense(values: Any) -> np.ndarray:

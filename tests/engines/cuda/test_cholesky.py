@@ -11,7 +11,7 @@ from scipy.linalg import LinAlgError  # noqa: E402
 
 from mercer import Gaussian, NegativeSquaredDistance, Sigmoid  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
-from mercer.engines.cuda.solvers import cholesky  # noqa: E402
+from mercer.engines.cuda.solvers import cholesky, evidence  # noqa: E402
 
 N = 45
 
@@ -47,6 +47,16 @@ def test_blocks_give_the_factor(block):
     wanted = np.linalg.solve(np.linalg.cholesky(A), late.numpy())
     cholesky.solve_lower(L, late, block, first=20)
     np.testing.assert_allclose(late.numpy(), wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize("block", [1, 8, 44, 45, 100])
+def test_the_inverse_takes_the_place_of_the_factor(block):
+    A = positive()
+    L = torch.tensor(np.linalg.cholesky(A) + 7.0 * np.triu(np.ones((N, N)), 1))  # never read
+    evidence.invert_lower(L, block)
+    np.testing.assert_allclose(np.tril(L.numpy()) @ np.linalg.cholesky(A), np.eye(N), atol=1e-9)
+    evidence.squares_of_inverse(L, block)
+    np.testing.assert_allclose(np.tril(L.numpy()), np.tril(np.linalg.inv(A)), atol=1e-9)
 
 
 @pytest.mark.parametrize("place", [0, 20, N - 1])

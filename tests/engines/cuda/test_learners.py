@@ -55,6 +55,23 @@ same(a.predict(q), b.predict(Q[:9].astype(float)))
 for how in ("kmeans++", "leverage", "greedy"):
     KernelRidge(k, alpha=0.1, n_centers=20, centers=how, random_state=0).fit(T, there(y)).predict(q)
 """,
+    "processes": """
+k, Y = 1.5 * Gaussian([1.0, 2.0, 3.0]) + Linear(), Y + 0.1 * rng.normal(size=Y.shape)
+for options in ({}, {"n_centers": 20}):
+    options = {"random_state": 0, "max_iter": 2, **options}
+    a = GaussianProcessRegressor(k, **options).fit(T, there(Y))
+    b = GaussianProcessRegressor(k, **options).fit(wide, Y)
+    same(a.predict(q), b.predict(Q[:9].astype(float)), 1e-3)
+    for what in ({"return_std": True}, {"return_cov": True}):
+        same(a.predict(q, **what)[1], b.predict(Q[:9].astype(float), **what)[1], 1e-3)
+    (value, slopes), (wanted, exact) = (m.log_marginal_likelihood(b.theta_, True) for m in (a, b))
+    assert np.allclose(value, wanted, rtol=1e-9) and np.allclose(slopes, exact, atol=1e-6)
+assert a.sample_y(q, 2).shape == (9, 2, 2)
+a.save("model.mercer")
+assert np.allclose(mercer.load("model.mercer").predict(Q[:9].astype(float)), a.predict(q).cpu())
+a, b = (GaussianProcessClassifier(k, optimizer=None).fit(x, c) for x in (T, wide))
+assert np.allclose(a.predict_proba(q), b.predict_proba(Q[:9].astype(float)), atol=1e-3)
+""",
     "ridge": """
 k, weights = Gaussian(1.5), rng.uniform(0.5, 2.0, 60)
 for options in [

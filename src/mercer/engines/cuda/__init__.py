@@ -80,6 +80,7 @@ register(
             # Rows up to which an exact ridge solution takes seconds here.
             "exact rows": 80_000,
             "centers": f"{_SOLVERS}.panels:panels",
+            "evidence": f"{_SOLVERS}.evidence:factorized",
             "packed factors": f"{_SOLVERS}.packed:PackedFactors",
             "bytes of packed factors": f"{_SOLVERS}.packed:bytes_needed",
             "perceptron": f"{_SOLVERS}.perceptron:DevicePerceptron",

@@ -295,7 +295,11 @@ class CudaGram(Gram):
         return gram
 
     def in_double(self, index: Any = None) -> torch.Tensor:
-        return CudaGram(self.kernel, self.points(index).double()).tensor()
+        """Panel by panel: PyTorch's functions would make several arrays of the size of K."""
+        wide = CudaGram(self.kernel, self.points(index).double())
+        A = torch.empty(wide.shape, dtype=torch.float64, device=wide.device)
+        wide.sweep(lambda *tile: None, out=A, exact_diagonal=True)
+        return A
 
     @property
     def T(self) -> CudaGram:

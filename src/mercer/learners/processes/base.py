@@ -10,7 +10,6 @@ from scipy.linalg import LinAlgError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._arrays import host
 from mercer._examples import count, widened
 from mercer._parameters import Anything, Check, Count, Maybe, OneOf, Positive
 from mercer.kernels.estimators import KERNEL
@@ -37,7 +36,6 @@ class Process(KernelLearner):
         "max_iter": Count(),
         "random_state": Anything(),
     }
-    _keeps_rows_in_place = False
     _needs_width = False
     #: Whether the last number of θ is that of the noise.
     _learns_noise = False
@@ -91,9 +89,9 @@ class Process(KernelLearner):
         )
 
     def _checked(self, X: Any) -> Any:
-        """New examples, in double precision and on the host."""
+        """New examples, in double precision."""
         check_is_fitted(self)
-        X = widened(host(self._examples(X, reset=False)))
+        X = widened(self._examples(X, reset=False))
         check_width(type(self).__name__, self.kernel_, X, len(self.y_train_))
         return X
 

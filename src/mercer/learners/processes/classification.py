@@ -70,6 +70,7 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
     """
 
     _parameters: ClassVar[dict[str, Check]] = Process._parameters
+    _keeps_rows_in_place = False  # Newton's exact steps and what follows from them are LAPACK's
 
     def __init__(
         self,

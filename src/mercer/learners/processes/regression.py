@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 
+from mercer._arrays import host, like
 from mercer._examples import count, take, widened
 from mercer._parameters import Check, Count, Either, Flag, Maybe, NonNegative, OneOf
 from mercer.expansion import KernelExpansion
-from mercer.gram.host import HostGram
+from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT, Kernel
 from mercer.learners._device import RegressorMixin
 from mercer.learners.processes.base import Process
@@ -173,7 +174,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         if isinstance(self.centers, str):
             m = min(n, self.n_centers or min(default_count(n), MOST_CENTERS))
             random = check_random_state(self.random_state)
-            gram = HostGram(self.kernel_, self.X_train_)
+            gram = solver_gram(self.kernel_, self.X_train_)
             return np.sort(choose_centers(gram, self.centers, m, random).index)
         index = given_index(self.centers, n)
         if index is None:
@@ -193,7 +194,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         return isinstance(self.noise, str) and not fixed
 
     def _unit(self, X: Any) -> float:
-        mean = float(np.mean(HostGram(self.kernel_, X).diagonal()))
+        mean = float(np.mean(host(solver_gram(self.kernel_, X).diagonal())))
         return mean if mean > 0 else 1.0
 
     def _with_noise(self, unit: float) -> tuple[np.ndarray, np.ndarray]:
@@ -218,7 +219,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         X, y = self.X_train_, self.y_train_
         if rows is not None:
             X, y = take(X, rows), y[rows]
-        gram, columns = HostGram(kernel, X), y.reshape(len(y), -1)
+        gram, columns = solver_gram(kernel, X), y.reshape(len(y), -1)
         if self.centers_ is not None and rows is None:
             return bound(gram, self.centers_, columns, noise, slopes)
         return evidence(gram, columns, noise, slopes)
@@ -249,24 +250,25 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         if return_std and return_cov:
             raise RuntimeError("predict gives return_std or return_cov, not both at once")
         X = self._checked(X)
-        mean = self.regressor_.predict(X) * self._y_scale + self._y_mean
+        scale = like(self._y_scale, X)
+        mean = self.regressor_.predict(X) * scale + like(self._y_mean, X)
         if return_std:
-            return mean, self.regressor_.predict(X, return_std=True)[1] * self._y_scale
+            return mean, self.regressor_.predict(X, return_std=True)[1] * scale
         if return_cov:
             return mean, self._covariance(X)
         return mean
 
-    def _covariance(self, X: Any) -> np.ndarray:
-        covariance = self.regressor_._posteriors.covariance(X, self.noise_)
+    def _covariance(self, X: Any) -> Any:
+        covariance = self.regressor_._posteriors.covariance(host(X), self.noise_)
         squares = np.square(self._y_scale)
-        return np.asarray(np.multiply.outer(covariance, squares))
+        return like(np.asarray(np.multiply.outer(covariance, squares)), X)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Functions drawn from the posterior, at these examples: (n, n_samples).
 
         For several targets the shape is (n, n_targets, n_samples).
         """
-        mean, covariance = self.predict(X, return_cov=True)
+        mean, covariance = (host(part) for part in self.predict(X, return_cov=True))
         random = check_random_state(random_state)
         several = mean.ndim == 2
         means = mean if several else mean[:, None]

@@ -3,8 +3,8 @@
     log p(y) = −½ yᵀA⁻¹y − ½ log|A| − (n/2) log 2π,   A = K + λI
     ∂ log p/∂p = Σᵢⱼ Wᵢⱼ ∂Aᵢⱼ/∂p,   W = ½(ααᵀ − A⁻¹),   α = A⁻¹y
 
-A⁻¹ takes the place of the factor, W the place of A⁻¹: one N×N array in all. Several columns of y
-are processes of their own with the same kernel and noise.
+A⁻¹ takes the place of the factor, W the place of A⁻¹: one N×N array in all, where the examples are.
+Several columns of y are processes of their own with the same kernel and noise.
 """
 
 from __future__ import annotations
@@ -46,22 +46,33 @@ def evidence(gram: Gram, y: np.ndarray, noise: float, slopes: bool = True) -> Ev
     >>> round(evidence(gram, np.array([[1.0], [2.0]]), 0.5).value, 4)
     -3.502
     """
-    A = gram.in_double()
-    add_to_diagonal(A, noise)
-    L = cholesky(A)
-    if L is None:
+    alpha, logdet, W = gram.solver("evidence", factorized)(gram, y, noise, slopes)
+    if alpha is None:
         raise LinAlgError(
             f"K + λI is not positive definite to rounding (λ = {noise:.3g}): examples that are "
             "equal or nearly so need some noise"
         )
     n, targets = y.shape
+    value = -0.5 * (float((y * alpha).sum()) + targets * (logdet + n * LOG_2PI))
+    if W is None:
+        return Evidence(value)
+    return Evidence(value, weighted_slopes(gram, W), float(W.diagonal().sum()))
+
+
+def factorized(
+    gram: Gram, y: np.ndarray, noise: float, slopes: bool
+) -> tuple[np.ndarray | None, float, Any]:
+    """α, log|A| and, for slopes, W; α is None where A is not positive definite."""
+    A = gram.in_double()
+    add_to_diagonal(A, noise)
+    L = cholesky(A)
+    if L is None:
+        return None, 0.0, None
     alpha = cholesky_solve(L, y)
     logdet = 2.0 * float(np.log(L.diagonal()).sum())
-    value = -0.5 * (float((y * alpha).sum()) + targets * (logdet + n * LOG_2PI))
     if not slopes:
-        return Evidence(value)
+        return alpha, logdet, None
     # The lower triangle of our rows is the upper one of LAPACK's columns.
     W, _ = dpotri(L.T, lower=0, overwrite_c=1)
-    W = dsyrk(0.5, alpha, beta=-0.5 * targets, c=W, lower=0, overwrite_c=1)
-    W = mirror(W)
-    return Evidence(value, weighted_slopes(gram, W), float(W.diagonal().sum()))
+    W = dsyrk(0.5, alpha, beta=-0.5 * y.shape[1], c=W, lower=0, overwrite_c=1)
+    return alpha, logdet, mirror(W)

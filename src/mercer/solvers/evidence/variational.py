@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
+from mercer._arrays import host
 from mercer._examples import take
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, solve_lower
 from mercer.gram.base import Gram
-from mercer.gram.host import HostGram
+from mercer.gram.dispatch import solver_gram
 from mercer.gram.slopes import diagonal_slopes, weighted_slopes
 from mercer.solvers.evidence.exact import LOG_2PI, Evidence
 
@@ -41,40 +42,41 @@ def bound(
     """
     if not noise > 0:
         raise LinAlgError("the variational bound needs some noise")
-    X = whole.points()
+    X, xp = whole.points(), whole.xp
     points = take(X, centers)
-    across, inner = HostGram(whole.kernel, X, points), HostGram(whole.kernel, points)
+    across, inner = solver_gram(whole.kernel, X, points), solver_gram(whole.kernel, points)
     Kmm = inner.in_double()
-    unit = float(np.mean(Kmm.diagonal()))
+    unit = float(Kmm.diagonal().mean())
     add_to_diagonal(Kmm, JITTER * unit)
     L = cholesky(Kmm)
     if L is None:
         raise LinAlgError("the centers are equal or nearly so: take fewer, or more noise")
-    L = np.tril(L)
+    L, y = xp.tril(L), whole.asarray(y)
     n, targets, m = len(y), y.shape[1], len(L)
-    A = solve_lower(L, np.asarray(across.dense(), dtype=np.float64).T)
+    A = solve_lower(L, whole.asarray(across.dense(), xp.float64).T)
     B = A @ A.T / noise
     add_to_diagonal(B, 1.0)
-    trace_q = noise * float(B.diagonal().sum() - m)
-    full = B.copy() if slopes else B
+    trace_q = noise * (float(B.diagonal().sum()) - m)
+    full = xp.asarray(B, copy=True) if slopes else B
     LB = cholesky(B)
     if LB is None:
         raise LinAlgError("the noise is too small for this kernel to be told from rounding")
-    LB = np.tril(LB)
+    LB = xp.tril(LB)
     projected = A @ y
     solved = cholesky_solve(LB, projected)
-    own = float(np.sum(whole.diagonal(), dtype=np.float64))
+    own = float(np.sum(host(whole.diagonal()), dtype=np.float64))
     fit = (float((y * y).sum()) - float((projected * solved).sum()) / noise) / noise
-    logdet = n * np.log(noise) + 2.0 * float(np.log(LB.diagonal()).sum())
+    logdet = n * np.log(noise) + 2.0 * float(xp.log(LB.diagonal()).sum())
     slack = (own - trace_q) / (2.0 * noise)
     value = float(-0.5 * (fit + targets * (logdet + n * LOG_2PI)) - targets * slack)
     if not slopes:
         return Evidence(value)
     a = (y - A.T @ solved / noise) / noise
-    inverse = cholesky_solve(LB, np.eye(m))
+    one = whole.asarray(np.eye(m))
+    inverse = cholesky_solve(LB, one)
     Aa = A @ a
     weights = Aa @ a.T + targets / noise * (A - inverse @ A)
-    outer = Aa @ Aa.T + targets * (full - 2.0 * np.eye(m) + inverse)
+    outer = Aa @ Aa.T + targets * (full - 2.0 * one + inverse)
     of_across = weighted_slopes(across, solve_lower(L, weights, transposed=True).T)
     left = solve_lower(L, outer, transposed=True)
     of_inner = weighted_slopes(inner, -0.5 * solve_lower(L, left.T, transposed=True))
@@ -82,6 +84,6 @@ def bound(
     found: dict[str, Any] = {
         name: of_across[name] + of_inner[name] + of_own[name] for name in of_across
     }
-    trace_inverse = (n - m + float(np.trace(inverse))) / noise
+    trace_inverse = (n - m + float(inverse.diagonal().sum())) / noise
     of_noise = 0.5 * (float((a * a).sum()) - targets * trace_inverse) + targets * slack / noise
     return Evidence(value, found, of_noise)

@@ -1,0 +1,142 @@
+"""Gaussian processes and principal components on a GPU: 50 000 rows exactly, 60 000 × 784.
+
+    [MERCER_DATA=folder] PYTHONPATH=src python bench/gpu_family.py [name …]
+
+Prints the median after a warm-up and the first call apart, the peak of memory, and the error
+beside double precision on the host, on as many rows as that takes seconds for. `mnist.npz` is read
+from MERCER_DATA; without it images of the same size are made.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from mercer import Gaussian, GaussianProcessRegressor
+from mercer.gram.dispatch import solver_gram
+from mercer.gram.host import HostGram
+from mercer.learners import KernelPCA
+from mercer.solvers.evidence.exact import evidence
+
+warnings.simplefilter("ignore")
+DEVICE = "cuda"
+#: Rows on which the host computes the same in double precision.
+FEW = 3000
+
+
+def seconds(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float, float, float]:
+    """The result, the median time after the first call, the first call's, and the peak in GB."""
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    times = []
+    for _ in range(repeats + 1):
+        result = None
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        result = run()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    peak = torch.cuda.max_memory_allocated() / 1e9
+    return result, sorted(times[1:])[(repeats - 1) // 2], times[0], peak
+
+
+def waves(n: int, d: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, d))
+    y = np.sin(X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + 0.1 * random.normal(size=n)
+    return X, (y - y.mean()) / y.std()
+
+
+def process() -> None:
+    """log p(y) and its derivatives in ten lengths, a factor and the noise."""
+    kernel, noise, n = 1.0 * Gaussian(np.full(10, 3.0)), 0.1, 50_000
+    X, y = waves(n)
+    there = torch.as_tensor(X, device=DEVICE)
+
+    def here(rows: int) -> Any:
+        return evidence(solver_gram(kernel, there[:rows]), y[:rows, None], noise)
+
+    few, exact = here(FEW), evidence(HostGram(kernel, X[:FEW]), y[:FEW, None], noise)
+    error = abs(few.value / exact.value - 1)
+    assert few.slopes
+    assert exact.slopes
+    for name, wanted in exact.slopes.items():
+        gap = np.abs(np.asarray(few.slopes[name]) - wanted).max()
+        error = max(error, gap / np.abs(wanted).max())
+    _, took, first, peak = seconds(lambda: here(n))
+    print(
+        f"GP evidence and gradient, {n} × 10 exactly: {took:.2f} s (first call {first:.2f} s; "
+        f"target ≤ 6), peak {peak:.1f} GB (≤ 60), {n**3 / took / 1e12:.0f} TFLOP/s, relative "
+        f"error beside the host on {FEW} rows {error:.1e}",
+        flush=True,
+    )
+
+
+def learned() -> None:
+    """All twelve numbers learned on 10 000 rows, then the mean of 20 000 others."""
+    X, y = waves(30_000)
+    there = torch.as_tensor(X, device=DEVICE)
+
+    def fit(rows: Any, n: int) -> GaussianProcessRegressor:
+        kernel = 1.0 * Gaussian(np.full(10, 3.0))
+        make = GaussianProcessRegressor(kernel, normalize_y=False, solver="exact", random_state=0)
+        return make.fit(rows[:n], y[:n])
+
+    model, took, first, peak = seconds(lambda: fit(there, 10_000), 1)
+    few, exact = (fit(rows, FEW).log_marginal_likelihood_value_ for rows in (there, X))
+    r2 = model.score(there[10_000:], y[10_000:])
+    print(
+        f"GP, 12 numbers learned on 10 000 × 10: {took:.2f} s (first call {first:.2f} s), "
+        f"{model.n_iter_} steps, peak {peak:.1f} GB, R² {r2:.4f} on 20 000 others; log p(y) of "
+        f"{FEW} rows beside the host's: {abs(few - exact):.1e}",
+        flush=True,
+    )
+
+
+def images(n: int) -> tuple[np.ndarray, str]:
+    """Pixels in [0, 1] and where they are from."""
+    if folder := os.environ.get("MERCER_DATA"):
+        data = np.load(Path(folder) / "mnist.npz")["X_train"]
+        return data.reshape(len(data), -1)[:n].astype(np.float32) / 255, "MNIST"
+    random = np.random.default_rng(0)
+    patterns = random.normal(size=(20, 784))
+    shades = 255 / (1 + np.exp(1 - random.normal(size=(n, 20)) @ patterns / 3))
+    made = np.where(shades < 100, 0, np.floor(shades)) / 255
+    return made.astype(np.float32), "made images"
+
+
+def components() -> None:
+    n, kernel = 60_000, Gaussian.from_gamma(0.02)
+    X, source = images(n)
+    there = torch.as_tensor(X, device=DEVICE)
+    few = KernelPCA(kernel, 20).fit(there[:FEW]).eigenvalues_
+    exact = KernelPCA(kernel, 20).fit(X[:FEW].astype(np.float64)).eigenvalues_
+    error = np.abs(few - exact).max() / exact[0]
+    model, took, first, peak = seconds(lambda: KernelPCA(kernel, 20).fit(there))
+    print(
+        f"KernelPCA, {n} × 784 ({source}), 20 components: {took:.2f} s (first call {first:.2f} s; "
+        f"target ≤ 5), {model.n_iter_} products, peak {peak:.1f} GB, eigenvalues beside float64 on "
+        f"{FEW} rows {error:.1e}",
+        flush=True,
+    )
+
+
+CLAIMS = {run.__name__: run for run in (process, learned, components)}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or CLAIMS:
+        try:
+            CLAIMS[name]()
+        except Exception as problem:  # one claim must not hide the others
+            print(f"{name}: {type(problem).__name__}: {problem}", flush=True)
+            import traceback
+
+            traceback.print_exc()
