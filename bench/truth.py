@@ -67,7 +67,7 @@ def one(seed: int, budget: float) -> tuple[bool, float, str]:
         y, t = y > cut, t > cut
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        board = compare(X, y, budget=budget)
+        board = compare(X, y, budget=budget, random_state=seed)
     top = board.headline
     assert top is not None
     true = score(t, np.asarray(board.best.predict(Z)))

@@ -1,12 +1,21 @@
 """A time budget that is over ends work in any thread; nothing here depends on how fast it runs."""
 
+import threading
 import time
 
 import numpy as np
 import pytest
 
 import mercer
-from mercer._machine.deadline import OutOfTime, announced, check_time, optional_step, until
+from mercer._machine.deadline import (
+    OutOfTime,
+    announced,
+    check_time,
+    one_call,
+    optional,
+    run_until,
+    until,
+)
 from mercer._progress import progress
 
 OVER = 0.0  # on `time.perf_counter`, long ago
@@ -86,8 +95,60 @@ def test_pictures_are_left_out_when_the_time_is_over():
     with announced(OVER, 1.0):
         assert "not drawn" in figure(lambda ax: ax.plot([1, 2]), (2, 2), "line")
         assert formula("x") is None
-    with announced(time.perf_counter() + 1e6, 0.1), optional_step() as in_time:
-        assert in_time
+    with announced(time.perf_counter() + 1e6, 0.1):
+        assert optional(sum, [1, 2]) == 3
+
+
+def test_code_that_never_looks_at_the_clock_is_ended():
+    def work():
+        while True:
+            pass
+
+    with pytest.raises(OutOfTime):
+        run_until(OVER, work)
+    assert run_until(time.perf_counter() + 1e6, sum, [1, 2]) == 3
+
+
+def test_code_that_catches_every_error_is_ended_at_the_next_attempt(monkeypatch):
+    from mercer._machine import deadline as module
+
+    inside, real = threading.Event(), module._raise_in
+
+    def raise_in(thread, error):
+        if error is not None:
+            inside.wait()  # the error handlers of the work below
+            inside.clear()
+        real(thread, error)
+
+    monkeypatch.setattr(module, "_raise_in", raise_in)
+    monkeypatch.setattr(module, "AGAIN", 0.001)
+
+    def work():
+        try:
+            inside.set()
+            while True:
+                pass
+        except OutOfTime:
+            inside.set()
+            while True:
+                pass
+
+    with pytest.raises(OutOfTime):
+        run_until(OVER, work)
+
+
+def test_a_call_that_would_last_too_long_is_not_begun(monkeypatch):
+    from mercer._machine import deadline as module
+
+    monkeypatch.setattr(module._Speed, "work", 1e9)
+    monkeypatch.setattr(module._Speed, "rate", 1e9)
+    begun = []
+    with until(time.perf_counter() + 100.0):
+        with pytest.raises(OutOfTime), one_call(1e13):
+            begun.append("long")
+        with one_call(1e9):
+            begun.append("short")
+    assert begun == ["short"]
 
 
 def test_with_time_left_the_race_goes_on_at_more_rows(monkeypatch):

@@ -1,6 +1,8 @@
 """The end of a time budget: work that lasts looks here, and ends with `OutOfTime` when it is over.
 
-Every loop that shows its progress looks at each step, in whichever thread it runs.
+Every loop that shows its progress looks at each step, in whichever thread it runs. Code of others
+never looks: `run_until` raises `OutOfTime` in it from outside. A single call into LAPACK cannot be
+ended at all: `one_call` does not begin it where it would take longer than there is time.
 
 >>> with until(time.perf_counter() - 1.0):
 ...     check_time()
@@ -11,14 +13,24 @@ mercer._machine.deadline.OutOfTime: the time is over
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+#: Seconds after the end at which code that has not looked at the clock is ended from outside, and
+#: between two such attempts: it may have met an error handler that caught everything.
+GRACE, AGAIN = 0.05, 0.5
 
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 _unwanted: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", default=None)
@@ -70,9 +82,89 @@ def check_wanted() -> None:
         raise OutOfTime("nobody wants the result any more")
 
 
+def run_until(end: float, work: Callable[..., T], *arguments: Any) -> T:
+    """``work(*arguments)`` until `end`; any Python code in it is ended then, whoever wrote it.
+
+    >>> run_until(time.perf_counter() + 0.01, lambda: [time.sleep(0.001) for _ in range(10**6)])
+    Traceback (most recent call last):
+        ...
+    mercer._machine.deadline.OutOfTime
+    """
+    with until(end):
+        if math.isinf(_end.get()):
+            return work(*arguments)
+        done = threading.Event()
+        here = threading.get_ident(), sys._getframe()
+        watch = _end.get(), done, *here
+        threading.Thread(target=_end_from_outside, args=watch, daemon=True).start()
+        try:
+            return work(*arguments)
+        finally:
+            done.set()
+            _raise_in(here[0], None)  # one that is on its way must not arrive later
+
+
+def _end_from_outside(end: float, done: threading.Event, thread: int, frame: FrameType) -> None:
+    wait = end + GRACE - time.perf_counter()
+    while not done.wait(max(wait, 0.0)):
+        inner = sys._current_frames().get(thread)
+        while inner is not None and inner is not frame:
+            inner = inner.f_back
+        if inner is None:  # it has left the work that this is about
+            return
+        _raise_in(thread, OutOfTime)
+        wait = AGAIN
+
+
+def _raise_in(thread: int, error: type[Exception] | None) -> None:
+    """Raise an error in a thread at its next step in Python; None takes one back."""
+    if sys.implementation.name == "cpython":
+        given = None if error is None else ctypes.py_object(error)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), given)
+
+
+@contextmanager
+def when_over(act: Callable[[], None]) -> Iterator[None]:
+    """Calls `act` when the time is over, if the block still runs: for compiled loops, which look
+    at a cell."""
+    left = _end.get() - time.perf_counter()
+    if math.isinf(left):
+        yield
+        return
+    timer = threading.Timer(max(left, 0.0), act)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+class _Speed:
+    """Operations per second of calls that cannot be ended, as the last large one had."""
+
+    work, rate = 0.0, math.inf
+
+
+@contextmanager
+def one_call(operations: float) -> Iterator[None]:
+    """A call of so many operations, which is not begun if it would end after the time is over.
+
+    Operations are those of a Cholesky factorization in double precision: what is n times as slow
+    counts n times.
+    """
+    begin = time.perf_counter()
+    if begin + operations / _Speed.rate > _end.get():
+        raise OutOfTime("the time left is too short for the next step")
+    yield
+    # Small matrices are slower per operation, and say little about large ones.
+    if operations > 0.1 * _Speed.work:
+        _Speed.work, _Speed.rate = operations, operations / max(time.perf_counter() - begin, 1e-9)
+
+
 @dataclass
 class _Announced:
-    """An end at which nothing is stopped, and the seconds that an optional step takes."""
+    """An end for what can be left out, and the seconds that a step of it takes."""
 
     end: float = math.inf
     step: float = 0.0
@@ -80,7 +172,7 @@ class _Announced:
 
 @contextmanager
 def announced(end: float, step: float) -> Iterator[None]:
-    """`optional_step` says no when the next one, expected to take `step` seconds, ends after `end`.
+    """`optional` work ends at `end`; the first is expected to take `step` seconds.
 
     Every later one is expected to take as long as the one before it.
     """
@@ -91,19 +183,22 @@ def announced(end: float, step: float) -> Iterator[None]:
         _announced.reset(token)
 
 
-@contextmanager
-def optional_step() -> Iterator[bool]:
-    """Whether there is time for something that can be left out; the block is timed.
+def optional(work: Callable[..., T], *arguments: Any) -> T | None:
+    """What the work gives; None where there is no time for it, or where the time ends during it.
 
-    >>> with announced(time.perf_counter() + 1.0, 5.0), optional_step() as in_time:
-    ...     in_time
-    False
+    >>> with announced(time.perf_counter() + 1.0, 5.0):
+    ...     print(optional(sum, [1, 2]))
+    None
     """
     plan, begin = _announced.get(), time.perf_counter()
-    in_time = begin + plan.step <= plan.end
-    yield in_time
-    if in_time:
-        plan.step = time.perf_counter() - begin
+    if begin + plan.step > plan.end:
+        return None
+    try:
+        made = run_until(plan.end, work, *arguments)
+    except OutOfTime:
+        return None
+    plan.step = time.perf_counter() - begin
+    return made
 
 
 def announced_seconds() -> float:
@@ -145,7 +240,10 @@ __all__ = [
     "check_time",
     "check_wanted",
     "command_seconds",
-    "optional_step",
+    "one_call",
+    "optional",
+    "run_until",
     "stopping",
     "until",
+    "when_over",
 ]

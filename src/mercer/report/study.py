@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._examples import take
-from mercer._machine.deadline import announced_seconds
+from mercer._machine.deadline import OutOfTime, announced_seconds, run_until
 from mercer._machine.threads import single_threaded_blas
 from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
@@ -79,13 +79,19 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
     parts = _parts(board.headline.predictions, len(data))
     data = _as_fitted(board, data)
     few = single_threaded_blas() if len(data) < WORTH_THREADS else nullcontext()
+    curve: list[Point] = []
+    models: list[tuple[Any, np.ndarray]] = []
+    names = _column_names(data) if data.kind in ("table", "vectors") else []
+    falls: list[list[float]] = [[] for _ in names]
     with few, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        curve, models = _learning_curve(board, data, parts, metric, (time.perf_counter() + end) / 2)
-        shuffled = None
-        if models and data.kind in ("table", "vectors"):
-            shuffled = _importance(data, models, metric, end)
-    return Study(curve, shuffled)
+        half = (time.perf_counter() + end) / 2
+        with suppress(OutOfTime):
+            run_until(half, _learning_curve, board, data, parts, metric, half, curve, models)
+        if names:
+            with suppress(OutOfTime):
+                run_until(end, _shuffle_columns, data, models, metric, falls)
+    return Study(curve[::-1], _importance(names, falls))
 
 
 def _as_fitted(board: Any, data: Dataset) -> Dataset:
@@ -106,14 +112,18 @@ def _parts(held: OutOfFold, n: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _learning_curve(
-    board: Any, data: Dataset, parts: list[Any], metric: Metric, end: float
-) -> tuple[list[Point], list[tuple[Any, np.ndarray]]]:
-    """Points from few rows to all, and the fits on all of them, each with its held-back rows.
+    board: Any,
+    data: Dataset,
+    parts: list[Any],
+    metric: Metric,
+    end: float,
+    curve: list[Point],
+    models: list[tuple[Any, np.ndarray]],
+) -> None:
+    """Adds points from all rows to few, and the fits on all of them with their held-back rows.
 
     The fits on all rows come first, since they tell most; smaller ones follow while there is time.
     """
-    curve: list[Point] = []
-    models: list[tuple[Any, np.ndarray]] = []
     cost = board.saved.seconds * len(parts)  # of fits on all rows; on fewer, not less than linear
     for share in SHARES:
         begin = time.perf_counter()
@@ -125,13 +135,12 @@ def _learning_curve(
                 break
             curve.append(_point(fits, metric, board.task))
             cost = cost if ready else (time.perf_counter() - begin) / share
-            models = models or [(model, test) for model, test, *_ in fits]
+            models += [(model, test) for model, test, *_ in fits if share == 1.0]
         elif share == 1.0 and len(parts) == 1:  # answers of a fit on all of them are there already
             held = board.headline.predictions
             count = min(len(parts[0][0]), board.saved.rows)
             fit = (None, held.rows, held.truth, held.predicted, count)
             curve.append(_point([fit], metric, board.task))
-    return curve[::-1], models
 
 
 def _is_fitted_on(board: Any, parts: list[Any]) -> bool:
@@ -199,15 +208,20 @@ def _loss(point: Point, task: str) -> str:
 # --- importance of columns -----------------------------------------------------------------------
 
 
-def _importance(
-    data: Dataset, models: list[tuple[Any, np.ndarray]], metric: Metric, end: float
-) -> Importance | None:
-    """Shuffle one column at a time in the held-back rows, as often as there is time for."""
+def _column_names(data: Dataset) -> list[str]:
+    """Names of all columns that are shuffled; none of very many."""
     names = [str(c) for c in data.X.columns] if hasattr(data.X, "columns") else None
     names = names or list(data.names) or [f"x{j}" for j in range(data.X.shape[1])]
-    if len(names) > MOST_COLUMNS or len(names) != data.X.shape[1]:
-        return None
-    falls: list[list[float]] = [[] for _ in names]
+    return names if len(names) == data.X.shape[1] <= MOST_COLUMNS else []
+
+
+def _shuffle_columns(
+    data: Dataset,
+    models: list[tuple[Any, np.ndarray]],
+    metric: Metric,
+    falls: list[list[float]],
+) -> None:
+    """Shuffle one column at a time in the held-back rows; adds by how much the score falls."""
     y = np.asarray(data.y)
     for repeat in range(REPEATS):
         for part, (model, test) in enumerate(models):
@@ -215,11 +229,8 @@ def _importance(
             X, truth = take(data.X, rows), y[rows]
             score = metric(truth, np.asarray(model.predict(X)))
             random = np.random.default_rng((repeat, part))
-            for j, changed in enumerate(_shuffled(X, random)):
-                if time.perf_counter() > end:
-                    return _summary(names, falls)
-                falls[j].append(score - metric(truth, np.asarray(model.predict(changed))))
-    return _summary(names, falls)
+            for fall, changed in zip(falls, _shuffled(X, random), strict=True):
+                fall.append(score - metric(truth, np.asarray(model.predict(changed))))
 
 
 def _shuffled(X: Any, random: np.random.Generator) -> Iterator[Any]:
@@ -236,7 +247,7 @@ def _shuffled(X: Any, random: np.random.Generator) -> Iterator[Any]:
         yield type(X)(changed) if sparse else changed
 
 
-def _summary(names: list[str], falls: list[list[float]]) -> Importance | None:
+def _importance(names: list[str], falls: list[list[float]]) -> Importance | None:
     done = [j for j, values in enumerate(falls) if values]
     if not done:
         return None

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._escape.html import Markup, tag, text
 from mercer._figures import color_of
-from mercer._machine.deadline import optional_step
+from mercer._machine.deadline import optional
 
 #: A color no picture uses: where it stands, the page's own text color is put.
 _INK = "#010203"
@@ -28,10 +28,8 @@ _INKED = (
 
 def figure(draw: Callable[[Any], Any], size: tuple[float, float], name: str) -> Markup:
     """What `draw(ax)` draws, as an SVG element; `name` is read aloud instead of the picture."""
-    with optional_step() as in_time:
-        if in_time:
-            return _drawn(draw, size, name)
-    return tag("p", f"The {name} is not drawn: the time was over.", class_="soft")
+    drawn = optional(_drawn, draw, size, name)
+    return drawn or tag("p", f"The {name} is not drawn: the time was over.", class_="soft")
 
 
 def _drawn(draw: Callable[[Any], Any], size: tuple[float, float], name: str) -> Markup:
@@ -58,8 +56,7 @@ _COMMANDS = {
 
 def formula(latex: str) -> Markup | None:
     """Mathematics set by matplotlib; None where it does not know a command, or without time."""
-    with optional_step() as in_time:
-        return _set(latex) if in_time else None
+    return optional(_set, latex)
 
 
 def _set(latex: str) -> Markup | None:

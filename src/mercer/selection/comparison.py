@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._config import get_config
 from mercer._examples import count as count_of
-from mercer._machine.deadline import OutOfTime, until
+from mercer._machine.deadline import OutOfTime, run_until
 from mercer._progress import progress as progress_bar
 from mercer.data.dataset import Dataset, Note
 from mercer.kernels import Kernel, as_kernel
@@ -371,8 +371,8 @@ class Comparison:
         say(f"last fit: {self.winner.trainer.learner}")
         least = min(self.winner.size, len(self.y))
         try:
-            with until(self.clock.end):
-                self._fit(self.found, max(least, race.rows_in(self.winner, self.clock.left())))
+            rows = max(least, race.rows_in(self.winner, self.clock.left()))
+            run_until(self.clock.end, self._fit, self.found, rows)
         except OutOfTime:
             # As many as it was compared on: what that takes is known, and little.
             self._fit(self.found, least)
@@ -406,8 +406,8 @@ class Comparison:
         """Rows were kept back: fit the winner on all of them until `end`, if there is one."""
         self.whole, self.rows_given, kept = whole, rows, rows[self.fitted_on]
         if end is not None:
-            with suppress(OutOfTime), until(end):
-                self._fit(whole, len(whole))
+            with suppress(OutOfTime):
+                run_until(end, self._fit, whole, len(whole))
                 return
         self.fitted_on = kept
 

@@ -1,10 +1,10 @@
 """Sums in a fixed binary tree: the same to the last bit in whichever order the terms are found.
 
-    leaves   s₁  s₂  s₃  s₄  s₅
-               ╲╱      ╲╱    │
-              s₁₂      s₃₄   │
-                 ╲    ╱      │
-                 s₁₂₃₄ ───── s     equal heights are added as soon as both are there
+leaves   s₁  s₂  s₃  s₄  s₅
+           ╲╱      ╲╱    │
+          s₁₂      s₃₄   │
+             ╲    ╱      │
+             s₁₂₃₄ ───── s     equal heights are added as soon as both are there
 """
 
 from __future__ import annotations

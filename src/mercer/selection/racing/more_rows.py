@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._machine.deadline import OutOfTime, until
+from mercer._machine.deadline import OutOfTime, run_until
 from mercer.data.dataset import Dataset
 from mercer.selection.holdout import answers, judged_answers
 from mercer.selection.metrics import Metric
@@ -70,8 +70,8 @@ class MoreRows:
             try:
                 for entry in going:
                     race.say(f"{size} rows: {entry.name}")
-                    with until(race.clock.end - min(race.fit_seconds(e, size) for e in going)):
-                        self._fit(entry, size)
+                    last = min(race.fit_seconds(e, size) for e in going)
+                    run_until(race.clock.end - last, self._fit, entry, size)
             except OutOfTime:
                 # Who has run must not win by that alone.
                 for entry in going:

@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer._examples import take
-from mercer._machine.deadline import OutOfTime, until
+from mercer._machine.deadline import OutOfTime, run_until
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
@@ -44,6 +44,8 @@ MOST_FOLDS = 20
 MOST_RESERVE = 0.35
 #: Seconds that are allowed per second that the last fit is expected to take.
 CAREFUL = 1.3
+#: The least exponent with which the seconds of a fit are expected to grow with its rows.
+LEAST_GROWTH = 0.8
 #: Seconds for which it is believed whether threads are of use.
 BELIEVED = 10.0
 #: Training rows from which the linear algebra of a fold takes several threads.
@@ -192,9 +194,11 @@ class Race:
         try:
             # Someone must have a score, however long that takes.
             end = self.clock.end - self.kept(entry) if self.best() else math.inf
-            with until(end):
-                self._run(entry, size, repeat)
+            run_until(end, self._run, entry, size, repeat)
         except OutOfTime:
+            # It may have come between a score and what belongs to it.
+            entry.forget(min(map(len, (entry.scores, entry.outcomes, entry.tests))))
+            entry.folds = min(entry.folds, len(entry.scores))
             if not entry.scores:
                 vars(entry).update(before)
 
@@ -317,7 +321,7 @@ class Race:
         if not seen:
             return trainer.grid.exponent
         # A little more than seen: overheads, which do not grow, matter less from stage to stage.
-        return min(max(float(np.median(seen)) + 0.2, 1.2), trainer.grid.exponent + 0.3)
+        return min(max(float(np.median(seen)) + 0.2, LEAST_GROWTH), trainer.grid.exponent + 0.3)
 
     def fit_seconds(self, entry: Entry, rows: int) -> float:
         """What the fit of this candidate on so many rows will take, the preparation included."""

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
 
 from mercer._config import show_bytes
+from mercer._machine.deadline import one_call
 from mercer.gram.base import Gram
 from mercer.solvers.linear.blas import mirror
 from mercer.solvers.linear.matrix import PANEL, matrix_fits, operator_norm, scaled_matrix
@@ -30,8 +31,8 @@ from mercer.solvers.requirements import resident
 FEW_DIGITS = 1e-3
 #: Begin again in double precision where single leaves less than one digit.
 NOISE = 0.1
-#: Up to this many rows an ill-conditioned matrix is worth its eigenvectors, 20 × the time.
-SPECTRUM_ROWS = 4000
+#: Up to this many rows an ill-conditioned matrix is worth its eigenvectors, so many times as slow.
+SPECTRUM_ROWS, SPECTRUM_TIMES = 4000, 20
 #: Eigenvalues that are 0 come out as less than two rounding units of the largest one. The bound
 #: that proofs give, N units, costs nothing in double precision; in single precision it would take
 #: a good part of the spectrum for noise.
@@ -101,7 +102,8 @@ class Shifted:
             trace = float(self._diagonal.sum(dtype=np.float64))
         (potrf,) = get_lapack_funcs(("potrf",), (A,))
         # LAPACK reads rows as columns: our upper triangle is its lower one.
-        _, info = potrf(A.T, lower=int(self.once), overwrite_a=1, clean=0)
+        with one_call(_operations(A)):
+            _, info = potrf(A.T, lower=int(self.once), overwrite_a=1, clean=0)
         return Cholesky(A, trace, int(self.once)) if info == 0 else None
 
     def _widen(self) -> bool:
@@ -118,7 +120,8 @@ class Shifted:
         n, eps = len(A), float(np.finfo(A.dtype).eps)
         norm = _one_norm(A)
         getrf, gecon = get_lapack_funcs(("getrf", "gecon"), (A,))
-        _, pivots, info = getrf(A.T, overwrite_a=1)
+        with one_call(2 * _operations(A)):
+            _, pivots, info = getrf(A.T, overwrite_a=1)
         reciprocal = float(gecon(A.T, norm)[0]) if info == 0 else 0.0
         condition = 1.0 / max(reciprocal, np.finfo(float).tiny)
         if reciprocal > n * eps:
@@ -159,7 +162,8 @@ class Cholesky:
         """Row sums of squares of U⁻¹. It takes the place of U: nothing can be solved after."""
         assert not self._lower, "made for several λ"
         (trtri,) = get_lapack_funcs(("trtri",), (self.A,))
-        trtri(self.A.T, lower=0, overwrite_c=1)
+        with one_call(_operations(self.A)):
+            trtri(self.A.T, lower=0, overwrite_c=1)
         n = len(self.A)
         result = np.zeros(n)
         for start in range(0, n, PANEL):
@@ -191,7 +195,8 @@ class LU:
 
     def inverse_diagonal(self) -> np.ndarray:
         (getri,) = get_lapack_funcs(("getri",), (self.A,))
-        inverse, _ = getri(self.A.T, self.pivots, overwrite_lu=1)
+        with one_call(4 * _operations(self.A)):
+            inverse, _ = getri(self.A.T, self.pivots, overwrite_lu=1)
         return inverse.diagonal().astype(np.float64)
 
 
@@ -208,7 +213,8 @@ class Spectrum:
     def of(cls, A: np.ndarray) -> Spectrum:
         """The eigenvectors are made in place of A."""
         driver = "evd" if matrix_fits(3, len(A), A.itemsize) else "evr"
-        return cls(*eigh(A.T, overwrite_a=True, check_finite=False, driver=driver))
+        with one_call(SPECTRUM_TIMES * _operations(A)):
+            return cls(*eigh(A.T, overwrite_a=True, check_finite=False, driver=driver))
 
     def inverse(self, shifts: np.ndarray, keep_null: bool = False) -> np.ndarray:
         """1/(ω + λ), one row for each λ; 0 for directions that K and λ both leave out.
@@ -278,6 +284,11 @@ def warn_indefinite(gram: Gram) -> None:
             UserWarning,
             stacklevel=7,
         )
+
+
+def _operations(A: np.ndarray) -> float:
+    """Of a Cholesky factorization; in single precision each counts half."""
+    return float(len(A)) ** 3 / 3 * A.itemsize / 8
 
 
 def _one_norm(A: np.ndarray) -> float:

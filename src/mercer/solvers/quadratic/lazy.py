@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._machine.deadline import check_time
+from mercer._machine.deadline import check_time, when_over
 from mercer._machine.jit import compiles
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
@@ -328,13 +328,15 @@ def _solve(
         return False
     if (problems.sizes[todo] ** 2).sum() <= FEW**2:
         try:
-            Worker(problems, source, most, memory).solve(todo, stop)
+            with when_over(stop.set):
+                Worker(problems, source, most, memory).solve(todo, stop)
         except KeyboardInterrupt:  # it came while the loop ran, which has ended
             return True
+        check_time()
         return False
     pieces = _pieces(todo, problems.sizes)
     queue, lock = iter(pieces), threading.Lock()
-    with progress(what, float(len(pieces))) as bar:
+    with progress(what, float(len(pieces))) as bar, when_over(stop.set):
 
         def work(thread: int) -> None:
             worker = Worker(problems, source, most, memory)
