@@ -197,7 +197,7 @@ class Race:
             run_until(end, self._run, entry, size, repeat)
         except OutOfTime:
             # It may have come between a score and what belongs to it.
-            entry.forget(min(map(len, (entry.scores, entry.outcomes, entry.tests))))
+            entry.forget(min(len(entry.scores), len(entry.outcomes), len(entry.tests)))
             entry.folds = min(entry.folds, len(entry.scores))
             if not entry.scores:
                 vars(entry).update(before)
