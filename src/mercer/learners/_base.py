@@ -243,15 +243,27 @@ def warn_if_refuted(kernel: Kernel, n_features: int | None, *, stacklevel: int =
 # --- targets ---------------------------------------------------------------------------------
 
 
-def targets(X: Any, y: Any, who: str, *, labels: bool = False, multi_output: bool = False) -> Any:
+def targets(
+    X: Any,
+    y: Any,
+    who: str,
+    *,
+    labels: bool = False,
+    multi_output: bool = False,
+    whole: bool = False,
+) -> Any:
     """One target per example: numbers, or with `labels` classes of any type.
 
-    With `multi_output` there may be several, in columns.
+    With `multi_output` there may be several, in columns. `whole`: as one array, even of examples
+    in pieces.
     """
     if y is None:
         raise ValueError(f"requires y to be passed, but the target y is None: {who} is supervised")
     if is_chunked(X):
-        return X.aligned(y)
+        y = X.aligned(y)
+        if not whole:
+            return y
+        y = y[:]
     if _are_plain_targets(y, labels, multi_output) and len(y) == count(X):
         return y
     y = host(y)

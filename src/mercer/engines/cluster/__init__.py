@@ -49,6 +49,7 @@ register(
         check_rows,
         solvers={
             "centers": "mercer.engines.cluster.sums:ChunkPanels",
+            "svm": "mercer.engines.cluster.svm:solve_all",
             # No exact solution: that needs all rows together.
             "exact rows": 0,
         },

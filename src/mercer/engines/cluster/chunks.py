@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_chunked
-from mercer.engines.cluster.pieces import Block, Changed, Extent, Held, Piece
+from mercer.engines.cluster.pieces import Block, Changed, Extent, Held, Picked, Piece, some_rows
 from mercer.engines.cluster.pool import Call, gather, reduce
 
 
@@ -92,9 +92,8 @@ class Chunks:
         index = np.arange(len(self))[index] if isinstance(index, slice) else np.asarray(index)
         key = index.tobytes()
         if key not in self._kept:
-            rows = np.concatenate(
-                gather(list(self._rows_asked(np.sort(index))), "rows") or [self._none()]
-            )
+            asked = [Call(some_rows, part) for part in self._parts(np.sort(index))]
+            rows = np.concatenate(gather(asked, "rows") or [self._none()])
             back = np.argsort(np.argsort(index, kind="stable"))
             self._kept.clear()  # the last question is often asked again
             self._kept[key] = np.asarray(rows)[back].reshape(len(index), *self.shape[1:])
@@ -103,12 +102,19 @@ class Chunks:
     def _none(self) -> np.ndarray:
         return np.empty((0, *self.shape[1:]), self.dtype)
 
-    def _rows_asked(self, index: np.ndarray) -> Iterator[Call]:
+    def picked(self, index: np.ndarray) -> Picked:
+        """Some rows, by indices in their order, as one piece that a task loads."""
+        rows = Picked(tuple(self._parts(index)))
+        row_bytes = int(np.prod(self.shape[1:])) * self.dtype.itemsize
+        return rows.placed(Extent(0, len(index), len(index) * row_bytes))
+
+    def _parts(self, index: np.ndarray) -> Iterator[tuple[Piece, np.ndarray]]:
+        """The pieces that some rows are in, and the indices that those have there."""
         start = 0
         for piece, size in zip(self.pieces, self.sizes, strict=True):
             low, high = np.searchsorted(index, [start, start + size])
             if high > low:
-                yield Call(_some_rows, (piece, index[low:high] - start))
+                yield piece, index[low:high] - start
             start += size
 
     # --- the same rows otherwise ------------------------------------------------------------
@@ -204,10 +210,6 @@ def _in_order(frame: Any, names: tuple[str, ...]) -> np.ndarray:
     if missing:
         raise ValueError(f"a piece of the data has no column {missing[0]!r}")
     return np.asarray(frame[list(names)])
-
-
-def _some_rows(rows: Any, index: np.ndarray) -> np.ndarray:
-    return np.asarray(rows)[index]
 
 
 def _place(pieces: list[Piece], rows: tuple[int, ...], row_bytes: int) -> None:

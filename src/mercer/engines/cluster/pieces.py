@@ -114,3 +114,29 @@ class Changed(Piece):
 
     def load(self) -> Any:
         return self.function(self.piece.load())
+
+
+@dataclass(frozen=True, eq=False)
+class Picked(Piece):
+    """Some rows of several pieces, in their order; loaded one piece after the other."""
+
+    parts: tuple[tuple[Piece, np.ndarray], ...]
+
+    def load(self) -> Any:
+        return np.concatenate([some_rows(piece.load(), index) for piece, index in self.parts])
+
+    def node(self) -> Any:
+        """Blocks of Dask's are made once, for all who pick of them."""
+        nodes = [piece.node() for piece, _ in self.parts]
+        if any(node is None for node in nodes):
+            return None
+        from dask import delayed
+
+        some = delayed(some_rows, pure=False)
+        picked = [some(node, part[1]) for node, part in zip(nodes, self.parts, strict=True)]
+        return delayed(np.concatenate, pure=False)(picked)
+
+
+def some_rows(rows: Any, index: np.ndarray) -> np.ndarray:
+    """Rows of an array or a data frame, by index."""
+    return np.asarray(rows)[index]

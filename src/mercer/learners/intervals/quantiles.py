@@ -92,7 +92,7 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one f per level. Weights multiply the deviations."""
-        X, y = self._start(X, y, sample_weight=sample_weight)
+        X, y = self._start(X, y, sample_weight=sample_weight, whole=True)
         y = np.asarray(y, dtype=np.float64)
         weights = weights_of(sample_weight, X)
         rows = np.flatnonzero(weights)

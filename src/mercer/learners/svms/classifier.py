@@ -14,7 +14,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._arrays import host, is_tensor, like, winners
+from mercer._arrays import host, is_chunked, is_tensor, like, winners
 from mercer._config import config
 from mercer._parameters import Anything, Check, Flag, Maybe, OneOf, Positive, Share
 from mercer._steps import PairStep, told
@@ -146,7 +146,12 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve one problem for each pair of classes."""
         old, known = as_pairs(getattr(self, "_solved", None)), getattr(self, "classes_", None)
-        X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True, whole=True)
+        if self.probability and is_chunked(X):
+            raise TypeError(
+                "probability=True fits on folds of rows in one process, and these are in pieces: "
+                "KernelLogisticRegression has probabilities of its own"
+            )
         C, nu = float(self.C), None if self.nu is None else float(self.nu)
         weights = weights_of(sample_weight, X)
         self.classes_ = classes_of(y[weights > 0], type(self).__name__)

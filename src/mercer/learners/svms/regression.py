@@ -97,7 +97,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for f."""
-        X, y = self._start(X, y, sample_weight=sample_weight)
+        X, y = self._start(X, y, sample_weight=sample_weight, whole=True)
         C, epsilon = float(self.C), float(self.epsilon)
         nu = None if self.nu is None else float(self.nu)
         y = np.asarray(y, dtype=np.float64)

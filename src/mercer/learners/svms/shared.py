@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 
-from mercer._arrays import host, is_sparse
+from mercer._arrays import host, is_chunked, is_sparse
 from mercer._config import config
 from mercer._examples import count
 from mercer._parameters import Among, Check, Count, Either, Positive
@@ -29,6 +29,7 @@ from mercer.solvers.requirements import resident
 class SupportVectorBase(KernelLearner):
     """Fits by the solver of the place where X is, predicts by one product over support vectors."""
 
+    _learns_from_pieces = True
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
         "tol": Positive(why="a gap of 0 is never reached"),
@@ -110,8 +111,15 @@ def _solved(
     """By the solver of the place that X belongs to; without slack, by the host's."""
     from mercer.solvers.quadratic.parallel import solve_all
 
+    if is_chunked(X) and kernel.takes_matrix:
+        raise TypeError(f"{what} learns from rows in pieces by kernels of rows: give k, not K")
     methods = {tasks.method} if isinstance(tasks, Tasks) else {task.method for task in tasks}
     if not methods <= {"solve", "resume"}:
+        if is_chunked(X):
+            raise TypeError(
+                "C=inf is solved on rows in one process, and these are in pieces: take a finite C "
+                "(a large one allows little slack), or X.compute()"
+            )
         with config(device="cpu"):
             return solve_all(solver_gram(kernel, host(X)), tasks, tol, steps, what)
     gram = resident(solver_gram(kernel, X))

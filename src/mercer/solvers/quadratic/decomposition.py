@@ -12,7 +12,7 @@ their bounds leaves it again when W grows large: this is what shrinking comes to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -156,7 +156,7 @@ class _Decomposition:
                 break  # neither a row nor a step: the gap is at the rounding of K
         net = self.a.sum(axis=0)
         objective = 0.5 * float(net @ self.image) + float((self.a * self.problem.linear).sum())
-        thresholds, computed = np.array(self.centers), self.kernel.computed
+        thresholds, computed = np.array(self.now.centers), self.kernel.computed
         if options.tell is not None and self.last is not None:
             options.tell(replace(self.last, coef=self.a.copy(), intercept=thresholds))
         return Solution(self.a, self.image, objective, thresholds, gap, self.n_iter, done, computed)
@@ -166,27 +166,13 @@ class _Decomposition:
 
     def _measure(self) -> float:
         """The gap over all variables; on the way the threshold of every group."""
-        values = -(self.image + self.problem.linear)
-        self.up, self.low = self.a < self.problem.upper, self.a > self.problem.lower
-        self.excess = np.empty(values.shape)
-        self.centers = []
-        gap = -np.inf
-        for members in self.groups:
-            alone = len(self.groups) == 1
-            up = self.up if alone else self.up & members
-            low = self.low if alone else self.low & members
-            top = np.where(up, values, -np.inf).max()
-            bottom = np.where(low, values, np.inf).min()
-            gap = max(gap, top - bottom)
-            self.centers.append(_center(values, up, low))
-            np.subtract(values, self.centers[-1], out=self.excess, where=members)
-        return float(gap)
+        self.now = conditions(self.problem, self.groups, self.a, self.image)
+        return self.now.gap
 
     def _violators(self) -> np.ndarray:
         """The worst rows outside W, worst first, from above and from below in turn."""
         found, turns = [], []
-        for score, allowed in ((self.excess, self.up), (-self.excess, self.low)):
-            worst = np.where(allowed, score, -np.inf).max(axis=0)
+        for worst in self.now.violations():
             worst[self.inside] = -np.inf
             rows = np.flatnonzero(worst > 0.5 * self.options.tol)
             count = int(max(BATCH / 2, GROWTH / 2 * len(self.block), SHARE * len(rows)))
@@ -195,7 +181,7 @@ class _Decomposition:
             found.append(rows[np.argsort(-worst[rows])])
             turns.append(np.arange(len(rows)))
         mixed = np.concatenate(found)[np.argsort(np.concatenate(turns), kind="stable")]
-        if len(self.excess) == 1:
+        if len(self.a) == 1:
             return mixed
         # A row can stand on both lists, once for each side.
         return mixed[np.sort(np.unique(mixed, return_index=True)[1])]
@@ -205,7 +191,8 @@ class _Decomposition:
         if not self.slow and len(self.block) <= LARGE and len(self.block) + needed <= self.most:
             return
         rows, near = self.block.rows, REST * gap
-        up, low, excess = self.up[:, rows], self.low[:, rows], self.excess[:, rows]
+        now = self.now
+        up, low, excess = now.up[:, rows], now.low[:, rows], now.excess[:, rows]
         busy = (up & (excess > -near)) | (low & (excess < near)) | (up & low)
         stay: np.ndarray = np.logical_or.reduce(busy, axis=0)
         surplus = int(stay.sum()) + needed - self.most
@@ -267,6 +254,45 @@ class _Decomposition:
         b = _center(-f[:, : a.shape[1]], a < upper, a > lower)
         number = 1 if self.last is None else self.last.number + 1
         self.last = PairStep(number, coef, np.array([b]), pair, gap)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How far a is from optimal: the gap of LIBSVM's rule, and the threshold of every group.
+
+    `excess`: −f less its threshold, for every variable; what may grow (`up`) should have none above
+    0, what may shrink (`low`) none below.
+    """
+
+    gap: float
+    centers: list[float]
+    excess: np.ndarray
+    up: np.ndarray
+    low: np.ndarray
+
+    def violations(self) -> Iterator[np.ndarray]:
+        """By how much each row should grow, then by how much it should shrink."""
+        for score, allowed in ((self.excess, self.up), (-self.excess, self.low)):
+            yield np.where(allowed, score, -np.inf).max(axis=0)
+
+
+def conditions(
+    problem: Quadratic, groups: list[np.ndarray], a: np.ndarray, image: np.ndarray
+) -> Conditions:
+    """Those of a with F = K Σa = `image`; `groups` are the members of the problem's."""
+    values = -(image + problem.linear)
+    all_up, all_low = a < problem.upper, a > problem.lower
+    excess, centers, gap = np.empty(values.shape), [], -np.inf
+    for members in groups:
+        alone = len(groups) == 1
+        up = all_up if alone else all_up & members
+        low = all_low if alone else all_low & members
+        top = np.where(up, values, -np.inf).max()
+        bottom = np.where(low, values, np.inf).min()
+        gap = max(gap, top - bottom)
+        centers.append(_center(values, up, low))
+        np.subtract(values, centers[-1], out=excess, where=members)
+    return Conditions(float(gap), centers, excess, all_up, all_low)
 
 
 def _center(values: np.ndarray, up: np.ndarray, low: np.ndarray) -> float:

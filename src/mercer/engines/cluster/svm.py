@@ -1,0 +1,275 @@
+"""Support vector machines over rows in pieces.
+
+Problems that one task can hold (the pairs of classes of one-against-one) are tasks. One large
+problem goes through a cascade, which finds most support vectors, and a loop, which proves that it
+has found all of them:
+
+    shards of rows, solved loosely        ▢ ▢ ▢ ▢    a task each
+    support vectors of two, solved again   ╲╱ ╲╱     … in a fixed tree
+    ┌─► those of all, solved to `tol`       ╲╱       in this process
+    │   F += K Δa over all rows                      a product per piece
+    │   gap over all rows ≤ tol: stop                LIBSVM's rule, now true of every row
+    └── the worst violators join
+
+Each round starts where the last one ended, and lowers the same objective: the result is the optimum
+of all rows, to the tolerance that was asked for, however good the cascade's guess was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mercer.engines.cluster.gram import ChunkGram
+from mercer.engines.cluster.pool import Call, gather, reduce
+from mercer.gram.dispatch import solver_gram
+from mercer.solvers.quadratic.decomposition import conditions
+from mercer.solvers.quadratic.parallel import solve_all as solve_together
+from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
+
+#: Rows of a problem that one task solves, and of a shard of a larger one.
+ROWS = 20_000
+#: Small problems go into so many tasks, or into as many as have so many rows.
+TASKS, LEAST = 64, 2000
+#: The gap to which a shard is solved: enough to tell its support vectors.
+LOOSE = 0.01
+#: Shards are alike where no mean of their targets differs by more than this share of the deviation.
+ALIKE = 0.3
+#: Rows of a shard without support vectors, one class alone, say, that go on in their place.
+SEED = 200
+#: Rows that join in a round: so many, or this share of those at work.
+BATCH, GROWTH = 1000, 1.0
+#: Rows at work are solved to this share of the tolerance, which leaves room for the rounding of K;
+#: where that is not enough, to an ever smaller one, down to LAST.
+INNER, LAST = 0.5, 0.01
+
+
+def solve_all(
+    gram: ChunkGram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
+) -> tuple[Sequence[Solution], bool]:
+    """As `mercer.solvers.quadratic.parallel.solve_all`, of rows in pieces."""
+    found: dict[int, Solution] = {}
+    small = [i for i in range(len(tasks)) if len(tasks[i].rows) <= ROWS]
+    batches = _batches([len(tasks[i].rows) for i in small])
+    calls = [_batch(gram, [tasks[small[k]] for k in batch], tol, max_iter) for batch in batches]
+    for batch, solutions in zip(batches, gather(calls, what), strict=True):
+        found |= {small[k]: one for k, one in zip(batch, solutions, strict=True)}
+    interrupted = False
+    for i in sorted(set(range(len(tasks))) - set(small)):
+        found[i], cut_short = _Large(gram, tasks[i], tol, max_iter, what).solve()
+        interrupted |= cut_short
+    return [found[i] for i in range(len(tasks))], interrupted
+
+
+# --- small problems --------------------------------------------------------------------------
+
+
+def _batches(sizes: list[int]) -> list[list[int]]:
+    """Problems in a row that one task solves; how many does not depend on the workers.
+
+    >>> _batches([1500, 1500, 1500])
+    [[0, 1], [2]]
+    """
+    enough = max(LEAST, sum(sizes) // TASKS)
+    batches: list[list[int]] = []
+    rows = enough
+    for i, size in enumerate(sizes):
+        if rows >= enough:
+            batches.append([])
+            rows = 0
+        batches[-1].append(i)
+        rows += size
+    return batches
+
+
+def _batch(gram: ChunkGram, tasks: list[Task], tol: float, max_iter: int) -> Call:
+    rows = np.unique(np.concatenate([task.rows for task in tasks]))
+    local = [replace(task, rows=np.searchsorted(rows, task.rows)) for task in tasks]
+    return Call(_solved, (gram.kernel, local, tol, max_iter, gram.rows.picked(rows)))
+
+
+def _solved(kernel: Any, tasks: list[Task], tol: float, max_iter: int, X: Any) -> list[Solution]:
+    """Some problems over these rows, by the solver of the place where the task runs."""
+    gram = solver_gram(kernel, finite(X))
+    solver: Callable[..., Any] = gram.solver("svm", solve_together)
+    return list(solver(gram, tasks, tol, max_iter, "support vectors")[0])
+
+
+def finite(X: Any) -> np.ndarray:
+    """Rows of a piece as floats; an error for those that are none."""
+    rows = np.asarray(X)
+    rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+    if not np.isfinite(rows).all():
+        raise ValueError("X contains NaN or infinity")
+    return rows
+
+
+# --- the cascade -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Survivors:
+    """Support vectors of some rows: which rows of the problem, their features, their variables."""
+
+    index: np.ndarray
+    X: np.ndarray
+    problem: Quadratic
+
+
+def shard(kernel: Any, tol: float, index: np.ndarray, problem: Quadratic, X: Any) -> Survivors:
+    """The support vectors of some rows alone; some of the rows where there are none."""
+    rows = finite(X)
+    found = _survivors(kernel, tol, index, rows, problem, "solve")
+    if len(found.index):
+        return found
+    some = np.unique(np.linspace(0, len(index) - 1, min(SEED, len(index))).astype(int))
+    return Survivors(index[some], rows[some], problem.take(some))
+
+
+def merged(kernel: Any, tol: float, a: Survivors, b: Survivors) -> Survivors:
+    """The support vectors of both, from where they are."""
+    sides = [(p, _start(p)) for p in (a.problem, b.problem)]
+    linear, lower, upper = (
+        np.concatenate([getattr(p, name) for p, _ in sides], axis=1)
+        for name in ("linear", "lower", "upper")
+    )
+    start = np.concatenate([one for _, one in sides], axis=1)
+    both = Quadratic(linear, lower, upper, start)
+    index, X = np.concatenate([a.index, b.index]), np.concatenate([a.X, b.X])
+    found = _survivors(kernel, tol, index, X, both, "resume" if start.any() else "solve")
+    return found if len(found.index) else Survivors(index, X, both)
+
+
+def _survivors(
+    kernel: Any, tol: float, index: np.ndarray, X: np.ndarray, problem: Quadratic, method: str
+) -> Survivors:
+    (found,) = _solved(kernel, [Task(np.arange(len(index)), problem, method)], tol, -1, X)
+    kept = np.flatnonzero(found.a.any(axis=0))
+    part = _part(problem, kept, found.a[:, kept])
+    return Survivors(index[kept], X[kept], part)
+
+
+def _shards(linear: np.ndarray) -> list[np.ndarray]:
+    """Rows of each shard: neighbors, which lie in few pieces, or every so many-th row.
+
+    The latter where the rows are sorted by their targets: a shard must look like the whole. The
+    linear term of a problem has the targets in it.
+
+    >>> [shard.tolist() for shard in _shards(np.repeat([1.0, -1.0], 15_000))][0][:3]
+    [0, 2, 4]
+    """
+    count = -(-len(linear) // ROWS)
+    shards = np.array_split(np.arange(len(linear)), count)
+    means = np.array([linear[index].mean() for index in shards])
+    if np.abs(means - linear.mean()).max() <= ALIKE * linear.std():
+        return shards
+    return [np.arange(first, len(linear), count) for first in range(count)]
+
+
+def _start(problem: Quadratic) -> np.ndarray:
+    return np.zeros(problem.linear.shape) if problem.start is None else problem.start
+
+
+def _part(problem: Quadratic, rows: np.ndarray, a: np.ndarray) -> Quadratic:
+    """The problem of some rows, where all others stay at 0."""
+    return replace(problem, start=None).take(rows).starting(a)
+
+
+# --- the proof -------------------------------------------------------------------------------
+
+
+class _Large:
+    """One problem of more rows than a task should solve."""
+
+    def __init__(self, gram: ChunkGram, task: Task, tol: float, max_iter: int, what: str) -> None:
+        self.gram, self.rows, self.problem = gram, task.rows, task.problem
+        self.tol, self.max_iter, self.what = tol, max_iter, what
+        self.groups = self.problem.members()
+        self.index = np.empty(0, dtype=np.int64)  # rows of the problem that are here, in order
+        self.X = gram.rows[self.index]
+
+    def solve(self) -> tuple[Solution, bool]:
+        """The optimum over all rows, and whether Ctrl-C came first."""
+        a, inner, steps, computed = self._begin(), INNER, 0, 0
+        net, F = np.zeros(self.problem.n), np.zeros(self.problem.n)
+        while True:
+            (found,), interrupted = self._improved(a, inner, steps)
+            a[:, self.index] = found.a
+            steps, computed = steps + found.n_iter, computed + found.rows_computed
+            before, net = net, a.sum(axis=0)
+            F += self._image(net - before)
+            now = conditions(self.problem, self.groups, a, F)
+            over = interrupted or 0 <= self.max_iter <= steps
+            if now.gap <= self.tol or over:
+                break
+            near, new = self._violators(list(now.violations()), now.gap)
+            if not len(new):  # those at work are the worst: K's rounding was taken for their gap
+                if inner <= LAST or not found.converged:
+                    break
+                inner /= 4
+            self._work_on(np.concatenate([np.flatnonzero(a.any(axis=0)), near, new]))
+        objective = 0.5 * float(net @ F) + float((a * self.problem.linear).sum())
+        centers = np.array(now.centers)
+        done = now.gap <= self.tol
+        return Solution(a, F, objective, centers, now.gap, steps, done, computed), interrupted
+
+    def _begin(self) -> np.ndarray:
+        """A feasible start, and rows to begin with: given, or what the cascade leaves."""
+        problem = self.problem
+        a = _start(problem).copy()
+        if problem.start is not None:
+            some = np.linspace(0, problem.n - 1, min(problem.n, BATCH)).astype(int)
+            self._work_on(np.concatenate([np.flatnonzero(a.any(axis=0)), some]))
+            return a
+        tol, calls = max(self.tol, LOOSE), []
+        for index in _shards(problem.linear[0]):
+            picked = self.gram.rows.picked(self.rows[index])
+            args = (self.gram.kernel, tol, index, problem.take(index), picked)
+            calls.append(Call(shard, args))
+        found = reduce(calls, self.what, partial(merged, self.gram.kernel, tol))
+        a[:, found.index] = _start(found.problem)
+        order = np.argsort(found.index)
+        self.index, self.X = found.index[order], found.X[order]
+        return a
+
+    def _work_on(self, index: np.ndarray) -> None:
+        """These rows are at work from now on; only those that were not are fetched."""
+        index = np.unique(index)
+        known = np.isin(index, self.index)
+        rows = np.empty((len(index), *self.X.shape[1:]), self.X.dtype)
+        rows[known] = self.X[np.searchsorted(self.index, index[known])]
+        rows[~known] = finite(self.gram.rows[self.rows[index[~known]]])
+        self.index, self.X = index, rows
+
+    def _improved(self, a: np.ndarray, inner: float, steps: int) -> tuple[Any, bool]:
+        start = a[:, self.index]
+        part = _part(self.problem, self.index, start)
+        task = Task(np.arange(len(self.index)), part, "resume" if start.any() else "solve")
+        left = self.max_iter if self.max_iter < 0 else max(0, self.max_iter - steps)
+        gram = solver_gram(self.gram.kernel, self.X)
+        solver: Callable[..., Any] = gram.solver("svm", solve_together)
+        return solver(gram, [task], inner * self.tol, left, self.what)  # type: ignore[no-any-return]
+
+    def _image(self, change: np.ndarray) -> np.ndarray:
+        """K Δa at every row of the problem; what changed is at work."""
+        moved = np.flatnonzero(change)
+        if not len(moved):
+            return np.zeros(self.problem.n)
+        centers = self.X[np.searchsorted(self.index, moved)]
+        whole = ChunkGram(self.gram.kernel, self.gram.rows, centers)
+        return np.asarray(whole @ change[moved], dtype=np.float64)[self.rows]
+
+    def _violators(self, violations: list[np.ndarray], gap: float) -> tuple[np.ndarray, np.ndarray]:
+        """Rows at work that may soon move, and the worst others, to grow and to shrink."""
+        most = max(BATCH, int(GROWTH * len(self.index))) // 2
+        near, new = [], []
+        for worst in violations:
+            near.append(self.index[worst[self.index] > -gap])
+            worst[self.index] = -np.inf
+            rows = np.flatnonzero(worst > 0.5 * self.tol)
+            new.append(rows[np.argsort(-worst[rows], kind="stable")][:most])
+        return np.concatenate(near), np.concatenate(new)
