@@ -57,14 +57,10 @@ def printed():
             exec(compile(script, "script", "exec"), {})  # noqa: S102 (our own script)
         found = {}
         for line in out.getvalue().splitlines():
-            if match := re.fullmatch(r"(.*?)\s+([0-9.]+)%", line):
-                found[match[1]] = float(match[2]) / 100
-            elif match := re.fullmatch(
-                r"(training error|left out|new points)\s+([0-9.e+-]+)", line
-            ):
-                found[match[1]] = float(match[2])
-            elif match := re.fullmatch(r"(\d+) mistakes in (\d+) visits", line):
+            if match := re.fullmatch(r"(\d+) mistakes in (\d+) visits", line):
                 found["mistakes"], found["visits"] = int(match[1]), int(match[2])
+            elif match := re.fullmatch(r"(.*?)\s+([0-9.e+-]+)(%?)", line):
+                found[match[1]] = float(match[2]) / (100 if match[3] else 1)
         return found
 
     return run

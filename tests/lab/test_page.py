@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -183,6 +184,43 @@ def test_gram(open_page):
     assert "k(x, x) = 4" in page.inner_text("main aside")
     page.get_by_role("button", name="Distances").click()
     assert "KernelPCA" in page.evaluate("lab.panel.script()")
+    page.get_by_role("button", name="Lift by x₁x₂").click()
+    assert "A level plane parts the classes" in page.inner_text("main")
+    page.get_by_label("lifted").press("ArrowLeft")
+    page.wait_for_function("() => lab.panel.space.lift < 1")
+    assert "show=product" in page.url
+
+
+@pytest.mark.slow
+def test_my_own_points_go_from_panel_to_panel_and_into_the_address(open_page):
+    page = open_page("#panel=playground&data=xor&kernel=polynomial(2)")
+    settled(page)
+    page.locator(".stage canvas").first.click(position={"x": 20, "y": 20})
+    page.wait_for_function("() => lab.panel.state.y.length === 5")
+    settled(page)
+    points = page.evaluate("lab.panel.state.X")
+    page.get_by_role("link", name="Gram").click()
+    page.wait_for_function("() => lab.name === 'gram'")
+    settled(page)
+    assert page.evaluate("lab.panel.state.X") == points
+    assert page.evaluate("lab.panel.state.kernel") == "polynomial(2)"
+    again = open_page(page.url.partition("#")[1] + page.url.partition("#")[2])
+    settled(again)
+    assert again.evaluate("lab.panel.state.X") == points
+
+
+@pytest.mark.slow
+def test_curves_that_were_drawn_are_in_the_address(open_page):
+    page = open_page("#panel=curves")
+    settled(page)
+    page.get_by_role("button", name="Erase").click()
+    x, y = page.evaluate("lab.panel.toScreen(lab.panel.state.x[5], lab.panel.state.y[5])")
+    page.locator(".stage canvas").first.click(position={"x": x, "y": y})
+    page.wait_for_function("() => lab.panel.state.y.length === 59")
+    settled(page)
+    again = open_page(page.url.partition("#")[1] + page.url.partition("#")[2])
+    settled(again)
+    assert again.evaluate("lab.panel.state") == page.evaluate("lab.panel.state")
 
 
 @pytest.mark.slow
@@ -214,20 +252,21 @@ def test_a_tour_is_followed(open_page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Picture as PNG", "Picture as SVG", "Points as CSV"])
-def test_exports(open_page, name):
-    page = open_page("#panel=playground&data=xor&kernel=polynomial(2)")
+@pytest.mark.parametrize("state", ["playground&data=xor", "curves", "gram", "gram&show=product",
+                                   "digits"])  # fmt: skip
+def test_exports(open_page, state):
+    page = open_page(f"#panel={state}")
     settled(page)
-    page.get_by_role("button", name="Share").click()
-    with page.expect_download() as found:
-        page.get_by_role("button", name=name).click()
-    content = Path(found.value.path()).read_bytes()
-    begin = {
-        "Picture as PNG": b"\x89PNG",
-        "Picture as SVG": b"<svg",
-        "Points as CSV": b"x1,x2,class",
-    }
-    assert content.startswith(begin[name])
+    begin = {"Picture as PNG": b"\x89PNG", "Picture as SVG": b"<svg", "Points as CSV": b""}
+    for name, start in begin.items():
+        page.get_by_role("button", name="Share").click()
+        with page.expect_download() as found:
+            page.get_by_role("button", name=name).click()
+        content = Path(found.value.path()).read_bytes()
+        assert content.startswith(start)
+        assert len(content) > 30
+        if name.endswith("SVG"):
+            ElementTree.fromstring(content)
 
 
 @pytest.mark.slow

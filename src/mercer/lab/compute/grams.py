@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mercer import KernelPCA
-from mercer.lab.compute.presets import PRESETS
-from mercer.lab.compute.states import Source, State, expression, fields_of
+from mercer.lab.compute.scripts import data_lines
+from mercer.lab.compute.states import State, fields_of
 from mercer.lab.compute.wire import Reply
 
 #: Rows of K that are sent as a picture.
@@ -78,21 +78,27 @@ def _chained(K: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def script(request: dict[str, Any]) -> Reply:
     """A script that prints the numbers of the panel."""
-    known = {"kernel": expression, "source": Source.read}
-    given = fields_of(request, known, "the request")
-    source: Source = given["source"]
-    points = PRESETS[source.preset].script(source.n, source.noise, source.seed)
+    state = fields_of(request, {"state": State.read}, "the request")["state"]
+    made = data_lines(state)
+    names = ["KernelPCA", *(["data"] if made[0].startswith("X, y = data.") else []), "parse"]
+    some = f"np.unique(np.linspace(0, len(y) - 1, {MOST_ROWS}).astype(int))"
+    few = [f'X = X[np.argsort(y, kind="stable")[{some}]]'] if len(state.y) > MOST_ROWS else []
     lines = [
         "import numpy as np",
-        "from mercer import KernelPCA, data, parse",
+        f"from mercer import {', '.join(names)}",
         "",
-        *points,
+        *made,
         "",
-        f"kernel = parse({given['kernel']!r}).fitted(X)",
+        f"kernel = parse({state.kernel!r}).fitted(X)",
+        *few,
         "K = kernel(X)",
-        "values = np.linalg.eigvalsh(K)[::-1]",
-        'print(f"largest and least eigenvalue {values[0]:.9g} {values[-1]:.9g}")',
+        "values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]",
+        'print(f"largest eigenvalue {values[0]:.9g}")',
+        'print(f"least eigenvalue   {values[-1]:.9g}")',
+        "first = np.maximum(values[:3], 0).sum() / np.abs(values).sum()",
+        'print(f"in the first three {first:.9g}")',
         "places = KernelPCA(kernel, n_components=3).fit_transform(X)",
-        'print(f"first coordinates, spread {np.round(places.std(axis=0), 6)}")',
+        "for i, spread in enumerate(places.std(axis=0)):",
+        '    print(f"spread of coordinate {i + 1} {spread:.9g}")',
     ]
     return Reply({"script": "\n".join(lines) + "\n"})

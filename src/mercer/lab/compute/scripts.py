@@ -34,13 +34,14 @@ def written(state: State) -> str:
     names = ["data", entry.name] if state.source else [entry.name]
     imports = ["import numpy as np", f"from mercer import {', '.join(sorted(names))}"]
     left_out, needs = _left_out(state)
-    parts = [imports + needs, _data(state), fit, left_out]
+    parts = [imports + needs, data_lines(state), fit, left_out]
     if state.source is not None:
         parts.append(_test(state))
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _data(state: State) -> list[str]:
+def data_lines(state: State) -> list[str]:
+    """The lines that make X and y."""
     source = state.source
     if source is not None and state.generated:
         return PRESETS[source.preset].script(source.n, source.noise, source.seed)

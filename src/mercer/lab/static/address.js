@@ -19,17 +19,25 @@ export function write(panel, state) {
 
 export const read = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 
-export function packPoints(X, y) {
-  const bytes = new Uint8Array(new Int16Array(X.map((v) => Math.round(v * GRID))).buffer);
-  const text = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-  return `${y.join("")}.${text}`;
-}
+export const written = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+export const readBytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0)).buffer;
+
+export const packPoints = (X, y) => `${y.join("")}.${written(new Int16Array(X.map((v) => Math.round(v * GRID))))}`;
 
 export function unpackPoints(text) {
   try {
     const [classes, packed] = text.split(".");
-    const bytes = Uint8Array.from(atob(packed.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-    const X = [...new Int16Array(bytes.buffer)].map((v) => v / GRID), y = [...classes].map(Number);
+    const X = [...new Int16Array(readBytes(packed))].map((v) => v / GRID), y = [...classes].map(Number);
     return X.length === 2 * y.length && y.every((c) => c >= 0 && c <= 9) ? {X, y} : null;
+  } catch { return null; }
+}
+
+// Points on a line, with heights of any size.
+export const packSeries = (x, y) => written(new Float32Array([...x, ...y]));
+
+export function unpackSeries(text) {
+  try {
+    const all = [...new Float32Array(readBytes(text))].map((v) => Math.round(v * GRID) / GRID), half = all.length / 2;
+    return all.every(Number.isFinite) && Number.isInteger(half) ? {x: all.slice(0, half), y: all.slice(half)} : null;
   } catch { return null; }
 }

@@ -16,8 +16,11 @@ export class Curves {
     const value = Number(given[option.name]) || option.default;
     this.state = {kernel: given.kernel ?? (learner === "ridge" ? "gaussian(1)" : "gaussian()"), learner, options: {[option.name]: Math.min(option.high, Math.max(option.low, value))}, x: [], y: [],
       source: {preset, n: Math.min(400, Math.max(3, Math.round(Number(given.n) || 60))), noise: given.noise ? Math.min(5, Math.max(0, Number(given.noise) || 0)) : .5, seed: Math.max(0, Math.round(Number(given.seed) || 0))}};
+    const drawn = given.points ? address.unpackSeries(given.points) : null;
+    this.tool = "point";
+    this.edited = Boolean(drawn);
     this.build();
-    this.sample();
+    if (drawn) { Object.assign(this.state, drawn); this.fit(); this.count.textContent = `${drawn.y.length} points`; this.changed(); } else this.sample();
   }
 
   build() {
@@ -32,7 +35,10 @@ export class Curves {
     this.tools = h("div", {class: "tools", role: "toolbar", "aria-label": "Draw"}, this.undo_,
       h("button", {onclick: () => this.edit([], [])}, "Clear"),
       h("button", {onclick: () => this.learnMore()}, "Add where it is least certain"),
-      h("span", {class: "hint"}, "Click adds a point, Alt-click erases"));
+      ...["Erase", "Look"].map((label) => { const button = h("button", {"aria-pressed": "false", onclick: () => {
+        this.tool = this.tool === label ? "point" : label;
+        for (const one of this.tools.querySelectorAll("[aria-pressed]")) one.setAttribute("aria-pressed", String(one.textContent === this.tool));
+      }}, label); return button; }));
     this.lab.place.replaceChildren(this.title,
       h("div", {}, this.tools, h("div", {class: "stage"}, this.canvas, this.message)),
       h("aside", {}, this.box.element, this.options, this.numbers, this.query_));
@@ -121,8 +127,8 @@ export class Curves {
     this.window = [low - pad, high + pad];
   }
 
-  toScreen(x, y) {
-    const side = this.canvas.clientWidth, [low, high] = this.window;
+  toScreen(x, y, side = this.canvas.clientWidth) {
+    const [low, high] = this.window;
     return [(x - LOW) / (HIGH - LOW) * side, (1 - (y - low) / (high - low)) * side];
   }
   toData(px, py) {
@@ -139,7 +145,8 @@ export class Curves {
   down(event) {
     this.canvas.setPointerCapture(event.pointerId);
     const [px, py] = this.at(event), hit = this.hit(px, py), {x, y} = this.state;
-    if (event.altKey) { if (hit >= 0) this.edit(x.filter((_, i) => i !== hit), y.filter((_, i) => i !== hit)); return; }
+    if (this.tool === "Look") { this.ask(Math.min(HIGH, Math.max(LOW, this.toData(px, py)[0]))); return; }
+    if (event.altKey || this.tool === "Erase") { if (hit >= 0) this.edit(x.filter((_, i) => i !== hit), y.filter((_, i) => i !== hit)); return; }
     if (hit < 0) { const [u, v] = this.toData(px, py).map(round); this.edit([...x, u], [...y, v]); this.held = x.length; }
     else { this.past.push({x, y}); this.undo_.disabled = false; this.held = hit; }
     this.ask(null);
@@ -147,7 +154,7 @@ export class Curves {
 
   move(event) {
     const [px, py] = this.at(event), [u, v] = this.toData(px, py).map(round);
-    if (this.held === null || this.held === undefined) { if (event.pointerType !== "touch") this.ask(Math.min(HIGH, Math.max(LOW, u))); return; }
+    if (this.held === null || this.held === undefined) { if (event.pointerType !== "touch" || this.tool === "Look") this.ask(Math.min(HIGH, Math.max(LOW, u))); return; }
     const x = [...this.state.x], y = [...this.state.y];
     x[this.held] = Math.min(HIGH, Math.max(LOW, u)); y[this.held] = v;
     this.edit(x, y, false);
@@ -173,7 +180,7 @@ export class Curves {
     if (!this.window) return;
     this.settled = false;
     const {kernel, learner, options, source} = this.state;
-    address.write("curves", {kernel, learner, ...options, data: source.preset, n: source.n, noise: source.noise, seed: source.seed || null});
+    address.write("curves", {kernel, learner, ...options, data: source.preset, n: source.n, noise: source.noise, seed: source.seed || null, points: this.edited ? address.packSeries(this.state.x, this.state.y) : null});
     clearTimeout(this.resting);
     this.talk.ask("curve", {state: this.snapshot()}).then((reply) => {
       this.facts = reply; this.curve = reply.arrays; this.message.hidden = !reply.notes.length; this.message.textContent = reply.notes[0] ?? "";
@@ -231,30 +238,31 @@ export class Curves {
   }
 
   render(context, side) {
+    const on = (x, y) => this.toScreen(x, y, side);
     context.fillStyle = css("--well"); context.fillRect(0, 0, side, side);
     context.lineCap = "round"; context.setLineDash([]);
-    const path = (values, grid) => { context.beginPath(); for (let i = 0; i < values.length; i++) { const [u, v] = this.toScreen(grid[i], values[i]); i ? context.lineTo(u, v) : context.moveTo(u, v); } };
+    const path = (values, grid) => { context.beginPath(); for (let i = 0; i < values.length; i++) { const [u, v] = on(grid[i], values[i]); i ? context.lineTo(u, v) : context.moveTo(u, v); } };
     if (this.curve) {
       const grid = this.curve.grid.data, {low, high, mean, truth} = this.curve;
       context.beginPath();
-      for (let i = 0; i < grid.length; i++) { const [u, v] = this.toScreen(grid[i], high.data[i]); i ? context.lineTo(u, v) : context.moveTo(u, v); }
-      for (let i = grid.length - 1; i >= 0; i--) context.lineTo(...this.toScreen(grid[i], low.data[i]));
+      for (let i = 0; i < grid.length; i++) { const [u, v] = on(grid[i], high.data[i]); i ? context.lineTo(u, v) : context.moveTo(u, v); }
+      for (let i = grid.length - 1; i >= 0; i--) context.lineTo(...on(grid[i], low.data[i]));
       context.closePath(); context.globalAlpha = .1; context.fillStyle = css("--ink"); context.fill(); context.globalAlpha = 1;
       if (truth) { path(truth.data, grid); context.strokeStyle = css("--muted"); context.lineWidth = 1.2; context.setLineDash([4, 5]); context.stroke(); context.setLineDash([]); }
       path(mean.data, grid); context.strokeStyle = css("--ink"); context.lineWidth = 2.4; context.stroke();
     }
     const weights = this.answer?.arrays.weights.data, most = weights ? Math.max(...Array.from(weights, Math.abs), 1e-12) : 1;
     this.state.x.forEach((x, i) => {
-      const [u, v] = this.toScreen(x, this.state.y[i]), w = weights ? weights[i] / most : 0;
+      const [u, v] = on(x, this.state.y[i]), w = weights ? weights[i] / most : 0;
       context.beginPath(); context.arc(u, v, weights ? 3 + 7 * Math.sqrt(Math.abs(w)) : 4.5, 0, 2 * Math.PI);
       context.fillStyle = css(w < 0 ? "--c1" : "--c0"); context.globalAlpha = weights ? .35 + .65 * Math.min(1, Math.abs(w)) : 1; context.fill(); context.globalAlpha = 1;
       context.strokeStyle = css("--panel"); context.lineWidth = 1.2; context.stroke();
     });
     if (this.answer) {
-      const [u, v] = this.toScreen(this.answer.x, this.answer.value);
+      const [u, v] = on(this.answer.x, this.answer.value);
       context.strokeStyle = css("--muted"); context.lineWidth = 1; context.beginPath(); context.moveTo(u, 0); context.lineTo(u, side); context.stroke();
       if (this.answer.slope !== undefined) {
-        const reach = 1.2, a = this.toScreen(this.answer.x - reach, this.answer.value - reach * this.answer.slope), b = this.toScreen(this.answer.x + reach, this.answer.value + reach * this.answer.slope);
+        const reach = 1.2, a = on(this.answer.x - reach, this.answer.value - reach * this.answer.slope), b = on(this.answer.x + reach, this.answer.value + reach * this.answer.slope);
         context.strokeStyle = css("--c1"); context.lineWidth = 3; context.beginPath(); context.moveTo(...a); context.lineTo(...b); context.stroke();
       }
       context.beginPath(); context.arc(u, v, 5.5, 0, 2 * Math.PI); context.fillStyle = css("--paper"); context.strokeStyle = css("--ink"); context.lineWidth = 2.4; context.fill(); context.stroke();

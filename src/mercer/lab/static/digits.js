@@ -3,7 +3,8 @@ import {css, h, number, slider} from "./dom.js";
 import {Superseded} from "./talk.js";
 import * as address from "./address.js";
 
-const SIDE = 8, FINE = 160, PEN = 15, ANGLES = Array.from({length: 25}, (_, i) => 15 * (i - 12));
+// Strokes lie on a grid of 1/250, so that the address holds all of them.
+const GRID = 250, SIDE = 8, FINE = 160, PEN = 15, ANGLES = Array.from({length: 25}, (_, i) => 15 * (i - 12));
 // A first drawing, so that nobody meets an empty page: a 3, in strokes from 0 to 1.
 const THREE = [[[.3, .24], [.42, .17], [.58, .17], [.68, .27], [.66, .38], [.55, .46], [.46, .48], [.6, .51], [.7, .6], [.68, .74], [.56, .83], [.4, .82], [.29, .74]]];
 
@@ -26,7 +27,7 @@ export class Digits {
           h("p", {class: "note"}, "Turn the drawing: who still knows it?")))), this.answers));
     for (const canvas of [this.canvas]) new ResizeObserver(() => this.repaint()).observe(canvas);
     this.canvas.addEventListener("pointerdown", (event) => { this.canvas.setPointerCapture(event.pointerId); this.held = true; this.strokes = [...this.strokes, [this.at(event)]]; this.repaint(); });
-    this.canvas.addEventListener("pointermove", (event) => { if (!this.held) return; this.strokes.at(-1).push(this.at(event)); this.repaint(); this.changed(); });
+    this.canvas.addEventListener("pointermove", (event) => { if (!this.held) return; const stroke = this.strokes.at(-1), [x, y] = this.at(event), [u, v] = stroke.at(-1); if (Math.hypot(x - u, y - v) < 3 / GRID) return; stroke.push([x, y]); this.repaint(); this.changed(); });
     for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => { this.held = false; this.changed(); });
     this.canvas.addEventListener("keydown", (event) => {
       if (/^[0-9]$/.test(event.key)) this.strokes = [{text: event.key}];
@@ -37,7 +38,7 @@ export class Digits {
     this.changed();
   }
 
-  at(event) { const box = this.canvas.getBoundingClientRect(); return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map((v) => Math.round(1000 * v) / 1000); }
+  at(event) { const box = this.canvas.getBoundingClientRect(); return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map((v) => Math.round(GRID * Math.min(1, Math.max(0, v))) / GRID); }
 
   // Ink on a square of some side, turned by some degrees around its middle.
   ink(context, side, angle, style) {
@@ -47,8 +48,10 @@ export class Digits {
     for (const stroke of this.strokes) {
       if (stroke.text) { context.font = `600 ${.8 * side}px ${css("--sans")}`; context.textAlign = "center"; context.textBaseline = "middle"; context.fillText(stroke.text, side / 2, .54 * side); continue; }
       context.beginPath();
-      stroke.forEach(([x, y], i) => i ? context.lineTo(x * side, y * side) : context.moveTo(x * side, y * side));
-      if (stroke.length === 1) context.lineTo(stroke[0][0] * side + .1, stroke[0][1] * side);
+      const at = (i) => stroke[Math.min(i, stroke.length - 1)].map((v) => v * side), middle = (i) => at(i).map((v, k) => (v + at(i + 1)[k]) / 2);
+      context.moveTo(...at(0));
+      for (let i = 1; i + 1 < stroke.length; i++) context.quadraticCurveTo(...at(i), ...(i + 2 < stroke.length ? middle(i) : at(i + 1)));
+      if (stroke.length < 3) context.lineTo(at(1)[0] + .1, at(1)[1]);
       context.stroke();
     }
     context.restore();
@@ -99,7 +102,7 @@ export class Digits {
       const picture = (i) => { const canvas = h("canvas", {width: SIDE, height: SIDE, "aria-hidden": "true"}); gray(canvas, images.subarray(i * 64, (i + 1) * 64)); return canvas; };
       return h("section", {"aria-label": title}, h("div", {class: "judge"},
         h("div", {}, h("h2", {}, title), h("strong", {class: "digit"}, String(said[0]))),
-        h("div", {}, h("div", {class: "voters"}, ...voters.map((v, i) => h("figure", {title: `a ${v.label}`, class: name !== "tangent" && i >= 4 ? "against" : ""}, picture(i), h("figcaption", {}, name === "tangent" ? number(v.weight, 2) : `${v.weight < 0 ? "−" : "+"}${number(Math.abs(v.weight), 2)}`)))),
+        h("div", {}, h("div", {class: "voters"}, ...voters.map((v, i) => h("figure", {title: `a ${v.label}`, class: name !== "tangent" && i >= 4 ? "against" : ""}, picture(i), h("figcaption", {}, name === "tangent" ? number(v.weight, 2) : `${v.weight < 0 ? "−" : "+"}${Math.abs(v.weight) < 1000 ? number(Math.abs(v.weight), 2) : `${number(Math.abs(v.weight) / 1000, 2)}k`}`)))),
           h("p", {class: "note"}, name === "tangent" ? "the nearest images, and how far they are" : "four images that spoke for it, and four against"),
           h("div", {class: "dial", role: "img", "aria-label": `Answers when turned from −180 to 180 degrees: ${said.slice(1).join(" ")}`}, ...said.slice(1).map((v, i) => h("span", {class: v === right ? "same" : "", title: `${ANGLES[i]}°`}, String(v)))))));
     }), h("p", {class: "note"}, "The row of digits: the answers when the drawing is turned from −180° to 180°, in steps of 15°. Bold where it is still what it was upright."));
@@ -121,11 +124,16 @@ export class Digits {
   }
   render(context, side) { context.fillStyle = css("--well"); context.fillRect(0, 0, side, side); this.ink(context, side, this.angle, css("--ink")); }
 
-  pack() { return this.strokes.map((s) => s.text ? `t${s.text}` : s.filter((_, i) => i % 2 === 0 || i === s.length - 1).map((p) => p.map((v) => Math.round(100 * v)).join(".")).join("_")).join("-").slice(0, 4000); }
+  pack() { return this.strokes === THREE ? null : this.strokes.map((s) => s.text ? `t${s.text}` : `s${address.written(new Uint8Array(s.flat().map((v) => Math.round(GRID * v))))}`).join("."); }
   unpack(text) {
-    if (!text) return null;
-    const strokes = text.split("-").map((part) => /^t[0-9]$/.test(part) ? {text: part[1]} : part.split("_").map((p) => p.split(".").map((v) => Number(v) / 100)));
-    return strokes.every((s) => s.text || s.every((p) => p.length === 2 && p.every(Number.isFinite))) ? strokes : null;
+    try {
+      const strokes = (text ?? "").split(".").map((part) => {
+        if (/^t[0-9]$/.test(part)) return {text: part[1]};
+        const flat = [...new Uint8Array(address.readBytes(part.slice(1)))].map((v) => v / GRID);
+        return Array.from({length: flat.length / 2}, (_, i) => flat.slice(2 * i, 2 * i + 2));
+      });
+      return strokes.every((one) => one.text || one.length) ? strokes : null;
+    } catch { return null; }
   }
 
   script() { return this.first ? this.talk.ask("digits_script", {images: [this.first]}).then((reply) => reply.script) : Promise.reject(new Error("Draw a digit first")); }

@@ -36,7 +36,7 @@ export function toast(words) {
   toast.timer = setTimeout(() => place.classList.remove("shown"), 2000);
 }
 
-export const number = (value, digits = 3) =>
+export const number = (value, digits = 3) => Math.abs(value) < 1e-12 ? "0" :
   (Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3)
     ? value.toExponential(1) : String(Number(value.toPrecision(digits)))).replace("-", "−");
 

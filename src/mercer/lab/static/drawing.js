@@ -31,10 +31,10 @@ export class Drawing {
       ...Array.from({length: present}, (_, c) => h("button", {"aria-pressed": String(this.tool !== "erase" && this.current === c), "aria-label": `Draw ${nameOf(c)}`, title: nameOf(c),
         onclick: () => { this.current = c; if (this.tool === "erase") this.tool = "point"; this.show(); }}, icon(c))),
       present < this.limits.classes ? h("button", {"aria-label": "Add a class", title: "Add a class", onclick: () => { this.current = this.classes++; this.tool = "point"; this.show(); }}, "+") : null,
-      choose("brush", "Brush"), choose("erase", "Erase"),
+      choose("brush", "Brush"), choose("erase", "Erase"), choose("look", "Look"),
       h("button", {disabled: !this.past.length, onclick: () => this.undo()}, "Undo"),
       h("button", {disabled: !this.plane.points.y.length, onclick: () => this.commit([], [])}, "Clear"),
-      present > 2 ? null : h("span", {class: "hint"}, {point: "Click to add a point, drag to move it", brush: "Drag to paint points", erase: "Drag over points to erase them"}[this.tool]));
+      present > 2 ? null : h("span", {class: "hint"}, {point: "Click to add a point, drag to move it", brush: "Drag to paint points", erase: "Drag over points to erase them", look: "Drag to see what decides"}[this.tool]));
   }
 
   // Points that did not come from drawing: nothing to undo.
@@ -68,6 +68,7 @@ export class Drawing {
     if (event.button > 0) return;
     this.plane.canvas.setPointerCapture(event.pointerId);
     const [px, py] = this.at(event), hit = this.plane.hit(px, py, event.pointerType === "touch" ? 18 : 10);
+    if (this.tool === "look") { this.onhover(this.plane.toData(px, py)); return; }
     this.remember();
     this.held = {hit, moved: false, last: null};
     if (this.tool === "erase") this.erase(px, py);
@@ -78,7 +79,7 @@ export class Drawing {
 
   move(event) {
     const [px, py] = this.at(event);
-    if (!this.held) { if (event.pointerType !== "touch") this.onhover(this.plane.toData(px, py)); return; }
+    if (!this.held) { if (event.pointerType !== "touch" || this.tool === "look") this.onhover(this.plane.toData(px, py)); return; }
     if (this.tool === "erase") this.erase(px, py);
     else if (this.tool === "brush") this.paint(px, py);
     else if (this.held.hit >= 0) {

@@ -24,16 +24,25 @@ export function svg(plane) {
 }
 
 class Pen {
-  constructor() { Object.assign(this, {parts: [], path: "", globalAlpha: 1, lineWidth: 1, strokeStyle: "#000", fillStyle: "#000", lineCap: "butt", dash: [], font: ""}); }
+  constructor() { Object.assign(this, {parts: [], path: "", globalAlpha: 1, lineWidth: 1, strokeStyle: "#000", fillStyle: "#000", lineCap: "butt", lineJoin: "miter", dash: [], font: "", textAlign: "start", textBaseline: "alphabetic", moved: "", saved: []}); }
+  save() { this.saved.push(this.moved); }
+  restore() { this.moved = this.saved.pop(); }
+  translate(x, y) { this.moved += `translate(${x},${y})`; }
+  rotate(angle) { this.moved += `rotate(${angle * 180 / Math.PI})`; }
   beginPath() { this.path = ""; }
   moveTo(x, y) { this.path += `M${x.toFixed(2)},${y.toFixed(2)}`; }
   lineTo(x, y) { this.path += `L${x.toFixed(2)},${y.toFixed(2)}`; }
+  quadraticCurveTo(u, v, x, y) { this.path += `Q${u.toFixed(2)},${v.toFixed(2)} ${x.toFixed(2)},${y.toFixed(2)}`; }
   closePath() { this.path += "Z"; }
   arc(x, y, r) { this.path += `M${(x - r).toFixed(2)},${y.toFixed(2)}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0Z`; }
   setLineDash(dash) { this.dash = dash; }
-  fill() { this.parts.push(`<path d="${this.path}" fill="${this.fillStyle}" opacity="${this.globalAlpha}"/>`); }
-  stroke() { this.parts.push(`<path d="${this.path}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}" stroke-linecap="${this.lineCap}" opacity="${this.globalAlpha}"${this.dash.length ? ` stroke-dasharray="${this.dash}"` : ""}/>`); }
-  fillRect(x, y, width, height) { this.parts.push(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${this.fillStyle}"/>`); }
-  fillText(text, x, y) { this.parts.push(`<text x="${x}" y="${y}" font-family="monospace" font-size="13" fill="${this.fillStyle}">${text.replace(/[<&]/g, "")}</text>`); }
-  drawImage(image, x, y, width, height) { this.parts.push(`<image href="${image.toDataURL()}" x="${x}" y="${y}" width="${width}" height="${height}"/>`); }
+  add(tag, attributes, inside = "") { this.parts.push(`<${tag} ${attributes} opacity="${this.globalAlpha}"${this.moved ? ` transform="${this.moved}"` : ""}>${inside}</${tag}>`); }
+  fill() { this.add("path", `d="${this.path}" fill="${this.fillStyle}"`); }
+  stroke() { this.add("path", `d="${this.path}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}" stroke-linecap="${this.lineCap}" stroke-linejoin="${this.lineJoin}"${this.dash.length ? ` stroke-dasharray="${this.dash}"` : ""}`); }
+  fillRect(x, y, width, height) { this.add("rect", `x="${x}" y="${y}" width="${width}" height="${height}" fill="${this.fillStyle}"`); }
+  fillText(text, x, y) {
+    const anchor = this.textAlign === "center" ? ' text-anchor="middle"' : "", middle = this.textBaseline === "middle" ? ' dominant-baseline="central"' : "";
+    this.add("text", `x="${x}" y="${y}" font-family="monospace" font-size="${/([\d.]+)px/.exec(this.font)?.[1] ?? 13}" fill="${this.fillStyle}"${anchor}${middle}`, text.replace(/[<&]/g, ""));
+  }
+  drawImage(image, x, y, width, height) { this.add("image", `href="${image.toDataURL()}" x="${x}" y="${y}" width="${width}" height="${height}"`); }
 }

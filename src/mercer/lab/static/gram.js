@@ -1,25 +1,31 @@
 // Gram: K as a picture, its spectrum, and a turning view of where φ sends the points. Linked: the
 // row under the pointer is a point in the other pictures.
-import {css, h, number, rgb, s, sized} from "./dom.js";
-import {color, trace} from "./marks.js";
+import {css, h, number, rgb, s, sized, slider} from "./dom.js";
+import {color} from "./marks.js";
 import {KernelBox} from "./kernelbox.js";
 import {Plane} from "./plane.js";
+import {LIFTS, Space} from "./space.js";
 import {Superseded} from "./talk.js";
 import * as address from "./address.js";
 
+const MATRICES = {K: "k(x, z)", distances: "Distances"};
+const SPACES = {flat: "2-D", turning: "3-D", ...Object.fromEntries(Object.entries(LIFTS).map(([name, {label}]) => [name, label]))};
+
 export class Gram {
   constructor(lab, given) {
-    Object.assign(this, {lab, talk: lab.talk, presets: lab.catalog.presets, row: null, angle: .6, tilt: .35, showing: "K"});
-    const preset = given.data in this.presets ? given.data : "spirals", entry = this.presets[preset];
-    this.state = {kernel: given.kernel ?? "gaussian(0.3)", preset, n: Math.min(300, Math.max(4, Math.round(Number(given.n) || entry.n))), noise: given.noise ? Number(given.noise) : entry.noise, X: [], y: []};
-    this.still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    Object.assign(this, {lab, talk: lab.talk, presets: lab.catalog.presets, row: null});
+    const preset = given.data in this.presets ? given.data : "spirals", entry = this.presets[preset], drawn = given.points ? address.unpackPoints(given.points) : null;
+    const source = {preset, n: Math.min(300, Math.max(4, Math.round(Number(given.n) || entry.n))), noise: given.noise ? Math.min(1, Math.max(0, Number(given.noise) || 0)) : entry.noise, seed: Math.max(0, Math.round(Number(given.seed) || 0))};
+    this.state = {kernel: given.kernel ?? "gaussian(0.3)", source: drawn ? null : source, X: drawn?.X ?? [], y: drawn?.y ?? []};
+    this.showing = given.show in MATRICES || given.show in SPACES ? given.show : "K";
     this.build();
-    this.sample();
+    this.show(this.showing);
+    if (drawn) this.pointsChanged(); else this.sample();
   }
 
   build() {
-    this.matrix = h("canvas", {role: "img", "aria-label": "The kernel matrix, rows by class"});
-    this.lifted = h("canvas", {tabindex: 0, role: "application", "aria-label": "The points in feature space, three coordinates of kernel PCA. Arrow keys turn it."});
+    this.matrix = h("canvas", {tabindex: 0, role: "application", "aria-label": "The kernel matrix, rows by class. Arrow keys move from row to row."});
+    this.space = new Space(h("canvas", {}), this.lab.catalog.limits.view);
     const small = h("canvas", {role: "img", "aria-label": "The points in the plane"});
     this.small = new Plane(small, this.lab.catalog.limits.view);
     this.box = new KernelBox(this.talk, this.state.kernel, {onchange: (text) => { this.state.kernel = text; this.changed(); }, onwitnesses: () => {}});
@@ -27,77 +33,129 @@ export class Gram {
     this.linked = h("section", {"aria-label": "This row"});
     this.title = h("h1", {});
     this.message = h("p", {class: "message", hidden: true, role: "status"});
-    const kinds = h("div", {class: "tools", role: "toolbar", "aria-label": "What is shown"}, ...[["K", "k(x, z)"], ["distances", "Distances"]].map(([name, label]) =>
-      h("button", {"aria-pressed": String(name === this.showing), onclick: (event) => { this.showing = name; for (const b of kinds.querySelectorAll("button")) b.setAttribute("aria-pressed", String(b === event.currentTarget)); this.repaint(); }}, label)),
-      h("span", {class: "hint"}, "Move over a row to see its point"));
+    this.kinds = h("div", {class: "tools", role: "toolbar", "aria-label": "What is shown"}, ...Object.entries({...MATRICES, ...SPACES}).map(([name, label]) =>
+      h("button", {value: name, onclick: () => { this.show(name); if (name in LIFTS) this.play(); }}, label)));
+    this.lift = slider({label: "lift", words: "lifted", low: 0, high: 1, value: 1, oninput: (v) => { cancelAnimationFrame(this.playing); this.raise(v); }});
+    this.lifting = h("div", {class: "lifting", hidden: true}, h("button", {class: "link", onclick: () => this.play()}, "Play"), this.lift);
+    this.noted = h("p", {class: "note", role: "status"});
     this.lab.place.replaceChildren(this.title,
-      h("div", {}, kinds, h("div", {class: "stage"}, this.matrix, this.message)),
+      h("div", {}, this.kinds, this.big = h("div", {class: "stage"}), this.lifting, this.noted),
       h("aside", {}, this.box.element, h("section", {class: "two", "aria-label": "Points"}, h("figure", {}, h("figcaption", {}, h("b", {}, "Points")), h("div", {class: "stage small"}, small)),
-        h("figure", {}, h("figcaption", {}, h("b", {}, "Where φ sends them"), ", drag to turn"), h("div", {class: "stage small"}, this.lifted))), this.spectrum, this.linked));
-    for (const canvas of [this.matrix, this.lifted]) new ResizeObserver(() => this.repaint()).observe(canvas);
+        h("figure", {}, this.caption = h("figcaption", {}), this.other = h("div", {class: "stage small"}))), this.spectrum, this.linked));
+    new ResizeObserver(() => this.drawMatrix()).observe(this.matrix);
     this.matrix.addEventListener("pointermove", (event) => { const box = this.matrix.getBoundingClientRect(); this.point(Math.floor((event.clientY - box.top) / box.height * (this.facts?.order.length ?? 0))); });
     this.matrix.addEventListener("pointerleave", () => this.point(null));
+    this.matrix.addEventListener("keydown", (event) => {
+      const step = {ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1}[event.key], m = this.facts?.order.length;
+      if (!step || !m) return;
+      this.point(this.row === null ? 0 : (this.row + step + m) % m);
+      event.preventDefault();
+    });
     small.addEventListener("pointermove", (event) => { const box = small.getBoundingClientRect(), hit = this.small.hit(event.clientX - box.left, event.clientY - box.top, 14); this.point(hit < 0 || !this.facts ? null : this.facts.order.indexOf(hit)); });
     small.addEventListener("pointerleave", () => this.point(null));
-    this.lifted.addEventListener("pointerdown", (event) => { this.lifted.setPointerCapture(event.pointerId); this.grip = [event.clientX, event.clientY, this.angle, this.tilt]; });
-    this.lifted.addEventListener("pointermove", (event) => { if (!this.grip) return; this.angle = this.grip[2] + (event.clientX - this.grip[0]) / 120; this.tilt = Math.max(-1.5, Math.min(1.5, this.grip[3] + (event.clientY - this.grip[1]) / 120)); this.drawLifted(); });
-    this.lifted.addEventListener("pointerup", () => { this.grip = null; this.touched = true; });
-    this.lifted.addEventListener("keydown", (event) => {
-      const turns = {ArrowLeft: [-.1, 0], ArrowRight: [.1, 0], ArrowUp: [0, -.1], ArrowDown: [0, .1]}[event.key];
-      if (!turns) return;
-      this.touched = true; this.angle += turns[0]; this.tilt = Math.max(-1.5, Math.min(1.5, this.tilt + turns[1])); this.drawLifted(); event.preventDefault();
-    });
     this.headline();
-    this.turn();
   }
 
   headline() {
-    const data = h("select", {class: "pick", "aria-label": "Data", onchange: () => { Object.assign(this.state, {preset: data.value, n: Math.min(300, this.presets[data.value].n), noise: this.presets[data.value].noise}); this.sample(); }},
-      ...Object.entries(this.presets).map(([name, {title}]) => h("option", {value: name, selected: name === this.state.preset}, title)));
+    const source = this.state.source;
+    const data = h("select", {class: "pick", "aria-label": "Data", onchange: () => {
+      if (!(data.value in this.presets)) return;
+      const {n, noise} = this.presets[data.value];
+      this.state.source = {preset: data.value, n: Math.min(300, n), noise, seed: 0};
+      this.sample();
+    }}, ...(source ? [] : [h("option", {value: "mine", selected: true}, "my own points")]), ...Object.entries(this.presets).map(([name, {title}]) => h("option", {value: name, selected: name === source?.preset}, title)));
     this.title.replaceChildren("What a kernel sees of ", data);
   }
 
+  // One picture is large, and the other kind stands beside the points.
+  show(name) {
+    this.showing = name;
+    for (const button of this.kinds.children) button.setAttribute("aria-pressed", String(button.value === name));
+    const spatial = name in SPACES;
+    this.stop();
+    this.space.kind = spatial ? name : "turning";
+    this.big.replaceChildren(spatial ? this.space.canvas : this.matrix, this.message);
+    this.other.replaceChildren(spatial ? this.matrix : this.space.canvas);
+    this.caption.replaceChildren(...(spatial ? [h("b", {}, "k(x, z)"), ", move over a row"] : [h("b", {}, "Where φ sends them"), ", drag to turn"]));
+    this.lifting.hidden = !(name in LIFTS);
+    this.describe();
+    this.remember();
+    this.repaint();
+  }
+
+  describe() {
+    const {explained} = this.facts ?? {}, level = this.showing in LIFTS && this.state.y.length ? this.space.points && this.space.level() : null;
+    this.noted.textContent = this.showing in LIFTS
+      ? level ? `The height is ${SPACES[this.showing].slice(8)}. ${level.wrong ? `The best level plane leaves ${level.wrong} of ${this.state.y.length} points on the wrong side.` : "A level plane parts the classes."}` : ""
+      : this.showing in SPACES && explained !== undefined ? `Kernel PCA: the first ${this.showing === "flat" ? "two" : "three"} coordinates of where φ sends the points.${this.showing === "flat" ? "" : " Drag, or use the arrow keys, to turn."}` : "";
+  }
+
+  raise(v) { this.space.lift = v; this.space.draw(); }
+  stop() { cancelAnimationFrame(this.playing); this.raise(1); this.lift.show(1); }
+
+  // From the plane to the surface in three seconds, smoothly.
+  play() {
+    this.stop();
+    if (this.space.still) return;
+    const began = performance.now();
+    const frame = (now) => {
+      const t = Math.min(1, Math.max(0, now - began - 400) / 2600), eased = t * t * (3 - 2 * t);
+      this.raise(eased); this.lift.show(Number(eased.toPrecision(3)));
+      if (t < 1) this.playing = requestAnimationFrame(frame);
+    };
+    this.playing = requestAnimationFrame(frame);
+  }
+
   async sample() {
-    const {preset, n, noise} = this.state;
     try {
-      const {X, y} = await this.talk.ask("points", {source: {preset, n, noise, seed: 0}});
+      const {X, y} = await this.talk.ask("points", {source: this.state.source});
       Object.assign(this.state, {X, y});
-      this.small.points = {X, y};
-      this.small.draw();
-      this.changed();
+      this.headline();
+      this.pointsChanged();
     } catch (error) { this.failed(error); }
+  }
+
+  pointsChanged() {
+    this.small.points = {X: this.state.X, y: this.state.y};
+    this.small.draw();
+    this.changed();
+  }
+
+  snapshot() { const {kernel, X, y, source} = this.state; return {kernel, learner: "ridge", options: {}, X, y, source}; }
+
+  remember() {
+    const {kernel, source, X, y} = this.state;
+    address.write("gram", {kernel, data: source ? source.preset : "none", n: source?.n, noise: source?.noise, seed: source?.seed || null, points: source ? null : address.packPoints(X, y), show: this.showing === "K" ? null : this.showing});
   }
 
   changed() {
     if (!this.state.y.length) return;
     this.settled = false;
-    const {kernel, preset, n, noise, X, y} = this.state;
-    address.write("gram", {kernel, data: preset, n, noise});
-    this.talk.ask("gram", {state: {kernel, learner: "ridge", options: {}, X, y, source: null}}).then((reply) => {
+    this.remember();
+    this.talk.ask("gram", {state: this.snapshot()}).then((reply) => {
       this.facts = reply; this.message.hidden = true; this.settled = true;
-      this.repaint(); this.showSpectrum(); this.point(null);
+      this.space.set({X: this.state.X, y: this.state.y, order: reply.order, places: reply.arrays.places.data});
+      this.describe(); this.repaint(); this.showSpectrum(); this.point(null);
     }, (error) => this.failed(error));
   }
 
   failed(error) { if (!(error instanceof Superseded)) { this.message.textContent = error.message; this.message.hidden = false; } }
-  leave() { this.gone = true; }
-
-  turn() {
-    if (this.gone) return;
-    if (!this.still && !this.touched && !this.grip && !document.hidden) { this.angle += .004; this.drawLifted(); }
-    requestAnimationFrame(() => this.turn());
-  }
+  leave() { this.stop(); this.space.leave(); }
 
   point(row) {
     this.row = row !== null && this.facts && row >= 0 && row < this.facts.order.length ? row : null;
-    this.small.visited = this.row === null ? -1 : this.facts.order[this.row];
-    this.small.draw(); this.drawMatrix(); this.drawLifted();
+    this.space.row = this.row;
+    const m = this.facts?.order.length ?? 0, K = this.facts?.arrays.K.data, others = [];
+    for (let j = 0; this.row !== null && j < m; j++) if (j !== this.row) others.push([K[this.row * m + j], j]);
+    const index = this.row === null ? -1 : this.facts.order[this.row], {X, y} = this.state;
+    this.small.visited = index;
+    this.small.pixel = this.row === null ? null : {x: [X[2 * index], X[2 * index + 1]], lines: others.map(([share, j]) => ({index: this.facts.order[j], share, toward: y[this.facts.order[j]]}))};
+    this.small.draw(); this.drawMatrix(); this.space.draw();
     if (this.row === null) { this.linked.replaceChildren(h("h2", {}, "This row"), h("p", {class: "note"}, "A row of K holds what the kernel says of one point and all others. Move over the matrix or a point.")); return; }
-    const m = this.facts.order.length, K = this.facts.arrays.K.data, row_ = Array.from({length: m}, (_, j) => [K[this.row * m + j], j]).filter(([, j]) => j !== this.row);
-    row_.sort((a, b) => b[0] - a[0]);
-    const index = this.facts.order[this.row];
-    this.linked.replaceChildren(h("h2", {}, `Row ${this.row + 1}: x = (${number(this.state.X[2 * index])}, ${number(this.state.X[2 * index + 1])}), class ${this.state.y[index] + 1}`),
-      h("p", {class: "note"}, `k(x, x) = ${number(K[this.row * m + this.row])}. Most alike: ${row_.slice(0, 4).map(([v, j]) => `row ${j + 1} (${number(v)})`).join(", ")}. Least: row ${row_.at(-1)[1] + 1} (${number(row_.at(-1)[0])}).`));
+    others.sort((a, b) => b[0] - a[0]);
+    const sum = others.reduce((a, [v]) => a + Math.abs(v), 0) || 1, own = others.filter(([, j]) => y[this.facts.order[j]] === y[index]).reduce((a, [v]) => a + Math.abs(v), 0);
+    this.linked.replaceChildren(h("h2", {}, `Row ${this.row + 1}: x = (${number(X[2 * index])}, ${number(X[2 * index + 1])}), class ${y[index] + 1}`),
+      h("p", {class: "note"}, `k(x, x) = ${number(K[this.row * m + this.row])}. ${(100 * own / sum).toFixed(0)} % of the rest of the row goes to its own class. Most alike: ${others.slice(0, 4).map(([v, j]) => `row ${j + 1} (${number(v)})`).join(", ")}. Least: row ${others.at(-1)[1] + 1} (${number(others.at(-1)[0])}).`));
   }
 
   showSpectrum() {
@@ -114,11 +172,11 @@ export class Gram {
   drawMatrix() {
     const got = sized(this.matrix);
     if (!got || !this.facts) return;
-    this.render(...got);
+    this.renderMatrix(...got);
   }
 
-  render(context, side) {
-    const m = this.facts.order.length, values = this.facts.arrays[this.showing].data, image = new ImageData(m, m);
+  renderMatrix(context, side) {
+    const m = this.facts.order.length, values = this.facts.arrays[this.showing in MATRICES ? this.showing : "K"].data, image = new ImageData(m, m);
     let low = Infinity, high = -Infinity;
     for (const v of values) { if (v < low) low = v; if (v > high) high = v; }
     const most = Math.max(Math.abs(low), Math.abs(high)) || 1, ground = rgb(css("--panel")), ink = rgb(css("--ink")), minus = rgb(css("--c4"));
@@ -139,31 +197,11 @@ export class Gram {
     if (this.row !== null) { context.fillStyle = css("--c0"); context.globalAlpha = .35; context.fillRect(margin, margin + this.row * cell, side - margin, Math.max(2, cell)); context.fillRect(margin + this.row * cell, margin, Math.max(2, cell), side - margin); context.globalAlpha = 1; }
   }
 
-  drawLifted() {
-    const got = sized(this.lifted);
-    if (!got || !this.facts) return;
-    const [context, side] = got, places = this.facts.arrays.places.data, m = this.facts.order.length;
-    let reach = 1e-12;
-    for (let i = 0; i < m; i++) reach = Math.max(reach, Math.hypot(places[3 * i], places[3 * i + 1], places[3 * i + 2]));
-    context.fillStyle = css("--well"); context.fillRect(0, 0, side, side);
-    const ca = Math.cos(this.angle), sa = Math.sin(this.angle), ct = Math.cos(this.tilt), st = Math.sin(this.tilt);
-    const project = (x, y, z) => { const u = ca * x + sa * y, v = -sa * x + ca * y; return [side / 2 + .44 * side * u / reach, side / 2 - .44 * side * (ct * z - st * v) / reach, ct * v + st * z]; };
-    context.strokeStyle = css("--rule"); context.lineWidth = 1;
-    for (const axis of [[reach, 0, 0], [0, reach, 0], [0, 0, reach]]) { const a = project(...axis.map((v) => -v)), b = project(...axis); context.beginPath(); context.moveTo(a[0], a[1]); context.lineTo(b[0], b[1]); context.stroke(); }
-    const dots = this.facts.order.map((index, i) => [...project(places[3 * i], places[3 * i + 1], places[3 * i + 2]), index, i]).sort((a, b) => b[2] - a[2]);
-    for (const [u, v, depth, index, i] of dots) {
-      const here = i === this.row, r = (here ? 7 : 4) * (1 - .2 * depth / reach);
-      trace(context, this.state.y[index], u, v, r);
-      context.fillStyle = color(this.state.y[index]); context.globalAlpha = .9; context.fill(); context.globalAlpha = 1;
-      context.strokeStyle = here ? css("--ink") : css("--panel"); context.lineWidth = here ? 2.2 : 1; context.stroke();
-    }
-  }
+  // --- sharing ---------------------------------------------------------------------------------
 
-  get plane() { return this; }
-  script() {
-    const {kernel, preset, n, noise} = this.state;
-    return this.talk.ask("gram_script", {kernel, source: {preset, n, noise, seed: 0}}).then((reply) => reply.script);
-  }
+  // What a file would show: the large picture.
+  get plane() { return this.showing in SPACES ? this.space : {render: (...canvas) => this.renderMatrix(...canvas)}; }
+  script() { return this.talk.ask("gram_script", {state: this.snapshot()}).then((reply) => reply.script); }
   csv() { return "x1,x2,class\n" + this.state.y.map((c, i) => `${this.state.X[2 * i]},${this.state.X[2 * i + 1]},${c}\n`).join(""); }
-  repaint() { this.drawMatrix(); this.drawLifted(); this.small.draw(); }
+  repaint() { this.drawMatrix(); this.space.draw(); this.small.draw(); }
 }

@@ -26,8 +26,15 @@ function show(name, given) {
   for (const id of ["#share", "#python"]) $(id).hidden = name === "tours";   // nothing to share there
   lab.name = name;
   $("#panels").replaceChildren(...Object.entries(PANELS).map(([key, [title]]) =>
-    h("a", {href: `#panel=${key}`, "aria-current": key === name ? "page" : null}, title)));
+    h("a", {href: `#panel=${key}`, "aria-current": key === name ? "page" : null, onclick: (event) => { event.currentTarget.href = `#${carried(name, key)}`; }}, title)));
   lab.panel = new PANELS[name][1](lab, given);
+}
+
+// The playground and the Gram panel show the same points with the same kernel.
+function carried(from, to) {
+  const parts = new URLSearchParams({panel: to}), same = ["playground", "gram"];
+  if (from !== to && same.includes(from) && same.includes(to)) for (const [name, value] of Object.entries(address.read())) if (["kernel", "data", "n", "noise", "seed", "points"].includes(name)) parts.set(name, value);
+  return parts;
 }
 
 function open() {
