@@ -79,8 +79,23 @@ def test_every_item_of_a_lecture_is_in_its_chapter(
     assert sorted(here) == sorted(there)  # each once, and none of another lecture
     assert f'href="#item-{here[0]}"' in lecture_items.table(lecture)
     assert f'lecture_items.table("{lecture}")' in text
-    # Exercises are answered, and the answers are folded away.
-    assert text.count(":::{dropdown}") >= 3
+
+
+#: Of every section of a chapter, but the list of points and the questions at the end.
+PARTS = {"a picture or a result": "```{python}", "lines to change": "**Change it.**",
+         "an exercise with its answer folded away": ":::{dropdown}",
+         "a way into the laboratory": "```{lab} panel="}  # fmt: skip
+SECTIONS = {
+    f"{path.stem}: {section.partition(chr(10))[0]}": section
+    for path in sorted((DOCS / "learn").glob("lecture_*.md"))
+    for section in re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.M)[1:]
+    if not re.match(r"The (?:lecture|notes), point by point|Questions to end with", section)
+}
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_a_section_can_be_changed_solved_and_moved(title: str) -> None:
+    assert not [part for part, sign in PARTS.items() if sign not in SECTIONS[title]]
 
 
 def test_every_public_name_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,24 @@ class Python(SphinxDirective):
         return nodes.image(uri=f"/drawn/{name}", alt=alt, classes=["drawn"])
 
 
+class Laboratory(SphinxDirective):
+    """{lab} panel=…&kernel=…: the command that opens the laboratory there, ready to be copied.
+
+    The body says what to do. A link cannot: the laboratory answers only to pages that know the
+    token of this start, and the port is another one each time.
+    """
+
+    has_content = True
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        text = " ".join(self.content)
+        command = f'mercer lab --state "{self.arguments[0]}"'
+        line = nodes.literal_block(command, command, language="bash")
+        said = self.parse_text_to_nodes(f"**Move it.** {text}")
+        return [nodes.container("", *said, line, classes=["lab"])]
+
+
 def items(
     _name: str, _raw: str, text: str, *_: Any, **__: Any
 ) -> tuple[list[nodes.Node], list[Any]]:
@@ -85,6 +103,7 @@ def plain(
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("python", Python)
+    app.add_directive("lab", Laboratory)
     app.add_role("items", items)
     app.connect("autodoc-process-docstring", plain, priority=400)  # before numpydoc's, at 500
     return {"parallel_read_safe": True, "parallel_write_safe": True}

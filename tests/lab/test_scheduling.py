@@ -241,10 +241,11 @@ def test_the_command_prints_the_address_and_warns(monkeypatch, capsys):
 
     said = queue.Queue()
     monkeypatch.setattr(uvicorn, "Server", Server)
-    serve("0.0.0.0", 0, False, None, said.put)
-    address = said.get(timeout=60)
+    serve("0.0.0.0", 0, False, None, said.put, "panel=gram&kernel=linear() + 1")
+    address, _, state = said.get(timeout=60).partition("#")
     assert address.startswith("http://0.0.0.0:")
     assert len(address.partition("token=")[2]) >= 32
+    assert state == "panel=gram&kernel=linear()%20+%201"
     assert "other machines" in capsys.readouterr().err
 
 

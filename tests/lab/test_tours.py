@@ -3,6 +3,7 @@
 import json
 import re
 from importlib import resources
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
@@ -14,12 +15,16 @@ from mercer.lab.compute.states import Source
 
 TOURS = json.loads((resources.files("mercer.lab") / "static" / "tours.json").read_text("utf-8"))
 LINK = re.compile(r"\[([^\]]+)\]\(((?:[^()]|\([^()]*\))*)\)")
+CHAPTERS = sorted((Path(__file__).parents[2] / "docs" / "learn").glob("lecture_*.md"))
+OPENED = re.compile(r"^```\{lab\} (.*)$", re.MULTILINE)
 STATES = sorted({
     state
     for tour in TOURS
     for step in tour["steps"]
     for state in [step["state"], *(found[2] for found in LINK.finditer(step["text"]))]
-})  # fmt: skip
+} | {
+    state for path in CHAPTERS for state in OPENED.findall(path.read_text("utf-8"))
+} - {"panel=digits"})  # fmt: skip
 
 
 def test_there_is_a_tour_per_lecture():

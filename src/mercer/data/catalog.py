@@ -14,7 +14,20 @@ from mercer.data.toys import KINDS, TOYS
 
 
 def digits() -> Dataset:
-    """scikit-learn's 1797 images of digits, 8 × 8, its pixels over 16: in [0, 1]."""
+    """Give scikit-learn's 1797 images of digits, 8 × 8, its pixels over 16: in [0, 1].
+
+    Returns
+    -------
+    Dataset
+        With X of shape (1797, 64) and y from 0 to 9.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, y = data.digits()
+    >>> X.shape
+    (1797, 64)
+    """
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
@@ -27,7 +40,18 @@ def _quiet(X: Any, y: Any, target: str, source: str, **options: Any) -> Dataset:
 
 
 def catalog() -> dict[str, str]:
-    """Every name and what it is, in a sentence."""
+    """Every name and what it is, in a sentence.
+
+    Returns
+    -------
+    dict of str to str
+        Name to sentence.
+
+    Examples
+    --------
+    >>> "moons" in catalog()
+    True
+    """
     made = {name: (inspect.getdoc(make) or "").splitlines()[0] for name, make in TOYS.items()}
     return {"digits": "1797 images of handwritten digits, 8 × 8 (scikit-learn's).", **made}
 
@@ -35,6 +59,20 @@ def catalog() -> dict[str, str]:
 def named(name: str, **options: Any) -> Dataset:
     """A data set by its name; `n`, `noise` and `random_state` are for the toys.
 
+    Parameters
+    ----------
+    name : str
+        One of `catalog`.
+    **options : int or float
+        The `n`, `noise` and `random_state` of a set that is drawn.
+
+    Returns
+    -------
+    Dataset
+        The examples and targets.
+
+    Examples
+    --------
     >>> from mercer import data
     >>> print(data.named("moons", n=20))
     moons: 20 × 2 (vectors)

@@ -20,6 +20,15 @@ class Note(str):
     `kind` is "task", "target", "missing" (values), "columns" (what they hold, which are left out)
     or "file". A note is a string, so it prints and joins like one.
 
+    Parameters
+    ----------
+    kind : {"task", "target", "missing", "columns", "file"}
+        What it is about.
+    text : str
+        The sentence.
+
+    Examples
+    --------
     >>> Note("target", "2 rows without a target were left out").kind
     'target'
     """
@@ -49,6 +58,38 @@ class Dataset:
     `kind` says which: "table", "vectors", "images", "strings" or "mail". `task` is
     "classification", "regression" or None without a target; the targets of a regression are
     float64. `notes` are sentences for the user. `Dataset.of` makes one of anything.
+
+    Parameters
+    ----------
+    X : DataFrame, array or list
+        The examples.
+    y : ndarray or None
+        Their targets.
+    kind : {"table", "vectors", "images", "strings", "mail"}
+        What the examples are.
+    task : {"classification", "regression"} or None
+        What is to be predicted.
+    target : str or None
+        Name of the target.
+    source : str
+        Where it comes from.
+    notes : tuple of str
+        Sentences for the user.
+    shape : (height, width) or None
+        Of images.
+    names : tuple of str
+        Of the columns.
+    schema : Schema or None
+        What new rows must look like.
+    given : tuple of str
+        Columns that the file has, those left out included.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, y = data.Dataset.of([[0.0], [1.0]], ["a", "b"])
+    >>> y.tolist()
+    ['a', 'b']
     """
 
     X: Any

@@ -51,6 +51,19 @@ def register_format(
     the target and the columns are picked out of it), or a `Dataset`. Errors that are no
     `DataError` are reported as a file that cannot be read.
 
+    Parameters
+    ----------
+    name : str
+        Of the format, as ``--format`` takes it.
+    read : callable
+        Reads a file: ``read(path, target, columns)``.
+    endings : tuple of str
+        Ends of file names that mean it.
+    is_table : bool, default False
+        Whether `read` gives a DataFrame with all columns.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> def read_lines(path, target, columns):
     ...     return pd.read_json(path, lines=True)
@@ -72,6 +85,31 @@ def load(
 
     csv, tsv (also .gz), parquet, libsvm, idx (images beside their labels), fasta, mbox, maildir,
     npz. `columns` takes some of a table's columns only.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, or a folder of mail.
+    target : str or None
+        Name of the column, or of the header, that is to be predicted.
+    format : str or None
+        One of the names above; None goes by the end of the file's name.
+    columns : list of str or None
+        Columns of a table to take; None takes all.
+
+    Returns
+    -------
+    Dataset
+        The examples, the targets and what was found out about them.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mercer import data
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
+    >>> _ = path.write_text("size,kind\\n1,a\\n2,b\\n3,a\\n4,b\\n")
+    >>> data.load(path, target="kind").task
+    'classification'
     """
     path = Path(path)
     if not path.exists():

@@ -78,6 +78,26 @@ def glyphs(
     Noise slants and moves each one. They are the ten figures of Gordon and Smola's table of loops,
     joints, angles and ink.
 
+    Parameters
+    ----------
+    n : int, default 10
+        Number of images.
+    noise : float, default 0.0
+        How much each is slanted and moved.
+    size : int, default 40
+        Pixels along one side.
+    pen : float, default 2.2
+        Width of the pen, in pixels.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
     >>> from mercer import data
     >>> X, y = data.glyphs()
     >>> X.shape, y.tolist()
@@ -104,6 +124,18 @@ def glyphs(
 def stroke_paths(character: str) -> list[np.ndarray]:
     """The strokes of a character of `strokes` as lines to draw: (x, y), y downwards.
 
+    Parameters
+    ----------
+    character : str
+        One of those that `strokes` has.
+
+    Returns
+    -------
+    list of ndarray of shape (n, 2)
+        One line per stroke, in writing order.
+
+    Examples
+    --------
     >>> from mercer import data
     >>> len(data.stroke_paths("十"))
     2
@@ -114,11 +146,27 @@ def stroke_paths(character: str) -> list[np.ndarray]:
 
 
 def strokes(n: int = 60, noise: float = 0.1, random_state: Any = 0) -> Pair:
-    """Characters as strings of strokes in writing order, such as "vch" for 口.
+    """Draw characters as strings of strokes in writing order, such as "vch" for 口.
 
     Letters: h to the right, v down, d and n falling to the left and right, c around a corner.
     With probability `noise` two strokes that follow each other change places.
 
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.1
+        Probability that two strokes change places.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair
+        A list of strings, and an array of characters.
+
+    Examples
+    --------
     >>> from mercer import data
     >>> X, y = data.strokes(6, noise=0)
     >>> print(y[1], X[1])
@@ -206,6 +254,22 @@ def mail(n: int = 60, noise: float = 0.2, random_state: Any = 0) -> Pair:
 
     `noise` is the share of telling words that come from the other kind of mail.
 
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.2
+        Share of telling words that come from the other kind of mail.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair
+        A list of messages, and an array of "ham" and "spam".
+
+    Examples
+    --------
     >>> from mercer import data
     >>> messages, y = data.mail(4)
     >>> messages[1].splitlines()[0], str(y[1])

@@ -21,13 +21,40 @@ DATES = ("date", "day.month", "month/day")
 
 
 class DataError(ValueError):
-    """The file cannot be read as asked; the message says what was found and what to do."""
+    """The file cannot be read as asked; the message says what was found and what to do.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> try:
+    ...     data.load("missing.csv")
+    ... except data.DataError as error:
+    ...     print("refused")
+    refused
+    """
 
 
 @dataclass(frozen=True)
 class Schema:
     """The kind of a data set and, for tables, its columns: their names and types, in order.
 
+    Parameters
+    ----------
+    kind : str
+        As of a `Dataset`.
+    columns : tuple of str
+        Names of a table's columns, in order.
+    types : tuple of str
+        Their types: "number", "date", "bool", "category" or "text".
+    target : str or None
+        Name of the target.
+    shape : (height, width) or None
+        Of images.
+    sparse : bool
+        Whether rows are sparse.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> schema = Schema("table", ("age", "when"), ("number", "date"))
     >>> raw = pd.DataFrame({"when": ["1970-01-02"], "age": ["41"], "extra": [0]})

@@ -17,7 +17,24 @@ EVEN = 0.25
 
 
 def guess_task(y: Any) -> tuple[str, str]:
-    """("classification" | "regression", why)."""
+    """Say what the targets ask for, and why: ("classification" | "regression", why).
+
+    Parameters
+    ----------
+    y : array or list
+        The targets.
+
+    Returns
+    -------
+    tuple of str
+        The task, and a sentence.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> data.guess_task(["a", "b", "a"])[0], data.guess_task([0.5, 1.25, 3.75])[0]
+    ('classification', 'regression')
+    """
     y = np.asarray(y)
     if y.dtype.kind in "OUSb":
         return "classification", "the target is not a number"

@@ -23,10 +23,26 @@ def _generator(random_state: Any) -> np.random.Generator:
 
 
 def xor(n: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
-    """Ritter's four points (1,1), (−1,1), (−1,−1), (1,−1) with labels +, −, +, −.
+    """Give Ritter's four points (1,1), (−1,1), (−1,−1), (1,−1) with labels +, −, +, −.
 
     More than four repeat them in turn, with Gaussian noise.
 
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.0
+        Standard deviation by which further points are moved.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
     >>> from mercer import data
     >>> data.xor()[1]
     array([ 1, -1,  1, -1])
@@ -43,6 +59,29 @@ def spirals(n: int = 200, noise: float = 0.0, turns: float = 2.0, random_state: 
 
     In the lecture's coordinates, (x₁, x₂) = (r sin φ, r cos φ). ω = 2π·turns, so
     ``PolarMap(winding=2 * math.pi * turns)`` straightens the arms: 4π for the default.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.0
+        How far points leave their arm.
+    turns : float, default 2.0
+        How often an arm goes around.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, y = data.spirals(100)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((100, 2), [-1, 1])
     """
     check_size(n, noise)
     rng = _generator(random_state)
@@ -54,7 +93,31 @@ def spirals(n: int = 200, noise: float = 0.0, turns: float = 2.0, random_state: 
 
 
 def circles(n: int = 200, noise: float = 0.05, factor: float = 0.5, random_state: Any = 0) -> Pair:
-    """A circle around another one: separable by x₁² + x₂² (Abernethy)."""
+    """A circle around another one: separable by x₁² + x₂² (Abernethy).
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.05
+        How far points leave their circle.
+    factor : float, default 0.5
+        Radius of the inner circle over that of the outer one.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, y = data.circles(100)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((100, 2), [-1, 1])
+    """
     check_size(n, noise)
     rng = _generator(random_state)
     y = np.where(np.arange(n) % 2, -1, 1)
@@ -65,7 +128,29 @@ def circles(n: int = 200, noise: float = 0.05, factor: float = 0.5, random_state
 
 
 def moons(n: int = 200, noise: float = 0.1, random_state: Any = 0) -> Pair:
-    """Two half circles that reach into each other."""
+    """Two half circles that reach into each other.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.1
+        How far points leave their half circle.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, y = data.moons(100)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((100, 2), [-1, 1])
+    """
     check_size(n, noise)
     rng = _generator(random_state)
     y = np.where(np.arange(n) % 2, -1, 1)
@@ -76,7 +161,31 @@ def moons(n: int = 200, noise: float = 0.1, random_state: Any = 0) -> Pair:
 
 
 def checkerboard(n: int = 400, squares: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
-    """Squares of alternating class."""
+    """Draw squares of alternating class.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    squares : int, default 4
+        Along one side.
+    noise : float, default 0.0
+        How far points are moved after their class was decided.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, y = data.checkerboard(100)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((100, 2), [-1, 1])
+    """
     check_size(n, noise)
     if int(squares) != squares or squares < 2:
         raise ValueError(f"squares must be a whole number ≥ 2, got {squares!r}")
@@ -93,6 +202,26 @@ def blobs(
 
     Two classes are labeled −1 and 1, more 0, 1, 2, …
 
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.35
+        Spread of a cloud.
+    classes : int, default 2
+        Number of clouds.
+    distance : float, default 2.0
+        Between neighboring clouds.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
     >>> from mercer import data, theory
     >>> [bool(theory.separability("linear()", *data.blobs(distance=d), True)) for d in (2, 0.8)]
     [True, False]
@@ -109,12 +238,56 @@ def blobs(
 
 
 def easy_line(n: int = 14, noise: float = 0.0, random_state: Any = 0) -> Pair:
-    """Points of a line that one threshold parts: 1 above 0 and −1 below, noise moves them."""
+    """Draw points of a line that one threshold parts: 1 above 0, −1 below; noise moves them.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.0
+        How far points are moved after their class was decided.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, y = data.easy_line()
+    >>> bool(((X[:, 0] > 0) == (y > 0)).all())
+    True
+    """
     return _line(n, noise, random_state, lambda x: x > 0)
 
 
 def hard_line(n: int = 14, noise: float = 0.0, random_state: Any = 0) -> Pair:
-    """Points of a line that no threshold parts: 1 outside, −1 around 0; x ↦ (x, x²) parts them."""
+    """Draw points of a line that no threshold parts (1 outside, −1 around 0), but x ↦ (x, x²) does.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.0
+        How far points are moved after their class was decided.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, y = data.hard_line()
+    >>> bool((abs(X[y > 0]).min() > abs(X[y < 0]).max()))
+    True
+    """
     return _line(n, noise, random_state, lambda x: np.abs(x) > 1.25)
 
 
@@ -128,7 +301,29 @@ def _line(n: int, noise: float, random_state: Any, positive: Callable[..., Any])
 
 
 def linear_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
-    """Abernethy's first demonstration: y = x + noise on [0, 10]."""
+    """Draw Abernethy's first demonstration: y = x + noise on [0, 10].
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 1.0
+        Standard deviation of the noise.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, t = data.linear_noise(50)
+    >>> X.shape, t.shape
+    ((50, 1), (50,))
+    """
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
@@ -136,7 +331,29 @@ def linear_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pai
 
 
 def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -> Pair:
-    """Abernethy's second demonstration: y = x/2 + 2 sin x + noise on [0, 10]."""
+    """Draw Abernethy's second demonstration: y = x/2 + 2 sin x + noise on [0, 10].
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 0.5
+        Standard deviation of the noise.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, t = data.sine_linear_noise(50)
+    >>> X.shape, t.shape
+    ((50, 1), (50,))
+    """
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
@@ -144,7 +361,29 @@ def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -
 
 
 def pure_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
-    """Abernethy's third demonstration: y has nothing to do with x."""
+    """Draw Abernethy's third demonstration: y has nothing to do with x.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 1.0
+        Standard deviation of y.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, t = data.pure_noise(50)
+    >>> X.shape, t.shape
+    ((50, 1), (50,))
+    """
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))

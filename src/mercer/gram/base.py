@@ -31,6 +31,8 @@ class Gram(ABC):
 
     Made by ``kernel.gram(X, Z)``, which picks the class that fits the data.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import Gaussian
     >>> G = Gaussian().gram(np.array([[0.0], [1.0]]))

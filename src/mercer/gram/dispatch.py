@@ -31,12 +31,31 @@ ENTRY_POINTS = "mercer.engines"
 
 @dataclass(frozen=True)
 class Engine:
-    """A place for data. `takes`: whether rows belong there; `make`: their Gram.
+    """A place for data: which rows belong there, and how their Gram is made.
 
-    `keeps`: whether learners leave these rows where they are instead of fetching them. `check_rows`
-    validates rows that stay there and gives them back. `device`: whether ``config(device=name)``
-    sends arrays there. `solvers`: functions for named problems, or
-    "module:function" to be imported on first use.
+    Parameters
+    ----------
+    name : str
+        As ``config(device=name)`` takes it.
+    takes : callable
+        Whether rows belong there: ``takes(kernel, X, Z)``.
+    make : callable
+        Their Gram: ``make(kernel, X, Z)``.
+    keeps : callable
+        Whether learners leave these rows where they are instead of fetching them.
+    check_rows : callable
+        Validates rows that stay there, and gives them back.
+    solvers : dict of str to callable or str
+        Functions for named problems, or "module:function", imported on first use.
+    device : bool, default True
+        Whether ``config(device=name)`` sends arrays there.
+
+    Examples
+    --------
+    >>> from mercer import gram
+    >>> engine = gram.Engine("nowhere", lambda kernel, X, Z: False, lambda kernel, X, Z: None)
+    >>> engine.name
+    'nowhere'
     """
 
     name: str
@@ -62,7 +81,19 @@ _told: set[str] = set()
 
 
 def register(engine: Engine) -> None:
-    """Let an engine take the data it says it takes; asked before those registered earlier."""
+    """Let an engine take the data it says it takes; it is asked before those registered earlier.
+
+    Parameters
+    ----------
+    engine : Engine
+        What to add.
+
+    Examples
+    --------
+    >>> from mercer import gram
+    >>> gram.register(gram.Engine("nowhere", lambda kernel, X, Z: False, lambda kernel, X, Z: None))
+    >>> gram.dispatch.unregister("nowhere")  # leave nothing behind
+    """
     if engine.name == HOST.name:
         raise ValueError("'cpu' is the engine of the host and cannot be replaced")
     _engines.pop(engine.name, None)

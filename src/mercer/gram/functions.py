@@ -62,6 +62,22 @@ def _is_single(X: Any) -> bool:
 def distance_to_mean(kernel: Kernel, X: Any, sample: Any) -> np.ndarray:
     """‖φ(x) − φ̄‖ = √(k(x,x) − (2/N) Σᵢ k(x, xᵢ) + (1/N²) Σᵢⱼ k(xᵢ, xⱼ)), φ̄ the mean of the sample.
 
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    X : array or list
+        Examples whose distance is asked for.
+    sample : array or list
+        Examples that the mean is taken of.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        One distance per example of X.
+
+    Examples
+    --------
     >>> from mercer import Linear, distance_to_mean
     >>> distance_to_mean(Linear(), [[3.0, 4.0]], [[-1.0, 0.0], [1.0, 0.0]])
     array([5.])

@@ -36,6 +36,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     Parameters
     ----------
     kernel : Kernel, expression, callable or "precomputed"
+        The similarity k.
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     shrinkage : float from 0 to 1
@@ -54,6 +55,8 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     expansion_ : f_c(x) = Σᵢ A_ic k(xᵢ, x) − ½‖μ_c‖², one output per class; the largest wins
     medoids_ : indices in the training set, for prototype="medoid"
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import KernelCentroidClassifier
     >>> X, y = np.array([[0.0, 1.0], [0.0, 3.0], [4.0, 0.0]]), [0, 0, 1]

@@ -25,18 +25,20 @@ class LocalLinearRegressor(SmoothingRegressor):
     By default φ holds all monomials of xₙ − x up to `degree`: 0 is the weighted mean, 1 a line,
     which follows slopes and does not sag at the boundary. There is no ridge. Where the weighted
     examples do not determine the fit, the slopes are the smallest possible ones (one example in
-    reach: its value, slope 0); with a `feature_map`, w itself is.
+    reach: its value, slope 0); with a `feature_map`, w itself is. Far from all data, where k
+    rounds to 0, the prediction is the nearest neighbor's value, with a warning.
 
     Parameters
     ----------
-    kernel, bandwidth, per_column : as in `NadarayaWatsonRegressor`
-    degree : 0, 1, 2 or 3
+    kernel, bandwidth, gamma, coef0, per_column
+        As in `NadarayaWatsonRegressor`.
+    degree : {0, 1, 2, 3}, default 1
+        Of the polynomial that is fitted: 0 is the weighted mean, 1 a line.
     feature_map : None, function of rows or transformer
         Any φ instead of monomials; put a column of ones in it if you want a constant.
 
-    Far from all data, where k rounds to 0, the prediction is the nearest neighbor's value, with
-    a warning.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import LocalLinearRegressor
     >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])

@@ -199,9 +199,10 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
     ----------
     kernel : Kernel, expression, callable or "precomputed"
         Any similarity; it need not be positive semi-definite.
+    n_neighbors : int, default 5
+        How many vote; more is smoother.
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
-    n_neighbors : int
     weights : "uniform", "distance", "kernel" or function
         What a neighbor's vote counts: 1, one over its distance in feature space, k(x, z), or what
         a function makes of an array of distances (one row per example; with `radius`, an array of
@@ -218,6 +219,8 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
     ----------
     classes_ : the labels; for a y with several columns, a list with those of each column
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import KernelNeighborsClassifier
     >>> X, y = np.array([[0.0], [1.0], [9.0]]), np.array(["a", "a", "b"])
@@ -366,6 +369,21 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
     Parameters as in `KernelNeighborsClassifier`, without those of classes; y may have several
     columns.
 
+    Parameters
+    ----------
+    kernel : Kernel, expression, callable or "precomputed"
+        Any similarity; it need not be positive semi-definite.
+    n_neighbors : int, default 5
+        How many are averaged; more is smoother.
+    gamma, degree, coef0 : number or None
+        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
+    weights : "uniform", "distance", "kernel" or function
+        What a neighbor counts, as in `KernelNeighborsClassifier`.
+    radius : float or None
+        If given, all examples within this feature-space distance are averaged instead.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import KernelNeighborsRegressor
     >>> X, y = np.array([[0.0], [1.0], [9.0]]), np.array([0.0, 1.0, 9.0])

@@ -282,6 +282,11 @@ class SmoothingRegressor(RegressorMixin, Smoother):
 class NadarayaWatsonRegressor(SmoothingRegressor):
     """y(x) = Σₙ k(x/h, xₙ/h) tₙ / Σₙ k(x/h, xₙ/h): the weighted average of nearby targets.
 
+    Far from all data, where k rounds to 0, the answer is still that of the formula: weights are
+    taken relative to the largest, from log k, and for a Gaussian it tends to the nearest
+    neighbor's value. Where k is truly 0 (compact kernels) or has no logarithm, it is the nearest
+    neighbor's value at once. Both warn; neither is ever NaN.
+
     Parameters
     ----------
     kernel : Kernel, expression, callable or "precomputed"
@@ -301,11 +306,8 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     loo_error_ : its mean squared leave-one-out error, where it was chosen by that
     X_fit_, y_fit_ : the examples kept (those of positive weight)
 
-    Far from all data, where k rounds to 0, the answer is still that of the formula: weights are
-    taken relative to the largest, from log k, and for a Gaussian it tends to the nearest
-    neighbor's value. Where k is truly 0 (compact kernels) or has no logarithm, it is the nearest
-    neighbor's value at once. Both warn; neither is ever NaN.
-
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import NadarayaWatsonRegressor
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 4.0])
@@ -323,9 +325,13 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
 
     Parameters
     ----------
+    kernel, bandwidth, gamma, degree, coef0, per_column
+        As in `NadarayaWatsonRegressor`.
     class_weight : dict, "balanced" or None
         Multiplies the weights of the examples of each class.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import NadarayaWatsonClassifier
     >>> X, y = np.array([[0.0], [1.0], [5.0]]), np.array(["a", "a", "b"])

@@ -25,7 +25,8 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    shape : (height, width), default (1, n_features)
+    shape : (height, width) or None
+        Of an image; None takes 1 × n_features.
     stiffness : float
         λ, the price of a displacement by one pixel; bends cost more than shifts, by the square of
         their frequency and one.

@@ -22,7 +22,7 @@ class ExplicitMap(KernelMap):
 
     Parameters
     ----------
-    kernel : Kernel or expression string, default "linear()"
+    kernel : Kernel or expression, default "linear()"
         k, with `kernel.n_dims(n_features)` finite.
 
     Attributes

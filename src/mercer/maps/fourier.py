@@ -33,7 +33,7 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
 
     Parameters
     ----------
-    kernel : Kernel or expression string
+    kernel : Kernel or expression
         k; by default a Gaussian whose width the data chooses (`mercer.kernels.DEFAULT`).
     n_components : int, default 100
         n, the width of φ.

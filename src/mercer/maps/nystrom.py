@@ -31,7 +31,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
 
     Parameters
     ----------
-    kernel : Kernel, expression string, function of two examples or "precomputed"
+    kernel : Kernel, expression, function of two examples or "precomputed"
         k. With "precomputed" the rows given are k(x, all training points).
     n_components : int or None, default 100
         m, the size of the sample (all points, if there are not more). None takes all points.

@@ -14,7 +14,18 @@ __all__ = ["NotExportable", "export"]
 
 
 class NotExportable(TypeError):
-    """This model, kernel or step cannot be written as ONNX; the message says why and what can."""
+    """This model, kernel or step cannot be written as ONNX; the message says why and what can.
+
+    Examples
+    --------
+    >>> import mercer.onnx
+    >>> model = mercer.KernelSVC(mercer.Spectrum(2)).fit(["ab", "ba"], [0, 1])
+    >>> try:
+    ...     mercer.onnx.export(model)
+    ... except mercer.onnx.NotExportable:
+    ...     print("a kernel on strings has no ONNX form")
+    a kernel on strings has no ONNX form
+    """
 
 
 def export(
@@ -24,8 +35,10 @@ def export(
 
     Parameters
     ----------
-    model : learner, KernelExpansion, or scikit-learn Pipeline that ends in a learner
+    model : learner, KernelExpansion or scikit-learn Pipeline
+        Fitted; a pipeline must end in a learner.
     path : str or path-like, optional
+        The file to write.
     dtype : "float32" or "float64"
         Of what goes in and out. Inside, float64 is used where float32 would cost digits.
 

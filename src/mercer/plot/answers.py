@@ -12,6 +12,26 @@ from mercer._figures import INK, QUIET, axes, bare, color_of, require_fitted, ti
 def contributions(expansion: Any, x: Any, most: int = 15, output: int = 0, ax: Any = None) -> Any:
     """αᵢ k(xᵢ, x): the points that one prediction is made of, the strongest first.
 
+    Parameters
+    ----------
+    expansion : KernelExpansion
+        Of a fitted model: ``model.expansion_``.
+    x : array of shape (1, n_features) or one example
+        Whose score is explained.
+    most : int, default 15
+        Points to show.
+    output : int, default 0
+        Which of several outputs.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import KernelSVC, data, plot
     >>> X, y = data.moons(60)
     >>> ax = plot.contributions(KernelSVC("gaussian(0.5)").fit(X, y).expansion_, X[:1])
@@ -44,9 +64,21 @@ def deciding_words(model: Any, features: Any, message: Any, most: int = 12, ax: 
 
     Parameters
     ----------
-    model : fitted classifier of two classes with a linear kernel
-    features : fitted transformer with `get_feature_names_out`, such as `EmailFeatures`
-    message : one message as `features` takes it
+    model : classifier
+        Fitted, of two classes, with a linear kernel.
+    features : transformer
+        Fitted, with `get_feature_names_out`, such as `EmailFeatures`.
+    message : str or bytes
+        One message, as `features` takes it.
+    most : int, default 12
+        Words to show.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
 
     Examples
     --------
@@ -77,6 +109,26 @@ def network(expansion: Any, x: Any = None, most: int = 5, output: int = 0, ax: A
     The structure picture of "Kernel Methods" (D. Klein). The `most` points with the largest |α| are
     drawn; with a query `x` the nodes show the values K(xᵢ, x) and the score.
 
+    Parameters
+    ----------
+    expansion : KernelExpansion
+        Of a fitted model: ``model.expansion_``.
+    x : array of shape (1, n_features) or None
+        A query whose values are written.
+    most : int, default 5
+        Hidden nodes to draw.
+    output : int, default 0
+        Which of several outputs.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import KernelPerceptron, data, plot
     >>> X, y = data.xor()
     >>> model = KernelPerceptron("polynomial(2)", shuffle=False).fit(X, y)

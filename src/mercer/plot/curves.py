@@ -20,12 +20,20 @@ def errors_over(
     held_out: tuple[Any, Any] | None = None,
     cv: Any = None,
 ) -> dict[str, np.ndarray]:
-    """Errors of a model for each value of one parameter: training, cross-validated, held out.
+    """Measure a model's errors per value of one parameter: training, cross-validated, held out.
 
     Parameters
     ----------
+    model : estimator
+        Fitted anew for every value.
+    X : array or list
+        Training examples.
+    y : array of shape (n,)
+        Their targets.
     parameter : str
         As `set_params` takes it: "kernel__sigma", "C", "bandwidth", "max_updates", …
+    values : array of shape (m,)
+        To try.
     held_out : (X, y), optional
         More examples, for the third curve.
     cv : int or splitter, optional
@@ -35,6 +43,13 @@ def errors_over(
     -------
     dict of name to errors
         Shares of wrong labels, or root mean squared errors for regressors.
+
+    Examples
+    --------
+    >>> from mercer import KernelSVC, data, plot
+    >>> errors = plot.errors_over(KernelSVC("gaussian(1)"), *data.moons(30), "C", [0.1, 10.0], cv=3)
+    >>> {name: len(curve) for name, curve in errors.items()}
+    {'training': 2, 'cross-validation': 2}
     """
     from sklearn.base import clone, is_classifier
     from sklearn.model_selection import LeaveOneOut, cross_val_predict
@@ -71,11 +86,31 @@ def error_curves(
     ax: Any = None,
     log: bool | None = None,
 ) -> Any:
-    """Errors over a parameter, one curve each; the smallest error not seen in training is marked.
+    """Draw errors over a parameter, one curve each; the smallest not seen in training is marked.
 
     Where the training error falls and the others rise the model overfits. Use `errors_over` for
     the numbers: over σ, the degree, C, the bandwidth or the number of updates.
 
+    Parameters
+    ----------
+    values : array of shape (m,)
+        Of the parameter.
+    errors : dict of str to array of shape (m,)
+        Name of a curve to its errors.
+    parameter : str, default "σ"
+        Name for the axis.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+    log : bool or None
+        Whether the axis is logarithmic; None decides by the values.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import KernelSVC, data, plot
     >>> X, y = data.moons(30, noise=0.3)
     >>> model, widths = KernelSVC("gaussian(1)"), [0.1, 0.5, 2.0]
@@ -108,6 +143,28 @@ def learning_curve(
 ) -> Any:
     """The score on training and held-out folds as the number of examples grows.
 
+    Parameters
+    ----------
+    model : estimator
+        Fitted anew for every size.
+    X : array or list
+        The examples.
+    y : array of shape (n,)
+        Their targets.
+    sizes : list of float or int, or None
+        Shares or numbers of examples to learn from.
+    cv : int, default 5
+        Folds.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import KernelSVC, data, plot
     >>> ax = plot.learning_curve(KernelSVC("gaussian(0.5)"), *data.moons(60), sizes=[0.3, 1.0])
     """

@@ -40,6 +40,22 @@ def glyph(image: Any, shape: Shape | None = None, ax: Any = None) -> Any:
 
     The table of G. Gordon and A. Smola counts them; `GlyphFeatures` computes them.
 
+    Parameters
+    ----------
+    image : array
+        One image, as a row of pixels or a matrix.
+    shape : (height, width) or None
+        Of an image; None takes a square.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import data, plot
     >>> ax = plot.glyph(data.glyphs()[0][8])
     """
@@ -83,6 +99,22 @@ def strokes(paths: Sequence[Any], ax: Any = None, title: str = "") -> Any:
 
     `paths` are polylines of (x, y), y downwards, as `data.stroke_paths` gives them.
 
+    Parameters
+    ----------
+    paths : list of array of shape (n, 2)
+        Lines of (x, y), y downwards, as `data.stroke_paths` gives them.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+    title : str, default ""
+        Above the picture.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import data, plot
     >>> ax = plot.strokes(data.stroke_paths("口"))
     >>> len(ax.lines)

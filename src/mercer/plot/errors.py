@@ -10,8 +10,26 @@ from mercer._figures import QUIET, axes, color_of, legend, tidy
 
 
 def confusion(truth: Any, predicted: Any, labels: Any = None, ax: Any = None) -> Any:
-    """Counts of truth (rows) against prediction (columns); mistakes stand out from the diagonal.
+    """Show counts of truth (rows) against prediction (columns); mistakes leave the diagonal.
 
+    Parameters
+    ----------
+    truth : array of shape (n,)
+        The classes.
+    predicted : array of shape (n,)
+        The answers.
+    labels : list or None
+        Classes in the order of the rows; None sorts them.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.confusion(["a", "b", "b"], ["a", "a", "b"])
     """
@@ -52,6 +70,22 @@ def _cut(label: Any, most: int = 14) -> str:
 def predicted_against_truth(truth: Any, predicted: Any, ax: Any = None) -> Any:
     """One dot per example: on the diagonal, the prediction is the truth.
 
+    Parameters
+    ----------
+    truth : array of shape (n,)
+        The targets.
+    predicted : array of shape (n,)
+        The answers.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.predicted_against_truth([1.0, 2.0, 3.0], [1.1, 1.8, 3.0])
     """
@@ -67,6 +101,22 @@ def predicted_against_truth(truth: Any, predicted: Any, ax: Any = None) -> Any:
 def residuals(truth: Any, predicted: Any, ax: Any = None) -> Any:
     """truth − prediction against the prediction, with its root mean square as a band.
 
+    Parameters
+    ----------
+    truth : array of shape (n,)
+        The targets.
+    predicted : array of shape (n,)
+        The answers.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.residuals([1.0, 2.0, 3.0], [1.1, 1.8, 3.0])
     """
@@ -89,6 +139,24 @@ def _alpha(count: int) -> float:
 def calibration(y: Any, probabilities: Any, bins: int = 10, ax: Any = None) -> Any:
     """How often it came true against how likely it was said to be; the diagonal is honest.
 
+    Parameters
+    ----------
+    y : array of shape (n,)
+        What came true: 0 or 1.
+    probabilities : array of shape (n,)
+        How likely 1 was said to be.
+    bins : int, default 10
+        Groups of examples with like probabilities.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.calibration([0, 1, 0, 1], [0.1, 0.9, 0.4, 0.6], bins=2)
     """
@@ -105,6 +173,22 @@ def calibration(y: Any, probabilities: Any, bins: int = 10, ax: Any = None) -> A
 def roc(y: Any, scores: Any, ax: Any = None) -> Any:
     """True against false alarms over all thresholds, and the area under the curve.
 
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Two classes.
+    scores : array of shape (n,)
+        Larger speaks for the second class.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.roc([0, 1, 0, 1], [0.1, 0.9, 0.4, 0.6])
     """

@@ -44,14 +44,23 @@ def images(
 
     Parameters
     ----------
-    X : rows of pixels, or an n × height × width array; a row of NaN leaves its field empty
+    X : array of shape (n, n_pixels) or (n, height, width)
+        Images; a row of NaN leaves its field empty.
     shape : (height, width), optional
         By default a square.
-    titles : one short text per image, optional
+    titles : list of str
+        One short text per image.
     columns : int, optional
         By default as many as make the sheet about as wide as high.
     signed : bool, or one bool per image
         Blue for negative and red for positive pixels, as for tangents and weights.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
 
     Examples
     --------
@@ -98,6 +107,28 @@ def neighbor_images(
 
     `model` is a fitted `KernelNeighborsClassifier`, X and y its training set; one row per query.
 
+    Parameters
+    ----------
+    model : KernelNeighborsClassifier
+        Fitted.
+    X : array of shape (n, n_pixels)
+        Its training images.
+    y : array of shape (n,)
+        Their classes.
+    queries : array of shape (m, n_pixels)
+        Images whose neighbors are shown.
+    shape : (height, width) or None
+        Of an image; None takes a square.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import KernelNeighborsClassifier, data, plot
     >>> d = data.digits()
     >>> model = KernelNeighborsClassifier("linear()", n_neighbors=4).fit(d.X[:300], d.y[:300])
@@ -132,6 +163,24 @@ def rotation_curve(image: Any, shape: Shape | None = None, steps: int = 72, ax: 
     `TangentDistance`, and thumbnails show the image every 45 degrees. After D. Klein's slides: the
     tangent is a good stand-in for small rotations, and leaves the curve before a 6 becomes a 9.
 
+    Parameters
+    ----------
+    image : array
+        One image, as a row of pixels or a matrix.
+    shape : (height, width) or None
+        Of an image; None takes a square.
+    steps : int, default 72
+        Rotations that are computed.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import data, plot
     >>> ax = plot.rotation_curve(data.glyphs()[0][6])
     """
@@ -191,6 +240,22 @@ TANGENTS = ("right", "down", "turned", "larger", "wider", "slanted", "thicker")
 def tangent_vectors(image: Any, shape: Shape | None = None, ax: Any = None) -> Any:
     """x − t, t = ∂x/∂(small change) and x + t for the seven changes that tangent distance allows.
 
+    Parameters
+    ----------
+    image : array
+        One image, as a row of pixels or a matrix.
+    shape : (height, width) or None
+        Of an image; None takes a square.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import data, plot
     >>> ax = plot.tangent_vectors(data.glyphs()[0][4])
     """
@@ -213,6 +278,22 @@ def deformed_templates(model: Any, X: Any, ax: Any = None) -> Any:
     `model` is a fitted `DeformableTemplateClassifier`; the first row shows its templates, each row
     below an image and all templates as they fit it best.
 
+    Parameters
+    ----------
+    model : DeformableTemplateClassifier
+        Fitted.
+    X : array of shape (n, n_pixels)
+        Images.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import DeformableTemplateClassifier, data, plot
     >>> d = data.digits()
@@ -242,6 +323,24 @@ def deformation(model: Any, image: Any, label: Any = None, ax: Any = None) -> tu
     Left the image, in the middle the ideal image with the places where it is read, right what is
     read there. By default the class is the one that fits best. Gives the three axes.
 
+    Parameters
+    ----------
+    model : DeformableTemplateClassifier
+        Fitted.
+    image : array
+        One image, as the model takes it.
+    label : object or None
+        The class whose ideal image is bent; None takes the one that fits best.
+    ax : three matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    three matplotlib Axes
+        The image, the grid, and what is read there.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import DeformableTemplateClassifier, data, plot
     >>> d = data.digits()
@@ -271,6 +370,26 @@ def support_images(
 ) -> Any:
     """αᵢ and xᵢ: the images a fitted machine keeps, those with the largest |αᵢ| first.
 
+    Parameters
+    ----------
+    model : KernelSVC, KernelPerceptron or the like
+        Fitted on rows of pixels.
+    shape : (height, width) or None
+        Of an image; None takes a square.
+    most : int, default 12
+        Images to show.
+    output : int, default 0
+        Which of several outputs.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import KernelSVC, data, plot
     >>> d = data.digits()
     >>> pair = d.y < 2

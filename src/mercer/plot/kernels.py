@@ -61,6 +61,24 @@ def kernel_shape(
     One coordinate in `center` draws a curve, two a contour map; `kernel_surface` draws the latter
     in space.
 
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel, or an expression such as "gaussian(2)".
+    center : list of one or two float
+        The point x.
+    extent : float, default 3.0
+        How far around it is drawn.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.kernel_shape("gaussian(0.5)", center=[0.0])
     """
@@ -85,6 +103,24 @@ def kernel_surface(
 ) -> Any:
     """z ↦ k(x, z) as a surface over the plane.
 
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel, or an expression such as "gaussian(2)".
+    center : list of two float
+        The point x.
+    extent : float, default 3.0
+        How far around it is drawn.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.kernel_surface("laplacian(1)")
     """
@@ -111,11 +147,25 @@ LECTURE_KERNELS: tuple[tuple[Any, tuple[float, float]], ...] = (
 
 
 def kernel_gallery(kernels: Any = LECTURE_KERNELS, ax: Any = None) -> tuple[Any, ...]:
-    """Surfaces side by side: by default the five kernels of G. Gordon and A. Smola's slides.
+    """Draw surfaces side by side: by default the five kernels of G. Gordon and A. Smola's slides.
 
     `kernels` are kernels, or pairs of a kernel and the point around which it is drawn. Gives one
     axes per kernel.
 
+    Parameters
+    ----------
+    kernels : list of Kernel, or of pairs (Kernel, point)
+        To draw; with a point, around it.
+    ax : list of matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    tuple of matplotlib Axes
+        One per kernel.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> len(plot.kernel_gallery())
     5
@@ -141,15 +191,28 @@ def gram(
 
     Parameters
     ----------
+    kernel : Kernel or str
+        A kernel, or an expression such as "gaussian(2)".
+    X : array or list
+        The examples.
     y : labels, optional
         Lines part the classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
     largest : int, default 1000
         Of more rows, evenly spread ones are taken.
+    title : str or None
+        Above the picture; None writes the kernel.
     numbers : bool, optional
         Write the entries; by default up to 8 rows.
     sort : bool, optional
         Order the rows by class; by default unless the numbers are written, whose order is the
         data's own.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
 
     Examples
     --------
@@ -213,6 +276,22 @@ def _brightest(K: np.ndarray) -> tuple[float | None, bool]:
 def spectrum(kernel: Any, X: Any, ax: Any = None) -> Any:
     """Ku = λu: the eigenvalues of a kernel matrix, largest first; negative ones stand out.
 
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel, or an expression such as "gaussian(2)".
+    X : array or list
+        The examples.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import data, plot
     >>> ax = plot.spectrum("gaussian(0.5)", data.moons(40)[0])
     """
@@ -240,6 +319,24 @@ def fourier(kernel: Any, n_features: int = 1, ax: Any = None, peaks: float = 4.0
     What dips below zero is filled. `kernel` may be a `FourierCheck`, which is then drawn. `peaks`
     is how far the picture reaches, in widths of the first bump of S.
 
+    Parameters
+    ----------
+    kernel : Kernel, str or FourierCheck
+        A translation-invariant kernel, or what `fourier_check` found.
+    n_features : int, default 1
+        The dimension.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+    peaks : float, default 4.0
+        How far the picture reaches, in widths of the first bump.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.fourier("bspline(3)")
     """
@@ -269,6 +366,24 @@ def eigenfunctions(
 
     Found on 400 evenly spread points by `NystromMap`; ∫ φᵢ² = 1 under the uniform distribution.
 
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel, or an expression such as "gaussian(2)".
+    interval : (low, high)
+        Where k lives.
+    count : int, default 4
+        How many functions to draw.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.eigenfunctions("gaussian(0.2)")
     """
@@ -296,6 +411,24 @@ def taylor_truncations(
 
     The series of "Lecture 09: Kernel Methods" (J. Abernethy), by `TaylorGaussianMap` at x = `at`.
 
+    Parameters
+    ----------
+    sigma : float, default 1.0
+        Width of the Gaussian.
+    orders : list of int
+        Where the series is cut; one curve each.
+    at : float, default 1.5
+        The point x.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.taylor_truncations(orders=(1, 4))
     """
@@ -320,6 +453,22 @@ def monomial_growth(
 
     The curves of "Kernels and Kernelized Perceptron" (A. Ritter), one per degree.
 
+    Parameters
+    ----------
+    inputs : list of int
+        Numbers m of inputs.
+    degrees : list of int
+        One curve per degree d.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import plot
     >>> ax = plot.monomial_growth()
     """

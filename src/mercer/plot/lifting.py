@@ -27,6 +27,23 @@ class LinearInFeatures:
     """sign(w·φ(x) + b): the widest separator of φ(x), as a classifier of x; pictures draw it.
 
     `found` is False where no plane parts the classes in φ-space.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features)
+        The examples.
+    y : array of shape (n,)
+        Two classes.
+    feature_map : transformer or callable
+        Makes φ(x) of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import data, plot
+    >>> X, y = data.circles(40)
+    >>> plot.LinearInFeatures(X, y, np.square).found
+    True
     """
 
     def __init__(self, X: Any, y: Any, feature_map: Any) -> None:
@@ -70,13 +87,25 @@ def feature_space(
 
     Parameters
     ----------
-    feature_map : transformer or function of rows
+    X : array of shape (n, 1) or (n, 2)
+        Examples on a line or in the plane.
+    y : array of shape (n,)
+        Two classes.
+    feature_map : transformer or callable
+        Makes φ(x) of rows.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
     separator : LinearInFeatures, optional
         Drawn instead of the one found here.
     surface : bool, default True
         Whether to draw where the whole line or plane of inputs goes.
     labels : bool, default True
         Whether to name the classes.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
 
     Examples
     --------
@@ -161,6 +190,24 @@ def before_and_after(X: Any, y: Any, feature_map: Any, ax: Any = None) -> tuple[
     Left the data (one or two columns) with {x : w·φ(x) + b = 0}, right `feature_space`. Gives both
     axes; given ones need projection="3d" on the right for three features.
 
+    Parameters
+    ----------
+    X : array of shape (n, 1) or (n, 2)
+        Examples on a line or in the plane.
+    y : array of shape (n,)
+        Two classes.
+    feature_map : transformer or callable
+        Makes φ(x) of rows.
+    ax : pair of matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    pair of matplotlib Axes
+        The input space and the feature space.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import data, plot
     >>> left, right = plot.before_and_after(*data.hard_line(), lambda x: np.hstack([x, x**2]))

@@ -28,6 +28,22 @@ def points(X: Any, y: Any, ax: Any = None) -> Any:
 
     Use it before any model: XOR, the circles, the spirals of the lectures.
 
+    Parameters
+    ----------
+    X : array of shape (n, 1) or (n, 2)
+        Examples on a line or in the plane.
+    y : array of shape (n,)
+        Their classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import data, plot
     >>> ax = plot.points(*data.xor())
     >>> len(ax.collections)  # one per class
@@ -64,8 +80,14 @@ def decision_regions(
 
     Parameters
     ----------
-    model : fitted classifier
-    X, y : points to show, of the training set or others
+    model : classifier
+        Fitted.
+    X : array of shape (n, 2) or (n, 1)
+        Points to show, of the training set or others.
+    y : array of shape (n,)
+        Their classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
     points : int, default 200
         Of the grid in each direction; more is finer and slower.
     margins : bool, optional
@@ -74,6 +96,11 @@ def decision_regions(
         Rows of X to ring instead of those found.
     extent : (left, right, bottom, top), optional
         The part of the plane to draw, as for a film; by default around the points.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
 
     Examples
     --------
@@ -134,6 +161,26 @@ def thresholds(model: Any, X: Any, y: Any, ax: Any = None, points: int = 801) ->
     The first picture of "Kernels and Kernelized Perceptron" (A. Ritter): one threshold where a line
     is enough, two where x ↦ (x, x²) is needed.
 
+    Parameters
+    ----------
+    model : classifier
+        Fitted, over one input.
+    X : array of shape (n, 1)
+        Points to show.
+    y : array of shape (n,)
+        Their classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+    points : int, default 801
+        Where f is evaluated.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import Perceptron, plot
     >>> X, y = np.array([[-2.0], [0.0], [2.0]]), [1, -1, 1]
@@ -174,6 +221,24 @@ def weight_vectors(model: Any, X: Any, y: Any, ax: Any = None) -> Any:
     each w_c starts at the origin, and x goes to the class whose w_c·x + b_c is largest. Arrows are
     drawn in one common scale.
 
+    Parameters
+    ----------
+    model : linear classifier
+        Fitted, with `coef_` and `intercept_`.
+    X : array of shape (n, 2)
+        Examples in the plane.
+    y : array of shape (n,)
+        Their classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import Perceptron, data, plot
     >>> X, y = data.blobs(60, classes=3)
     >>> ax = plot.weight_vectors(Perceptron(fit_intercept=True).fit(X, y), X, y)

@@ -29,15 +29,27 @@ def mistakes_so_far(model: Any, visits: Any = None) -> tuple[np.ndarray, np.ndar
 
 
 def mistakes_against_bound(model: Any, X: Any, y: Any, ax: Any = None, visits: Any = None) -> Any:
-    """Mistakes so far over examples seen, below (R/ρ)² where the classes are separable.
+    """Draw mistakes so far over examples seen, below (R/ρ)² where the classes are separable.
 
     With a bias the bound is (b*² + 1)(R² + 1)/ρ², as in G. Gordon and A. Smola's theorem.
 
     Parameters
     ----------
-    model : fitted binary `KernelPerceptron`, and its training set X, y
+    model : KernelPerceptron
+        Fitted, for two classes.
+    X : array or list
+        Its training examples.
+    y : array of shape (n,)
+        Two classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
     visits : list of visits, optional
         From ``model.steps(X, y)``, for a curve that moves with every visit instead of every epoch.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
 
     Examples
     --------
@@ -66,6 +78,27 @@ class ProofCurves:
     """What the convergence proof compares, after j = 0, 1, … updates.
 
     jρ ≤ `alignment` ≤ `norm` ≤ √j R: the two outer curves meet at (R/ρ)², so j ends before.
+
+    Parameters
+    ----------
+    updates : ndarray
+        The numbers j = 0, 1, …
+    alignment : ndarray
+        The product ⟨w, w*⟩ after each.
+    norm : ndarray
+        The length ‖w‖ after each.
+    rho : float
+        The margin ρ of w*.
+    R : float
+        The largest length of an example.
+
+    Examples
+    --------
+    >>> from mercer import KernelPerceptron, data, plot
+    >>> X, y = data.blobs(20)
+    >>> curves = plot.proof_curves(KernelPerceptron("linear()", shuffle=False).fit(X, y), X, y)
+    >>> bool((curves.alignment <= curves.norm + 1e-9).all())
+    True
     """
 
     updates: np.ndarray
@@ -83,6 +116,28 @@ def proof_curves(model: Any, X: Any, y: Any) -> ProofCurves:
     """⟨w, w*⟩ and ‖w‖ after every update of a perceptron, w* the widest separator, ‖w*‖ = 1.
 
     A bias is one more coordinate 1 of every example, as in the proof.
+
+    Parameters
+    ----------
+    model : KernelPerceptron or Perceptron
+        Fitted, for two separable classes.
+    X : array or list
+        Its training examples.
+    y : array of shape (n,)
+        Two classes.
+
+    Returns
+    -------
+    ProofCurves
+        What `convergence_proof` draws.
+
+    Examples
+    --------
+    >>> from mercer import KernelPerceptron, data, plot
+    >>> X, y = data.blobs(20)
+    >>> curves = plot.proof_curves(KernelPerceptron("linear()", shuffle=False).fit(X, y), X, y)
+    >>> int(curves.updates[0])
+    0
     """
     found, _, bias = _separator(model, X, y)
     if found.separator is None:
@@ -117,6 +172,28 @@ def convergence_proof(
     from a perceptron's own updates. `curves` (from `proof_curves`) spares computing them again, and
     `upto` shows the first so many updates only, in the frame of all: a film.
 
+    Parameters
+    ----------
+    model : KernelPerceptron or Perceptron
+        Fitted, for two separable classes.
+    X : array or list
+        Its training examples.
+    y : array of shape (n,)
+        Two classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+    curves : ProofCurves or None
+        From `proof_curves`, to spare computing them again.
+    upto : int or None
+        Show the first so many updates only.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import KernelPerceptron, data, plot
     >>> X, y = data.blobs(40)
     >>> model = KernelPerceptron("linear()", fit_intercept=True, shuffle=False).fit(X, y)
@@ -150,6 +227,24 @@ def accuracy_over_visits(model: Any, X: Any, y: Any, ax: Any = None) -> Any:
 
     One update can spoil many earlier answers ("can thrash around", D. Klein); updates are dots.
 
+    Parameters
+    ----------
+    model : KernelPerceptron or Perceptron
+        Fitted, for two classes.
+    X : array or list
+        Its training examples.
+    y : array of shape (n,)
+        Their classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import KernelPerceptron, data, plot
     >>> X, y = data.moons(40)
     >>> model = KernelPerceptron("gaussian(0.5)", shuffle=False, epochs=5).fit(X, y)

@@ -26,6 +26,32 @@ def regression_curve(
     `label` names the curve in the legend, and ``band=False`` leaves out the deviations.
     Calls with the same `ax` add curves, each with the next color; the points are drawn once.
 
+    Parameters
+    ----------
+    model : regressor
+        Fitted, over one input.
+    X : array of shape (n, 1)
+        Examples to show.
+    y : array of shape (n,)
+        Their targets.
+    truth : callable or None
+        The function behind the data, drawn dashed.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+    points : int, default 400
+        Where the curve is evaluated.
+    label : str or None
+        Name of the curve in the legend.
+    band : bool, default True
+        Whether two standard deviations are shaded, where the model has them.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import NadarayaWatsonRegressor, data, plot
     >>> X, t = data.sine_linear_noise()
     >>> ax = plot.regression_curve(NadarayaWatsonRegressor(bandwidth=0.5).fit(X, t), X, t)
@@ -56,6 +82,26 @@ def regression_curves(
 ) -> Any:
     """Several fitted regressors over one input, by name: bandwidths, widths or methods compared.
 
+    Parameters
+    ----------
+    models : dict of str to regressor
+        Fitted, over one input.
+    X : array of shape (n, 1)
+        Examples to show.
+    y : array of shape (n,)
+        Their targets.
+    truth : callable or None
+        The function behind the data, drawn dashed.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import NadarayaWatsonRegressor, data, plot
     >>> X, t = data.sine_linear_noise()
     >>> widths = {f"h = {h}": NadarayaWatsonRegressor(bandwidth=h).fit(X, t) for h in (0.1, 2)}
@@ -83,6 +129,22 @@ def query_weights(model: Any, query: float, ax: Any = None) -> Any:
     For a fitted smoother (weighted mean or local line) over one input. A local model also shows
     the weighted line it fits for this query.
 
+    Parameters
+    ----------
+    model : smoother
+        Fitted, over one input.
+    query : float
+        Where an answer is asked for.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import LocalLinearRegressor, data, plot
     >>> model = LocalLinearRegressor(bandwidth=0.6).fit(*data.sine_linear_noise())
     >>> ax = plot.query_weights(model, 4.0)

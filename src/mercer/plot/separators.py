@@ -33,6 +33,24 @@ def separators(models: Iterable[Any], X: Any, y: Any, ax: Any = None) -> Any:
     `models` are fitted linear models or pairs (w, b). Use it for perceptrons that saw the examples
     in different orders; the last model is drawn boldly.
 
+    Parameters
+    ----------
+    models : list of linear models, or of pairs (w, b)
+        Fitted; the last one is drawn boldly.
+    X : array of shape (n, 2)
+        Examples in the plane.
+    y : array of shape (n,)
+        Their classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import Perceptron, data, plot
     >>> X, y = data.blobs(40)
     >>> fits = [Perceptron(fit_intercept=True, random_state=s).fit(X, y) for s in range(5)]
@@ -59,6 +77,24 @@ def version_space(X: Any, y: Any, ax: Any = None, n_angles: int = 721) -> Any:
     The wider the region at an angle, the wider the gap between the classes in that direction; the
     widest place is the separator with the largest margin. Empty where the classes overlap.
 
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+        Examples in the plane.
+    y : array of shape (n,)
+        Two classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+    n_angles : int, default 721
+        Directions of w that are looked at.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import data, plot
     >>> ax = plot.version_space(*data.blobs(40))
     """
@@ -87,9 +123,19 @@ def margin(X: Any, y: Any, ax: Any = None, example: int | None = None) -> Any:
 
     Parameters
     ----------
-    X, y : two classes in the plane that a line separates
+    X : array of shape (n, 2)
+        Examples in the plane.
+    y : array of shape (n,)
+        Two classes that a line separates.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
     example : int, optional
         Whose distance r is drawn; by default that of the example farthest from the line.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
 
     Examples
     --------
@@ -131,6 +177,22 @@ def hardness(X: Any, y: Any, ax: Any = None) -> Any:
 
     The picture "margin vs. size" of G. Gordon and A. Smola; draw two data sets side by side.
 
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+        Examples in the plane.
+    y : array of shape (n,)
+        Two classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import data, plot
     >>> ax = plot.hardness(*data.blobs(40))
     """
@@ -163,6 +225,22 @@ def hebb_and_perceptron(X: Any, y: Any, ax: Any = None) -> Any:
 
     Both rules add y·x; Hebb's never looks whether it was right. Neither has a bias here.
 
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+        Examples in the plane.
+    y : array of shape (n,)
+        Two classes.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> from mercer import data, plot
     >>> ax = plot.hebb_and_perceptron(*data.blobs(40))
     """

@@ -15,6 +15,22 @@ def witness(result: Any, ax: Any = None, points: int = 200) -> Any:
     A curve over one column, a map over two, and for more the values at the examples of both
     samples, as histograms.
 
+    Parameters
+    ----------
+    result : MMDResult
+        What `mercer.stats.mmd_test` found.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+    points : int, default 200
+        Of the grid in each direction.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import plot, stats
     >>> random = np.random.default_rng(0)
@@ -58,6 +74,20 @@ def witness(result: Any, ax: Any = None, points: int = 200) -> Any:
 def change_points(result: Any, ax: Any = None) -> Any:
     """A series with its changes: a line per column, a vertical line per change.
 
+    Parameters
+    ----------
+    result : ChangePointsResult
+        What `mercer.stats.change_points` found.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import plot, stats
     >>> series = np.repeat([0.0, 2.0], 30) + np.random.default_rng(0).normal(size=60)

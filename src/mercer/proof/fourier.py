@@ -27,6 +27,10 @@ class FourierCheck:
 
     Attributes
     ----------
+    kernel : Kernel or callable
+        What was looked at.
+    n_features : int
+        The dimension.
     frequencies, spectrum : ndarray
         |ω| and S(ω). For a product over columns, of the column with the deepest dip; where k is
         neither radial nor a product, the smallest value over the directions of ω.
@@ -37,6 +41,14 @@ class FourierCheck:
     tolerance : float
         The size of the numerical error allowed for.
     method : {"radial", "product", "grid"}
+        Which transform was used.
+
+    Examples
+    --------
+    >>> from mercer import Uniform, fourier_check
+    >>> found = fourier_check(Uniform(), n_features=1)
+    >>> found.passes, bool(found.minimum < 0)
+    (False, True)
     """
 
     kernel: Any

@@ -27,7 +27,7 @@ def prove(
     seconds: float = 3.0,
     seed: int = 0,
 ) -> Proof | Counterexample | Undecided:
-    """Is cᵀKc ≥ 0 for all points and all c? A proof, a counterexample, or neither.
+    """Decide whether cᵀKc ≥ 0 for all points and all c: a proof, a counterexample, or neither.
 
     The rules come first: each kernel knows an argument for itself, and the building blocks carry
     it upwards. Where they say no or nothing, points are searched for on which k is no kernel.

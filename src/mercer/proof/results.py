@@ -150,10 +150,13 @@ class Counterexample(Verdict):
     value : float
         cᵀKc, or k(x, z) − k(z, x).
     kind : {"indefinite", "asymmetric"}
+        What is wrong.
     exact : bool
         True if proved in 50-digit interval arithmetic; else it lies beyond rounding in float64.
     because : str
         What the rules already said against k, if anything.
+    target : object or None
+        How the search evaluates k.
 
     Examples
     --------
@@ -220,6 +223,7 @@ class Undecided(Verdict):
     Attributes
     ----------
     kernel : Kernel
+        What was asked about.
     reason : str
         Why no rule applies, or what is missing.
     tried : tuple of str

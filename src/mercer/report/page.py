@@ -44,6 +44,32 @@ def write(board: Any, data: Any, path: str | os.PathLike[str], model: Any = None
 
     Beside it a CSV file has all rows that were predicted wrongly, named after the report:
     report.html and report-errors.csv. `model` is where the best is saved, as the page shows it.
+
+    Parameters
+    ----------
+    board : Scoreboard
+        What `compare` found.
+    data : Dataset or (X, y)
+        What it compared on.
+    path : str or path-like
+        The HTML file.
+    model : str, path-like or None
+        Where the best is saved, as the page shows it.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import mercer
+    >>> from mercer import report
+    >>> X, y = mercer.data.moons(60)
+    >>> board = mercer.compare(X, y, kernels=["gaussian(1)"], learners=["ridge"], holdout=None)
+    >>> report.write(board, (X, y), pathlib.Path(tempfile.mkdtemp()) / "report.html").name
+    'report.html'
     """
     path, data = Path(path), _dataset(board, data)
     file = errors_file(path)
@@ -58,7 +84,25 @@ def _write(path: Path, text: str) -> None:
 
 
 def errors_file(path: Path) -> Path:
-    """Where the wrong rows of a report go."""
+    """Where the wrong rows of a report go.
+
+    Parameters
+    ----------
+    path : Path
+        Of the report.
+
+    Returns
+    -------
+    Path
+        Beside it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from mercer.report import errors_file
+    >>> errors_file(Path("report.html")).name
+    'report-errors.csv'
+    """
     return path.with_name(f"{path.stem}-errors.csv")
 
 
@@ -68,7 +112,33 @@ def _dataset(board: Any, data: Any) -> Dataset:
 
 
 def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -> str:
-    """The page as text: no script, no link, nothing that is fetched."""
+    """The page as text: no script, no link, nothing that is fetched.
+
+    Parameters
+    ----------
+    board : Scoreboard
+        What `compare` found.
+    data : Dataset or (X, y)
+        What it compared on.
+    model : str
+        Where the best is saved, as the page shows it.
+    file : str
+        Name of the file of wrong rows, as the page shows it.
+
+    Returns
+    -------
+    str
+        One HTML document.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> from mercer import report
+    >>> X, y = mercer.data.moons(60)
+    >>> board = mercer.compare(X, y, kernels=["gaussian(1)"], learners=["ridge"], holdout=None)
+    >>> report.render(board, (X, y))[:15]
+    '<!DOCTYPE html>'
+    """
     data = _dataset(board, data)
     title = f"{data.target or 'target'} in {data.source or 'data'}"
     done = study(board, data)

@@ -84,7 +84,7 @@ def compare(
     holdout: Any = "auto",
     progress: Callable[[str, float], None] | None = None,
 ) -> Scoreboard:
-    """Kernels × learners, judged by the same held-out rows.
+    """Try kernels × learners, and judge them by the same held-out rows.
 
     Parameters
     ----------
@@ -134,6 +134,11 @@ def compare(
         sixths of the time.
     progress : callable or None
         Called with what is being done and the share that is done; None draws a bar.
+
+    Returns
+    -------
+    Scoreboard
+        All candidates, the winner fitted on all rows, and its headline.
 
     Notes
     -----

@@ -33,7 +33,28 @@ REACH = math.log(1e6)
 
 @dataclass(frozen=True)
 class Learnt:
-    """The kernel and the noise at the end of the descent; `history` has the criterion's values."""
+    """The kernel and the noise at the end of the descent; `history` has the criterion's values.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With the numbers that were found.
+    alpha : float
+        The noise variance.
+    value : float
+        The criterion at the end.
+    history : tuple of float
+        The criterion after each step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import selection
+    >>> x = np.linspace(0, 6, 20)[:, None]
+    >>> found = selection.learn_parameters("gaussian(1)", x, np.sin(x[:, 0]), alpha=0.1)
+    >>> found.history[-1] <= found.history[0]
+    True
+    """
 
     kernel: Kernel
     alpha: float
@@ -106,12 +127,26 @@ def learn_parameters(
     Parameters
     ----------
     kernel : Kernel or expression
-    X, y : arrays, or tensors on a GPU, where the work is then done
+        With the numbers from which the descent begins.
+    X : array, or tensor on a GPU
+        The examples; the work is done where they are.
+    y : array or tensor
+        Their targets.
     alpha : float
         Where the noise variance α starts (and stays, without `learn_alpha`).
     names : list of str or None
         Which parameters; None takes all numbers that k can be differentiated by.
-    by : "evidence" or "loo"
+    by : {"evidence", "loo"}, default "evidence"
+        What is minimized: the negative evidence of a Gaussian process, or the leave-one-out error.
+    learn_alpha : bool, default True
+        Whether the noise variance is learned, too.
+    max_iter : int, default 50
+        Steps at most.
+
+    Returns
+    -------
+    Learnt
+        The kernel, the noise, and the values on the way.
 
     Examples
     --------

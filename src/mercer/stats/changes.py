@@ -33,7 +33,27 @@ FACTORS = (0.5, 1.0, 2.0)
 
 @dataclass(repr=False)
 class ChangePointsResult:
-    """What `change_points` found: `points` are the first rows of new stretches, in order."""
+    """What `change_points` found: `points` are the first rows of new stretches, in order.
+
+    Parameters
+    ----------
+    points : ndarray of int
+        The first rows of new stretches, in order.
+    pvalues : ndarray
+        Of each split, when it was made.
+    pvalue : float
+        Of the first split.
+    series : array or list
+        What was looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import stats
+    >>> series = np.repeat([0.0, 5.0], 20) + np.random.default_rng(0).normal(size=40)
+    >>> stats.change_points(series, permutations=200, random_state=0).points.tolist()
+    [20]
+    """
 
     points: np.ndarray
     pvalues: np.ndarray
@@ -85,7 +105,7 @@ def change_points(
     ----------
     series : array of shape (n,) or (n, n_features), or a list of what the kernel takes
         In order of time.
-    kernel : Kernel, expression string, a list of them, or None
+    kernel : Kernel, expression, a list of them, or None
         k. Several are tried at once. A width that is left to the data counts as three kernels, of
         half, once and twice that width. None is a Gaussian of such a width.
     permutations : int
@@ -97,6 +117,15 @@ def change_points(
     min_size : int
         The least length of a stretch.
 
+    Returns
+    -------
+    ChangePointsResult
+        With `points`, the first rows of new stretches, and p-values.
+
+    See Also
+    --------
+    mercer.plot.change_points : draws the series with its changes
+
     Examples
     --------
     >>> import numpy as np
@@ -105,10 +134,6 @@ def change_points(
     >>> calm, wild = random.normal(size=60), 4 * random.normal(size=50)
     >>> stats.change_points(np.concatenate([calm, wild, calm]), random_state=0)
     ChangePointsResult(points=[60, 109], pvalue=0.00799201)
-
-    See also
-    --------
-    mercer.plot.change_points : draws the series with its changes
     """
     permutations, random = permutations_of(permutations), generator(random_state)
     alpha = checked("change_points", "alpha", alpha, Number(0, 1, open_low=True, open_high=True))

@@ -36,7 +36,30 @@ NAMED = 5
 
 @dataclass(repr=False)
 class HSICResult(TestResult):
-    """What `hsic_test` found; unpacks into statistic and p-value as SciPy's results do."""
+    """What `hsic_test` found; unpacks into statistic and p-value as SciPy's results do.
+
+    Parameters
+    ----------
+    statistic : float
+        HSIC.
+    pvalue : float
+        Small values speak against independence.
+    kernel, kernel_y : Kernel
+        The most telling ones.
+    tried : int
+        Number of kernels tried.
+    X, Y : array or list
+        The two samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import stats
+    >>> x = np.random.default_rng(0).normal(size=50)
+    >>> statistic, pvalue = stats.hsic_test(x, x**2, permutations=200, random_state=0)
+    >>> pvalue < 0.05
+    True
+    """
 
     X: Any = field(repr=False)
     Y: Any = field(repr=False)
@@ -79,7 +102,7 @@ def hsic_test(
     ----------
     X, Y : two samples of the same length
         Row i of X belongs to row i of Y. Arrays, DataFrames, or lists of what the kernels take.
-    kernel, kernel_y : Kernel, expression string, a list of them, or None
+    kernel, kernel_y : Kernel, expression, a list of them, or None
         k on X and l on Y. Several are tried in one test with one exact p-value. A width that is
         left to the data ("median" or "scale") counts as three kernels, of a quarter, half and once
         that width. None is a Gaussian of such a width.

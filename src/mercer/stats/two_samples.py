@@ -49,7 +49,30 @@ NAMED = 5
 
 @dataclass(repr=False)
 class MMDResult(TestResult):
-    """What `mmd_test` found; unpacks into statistic and p-value as SciPy's results do."""
+    """What `mmd_test` found; unpacks into statistic and p-value as SciPy's results do.
+
+    Parameters
+    ----------
+    statistic : float
+        MMD², unbiased.
+    pvalue : float
+        Small values speak against one distribution.
+    kernel : Kernel
+        The most telling one.
+    tried : int
+        Number of kernels tried.
+    X, Y : array or list
+        The two samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import stats
+    >>> random = np.random.default_rng(0)
+    >>> statistic, pvalue = stats.mmd_test(random.normal(size=40), 2 + random.normal(size=40))
+    >>> pvalue < 0.05
+    True
+    """
 
     X: Any = field(repr=False)
     Y: Any = field(repr=False)
@@ -101,7 +124,7 @@ def mmd_test(
     X, Y : two samples
         Arrays, DataFrames, or lists of what the kernel takes. With `block` also two iterables of
         such chunks, which are read one after the other and never kept.
-    kernel : Kernel, expression string, a list of them, or None
+    kernel : Kernel, expression, a list of them, or None
         Several kernels are tried in one test with one exact p-value. A width that is left to the
         data ("median" or "scale") counts as seven kernels, from 1/8 to 8 times that width. None is
         a Gaussian of such a width: nothing has to be tuned.

@@ -12,10 +12,26 @@ from typing import IO, Any
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any]) -> None:
-    """The file at `path` is what `write` has written, all of it, or what it was before.
+    """Make the file at `path` what `write` has written, all of it, or leave it as it was.
 
     Neither an exception nor a full disk nor the end of the process at any moment leaves half a
     file there. (A process that is killed may leave a hidden one beside it.)
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    write : callable
+        Is given an open binary file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mercer.store import write_atomically
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "note.txt"
+    >>> write_atomically(path, lambda file: file.write(b"all of it"))
+    >>> path.read_text()
+    'all of it'
     """
     target = Path(os.path.realpath(path))  # a link stays one: what it points to is replaced
     if target.is_dir():

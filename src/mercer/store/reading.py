@@ -41,7 +41,27 @@ TEXT_COST = 40
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read back what `save` wrote; a file that is damaged, too large or not ours is refused."""
+    """Read back what `save` wrote; a file that is damaged, too large or not ours is refused.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `save` wrote.
+
+    Returns
+    -------
+    object
+        The model, map, kernel, expansion or pipeline. It predicts the same numbers as before.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import mercer
+    >>> path = os.path.join(tempfile.mkdtemp(), "k.mercer")
+    >>> mercer.save(mercer.Gaussian(2.0), path)
+    >>> mercer.load(path)
+    Gaussian(sigma=2.0)
+    """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")

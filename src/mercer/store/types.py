@@ -22,4 +22,17 @@ PLAIN: dict[str, type] = {
 
 
 class StoreError(ValueError):
-    """The object cannot be saved, or the file cannot be trusted; the message says why."""
+    """The object cannot be saved, or the file cannot be trusted; the message says why.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import mercer
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.mercer"
+    >>> _ = path.write_bytes(b"not a model")
+    >>> try:
+    ...     mercer.load(path)
+    ... except mercer.store.StoreError:
+    ...     print("refused")
+    refused
+    """

@@ -35,6 +35,15 @@ from mercer.store.types import (
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model to one file, atomically.
 
+    Parameters
+    ----------
+    model : learner, map, kernel, KernelExpansion or scikit-learn Pipeline
+        What to keep.
+    path : str or path-like
+        The file; one that is there is replaced, all at once.
+
+    Examples
+    --------
     >>> import tempfile, os
     >>> import numpy as np
     >>> import mercer

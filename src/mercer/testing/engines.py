@@ -54,6 +54,23 @@ def check_engine(
     Its matrix, blocks, transpose, diagonal and products are compared with the oracle, for every
     example of the catalog and some composites, or for the `kernels` given.
 
+    Parameters
+    ----------
+    make_gram : callable
+        Gives a Gram: ``make_gram(kernel, X, Z=None)``.
+    kernels : list of Kernel or str, or None
+        To try; None takes every example of the catalog and some composites.
+    shapes : list of (int, int or None, int)
+        Rows of X, rows of Z (None: X alone), columns.
+    dtypes : list of str
+        Precisions to try.
+    tolerance : dict of str to float, or None
+        Largest relative error per precision.
+    to_host : callable
+        Makes an array of what the engine computes.
+
+    Examples
+    --------
     >>> from mercer import Kernel
     >>> check_engine(Kernel.gram, kernels=["gaussian(2)"], shapes=[(5, 4, 2)])
     """

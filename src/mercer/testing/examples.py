@@ -13,6 +13,18 @@ from mercer.kernels import KERNELS, Kernel, examples
 def kernels_on(*kinds: str) -> list[Kernel]:
     """The examples of all kernels of the package that take these kinds of examples.
 
+    Parameters
+    ----------
+    *kinds : str
+        "vectors", "strings", "graphs", "images", "matrix" or "anything".
+
+    Returns
+    -------
+    list of Kernel
+        With typical parameters.
+
+    Examples
+    --------
     >>> kernels_on("matrix")
     [Precomputed()]
     """
@@ -20,10 +32,22 @@ def kernels_on(*kinds: str) -> list[Kernel]:
 
 
 def vector_kernels(width: int) -> list[Kernel]:
-    """Kernels on vectors that can be written down, for data of so many columns.
+    """List kernels on vectors that can be written down, for data of so many columns.
 
     One that is made for fewer columns takes the first of them.
 
+    Parameters
+    ----------
+    width : int
+        Columns of the data.
+
+    Returns
+    -------
+    list of Kernel
+        With typical parameters.
+
+    Examples
+    --------
     >>> [k for k in vector_kernels(3) if "Bilinear" in repr(k)][0]
     Bilinear(A=[[2.0, 1.0], [1.0, 2.0]]).on([0, 1])
     """

@@ -47,6 +47,17 @@ def check_kernel(kernel: Kernel, X: Any = None, *, seed: int = 0) -> None:
     gradient; equal to itself after repr, pickle, copy and clone; the same numbers from every way to
     compute them, in float32 and float64, dense and sparse; clear errors at the edges.
 
+    Parameters
+    ----------
+    kernel : Kernel
+        To try.
+    X : array, list or None
+        Examples; None draws random ones of the kind it takes.
+    seed : int, default 0
+        Of what is drawn.
+
+    Examples
+    --------
     >>> from mercer import Gaussian
     >>> check_kernel(Gaussian(sigma=2.0) + 1.0)
     """

@@ -54,13 +54,31 @@ def check_solver(
     needs_rows: bool = False,
     tolerance: float = 1e-6,
 ) -> None:
-    """What a solver promises: it changes nothing it is given, gives the same answer twice, sees the
-    data through K only (unless it `needs_rows`), does not mind the order of the examples (unless it
-    is `ordered`, as online algorithms are), and float32 leads to the same predictions.
+    """Check what a solver promises: it changes nothing it is given and gives the same answer twice.
 
-    `classes`: targets are −1 and 1. `residual(K, targets, coef, intercept)` measures how far an
-    answer is from optimal; it must not exceed the tolerance.
+    It also sees the data through K only (unless it `needs_rows`), does not mind the order of the
+    examples (unless it is `ordered`), and float32 leads to the same predictions.
 
+    Parameters
+    ----------
+    solve : callable
+        Takes a Gram and targets; gives an object with `coef`, and with `intercept` where it has
+        one.
+    kernel : Kernel or None
+        Of the Gram; None takes a Gaussian.
+    classes : bool, default False
+        Whether targets are −1 and 1.
+    residual : callable or None
+        Measures how far an answer is from optimal: ``residual(K, targets, coef, intercept)``.
+    ordered : bool, default False
+        Whether the order of the examples may matter, as for online algorithms.
+    needs_rows : bool, default False
+        Whether the solver looks at the rows and not only at K.
+    tolerance : float, default 1e-6
+        The largest residual.
+
+    Examples
+    --------
     >>> from types import SimpleNamespace
     >>> def ridge(gram, targets):
     ...     K = gram.dense()

@@ -24,6 +24,20 @@ RESOLUTION = 1e-7
 def radius(kernel: Kernel | str, X: Any) -> float:
     """R = max √k(x, x): the largest length in feature space.
 
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel, or an expression such as "gaussian(2)".
+    X : array or list
+        The examples.
+
+    Returns
+    -------
+    float
+        The length R.
+
+    Examples
+    --------
     >>> from mercer import Linear, theory
     >>> theory.radius(Linear(), [[3.0, 4.0], [1.0, 0.0]])
     5.0
@@ -35,7 +49,30 @@ def radius(kernel: Kernel | str, X: Any) -> float:
 
 
 def margin(separator: KernelExpansion, X: Any, y: Any) -> float:
-    """ρ = min yᵢ f(xᵢ) / ‖w‖, labels ±1; negative where f does not separate the classes."""
+    """ρ = min yᵢ f(xᵢ) / ‖w‖, labels ±1; negative where f does not separate the classes.
+
+    Parameters
+    ----------
+    separator : KernelExpansion
+        The function f.
+    X : array or list
+        The examples.
+    y : array of shape (n,)
+        Two classes.
+
+    Returns
+    -------
+    float
+        The distance ρ of the closest example, with its sign.
+
+    Examples
+    --------
+    >>> from mercer import data, theory
+    >>> X, y = data.blobs(40)
+    >>> found = theory.separability("linear()", X, y)
+    >>> round(theory.margin(found.separator, X, y) / found.margin, 3)
+    1.0
+    """
     return float(separator.margins(X, signs(y)).min())
 
 
@@ -47,6 +84,30 @@ def mistake_bound(
     The most updates a perceptron can make on data that `separator` separates, in any order, over
     any number of passes. `fit_intercept` says which perceptron; by default the one whose
     hypotheses contain the separator. Infinite where the separator does not separate.
+
+    Parameters
+    ----------
+    separator : KernelExpansion
+        That separates the examples.
+    X : array or list
+        The examples.
+    y : array of shape (n,)
+        Two classes.
+    fit_intercept : bool or None
+        Whether the perceptron has a bias; None: if the separator has.
+
+    Returns
+    -------
+    float
+        The most updates.
+
+    Examples
+    --------
+    >>> from mercer import data, theory
+    >>> X, y = data.blobs(40)
+    >>> separator = theory.separability("linear()", X, y).separator
+    >>> theory.mistake_bound(separator, X, y) > 1
+    True
     """
     intercept = float(separator.intercept)
     if fit_intercept is None:
@@ -69,6 +130,22 @@ def compression_bound(n_examples: int, n_stored: int, confidence: float = 0.95) 
     For a classifier without error on the n − m examples it did not store; holds with probability
     1 − δ = `confidence` over the draw of the data. At most 1, which says nothing.
 
+    Parameters
+    ----------
+    n_examples : int
+        Training examples n.
+    n_stored : int
+        Examples m from which the model can be rebuilt.
+    confidence : float, default 0.95
+        How sure the bound is.
+
+    Returns
+    -------
+    float
+        The bound on the error of new examples.
+
+    Examples
+    --------
     >>> from mercer import theory
     >>> round(theory.compression_bound(10_000, 50), 4)
     0.0326
@@ -93,6 +170,26 @@ def margin_bound(
     a margin ρ chosen beforehand; m of the n training examples have a smaller one. It is why a
     maximum margin is good "according to PAC theory" (D. Klein). At most 1, which says nothing.
 
+    Parameters
+    ----------
+    n_examples : int
+        Training examples n.
+    radius : float
+        The largest length R in feature space.
+    margin : float
+        The distance ρ.
+    misses : int, default 0
+        Training examples m that are closer than that.
+    confidence : float, default 0.95
+        How sure the bound is.
+
+    Returns
+    -------
+    float
+        The bound on the error of new examples.
+
+    Examples
+    --------
     >>> from mercer import theory
     >>> round(theory.margin_bound(10_000, radius=1.0, margin=0.5), 4)
     0.0807
@@ -113,6 +210,31 @@ def deviation_bound(
 
     Gives the bound and its γ; by default the γ that makes it smallest. The separator has no
     intercept: the theorem speaks of u·φ(x).
+
+    Parameters
+    ----------
+    separator : KernelExpansion
+        To compare with.
+    X : array or list
+        The examples of one pass.
+    y : array of shape (n,)
+        Two classes.
+    gamma : float or None
+        The margin γ aimed at; None takes the best.
+
+    Returns
+    -------
+    tuple of float
+        The bound on the mistakes, and its γ.
+
+    Examples
+    --------
+    >>> from mercer import data, theory
+    >>> X, y = data.blobs(40)
+    >>> separator = theory.separability("linear()", X, y).separator
+    >>> bound, gamma = theory.deviation_bound(separator, X, y)
+    >>> bound > 1
+    True
     """
     if float(separator.intercept) != 0.0:
         raise ValueError("the theorem needs a separator through the origin (intercept 0)")
@@ -140,7 +262,31 @@ def deviation_bound(
 
 
 def regret(comparator: Any, X: Any, y: Any, losses: Any) -> float:
-    """Σ losses − Σ max(0, 1 − yᵢ f(xᵢ)): what was lost beyond the comparator's hinge loss."""
+    """Σ losses − Σ max(0, 1 − yᵢ f(xᵢ)): what was lost beyond the comparator's hinge loss.
+
+    Parameters
+    ----------
+    comparator : callable
+        A function f of examples, such as a KernelExpansion.
+    X : array or list
+        The examples.
+    y : array of shape (n,)
+        Two classes.
+    losses : array of shape (n,)
+        What the learner lost on each, before learning it.
+
+    Returns
+    -------
+    float
+        Above 0 where the comparator would have lost less.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import theory
+    >>> theory.regret(lambda X: np.ravel(X), [[2.0], [-2.0]], [1, -1], [0.5, 0.25])
+    0.75
+    """
     if not callable(comparator):
         warn_of("regret(losses, comparator, X, y)", "regret(comparator, X, y, losses)")
         comparator, X, y, losses = X, y, losses, comparator
@@ -155,6 +301,25 @@ class Separation:
     Separable: `separator` has the widest gap there is, `margin` is its half width. Not separable:
     `certificate` holds μ ≥ 0, Σμ = 1, with Σ μᵢ yᵢ φ(xᵢ) = 0 (and Σ μᵢ yᵢ = 0 with an intercept):
     a mixture of one class that is a mixture of the other. `residual` is the length of that sum.
+
+    Parameters
+    ----------
+    separable : bool
+        Whether there is a separator.
+    separator : KernelExpansion or None
+        The widest one.
+    margin : float
+        Half the width of its gap.
+    certificate : ndarray or None
+        Weights μ that show that there is none.
+    residual : float
+        Length of the sum that should be zero.
+
+    Examples
+    --------
+    >>> from mercer import data, theory
+    >>> theory.separability("polynomial(2)", *data.xor()).separable
+    True
     """
 
     separable: bool
@@ -189,6 +354,24 @@ def separability(kernel: Kernel | str, X: Any, y: Any, fit_intercept: bool = Fal
     Solved exactly, as a least-distance problem by non-negative least squares on the features
     that the eigenvectors of K give.
 
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel, or an expression such as "gaussian(2)".
+    X : array or list
+        The examples.
+    y : array of shape (n,)
+        Two classes.
+    fit_intercept : bool, default False
+        Whether the separator may have a bias b.
+
+    Returns
+    -------
+    Separation
+        True in an ``if`` where the classes are separable.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from mercer import Linear, Polynomial, theory
     >>> X, y = np.array([[1.0, 1], [-1, 1], [-1, -1], [1, -1]]), [1, -1, 1, -1]
@@ -260,7 +443,21 @@ def _by_bounds(system: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Report:
-    """Bounds next to facts, printable as a table."""
+    """Bounds next to facts, printable as a table.
+
+    Parameters
+    ----------
+    rows : tuple of (str, float, float or None)
+        What is counted, what happened, and its bound.
+
+    Examples
+    --------
+    >>> from mercer import KernelPerceptron, data, theory
+    >>> X, y = data.blobs(20)
+    >>> model = KernelPerceptron("linear()", shuffle=False).fit(X, y)
+    >>> theory.report(model, X, y).rows[0][0]
+    'radius R'
+    """
 
     rows: tuple[tuple[str, float, float | None], ...]
 
@@ -280,7 +477,32 @@ class Report:
 
 
 def report(model: Any, X: Any, y: Any, confidence: float = 0.95) -> Report:
-    """Bounds for a fitted binary `KernelPerceptron` on its training set, beside what it did."""
+    """Show bounds for a fitted binary `KernelPerceptron` on its training set, beside what it did.
+
+    Parameters
+    ----------
+    model : KernelPerceptron
+        Fitted, for two classes.
+    X : array or list
+        Its training examples.
+    y : array of shape (n,)
+        Two classes.
+    confidence : float, default 0.95
+        How sure the bound on new examples is.
+
+    Returns
+    -------
+    Report
+        That prints as a table.
+
+    Examples
+    --------
+    >>> from mercer import KernelPerceptron, data, theory
+    >>> X, y = data.blobs(20)
+    >>> report = theory.report(KernelPerceptron("linear()", shuffle=False).fit(X, y), X, y)
+    >>> len(report.rows) > 1
+    True
+    """
     kernel = model.expansion_.kernel
     y = np.asarray(y)
     positive = np.where(y == model.classes_[-1], 1, -1)
@@ -317,7 +539,24 @@ def _first_pass(history: Any, mistakes: float) -> float:
 
 
 def signs(y: Any) -> np.ndarray:
-    """Labels as ±1; the larger of two other labels becomes 1."""
+    """Write labels as ±1; the larger of two other labels becomes 1.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Two classes.
+
+    Returns
+    -------
+    ndarray of float
+        With −1 and 1.
+
+    Examples
+    --------
+    >>> from mercer import theory
+    >>> theory.signs(["ham", "spam", "ham"])
+    array([-1.,  1., -1.])
+    """
     y = np.asarray(y)
     kinds = np.unique(y)
     if len(kinds) > 2:

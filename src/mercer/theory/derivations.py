@@ -20,7 +20,23 @@ from mercer.maps import PolynomialMap, TaylorGaussianMap
 
 @dataclass(frozen=True)
 class Line:
-    """One line: what it says, what it comes to, and how far that is from the first line."""
+    """One line: what it says, what it comes to, and how far that is from the first line.
+
+    Parameters
+    ----------
+    formula : str
+        What the line says.
+    value : float or array
+        What it comes to.
+    residual : float
+        Relative deviation from the first line.
+
+    Examples
+    --------
+    >>> from mercer import theory
+    >>> theory.binomial_expansion(2, 1.0, [1.0], [2.0]).lines[0].formula
+    '(x·z + 1)²'
+    """
 
     formula: str
     value: Any
@@ -29,7 +45,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Derivation:
-    """Lines that should all have one value; `residual` is the largest relative deviation."""
+    """Lines that should all have one value; `residual` is the largest relative deviation.
+
+    Parameters
+    ----------
+    lines : tuple of Line
+        From the first formula to the last.
+
+    Examples
+    --------
+    >>> from mercer import theory
+    >>> derivation = theory.binomial_expansion(2, 1.0, [1.0], [2.0])
+    >>> derivation.residual < 1e-12
+    True
+    """
 
     lines: tuple[Line, ...]
 
@@ -59,6 +88,20 @@ def monomial_table(n_features: int, degree: int) -> dict[tuple[int, ...], int]:
     For a shape with j different factors: C(n, j) ways to choose them, times the ways to give them
     the exponents. The counts add up to C(n + d − 1, d).
 
+    Parameters
+    ----------
+    n_features : int
+        Number of inputs.
+    degree : int
+        Of the monomials.
+
+    Returns
+    -------
+    dict of tuple to int
+        Exponents to the number of monomials that have them.
+
+    Examples
+    --------
     >>> from mercer import theory
     >>> theory.monomial_table(785, 4)
     {(4,): 785, (3, 1): 615440, (2, 2): 307720, (2, 1, 1): 240944760, (1, 1, 1, 1): 15701566860}
@@ -83,10 +126,18 @@ def ridge_dual(features: Any, t: Any, alpha: float = 1.0) -> Derivation:
 
     Parameters
     ----------
-    features : Φ, one row per example; the rows must be independent (N ≤ M), because the lines in
-        the middle invert ΦΦᵀ. The first and the last line need no such thing.
-    t : targets
-    alpha : λ > 0
+    features : array of shape (n, m)
+        The matrix Φ, one row per example. The rows must be independent (n ≤ m), because the lines
+        in the middle invert ΦΦᵀ; the first and the last line need no such thing.
+    t : array of shape (n,)
+        The targets.
+    alpha : float, default 1.0
+        The penalty λ > 0.
+
+    Returns
+    -------
+    Derivation
+        From the primal to the dual solution.
 
     Examples
     --------
@@ -137,6 +188,22 @@ def binomial_expansion(degree: int, offset: float, x: Any, z: Any) -> Derivation
     The proof that the polynomial kernel is a dot product, at two points x and z: each (x·z)^i is
     the dot product of all monomials of degree i, so the sum is one too.
 
+    Parameters
+    ----------
+    degree : int
+        The power d.
+    offset : float
+        The number c.
+    x, z : array of shape (n_features,)
+        Two points.
+
+    Returns
+    -------
+    Derivation
+        From the kernel to a dot product, each line with its value.
+
+    Examples
+    --------
     >>> from mercer import theory
     >>> for line in theory.binomial_expansion(2, 1.0, [1.0, 2.0], [3.0, -1.0]):
     ...     print(line.formula)
@@ -177,6 +244,22 @@ def gaussian_series(x: Any, z: Any, sigma: float = 1.0, order: int = 8) -> Deriv
 
     The residual of the last two lines is what the terms beyond `order` would add.
 
+    Parameters
+    ----------
+    x, z : array of shape (n_features,)
+        Two points.
+    sigma : float, default 1.0
+        Width of the Gaussian.
+    order : int, default 8
+        The highest power that is kept.
+
+    Returns
+    -------
+    Derivation
+        From the Gaussian to a dot product.
+
+    Examples
+    --------
     >>> from mercer import theory
     >>> lines = theory.gaussian_series([0.5], [1.0], order=2).lines
     >>> [f"{line.residual:.3f}" for line in lines]

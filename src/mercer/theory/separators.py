@@ -16,6 +16,20 @@ MOST = 400
 def hebb(X: Any, y: Any) -> np.ndarray:
     """w = Σ yᵢ xᵢ over all examples: Hebb's rule, which adds without asking whether it was right.
 
+    Parameters
+    ----------
+    X : array of shape (n, n_features)
+        The examples.
+    y : array of shape (n,)
+        Two classes.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The weights.
+
+    Examples
+    --------
     >>> from mercer import theory
     >>> theory.hebb([[1.0, 0.0], [0.0, 2.0]], [1, -1])
     array([ 1., -2.])
@@ -29,6 +43,19 @@ class VersionSpace:
 
     A line {x : w·x = t} with w at `angles[i]` (degrees) has the positive class on the side of w iff
     `lower[i]` < t < `upper[i]`; `open` says where there is such a t.
+
+    Parameters
+    ----------
+    angles : ndarray
+        Of the unit normal w, in degrees.
+    lower, upper : ndarray
+        Ends of the offsets allowed at each angle.
+
+    Examples
+    --------
+    >>> from mercer import data, theory
+    >>> bool(theory.version_space(*data.blobs(20)).open.any())
+    True
     """
 
     angles: np.ndarray
@@ -46,6 +73,22 @@ class VersionSpace:
 def version_space(X: Any, y: Any, n_angles: int = 721) -> VersionSpace:
     """{(w, t) : w·xᵢ > t for y = 1, w·xᵢ < t for y = −1}, ‖w‖ = 1, for examples in the plane.
 
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+        Examples in the plane.
+    y : array of shape (n,)
+        Two classes.
+    n_angles : int, default 721
+        Directions of w that are looked at.
+
+    Returns
+    -------
+    VersionSpace
+        The offsets allowed for each direction.
+
+    Examples
+    --------
     >>> from mercer import theory
     >>> space = theory.version_space([[0.0, 0.0], [2.0, 0.0]], [-1, 1], n_angles=5)
     >>> space.angles.tolist(), space.open.tolist()
@@ -69,6 +112,20 @@ def fewest_errors(X: Any, y: Any) -> tuple[np.ndarray, float, int]:
     little to either side and turned a little either way, are enough: O(n³), for at most 400
     examples. In higher dimensions the problem is NP-hard (Minsky and Papert's caveat).
 
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+        Examples in the plane.
+    y : array of shape (n,)
+        Two classes.
+
+    Returns
+    -------
+    tuple of ndarray, float, int
+        The weights w, the offset b, and the number of errors.
+
+    Examples
+    --------
     >>> from mercer import data, theory
     >>> theory.fewest_errors(*data.xor())[2]
     1

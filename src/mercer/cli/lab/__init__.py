@@ -13,13 +13,18 @@ from mercer.cli.output import echo, load_data
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, as here: a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True,
               help="Where to listen; any other address lets other machines in.")  # fmt: skip
+@click.option("--state", metavar="TEXT", default="",
+              help="What to show first: what follows the # of a copied link.")  # fmt: skip
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
-def command(data: str | None, target: str | None, port: int, host: str, no_browser: bool) -> None:
+def command(
+    data: str | None, target: str | None, port: int, host: str, state: str, no_browser: bool
+) -> None:
     """See kernels move: draw points, write a kernel, watch it learn. Ctrl-C ends it.
 
     \b
       mercer lab
       mercer lab iris.csv --target species
+      mercer lab --state "panel=gram&data=circles&kernel=gaussian(0.5)"
 
     A file gives the first points: its two columns of numbers, or two of kernel PCA.
     """
@@ -30,4 +35,4 @@ def command(data: str | None, target: str | None, port: int, host: str, no_brows
         from mercer.lab.compute.tables import plane
 
         first = plane(load_data(data, target, None, None))
-    serve(host, port, not no_browser, first, echo)
+    serve(host, port, not no_browser, first, echo, state)

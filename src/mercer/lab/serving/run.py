@@ -10,6 +10,7 @@ import time
 import webbrowser
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 
@@ -24,12 +25,13 @@ def serve(
     browser: bool = True,
     first: dict[str, Any] | None = None,
     say: Callable[[str], None] = print,
+    state: str = "",
 ) -> None:
-    """Serve the page until interrupted; port 0 takes a free one."""
+    """Serve the page until interrupted; port 0 takes a free one, `state` is what it shows first."""
     listening = _socket(host, port)
     port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     named = f"[{host}]" if ":" in host else host
-    address = f"http://{named}:{port}/?token={token}"
+    address = f"http://{named}:{port}/?token={token}{_fragment(state)}"
     if host not in LOOPBACK:
         print(
             f"warning: {host} can be reached by other machines. Whoever has the address, token "
@@ -50,6 +52,11 @@ def serve(
     server = uvicorn.Server(config)
     threading.Thread(target=_when_ready, args=(server, address, browser, say), daemon=True).start()
     server.run(sockets=[listening])
+
+
+def _fragment(state: str) -> str:
+    """The part of an address from # on; signs that have no place there are written as %xx."""
+    return f"#{quote(state.removeprefix('#'), safe='=&(),*%+-._~')}" if state else ""
 
 
 def _socket(host: str, port: int) -> socket.socket:

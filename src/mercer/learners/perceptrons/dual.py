@@ -39,7 +39,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
     Parameters
     ----------
-    kernel : Kernel, expression string, function of two examples or "precomputed"
+    kernel : Kernel, expression, function of two examples or "precomputed"
         k. One that is known not to be positive semi-definite is used, with a warning.
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.

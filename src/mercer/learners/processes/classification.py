@@ -35,7 +35,7 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
 
     Parameters
     ----------
-    kernel : Kernel, expression string, function of two examples or "precomputed"
+    kernel : Kernel, expression, function of two examples or "precomputed"
         k, with the values from which its parameters are learned, as in `GaussianProcessRegressor`.
         A factor (``4.0 * k``) says how sure of itself f may become.
     gamma, degree, coef0 : number or None

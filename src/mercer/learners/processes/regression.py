@@ -40,7 +40,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
 
     Parameters
     ----------
-    kernel : Kernel, expression string, function of two examples or "precomputed"
+    kernel : Kernel, expression, function of two examples or "precomputed"
         k, with the values from which its parameters are learned. Every number above 0 is: widths,
         lengths (``Gaussian([1.0, 1.0])`` has one per column), factors (``2.0 * k``). "scale" and
         "median" are replaced by numbers first.

@@ -244,7 +244,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
 
     Parameters
     ----------
-    kernel : Kernel, expression string, function of two examples or "precomputed"
+    kernel : Kernel, expression, function of two examples or "precomputed"
         k. One that is known not to be positive semi-definite is used, with a warning.
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
@@ -358,8 +358,14 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
 
     Parameters
     ----------
+    kernel, alpha, gamma, degree, coef0, alphas, alpha_per_target
+        As in `KernelRidge`.
+    fit_intercept : bool, default True
+        Learn b, because classes are seldom of equal size.
     class_weight : dict, "balanced" or None
         Multiplies the weights of the examples of each class.
+    solver, n_centers, centers, preconditioner, tol, max_iter, random_state
+        As in `KernelRidge`.
 
     Attributes
     ----------

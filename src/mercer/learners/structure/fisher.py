@@ -35,6 +35,7 @@ class KernelFisherDiscriminant(
     Parameters
     ----------
     kernel : Kernel, expression, callable or "precomputed"
+        The similarity k.
     alpha : float, default 0.1
         λ > 0. Larger values trust the scatter of the examples less.
     priors : array of shape (n_classes,) or None

@@ -30,7 +30,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     Parameters
     ----------
     kernel : Kernel, expression, callable or "precomputed"
+        The similarity k.
     n_clusters : int, default 8
+        Number of groups.
     n_init : int, default 10
         Starts by k-means++ in feature space; all run side by side, and the best one is kept.
     max_iter : int, default 300

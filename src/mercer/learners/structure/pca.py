@@ -32,6 +32,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
     Parameters
     ----------
     kernel : Kernel, expression, callable or "precomputed"
+        The similarity k.
     n_components : int or None, default None
         How many components; at most one per example. None takes all whose eigenvalue is not zero,
         which needs the whole matrix and time that grows with the cube of the examples.

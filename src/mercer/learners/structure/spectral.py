@@ -24,7 +24,7 @@ from mercer.solvers.spectral.graph import embedding
 
 
 class SpectralClustering(ClusterMixin, KernelLearner):
-    """k-means on the eigenvectors of D^(−½)(K − diag K)D^(−½), D the row sums: cuts of a graph.
+    """K-means on the eigenvectors of D^(−½)(K − diag K)D^(−½), D the row sums: cuts of a graph.
 
     k(x, z) ≥ 0 is the weight of the edge between x and z. Groups are parts with strong edges inside
     and weak ones between: of any shape, as long as they hang together.
@@ -34,6 +34,7 @@ class SpectralClustering(ClusterMixin, KernelLearner):
     kernel : Kernel, expression, callable or "precomputed"
         k ≥ 0. Its width decides what hangs together: smaller is more strict.
     n_clusters : int, default 8
+        Number of groups.
     solver : {"auto", "dense", "blocks", "nystrom"}
         Who finds the eigenvectors: as in `KernelPCA`, or "nystrom" from some centers, for large N
         ("auto" beyond 20 000 examples).

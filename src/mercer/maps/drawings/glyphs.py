@@ -24,7 +24,8 @@ class GlyphFeatures(FeatureMap):
 
     Parameters
     ----------
-    shape : (height, width), default (1, n_features)
+    shape : (height, width) or None
+        Of an image; None takes a square.
     threshold : float
         What counts as ink: pixels above this share of the way from the image's smallest to its
         largest value.

@@ -40,10 +40,19 @@ def film(model: Any, X: Any, y: Any, frames: int = 60, *, space: bool = False) -
     ----------
     model : learner, fitted or not
         Two classes in the plane, or a smoother over one input.
+    X : array or list
+        Examples to learn from.
+    y : array of shape (n,)
+        Their classes or targets.
     frames : int, default 60
         At most so many. Steps that change something are shown before those that do not.
     space : bool, default False
         For a `KernelSVC` whose φ has three coordinates, such as ``polynomial(2)``.
+
+    Returns
+    -------
+    Film
+        Shown by a notebook; ``save`` writes it to a file.
 
     Examples
     --------

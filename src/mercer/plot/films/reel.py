@@ -19,7 +19,26 @@ PALETTE = 128
 
 
 class Film:
-    """A figure, and `draw(i)`, which draws frame i of `count` into it and gives its caption."""
+    """A figure, and `draw(i)`, which draws frame i of `count` into it and gives its caption.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        Into which frames are drawn.
+    draw : callable
+        Draws frame i and gives its caption.
+    count : int
+        Number of frames.
+    seconds : float, default 0.25
+        How long a frame is shown.
+
+    Examples
+    --------
+    >>> from mercer import KernelPerceptron, data, plot
+    >>> film = plot.film(KernelPerceptron("linear()", shuffle=False), *data.blobs(20), frames=3)
+    >>> len(film)
+    3
+    """
 
     def __init__(
         self, figure: Any, draw: Callable[[int], str], count: int, seconds: float = 0.25

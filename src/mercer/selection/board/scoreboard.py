@@ -48,6 +48,14 @@ class Row:
     note : str
     rival : bool
         Whether it is a learner without a kernel, which the others are measured by.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> X, y = mercer.data.moons(60)
+    >>> board = mercer.compare(X, y, kernels=["gaussian(1)"], learners=["ridge"], holdout=None)
+    >>> board.rows[0].learner
+    'KernelRidgeClassifier'
     """
 
     name: str
@@ -79,6 +87,31 @@ class OutOfFold:
 
     The headline's have more: `part` numbers the fits that answered; `scores` has a column per
     class, NaN where the learner has none; `probable` says in which rows they are probabilities.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Positions in the data given to `compare`.
+    truth : ndarray
+        The targets of these rows.
+    predicted : ndarray
+        The answers.
+    certainty : ndarray
+        The distance between the two highest scores; NaN where there are none.
+    part : ndarray of int or None
+        Which fit answered.
+    scores : ndarray or None
+        A column per class; NaN where the learner has none.
+    probable : ndarray of bool or None
+        Where the scores are probabilities.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> X, y = mercer.data.moons(60)
+    >>> board = mercer.compare(X, y, kernels=["gaussian(1)"], learners=["ridge"], holdout=None)
+    >>> len(board.oof.truth) == len(board.oof.predicted)
+    True
     """
 
     rows: np.ndarray
@@ -154,6 +187,14 @@ class Scoreboard:
     n_rows : int
     kind : str
         "table", "vectors", "images", "strings" or "mail".
+
+    Examples
+    --------
+    >>> import mercer
+    >>> X, y = mercer.data.moons(60)
+    >>> board = mercer.compare(X, y, kernels=["gaussian(1)"], learners=["ridge"], holdout=None)
+    >>> board.task, board.best_row.mean > board.baseline.mean
+    ('classification', True)
     """
 
     rows: list[Row]

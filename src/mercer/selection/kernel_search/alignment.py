@@ -18,8 +18,15 @@ def alignment(kernel: Any, X: Any, y: Any) -> float:
     ----------
     kernel : Kernel, expression or square matrix
         With a matrix, X is not looked at.
-    X : examples
-    y : numbers or labels
+    X : array or list
+        The examples.
+    y : array of shape (n,)
+        Numbers or labels.
+
+    Returns
+    -------
+    float
+        From −1 to 1.
 
     Examples
     --------

@@ -50,6 +50,25 @@ class SearchResult:
     """`kernel` is the best that was found, `score` its leave-one-out score (or the evidence's).
 
     `noise` is the standard deviation of what the kernel leaves, where the evidence has judged it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The best that was found.
+    score : float
+        Its leave-one-out score, or what the evidence gives.
+    tree : SearchTree
+        Everything that was tried.
+    noise : float or None
+        Standard deviation of what the kernel leaves, where the evidence has judged it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import selection
+    >>> x = np.linspace(-1, 1, 20)[:, None]
+    >>> selection.search_kernel(x, 3 * x[:, 0], steps=1).score > 0.9
+    True
     """
 
     kernel: Kernel
@@ -78,7 +97,11 @@ def search_kernel(
     Parameters
     ----------
     X : array or CSR matrix
-    y : numbers, or labels with ``task="classification"``
+        Columns of numbers.
+    y : array of shape (n,)
+        Numbers, or labels with ``task="classification"``.
+    task : {"regression", "classification"}
+        What y is.
     criterion : "loo", "evidence" or "alignment"
         1 − (leave-one-out squared error) / variance of ridge regression on numbers or ±1; the share
         that the evidence of a Gaussian process explains, 1 − (p(noise alone)/p(k))^(2/n), which
@@ -86,8 +109,15 @@ def search_kernel(
         targets.
     steps : int
         How often the kernel may grow.
+    random_state : int, default 0
+        Draws the rows on which many candidates are tried.
     seconds : float or None
         When to stop growing; None lets the size of the search decide alone.
+
+    Returns
+    -------
+    SearchResult
+        The kernel, its score, and the tree of all candidates.
 
     Examples
     --------

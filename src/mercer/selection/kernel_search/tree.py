@@ -9,7 +9,27 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SearchNode:
-    """One candidate of the search; `parent` is the index of the node that it grew from."""
+    """One candidate of the search; `parent` is the index of the node that it grew from.
+
+    Parameters
+    ----------
+    expression : str
+        The candidate, as `mercer.parse` reads it.
+    score : float
+        By the criterion; more is better.
+    parent : int or None
+        Index of the node that it grew from.
+    accepted : bool
+        Whether the search went on from it.
+    why : str
+        What was changed.
+
+    Examples
+    --------
+    >>> from mercer.selection import SearchNode
+    >>> SearchNode("linear()", 0.5, None, True, "a block").expression
+    'linear()'
+    """
 
     expression: str
     score: float
@@ -20,7 +40,24 @@ class SearchNode:
 
 @dataclass(frozen=True)
 class SearchTree:
-    """All candidates in the order they were tried; `best` is the index of the one that was kept."""
+    """All candidates in the order they were tried; `best` is the index of the one that was kept.
+
+    Parameters
+    ----------
+    nodes : tuple of SearchNode
+        In the order in which they were tried.
+    best : int
+        Index of the one that was kept.
+    criterion : str
+        What judged them.
+
+    Examples
+    --------
+    >>> from mercer.selection import SearchNode, SearchTree
+    >>> tree = SearchTree((SearchNode("linear()", 0.5, None, True, "a block"),), 0, "loo")
+    >>> tree.nodes[tree.best].expression
+    'linear()'
+    """
 
     nodes: tuple[SearchNode, ...]
     best: int
