@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from pathlib import Path
@@ -111,6 +112,37 @@ def test_every_public_name_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) 
     assert "   :members: fit, " in pages
     assert "automethod" not in pages
     assert "get_params" not in pages  # scikit-learn documents it
+
+
+#: Raised and caught inside the library; a user never meets them.
+INNER = {"OutOfTime", "NotRenderable", "Open", "NotDefinite", "Found"}
+
+
+def test_every_class_of_errors_is_explained() -> None:
+    defined = {
+        node.name
+        for path in (ROOT / "src" / "mercer").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and node.name[0] != "_"
+        for base in node.bases
+        if re.search(r"(?:Error|Exception|Warning)$", ast.unparse(base))
+    }
+    text = (DOCS / "guide" / "troubleshooting.md").read_text(encoding="utf-8")
+    assert {name for name in defined - INNER if f"{name}`" not in text} == set()
+    assert {"StoreError", "DataError", "GrammarError"} <= defined
+
+
+def test_every_option_of_the_command_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("click")
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import commands
+
+    text, overview = commands.table(), (DOCS / "cli.md").read_text(encoding="utf-8")
+    for name, command in commands.commands():
+        assert name == "mercer" or f"`{name}" in overview
+        for option in commands.options(command):
+            assert option.help, (name, option.name)
+            assert f"| `{option.opts[-1]}`" in text
 
 
 def anchors(text: str) -> set[str]:

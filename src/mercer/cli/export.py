@@ -13,7 +13,11 @@ from mercer.cli.output import say
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.argument("out", type=click.Path(dir_okay=False))
 @click.option(
-    "--dtype", type=click.Choice(["float32", "float64"]), default="float32", show_default=True
+    "--dtype",
+    type=click.Choice(["float32", "float64"]),
+    default="float32",
+    show_default=True,
+    help="Of the numbers that go in and come out.",
 )
 def command(model: str, out: str, dtype: str) -> None:
     """Write MODEL (a .mercer file) to OUT (an .onnx file) that any ONNX runtime evaluates."""
