@@ -50,6 +50,8 @@ register(
         solvers={
             "centers": "mercer.engines.cluster.sums:ChunkPanels",
             "svm": "mercer.engines.cluster.svm:solve_all",
+            "perceptron": "mercer.engines.cluster.perceptron:ChunkPerceptron",
+            "mixed perceptron": "mercer.engines.cluster.perceptron:learn_mixed",
             # No exact solution: that needs all rows together.
             "exact rows": 0,
         },

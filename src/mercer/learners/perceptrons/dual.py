@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from mercer._arrays import host, is_sparse, is_tensor, like
+from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._examples import count as n_rows
-from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters
+from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters, checked
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.functions import diagonal
@@ -71,6 +72,11 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         See `validation_fraction`.
     budget : int or None
         Keep at most so many points: memory and time per example are bounded for ever.
+    order : {"exact", "mixed"}
+        What rows in pieces do (a Dask array, `mercer.chunks`): "exact" visits piece after piece, by
+        the textbook's loop. "mixed" lets every piece learn by itself, all at a time, and takes the
+        mean of them after each epoch: not the textbook's sequence of updates, but parallel. It
+        keeps at most `budget` points (5000 without one), those with the largest ‖αφ(x)‖.
     budget_policy : {"oldest", "random", "project", "merge"}
         What to give up for it: the oldest point, a random one, what lies outside the span of the
         kept ones, or the difference between two points, which become one ("merge", for
@@ -123,7 +129,9 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         **KERNEL,
         "budget": Maybe(Count()),
         "budget_policy": OneOf(*POLICIES),
+        "order": OneOf("exact", "mixed"),
     }
+    _learns_from_pieces = True
 
     def __init__(
         self,
@@ -144,6 +152,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         n_iter_no_change: int = 5,
         budget: int | None = None,
         budget_policy: str = "oldest",
+        order: str = "exact",
         class_weight: Any = None,
         shuffle: bool = True,
         random_state: Any = None,
@@ -162,6 +171,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         self.n_iter_no_change = n_iter_no_change
         self.budget = budget
         self.budget_policy = budget_policy
+        self.order = order
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.random_state = random_state
@@ -170,7 +180,8 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
     @property
     def _keeps_rows_in_place(self) -> bool:  # type: ignore[override]
-        return self.budget is None  # the points of a budget come and go one by one
+        # The points of a budget come and go one by one, but for those of pieces.
+        return self.budget is None or self.order == "mixed"
 
     def fit(
         self,
@@ -184,7 +195,9 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
         An update on an example of weight w goes w times as far; one of weight 0 is not visited.
         """
-        X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
+        if is_chunked(X) or self.order == "mixed":
+            self._check_order(is_chunked(X), alpha_init)
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True, whole=True)
         return self._fit(X, y, alpha_init, intercept_init, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -192,10 +205,12 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
         `classes` (all that will ever come) are needed in the first call. Weights as in `fit`.
         """
+        if self.order == "mixed":
+            raise ValueError("partial_fit goes on in the order given: order='mixed' has no such")
         if hasattr(self, "_memory"):
             check_parameters(self, self._parameters)
             X = self._examples(X, reset=False)
-            y = targets(X, y, type(self).__name__, labels=True)
+            y = targets(X, y, type(self).__name__, labels=True, whole=True)
             if self.kernel_.takes_matrix:
                 raise ValueError("a model of a precomputed matrix cannot go on with partial_fit")
         elif as_kernel(self.kernel).takes_matrix:
@@ -204,8 +219,35 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
                 "matrix has none. Use fit, or give the kernel itself."
             )
         else:
-            X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
+            X, y = self._start(X, y, sample_weight=sample_weight, labels=True, whole=True)
         return self._go_on(X, y, classes, sample_weight)
+
+    def _check_order(self, in_pieces: bool, alpha_init: Any) -> None:
+        """Refuse what rows in pieces, or a mixture, cannot do."""
+        checked(type(self).__name__, "order", self.order, self._parameters["order"])
+        if self.order == "exact":
+            if self.budget is not None:
+                raise ValueError(
+                    "a budget over rows in pieces needs order='mixed', or one partial_fit per piece"
+                )
+            return
+        if not in_pieces:
+            raise ValueError("order='mixed' is for rows in pieces: mercer.chunks(X) makes some")
+        asked = {
+            "averaging": self.averaging != "last",
+            "validation_fraction": self.validation_fraction is not None,
+            "max_updates": self.max_updates is not None,
+            "alpha_init": alpha_init is not None,
+        }
+        for name, given in asked.items():
+            if given:
+                raise ValueError(f"order='mixed' has no {name}: pieces learn at the same time")
+        warnings.warn(
+            "order='mixed' averages perceptrons that learn from one piece each: this is not the "
+            "textbook's sequence of updates (order='exact' is)",
+            UserWarning,
+            stacklevel=3,
+        )
 
     def _begin(self, X: Any, y: Any, given: Any, random: Any) -> Any:
         outputs = self._memory.rule.outputs
@@ -215,7 +257,11 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     def _learn(self, X: Any, labels: np.ndarray, schedule: Schedule, held: Any, start: Any) -> Any:
         told: Any
         memory, options = self._memory, {"held": held, "patience": self.n_iter_no_change}
-        if self._store is None:
+        if self.order == "mixed":
+            gram = solver_gram(self.kernel_, X)
+            learn = gram.solver("mixed perceptron", None)
+            told = learn(gram, labels, memory, schedule, self.budget)
+        elif self._store is None:
             gram, earlier = solver_gram(self.kernel_, X), None
             if len(memory.names):
                 earlier = solver_gram(self.kernel_, X, memory.points)
@@ -232,7 +278,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
 
     def _new_store(self, X: Any, outputs: int) -> Store | None:
         policy = self.budget_policy
-        if self.budget is None:
+        if self.budget is None or self.order == "mixed":
             return None
         if self.averaging == "vote" or (self.averaging == "average" and policy != "project"):
             raise ValueError(

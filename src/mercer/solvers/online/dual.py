@@ -94,6 +94,9 @@ class DualPerceptron:
     the sums that those scores are.
     """
 
+    #: Whether `weights` of examples are understood.
+    weighted = True
+
     def __init__(
         self,
         gram: Gram,

@@ -51,7 +51,7 @@ def learn_dual(
     make = resident(gram).solver("perceptron", DualPerceptron)
     options: dict[str, Any] = {"bias": memory.bias, "tally": memory.tally}
     if schedule.weights is not None:
-        if make is not DualPerceptron:
+        if not make.weighted:
             raise ValueError(
                 "sample_weight and class_weight of a perceptron are for examples on the CPU: give "
                 "X.cpu(), or fit within mercer.config(device='cpu')"
