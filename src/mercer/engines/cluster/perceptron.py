@@ -204,7 +204,8 @@ class MixedPerceptron(_Pieces):
         """All but the budget's number of points, the shortest first."""
         if len(self.names) <= self.budget:
             return
-        own = norms(diagonal(self.gram.kernel, self.points))
+        kernel: Any = self.gram.kernel
+        own = norms(diagonal(kernel, self.points))
         kept = np.sort(np.argsort(-own * np.linalg.norm(self.units, axis=1))[: self.budget])
         self.names, self.points = self.names[kept], self.points[kept]
         self.units = self.units[kept]
