@@ -71,18 +71,19 @@ def test_a_race_keeps_what_it_knew_when_a_stage_is_cut_off(monkeypatch):
 
 
 def test_a_last_fit_that_is_cut_off_is_made_on_fewer_rows(monkeypatch):
-    from mercer.selection import comparison as module
+    from mercer.selection import choice
+    from mercer.selection.last_fit import LastFit
 
     X, y = mercer.data.moons(200)
-    real = module.Comparison._fit
+    real = LastFit.fit
 
-    def fit(self, found, count):
+    def fit(self, winner, found, count):
         if count == len(found):
             raise OutOfTime
-        real(self, found, count)
+        real(self, winner, found, count)
 
-    monkeypatch.setattr(module.Comparison, "_fit", fit)
-    monkeypatch.setattr(module, "MOST_ROWS", 120)
+    monkeypatch.setattr(LastFit, "fit", fit)
+    monkeypatch.setattr(choice, "MOST_ROWS", 120)
     board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(1)"], learners=["ridge"],
                            holdout=None)  # fmt: skip
     assert board.saved.rows == 120
@@ -152,7 +153,7 @@ def test_a_call_that_would_last_too_long_is_not_begun(monkeypatch):
 
 
 def test_with_time_left_the_race_goes_on_at_more_rows(monkeypatch):
-    from mercer.selection import comparison as module
+    from mercer.selection import choice as module
 
     X, y = mercer.data.moons(600)
     monkeypatch.setattr(module, "MOST_ROWS", 120)
@@ -170,7 +171,7 @@ def test_with_time_left_the_race_goes_on_at_more_rows(monkeypatch):
 
 
 def test_a_round_that_is_cut_off_counts_for_nobody(monkeypatch):
-    from mercer.selection import comparison as module
+    from mercer.selection import choice as module
     from mercer.selection.racing.more_rows import MoreRows
 
     X, y = mercer.data.moons(600)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as library
-from mercer.cli.mathematics import in_characters
+from mercer._escape.mathematics import in_characters
 from mercer.cli.warm import _fit
 from mercer.learners.catalog import find
 

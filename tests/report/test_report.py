@@ -13,6 +13,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("pandas")
 from mercer import data, prove, report
 from mercer._escape import html
+from mercer._machine.deadline import announced
 from mercer.data import Dataset, Schema
 from mercer.report import svg
 from mercer.report.errors import errors
@@ -301,3 +302,10 @@ def test_every_latex_of_the_library_can_be_set():
         "gaussian(1).on([0, 2]) * linear().on([1])", "chisquared(1)", "spectrum(3).normalized()",
     ):  # fmt: skip
         assert svg.formula(parse(expression).latex()) is not None, expression
+
+
+def test_without_time_the_formula_is_written_in_characters(moons):
+    with announced(0.0, 1.0):
+        page = Page(report.render(*moons)).text
+    assert re.search(r"k\(x, z\) = (exp\(−‖x − z‖² / 2\)|x · z)", page)
+    assert "\\" not in page

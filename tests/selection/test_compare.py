@@ -16,7 +16,7 @@ import mercer
 from mercer import Gaussian, Linear
 from mercer.gram.host import HostGram
 from mercer.selection import Scoreboard
-from mercer.selection.comparison import MOST_ROWS
+from mercer.selection.choice import MOST_ROWS
 from mercer.selection.racing.candidates import kernels_for, median_distance
 from mercer.selection.racing.race import Clock, Data, Race
 
@@ -396,7 +396,7 @@ def test_the_best_of_every_learner_sees_the_second_stage(monkeypatch):
 
 
 def test_large_data_are_drawn_and_fitted_whole(monkeypatch):
-    monkeypatch.setattr("mercer.selection.comparison.MOST_ROWS", 100)
+    monkeypatch.setattr("mercer.selection.choice.MOST_ROWS", 100)
     X, y = mercer.data.moons(300)
     board = compare(X, y, **FEW)
     assert "compared on 100 of 300 rows" in " ".join(board.notes)

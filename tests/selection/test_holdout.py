@@ -1,12 +1,22 @@
 """The headline: rows that no choice has seen, and the interval of their score."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import mercer
 from mercer.data.dataset import Dataset
-from mercer.selection.holdout import Headline, answers, headline_of, interval, plan_holdout
+from mercer.selection.holdout import (
+    FEWEST_ANSWERS,
+    Headline,
+    answers,
+    answers_until,
+    headline_of,
+    interval,
+    plan_holdout,
+)
 from mercer.selection.metrics import accuracy, r2
 from mercer.selection.traps import check
 
@@ -90,14 +100,14 @@ def test_ctrl_c_in_a_part_keeps_the_model(monkeypatch):
     X, y = data(60)
     runs = []
 
-    whole = mercer.selection.comparison.Comparison.run
+    whole = mercer.selection.choice.Choice.run
 
     def run(self, *args):
         whole(self, *args)
         runs.append(len(self.y))
         self.interrupted = len(runs) == 3
 
-    monkeypatch.setattr(mercer.selection.comparison.Comparison, "run", run)
+    monkeypatch.setattr(mercer.selection.choice.Choice, "run", run)
     board = mercer.selection.compare(X, y, **FEW)
     assert runs == [60, 48, 48]
     assert board.headline.rows == 12
@@ -191,6 +201,33 @@ def test_rows_held_out_by_time_come_last():
     assert ordered.headline.predictions.rows.tolist() == list(range(90, 100))
 
 
+def test_parameters_are_chosen_on_rows_of_other_groups_and_of_later_times(monkeypatch):
+    """Inside a training fold, too: else a penalty is chosen that remembers the group."""
+    from mercer.selection.trainers.base import Fold
+
+    X, y = data(120)
+    asked, inner = [], Fold.inner
+
+    def kept(self):
+        asked.append((self, inner(self)))
+        return inner(self)
+
+    monkeypatch.setattr(Fold, "inner", kept)
+    few = {"kernels": ["gaussian(1)"], "rivals": None, "learners": ["ridge"], "holdout": None}
+    mercer.selection.compare(X, y, groups=np.arange(120) // 6, **few)
+    assert asked
+    for fold, (fit, judge) in asked:
+        assert set(fold.groups[fit]).isdisjoint(fold.groups[judge])
+    asked.clear()
+    mercer.selection.compare(X, y, time=np.arange(120)[::-1], **few)
+    assert asked
+    for fold, (fit, judge) in asked:
+        assert fold.times[fit].max() < fold.times[judge].min()
+    asked.clear()
+    mercer.selection.compare(X, y, **few)
+    assert not asked  # each row is left out alone, by a formula
+
+
 def test_what_groups_and_time_may_be():
     frame = patients(48)
     with pytest.raises(ValueError, match="one value per row, 48"):
@@ -211,3 +248,15 @@ def test_copies_do_not_change_the_shares_of_what_is_kept_back():
     assert set(found.groups[train]).isdisjoint(found.groups[test])
     assert 580 <= len(test) <= 640
     assert 0.3 < np.mean(y[test] == "copied") < 0.37
+
+
+def test_without_time_few_of_the_rows_kept_back_are_judged():
+    X, y = data(2_000)
+    found = Dataset.of(X, y)
+    model = mercer.KernelRidge("linear()", alpha=1.0).fit(X[:100], y[:100])
+    rows = np.arange(100, 2_000)
+    few = answers_until(0.0, model, found, rows, 0)
+    assert len(few.rows) == FEWEST_ANSWERS
+    assert (np.diff(few.rows) > 0).all()
+    np.testing.assert_array_equal(few.truth, found.y[few.rows])
+    assert len(answers_until(math.inf, model, found, rows, 0).rows) == len(rows)

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 import mercer
 from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
 from mercer.selection import compare
+from mercer.selection.board.shown import with_unit
 from mercer.selection.rivals.named import rivals_of
 
 FEW = {"kernels": ["linear()"], "learners": ["ridge"], "cv": 2, "holdout": None}
@@ -67,7 +68,8 @@ def test_a_rival_that_wins_is_chosen_and_said_and_stored(tmp_path):
     assert board.best_row.rival
     assert board.best_row.learner == "boosting"
     assert board.proof is None
-    assert any("a rival has won: gradient boosting" in note for note in board.notes)
+    told = next(note for note in board.notes if "a rival has won: gradient boosting" in note)
+    assert f"{with_unit(board.best_row.mean, board.metric)} in the race" in told
     assert "(rival, no kernel)" in str(board)
     assert [row.rival for row in board.rows] == [not row.kernel and row is not board.baseline
                                                  for row in board.rows]  # fmt: skip

@@ -1,1 +1,1 @@
-"""Text from outside, so written that a terminal or a page shows it and does not obey it."""
+"""Text so written that a terminal or a page shows it: what comes from outside, and mathematics."""

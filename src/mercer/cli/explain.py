@@ -39,7 +39,7 @@ def command(what: str, rows: int, columns: int, as_json: bool) -> None:
         print_json(known)
     else:
         if "mathematics" in known:
-            from mercer.cli.mathematics import in_characters
+            from mercer._escape.mathematics import in_characters
 
             known["mathematics"] = in_characters(known["mathematics"])
         echo(as_text(known))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from mercer._escape.html import Markup, tag
 from mercer.report.study import Importance
 from mercer.report.tables import shown
-from mercer.report.words import metric_name
-from mercer.selection.board.render import as_percent, show_score, show_spread
+from mercer.selection.board.shown import as_percent, metric_name, show_score, show_spread
 
 #: Columns that have a bar.
 MOST_BARS = 15

@@ -12,6 +12,7 @@ import numpy as np
 import mercer
 from mercer._config import show_bytes
 from mercer._escape.html import Markup, code, join, tag
+from mercer._escape.mathematics import in_characters
 from mercer.data.dataset import Dataset
 from mercer.report.bars import importance
 from mercer.report.classes import class_figures, class_table
@@ -25,13 +26,12 @@ from mercer.report.words import (
     error_sizes,
     fine_print,
     held_words,
-    metric_name,
-    score,
     summary,
     unbroken,
 )
 from mercer.selection.board.render import fitted_words
 from mercer.selection.board.scoreboard import show_seconds
+from mercer.selection.board.shown import metric_name, with_unit
 from mercer.selection.metrics import answers_metric
 from mercer.store import write_atomically
 
@@ -221,8 +221,8 @@ def _cards(board: Any, data: Any) -> Markup:
         (top.score, "on rows it had not seen") if top else (board.best_row.mean, "in the race")
     )
     cards = [
-        (score(value, board.metric), f"{metric_name(board.metric)} {what}"),
-        (score(board.baseline.mean, board.metric), "knowing nothing"),
+        (with_unit(value, board.metric), f"{metric_name(board.metric)} {what}"),
+        (with_unit(board.baseline.mean, board.metric), "knowing nothing"),
         (f"{saved.rows:,}", f"rows it was fitted on ({board.kind})"),
         *([] if board.best_row.rival else [(f"{saved.points:,}", "points the model keeps")]),
         (show_bytes(saved.memory_bytes), "memory of the model"),
@@ -250,9 +250,8 @@ def _kernel(board: Any) -> Markup:
     latex = _latex(board)
     if latex:
         drawn = formula(f"k(x, z) = {latex}")
-        parts.append(
-            tag("div", drawn, class_="math") if drawn else tag("pre", f"k(x, z) = {latex}")
-        )
+        plain = tag("p", f"k(x, z) = {in_characters(latex)}")
+        parts.append(tag("div", drawn, class_="math") if drawn else plain)
     if board.best_row.params:
         chosen = ", ".join(f"{k} = {_number(v)}" for k, v in board.best_row.params.items())
         parts.append(tag("p", f"Fitted on {fitted_words(board)} with {chosen}.", class_="soft"))

@@ -7,9 +7,9 @@ from typing import Any
 
 from mercer._config import show_bytes
 from mercer._escape.html import Markup, code, join, tag
-from mercer.report.words import metric_name, score
-from mercer.selection.board.render import as_percent, short_name, show_score, show_spread
+from mercer.selection.board.render import short_name
 from mercer.selection.board.scoreboard import show_seconds
+from mercer.selection.board.shown import as_percent, metric_name, show_score, show_spread, with_unit
 
 #: Rows of the scoreboard that are seen at once; the rest unfold.
 MOST_ROWS = 14
@@ -39,7 +39,7 @@ def standings(board: Any) -> Markup:
 
 
 def _words(board: Any, low: float, high: float) -> str:
-    ends = f"{score(low, board.metric)} to {score(high, board.metric)}"
+    ends = f"{with_unit(low, board.metric)} to {with_unit(high, board.metric)}"
     return (
         "Ordered by the mean over the folds of the race, ± the spread between them: these have "
         "chosen the best, and are not its score above. Faint dots are single folds on a scale from "

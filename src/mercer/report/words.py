@@ -7,26 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.selection.board.render import as_percent, fitted_words, show_score, show_spread
+from mercer.selection.board.render import fitted_words
 from mercer.selection.board.scoreboard import show_seconds
+from mercer.selection.board.shown import metric_name, show_spread, with_unit
 from mercer.selection.metrics import r2
-
-
-def score(value: float, metric: str) -> str:
-    return f"{show_score(value, metric)}{' %' if as_percent(metric) else ''}"
 
 
 def unbroken(words: str) -> str:
     """No line ends between a number and its unit."""
     return re.sub(r"(?<=\d) (?=(%|s|ms|min)(\W|$))", "\N{NO-BREAK SPACE}", words)
-
-
-def metric_name(metric: str) -> str:
-    names = {"r2": "R²", "roc_auc": "AUC", "neg_log_loss": "−(log loss)",
-             "neg_mean_pinball_loss": "−(pinball loss)",
-             "neg_mean_absolute_error": "−(mean absolute error)",
-             "neg_root_mean_squared_error": "−(root mean squared error)"}  # fmt: skip
-    return names.get(metric, metric.replace("_", " "))
 
 
 def summary(board: Any) -> str:
@@ -35,7 +24,7 @@ def summary(board: Any) -> str:
     what = best.name if best.rival else f"{best.learner} with the kernel below"
     found = (
         f"Of {len(board.rows) - 1} candidates, {what} did best: {_scored(board)}. "
-        f"{_baseline(board)} reaches {score(base.mean, board.metric)}."
+        f"{_baseline(board)} reaches {with_unit(base.mean, board.metric)}."
     )
     return found + _verdict(board)
 
@@ -46,12 +35,12 @@ def _scored(board: Any) -> str:
     if top is None:
         spread = show_spread(best.spread, board.metric)
         return (
-            f"{name} {score(best.mean, board.metric)} (± {spread} between folds) in the race that "
-            "has chosen it"
+            f"{name} {with_unit(best.mean, board.metric)} (± {spread} between folds) in the race "
+            "that has chosen it"
         )
-    low, high = score(top.low, board.metric), score(top.high, board.metric)
+    low, high = with_unit(top.low, board.metric), with_unit(top.high, board.metric)
     return (
-        f"{name} {score(top.score, board.metric)} (90 % interval {low} to {high}) on rows that "
+        f"{name} {with_unit(top.score, board.metric)} (90 % interval {low} to {high}) on rows that "
         "took no part in the choice"
     )
 

@@ -102,6 +102,42 @@ def _folds_for(y: np.ndarray, cv: int) -> tuple[int, tuple[str, ...]]:
     return k, (f"{few} of {len(sizes)} {words}",)
 
 
+def inner_split(
+    y: np.ndarray,
+    classified: bool,
+    seed: int,
+    groups: np.ndarray | None = None,
+    times: np.ndarray | None = None,
+) -> Split:
+    """Three quarters of training rows to fit on, and a quarter to choose parameters by.
+
+    As in the folds themselves, rows of a group stay together, and with `times` the last ones judge.
+
+    >>> fit, judge = inner_split(np.arange(8.0), False, 0, groups=np.arange(8) // 2)
+    >>> len(judge), set(fit // 2) & set(judge // 2)
+    (2, set())
+    >>> inner_split(np.arange(4.0), False, 0, times=np.array([3, 9, 1, 2]))
+    (array([0, 2, 3]), array([1]))
+    """
+    random, n = np.random.default_rng(seed), len(y)
+    held = np.zeros(n, dtype=bool)
+    if times is not None:
+        held[np.argsort(times, kind="stable")[n - max(1, n // 4) :]] = True
+    elif groups is not None and len(np.unique(groups)) >= 4:
+        _, index, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+        turn = random.permutation(len(sizes))
+        held = np.isin(index, turn[: np.searchsorted(np.cumsum(sizes[turn]), n / 4) + 1])
+    else:
+        order = random.permutation(n)
+        # Every fourth along the sorted targets: both parts see the same distribution.
+        order = order[np.argsort(y[order], kind="stable")]
+        held[order[random.integers(4) :: 4]] = True
+    if held.all() or (classified and len(np.unique(y[~held])) < 2):
+        held[:] = False
+        held[np.argmax(y)] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
 def within(split: Split, rows: np.ndarray, n: int) -> Split:
     """A split cut down to some of the rows, as indices among those."""
     index = np.full(n, -1)

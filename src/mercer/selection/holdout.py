@@ -8,6 +8,8 @@ row once. The interval says how far the score may be off because so few rows wer
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +33,8 @@ LEAST_ROWS = 20
 PARTS, SHARE = 5, 0.55
 #: The share of rows that is kept back once, and how many of them at most.
 KEPT, MOST_KEPT = 0.2, 10_000
+#: So many rows are judged whatever the time.
+FEWEST_ANSWERS = 250
 #: Below this, the winner is fitted anew on all rows, those kept back included.
 REFIT_ROWS = 10_000
 #: The share of a budget that is left to the choice where a last fit on all rows is to follow.
@@ -147,29 +151,50 @@ def answers(model: Any, found: Dataset, rows: np.ndarray, part: int = 0) -> OutO
     return OutOfFold(rows, found.y[rows], predicted, certainty, numbers, scores, sure)
 
 
+def answers_until(end: float, model: Any, found: Dataset, rows: np.ndarray, seed: int) -> OutOfFold:
+    """Answers for as many of the rows as there is time for, drawn in turn; for a few anyway."""
+    if math.isinf(end):
+        return answers(model, found, rows)
+    order, done = np.random.default_rng(seed).permutation(rows), 0
+    made: list[OutOfFold] = []
+    while done < len(order):
+        begin, count = time.perf_counter(), max(done, FEWEST_ANSWERS)
+        made.append(answers(model, found, np.sort(order[done : done + count])))
+        done += count
+        # The next part is as large as all before it, and takes at least as long as this one.
+        if time.perf_counter() + 2 * (time.perf_counter() - begin) > end:
+            break
+    return joined(made)
+
+
+def joined(made: list[OutOfFold]) -> OutOfFold:
+    """Answers in the order of their rows."""
+    every = {name: np.concatenate([getattr(p, name) for p in made]) for name in vars(made[0])}
+    order = np.argsort(every["rows"], kind="stable")
+    return OutOfFold(**{name: values[order] for name, values in every.items()})
+
+
 def headline_of(
     made: list[OutOfFold], metric: Metric, how: str, seed: int, classes: np.ndarray | None = None
 ) -> Headline:
     """The metric over all judged rows, with its interval."""
-    every = {name: np.concatenate([getattr(p, name) for p in made]) for name in vars(made[0])}
-    order = np.argsort(every["rows"], kind="stable")
-    joined = OutOfFold(**{name: values[order] for name, values in every.items()})
-    truth, said = judged_answers(joined, metric, classes)
+    every = joined(made)
+    truth, said = judged_answers(every, metric, classes)
     low, high = interval(truth, said, metric, seed)
-    return Headline(metric(truth, said), low, high, len(order), how, joined)
+    return Headline(metric(truth, said), low, high, len(every.rows), how, every)
 
 
 def judged_answers(
-    joined: OutOfFold, metric: Metric, classes: np.ndarray | None
+    every: OutOfFold, metric: Metric, classes: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Truth and what a metric needs beside it: answers, or scores or probabilities by class."""
-    truth, said = joined.truth, joined.predicted
-    if needs(metric) != "answers" and classes is not None and joined.scores is not None:
-        truth, said = np.searchsorted(classes, truth), joined.scores
+    truth, said = every.truth, every.predicted
+    if needs(metric) != "answers" and classes is not None and every.scores is not None:
+        truth, said = np.searchsorted(classes, truth), every.scores
         if np.isnan(said).any():
-            said = np.searchsorted(classes, joined.predicted)[:, None] == np.arange(len(classes))
+            said = np.searchsorted(classes, every.predicted)[:, None] == np.arange(len(classes))
             said = said.astype(float)
-        if needs(metric) == "probabilities" and not np.all(joined.probable):
+        if needs(metric) == "probabilities" and not np.all(every.probable):
             said = cross_calibrated(said, truth)
     return truth, said
 

@@ -92,7 +92,8 @@ class Telling:
 
     def _is_mean(self, values: np.ndarray) -> bool:
         """Whether, over the rows that share a value of this column, the targets average to it."""
-        if not np.isfinite(values).all():
+        few = len(np.unique(values[self.order])) < LEAST_MEANS  # which a sample shows soon
+        if few or not np.isfinite(values).all():
             return False
         at, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
         if not LEAST_MEANS <= len(at) <= len(values) / 1.5:

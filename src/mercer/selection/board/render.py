@@ -9,6 +9,13 @@ from mercer._config import show_bytes
 from mercer._escape import html
 from mercer.learners.catalog import name_of
 from mercer.selection.board.scoreboard import Row, Scoreboard, show_seconds
+from mercer.selection.board.shown import (
+    as_percent,
+    metric_name,
+    show_score,
+    show_spread,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -18,30 +25,6 @@ if TYPE_CHECKING:
 MOST_STOPPED = 4
 #: Candidates that saw all rows, of which so many are printed.
 MOST_DONE = 12
-#: What a column of scores is called.
-_METRIC = {
-    "balanced_accuracy": "balanced",
-    "roc_auc": "AUC",
-    "average_precision": "precision",
-    "neg_log_loss": "−log loss",
-    "neg_mean_pinball_loss": "−pinball",
-    "r2": "R²",
-    "neg_mean_absolute_error": "−MAE",
-    "neg_root_mean_squared_error": "−RMSE",
-}
-
-
-def as_percent(metric: str) -> bool:
-    """Whether a metric is a share, and reads best in per cent."""
-    return metric in ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "average_precision")
-
-
-def show_score(value: float, metric: str) -> str:
-    return f"{100 * value:.2f}" if as_percent(metric) else f"{value:.4f}"
-
-
-def show_spread(value: float, metric: str) -> str:
-    return f"{100 * value:.2f}" if as_percent(metric) else f"{value:.2g}"
 
 
 def short_name(row: Row) -> str:
@@ -96,12 +79,10 @@ def headline_words(result: Scoreboard) -> str:
     """The score to believe, in one sentence."""
     top, metric = result.headline, result.metric
     assert top is not None
-    unit = " %" if as_percent(metric) else ""
     low, high = show_score(top.low, metric), show_score(top.high, metric)
-    name = _METRIC.get(metric, metric.replace("_", " "))
     return (
-        f"{name} {show_score(top.score, metric)}{unit} (90 % interval {low} to {high}) on rows "
-        f"that took no part in the choice: {top.how}"
+        f"{metric_name(metric)} {with_unit(top.score, metric)} (90 % interval {low} to {high}) on "
+        f"rows that took no part in the choice: {top.how}"
     )
 
 
@@ -118,7 +99,7 @@ def _short_value(value: Any) -> str:
 
 def _heads(result: Scoreboard) -> tuple[str, ...]:
     unit = " %" if as_percent(result.metric) else ""
-    score = f"{_METRIC.get(result.metric, result.metric)}{unit}"
+    score = f"{metric_name(result.metric, short=True)}{unit}"
     return "kernel", "learner", score, "folds", "fit", "predict", "support", "memory"
 
 

@@ -44,6 +44,8 @@ MOST_FOLDS = 20
 MOST_RESERVE = 0.35
 #: Seconds that are allowed per second that the last fit is expected to take.
 CAREFUL = 1.3
+#: Rows that are to be judged after the last fit, at least.
+JUDGED = 1_000
 #: The least exponent with which the seconds of a fit are expected to grow with its rows.
 LEAST_GROWTH = 0.8
 #: Seconds for which it is believed whether threads are of use.
@@ -64,6 +66,8 @@ class Data:
     order: np.ndarray
     seed: int
     with_scores: bool = False  # whether classifiers are asked for more than answers
+    groups: np.ndarray | None = None  # rows of a number belong together
+    times: np.ndarray | None = None  # when a row was
 
     @property
     def n(self) -> int:
@@ -140,9 +144,10 @@ class Race:
         final_rows: int,
         overhead: float,
         say: Callable[[str], None],
+        held: int = 0,
     ) -> None:
         self.data, self.clock, self.final_rows, self.overhead = data, clock, final_rows, overhead
-        self.say = say
+        self.say, self.held = say, held
         self.entries: list[Entry] = []
         self._matrix: tuple[Any, np.ndarray, float, float] | None = None
         self._pays, self._believed_until = False, 0.0
@@ -266,6 +271,8 @@ class Race:
             data.seed + number,
             examples,
             bool(data.classes) and data.with_scores,
+            None if data.groups is None else data.groups[rows[train]],
+            None if data.times is None else data.times[rows[train]],
         )
         with self.threads(len(train), entry), warnings.catch_warnings():
             # Ill-conditioned matrices and slow convergence are expected at the ends of a grid.
@@ -326,14 +333,27 @@ class Race:
     def fit_seconds(self, entry: Entry, rows: int) -> float:
         """What the fit of this candidate on so many rows will take, the preparation included."""
         exponent = self.exponent(entry.trainer)
+        after = self.answer_seconds(entry, rows)
         if entry.fitted:
             most = max(entry.fitted)
-            return entry.fitted[most] * (rows / most) ** min(exponent, 2.0)
+            return after + entry.fitted[most] * (rows / most) ** min(exponent, 2.0)
         train = entry.size * (1 - 1 / len(self.data.splits[0]))
         fit = entry.trainer.final_seconds(entry.outcomes, train, rows, exponent)
         # K as a whole is only made where it is small; a learner looks at what it needs.
         gram = entry.gram_seconds * (min(rows, EXACT_ROWS) / train) ** 2
-        return fit + gram + self.overhead * rows / self.final_rows
+        return fit + gram + self.overhead * rows / self.final_rows + after
+
+    def answer_seconds(self, entry: Entry, rows: int) -> float:
+        """What answers for some of the rows kept back will take after a fit on so many."""
+        tested = sum(map(len, entry.tests))
+        if not tested or not self.held:
+            return 0.0
+        seconds = sum(o.predict_seconds for o in entry.outcomes)
+        kept = np.mean([o.n_support for o in entry.outcomes]) > 0
+        seconds += entry.gram_seconds * tested / entry.size
+        # A model that keeps examples has the more of them the more rows it was fitted on.
+        growth = rows / entry.size if kept else 1.0
+        return float(seconds / tested * growth) * min(self.held, JUDGED)
 
     def rows_in(self, entry: Entry, seconds: float) -> int:
         """On how many rows it can be fitted in so many seconds; 0 if not on those it has seen."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mercer.selection.board.shown import metric_name, with_unit
 from mercer.selection.racing.race import Entry
 
 
@@ -11,16 +12,21 @@ def verdict(standing: list[Entry], winner: Entry, metric: str) -> list[str]:
     ahead = next((e for e in standing if e.rival is not None and not e.rival.stored), None)
     if ahead is not None and standing.index(ahead) < standing.index(winner):
         notes.append(
-            f"{ahead.trainer.learner}, which is your own, did better ({ahead.mean:.4g}) than what "
-            f"is saved ({winner.mean:.4g}): a model file can hold no code from outside, so the "
-            "best of the others was fitted"
+            f"{ahead.trainer.learner}, which is your own, did better "
+            f"({with_unit(ahead.mean, metric)}) than what is saved "
+            f"({with_unit(winner.mean, metric)}): a model file can hold no code from outside, so "
+            "the best of the others was fitted"
         )
     same = [e for e in standing if e.size == winner.size]
     kernel = next((e for e in same if e.kernel is not None), None)
     if winner.rival is not None:
-        behind = f"; the best with a kernel is {kernel.name}, {kernel.mean:.4g}" if kernel else ""
+        behind = ""
+        if kernel:
+            shown = with_unit(kernel.mean, metric)
+            behind = f"; the best with a kernel is {kernel.name}, {shown}"
         notes.append(
-            f"a rival has won: {winner.rival.title}, {metric} {winner.mean:.4g} in the race"
+            f"a rival has won: {winner.rival.title}, {metric_name(metric)} "
+            f"{with_unit(winner.mean, metric)} in the race"
             f"{behind}. {winner.rival.why[0].upper()}{winner.rival.why[1:]}"
         )
     return notes

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer.learners.catalog import Learner
+from mercer.selection.folds import inner_split
 from mercer.selection.metrics import Metric
 
 
@@ -29,6 +30,8 @@ class Fold:
     seed: int
     examples: Callable[[], tuple[Any, Any]]
     with_scores: bool = False
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
     _inner: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
@@ -38,16 +41,9 @@ class Fold:
     def inner(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions to fit on and positions to judge by, the same for every learner."""
         if self._inner is None:
-            random = np.random.default_rng(self.seed)
-            order = random.permutation(len(self.y))
-            # Every fourth along the sorted targets: both parts see the same distribution.
-            order = order[np.argsort(self.y[order], kind="stable")]
-            held = np.zeros(len(order), dtype=bool)
-            held[order[random.integers(4) :: 4]] = True
-            if self.classes and len(np.unique(self.y[~held])) < 2:
-                held[:] = False
-                held[order[-1]] = True
-            self._inner = np.flatnonzero(~held), np.flatnonzero(held)
+            self._inner = inner_split(
+                self.y, bool(self.classes), self.seed, self.groups, self.times
+            )
         return self._inner
 
 

@@ -212,10 +212,12 @@ def predictions(model: Any, cross: Any, classes: int) -> tuple[np.ndarray, np.nd
     return predicted, certainty
 
 
-def trainer_of(entry: Learner, task: str, class_weight: tuple[Any, Any]) -> Trainer:
-    by_formula = entry.grid_for(task).chosen_by == "leave-one-out"
+def trainer_of(
+    entry: Learner, task: str, class_weight: tuple[Any, Any], one_by_one: bool = True
+) -> Trainer:
+    by_formula = entry.grid_for(task).chosen_by == "leave-one-out" and one_by_one
     kind: type[Trainer] = ScaleTrainer if entry.chooses_scale else GridTrainer
-    # The formula knows no weights; a quarter of the rows that is held out once more does.
+    # The formula knows no weights and no groups; a quarter of the rows held out once more does.
     made = (RidgeTrainer if by_formula and class_weight[0] is None else kind)(entry, task)
     made.class_weight = class_weight
     return made
@@ -225,11 +227,12 @@ def trainers_for(
     task: str,
     names: Iterable[str] | None = None,
     class_weight: tuple[Any, Any] = (None, None),
+    one_by_one: bool = True,
 ) -> dict[str, Trainer]:
     """The learners named, or those of the catalog that are tried without being asked for.
 
     The first ones are the cheapest good judges. `class_weight` is for the folds, in which classes
-    are numbers, and for the last fit.
+    are numbers, and for the last fit; `one_by_one`: whether rows may be left out one by one.
     """
     if names is None:
         chosen = [entry for entry in learners(task) if entry.raced]
@@ -241,4 +244,4 @@ def trainers_for(
         chosen = [e for e in chosen if hasattr(e.estimator(task)(), "class_weight")]
         if not chosen:
             raise ValueError("none of these learners knows class_weight")
-    return {entry.name: trainer_of(entry, task, class_weight) for entry in chosen}
+    return {entry.name: trainer_of(entry, task, class_weight, one_by_one) for entry in chosen}

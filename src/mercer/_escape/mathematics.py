@@ -1,4 +1,4 @@
-"""LaTeX as kernels write it, in characters of a terminal: exp(−‖x − z‖² / 8)."""
+"""LaTeX as kernels write it, in the characters of a terminal: exp(−‖x − z‖² / 8)."""
 
 from __future__ import annotations
 

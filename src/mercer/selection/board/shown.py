@@ -1,0 +1,45 @@
+"""Scores as everyone shows them: shares in per cent, all else with four decimals."""
+
+from __future__ import annotations
+
+#: What metrics are called in sentences, and above a narrow column.
+_NAMES = {
+    "balanced_accuracy": ("balanced accuracy", "balanced"),
+    "f1_macro": ("mean F1", "mean F1"),
+    "roc_auc": ("AUC", "AUC"),
+    "average_precision": ("average precision", "precision"),
+    "neg_log_loss": ("−(log loss)", "−log loss"),
+    "r2": ("R²", "R²"),
+    "neg_mean_pinball_loss": ("−(pinball loss)", "−pinball"),
+    "neg_mean_absolute_error": ("−(mean absolute error)", "−MAE"),
+    "neg_root_mean_squared_error": ("−(root mean squared error)", "−RMSE"),
+}
+
+
+def metric_name(metric: str, short: bool = False) -> str:
+    """
+    >>> metric_name("roc_auc"), metric_name("neg_mean_absolute_error", short=True)
+    ('AUC', '−MAE')
+    """
+    return _NAMES.get(metric, (metric.replace("_", " "), metric))[short]
+
+
+def as_percent(metric: str) -> bool:
+    """Whether a metric is a share, and reads best in per cent."""
+    return metric in ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "average_precision")
+
+
+def show_score(value: float, metric: str) -> str:
+    return f"{100 * value:.2f}" if as_percent(metric) else f"{value:.4f}"
+
+
+def show_spread(value: float, metric: str) -> str:
+    return f"{100 * value:.2f}" if as_percent(metric) else f"{value:.2g}"
+
+
+def with_unit(value: float, metric: str) -> str:
+    """
+    >>> with_unit(0.9035, "roc_auc"), with_unit(0.5, "r2")
+    ('90.35 %', '0.5000')
+    """
+    return f"{show_score(value, metric)}{' %' if as_percent(metric) else ''}"

@@ -1,0 +1,97 @@
+"""The scoreboard of a choice that has been made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer.proof import prove
+from mercer.selection.board.scoreboard import Saved, Scoreboard
+from mercer.selection.choice import Choice
+from mercer.selection.holdout import Headline
+from mercer.selection.racing.clock import Clock
+from mercer.selection.racing.standing import baseline, out_of_fold, row_of, with_baseline
+from mercer.selection.rivals.verdict import verdict
+
+#: Candidates that failed which are named.
+MOST_FAILED = 5
+
+
+def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> Scoreboard:
+    """Its candidates, its winner and its headline; `clock` is that of the whole comparison."""
+    race, standing = choice.contest, choice.standing
+    fitted = choice.last.best[-1]
+    model = getattr(fitted, "estimator_", fitted)  # without its calibration
+    listed = [row_of(entry, race) for entry in standing]
+    won = standing.index(choice.winner)
+    # Where time was short the winner may not have seen all rows; it won nevertheless.
+    top = listed[won] = replace(listed[won], params=_params(model), stopped=False)
+    base = baseline(choice.data)
+    notes = choice.notes + _outcome(choice, top.mean > base.mean)
+    oof = out_of_fold(choice.winner, choice.found, choice.drawn, len(choice.data.splits[0]))
+    points = choice.winner.trainer.support(model, len(choice.last.rows))
+    memory = choice.winner.trainer.memory(model)
+    return Scoreboard(
+        rows=with_baseline(listed, base),
+        best=choice.last.best,
+        best_row=top,
+        headline=headline,
+        saved=Saved(
+            len(choice.last.rows),
+            points,
+            choice.last.seconds,
+            memory or int(points * top.memory_bytes / max(1, top.n_support)),
+        ),
+        proof=_proof(choice),
+        task=choice.task,
+        task_reason=choice.whole.reason,
+        metric=choice.metric,
+        classes=choice.whole.classes,
+        oof=replace(oof, rows=choice.rows_given[oof.rows]),
+        search=choice.search,
+        notes=tuple(notes),
+        folds=choice.folds,
+        seconds=clock.spent(),
+        budget=clock.budget,
+        n_rows=len(choice.whole),
+        kind=choice.found.kind,
+    )
+
+
+def _proof(choice: Choice) -> Any:
+    kernel, X = choice.winner.kernel, choice.data.X
+    if kernel is None:
+        return None
+    return prove(kernel, n_features=int(X.shape[1]) if hasattr(X, "shape") else None)
+
+
+def _outcome(choice: Choice, learned: bool) -> list[str]:
+    """What is to be said about the race and its winner."""
+    race, rows, notes = choice.contest, len(choice.whole), []
+    if race.last < rows:
+        fitted = len(choice.last.rows)
+        notes.append(
+            f"candidates are compared on {race.last} of {rows} rows, the winner is fitted on "
+            f"{'all' if fitted == rows else fitted}"
+        )
+    failed = [e for e in race.entries if e.failed][:MOST_FAILED]
+    notes += [f"{e.name} was left out: {e.failed}" for e in failed]
+    notes += verdict(choice.standing, choice.winner, choice.metric)
+    if not learned:
+        notes.append(
+            "the best is no better than the baseline: nothing was learned from the examples"
+        )
+    return notes
+
+
+def _params(model: Any) -> dict[str, Any]:
+    """What was chosen, under the names of the learner."""
+    shown = {}
+    for name in ("C", "epsilon", "alpha", "n_neighbors", "bandwidth", "n_trees"):
+        if not hasattr(model, name):
+            continue
+        value = getattr(model, f"{name}_", getattr(model, name))
+        shown[name] = float(value) if isinstance(value, (float, np.floating)) else value
+    return shown

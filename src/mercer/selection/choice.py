@@ -1,0 +1,258 @@
+"""One choice of a kernel and a learner on some rows: prepare them, race, and fit the winner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from mercer._config import get_config
+from mercer._examples import count as count_of
+from mercer.data.dataset import Dataset, Note
+from mercer.kernels import Kernel, as_kernel
+from mercer.selection.folds import draw_order, splits_of
+from mercer.selection.kernel_search.search import search_kernel
+from mercer.selection.kernel_search.tree import SearchTree
+from mercer.selection.last_fit import LastFit, affordable
+from mercer.selection.metrics import metric_of, needs
+from mercer.selection.preprocess import Preprocessing, preprocessing
+from mercer.selection.racing.candidates import kernels_for
+from mercer.selection.racing.clock import Clock
+from mercer.selection.racing.more_rows import MoreRows
+from mercer.selection.racing.race import Data, Entry, Race
+from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
+from mercer.selection.racing.told import Told
+from mercer.selection.rivals.named import Rival
+from mercer.selection.rivals.trainer import rival_trainers
+from mercer.selection.trainers.grid import trainers_for
+from mercer.selection.traps import Checked
+
+#: Rows that the choice is made on; beyond this, a sample of so many is drawn.
+MOST_ROWS = 6_000
+#: The part of a time budget that a kernel search may take.
+SEARCH_SHARE = 0.25
+#: The share of rows that belong to no group, from which on rows may be left out one by one.
+ALONE = 0.95
+#: N×N matrices that are alive at once during a fold (K, its blocks, a factor), with room.
+COPIES = 4.0
+
+
+class Choice:
+    """`standing` are the candidates, best first; `winner` is fitted in `last`; `notes` are told.
+
+    `held` rows, which are not among these, will be answered by the winner.
+    """
+
+    def __init__(
+        self,
+        checked: Checked,
+        *,
+        learners: Iterable[str] | None,
+        rivals: list[Rival],
+        metric: Any,
+        probabilities: bool,
+        class_weight: Any,
+        budget: float | None,
+        seed: int,
+        held: int = 0,
+    ) -> None:
+        self.clock, self.held = Clock(budget), held
+        found, self.groups, self.seed = checked.found, checked.groups, seed
+        self.times = checked.times
+        self.found = found
+        self.steps = preprocessing(found, checked.left_out)
+        assert found.y is not None
+        assert found.task is not None
+        self.y, self.task, self.classes = found.y, found.task, found.classes
+        self.metric, self.measure = metric_of(self.task, metric)
+        self.coded = self.measure
+        self.probabilities = probabilities or needs(self.measure) == "probabilities"
+        if probabilities and self.classes is None:
+            raise ValueError("probabilities are of classes, and the targets are numbers")
+        if callable(metric) and self.classes is not None:
+            # In the race classes are numbers; a user's own function knows their names.
+            names, own = self.classes, self.measure
+            self.coded = lambda t, p: float(own(names[t.astype(int)], names[p.astype(int)]))
+        self.class_weight = weights_by_class(class_weight, self.classes)
+        self.trainers = trainers_for(
+            self.task, learners, self.class_weight, _one_by_one(self.groups, self.times)
+        )
+        self.rivals = rivals
+        # The board states the task, and the preprocessing what it does with missing values.
+        about = {n: n.kind if isinstance(n, Note) else "" for n in found.notes}
+        self.notes = [n for n, kind in about.items() if kind not in ("task", "missing")]
+        self.notes += [*self.steps.notes, *checked.notes]
+        self.search: SearchTree | None = None
+        #: The kernels that the caller named, if any.
+        self.named: list[Kernel] = []
+        self.interrupted = False
+        self.whole, self.rows_given = found, np.arange(len(found))
+
+    def run(self, kernels: Any, cv: Any, repeats: int, search: bool, told: Any) -> None:
+        """Everything from the rows to the winner."""
+        self.prepare(cv, repeats)
+        candidates = self.candidates(kernels)
+        steps = planned(len(candidates), self.trainers, len(self.rivals))
+        with Told(told, self.clock, steps) as say:
+            if search and self.steps.kind != "strings":
+                candidates = [self.grown_kernel(say), *candidates]
+            self.race(candidates, repeats, say)
+            self.standing = self.finish(say)
+
+    @property
+    def classified(self) -> bool:
+        return self.classes is not None
+
+    def prepare(self, cv: Any, repeats: int) -> None:
+        """Draw the rows that the choice is made on, make them ready, and cut them into folds."""
+        order = draw_order(self.y, self.classified, self.seed)
+        self.drawn = np.sort(order[: min(MOST_ROWS, _rows_that_fit())])
+        begin = perf_counter()
+        rows = _prepared(self.steps, self.found.take(self.drawn))
+        self.overhead = (perf_counter() - begin) * len(self.y) / len(self.drawn)
+        y = self.y[self.drawn]
+        y = y if self.classes is None else np.searchsorted(self.classes, y)
+        extra = 0 if self.clock.budget is None else EXTRA_REPEATS
+        groups = None if self.groups is None else self.groups[self.drawn]
+        times = None if self.times is None else self.times[self.drawn]
+        splits, self.folds, notes = splits_of(
+            cv,
+            rows,
+            y,
+            self.classified,
+            repeats,
+            self.seed,
+            extra,
+            groups,
+            times,
+        )
+        self.notes += notes
+        count = 0 if self.classes is None else len(self.classes)
+        order = draw_order(y, self.classified, self.seed + 1)
+        asked = self.probabilities or needs(self.measure) != "answers"
+        self.data = Data(rows, y, count, self.coded, splits, order, self.seed, asked, groups, times)
+
+    def candidates(self, kernels: Iterable[Any] | None) -> list[Kernel]:
+        """The kernels that were named, or those that suit the data."""
+        if kernels is None:
+            return kernels_for(self.data.X, self.steps.kind)
+        self.named = [as_kernel(k) for k in kernels]
+        return self.named
+
+    def grown_kernel(self, say: Callable[[str], None]) -> Kernel:
+        """The kernel that a search over building blocks finds."""
+        say("kernel search")
+        share = None if self.clock.budget is None else SEARCH_SHARE * self.clock.budget
+        grown = search_kernel(
+            self.data.X, self.data.y, task=self.task, random_state=self.seed, seconds=share
+        )
+        self.search = grown.tree
+        self.notes.append(
+            f"the kernel {grown.kernel!r} was grown on targets of all folds: its score is "
+            "flattered more than those of the others"
+        )
+        return grown.kernel
+
+    def race(self, kernels: list[Kernel], repeats: int, say: Callable[[str], None]) -> None:
+        """Run the candidates; Ctrl-C ends the race and keeps what was found."""
+        race = self.contest = Race(
+            self.data, self.clock, len(self.y), self.overhead, say, self.held
+        )
+        self.last = LastFit(race, self.steps, self.probabilities, self.seed)
+        try:
+            # The search may find, and a caller may name, what is there already: it races once.
+            rivals = rival_trainers(
+                self.rivals, self.data.X, self.task, self.data.classes, self.class_weight
+            )
+            more = self.clock.budget is not None and len(self.drawn) < len(self.y)
+            go_on = self._more_rows if more and self.times is None else None
+            run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals, go_on)
+        except KeyboardInterrupt:
+            if not race.best():
+                raise
+            self.interrupted = True
+            self.notes.append("interrupted: the best of what had been tried until then was fitted")
+
+    def _more_rows(self) -> bool:
+        """There are more rows than were drawn: the best few go on with them."""
+        if self.contest.last < self.data.n:
+            return False
+        order = draw_order(self.y, self.classified, self.seed)
+        return MoreRows(
+            self.contest,
+            self.found,
+            self.drawn,
+            order,
+            self.groups,
+            self.measure,
+            self.last.pipeline,
+        ).run()
+
+    def finish(self, say: Callable[[str], None]) -> list[Entry]:
+        """Fit the winner on all rows; the candidates, best first, without those too slow for it."""
+        race = self.contest
+        standing = race.best()
+        if not standing:
+            why = next((e.failed for e in race.entries if e.failed), "no candidate")
+            raise ValueError(f"nothing could be fitted: {why}")
+        asked_for = [e for e in race.entries if e.kernel in self.named]
+        if asked_for and all(e.failed for e in asked_for):
+            # Learners that bring a kernel of their own are not what was asked about.
+            raise ValueError(
+                f"no learner could be fitted with {', '.join(map(repr, self.named))}: "
+                f"{asked_for[0].failed}. Name another kernel, or none for those that suit the data."
+            )
+        stored = [e for e in standing if e.rival is None or e.rival.stored]
+        self.winner = affordable(race, stored or standing)
+        say(f"last fit: {self.winner.trainer.learner}")
+        self.last.run(self.winner, self.found)
+        return race.best()
+
+    def settle(self, whole: Dataset, rows: np.ndarray, end: float | None) -> None:
+        """Rows were kept back: fit the winner on all of them until `end`, if there is one."""
+        self.whole, self.rows_given = whole, rows
+        if end is None or not self.last.again(self.winner, whole, end):
+            self.last.rows = rows[self.last.rows]
+
+
+def _rows_that_fit() -> int:
+    """So many that K and what is made of it stay within the memory limit."""
+    return max(200, int(math.sqrt(get_config().memory_bytes / (COPIES * 8))))
+
+
+def _prepared(made: Preprocessing, X: Any) -> Any:
+    if not made.steps:
+        return X
+    rows = Pipeline(list(made.steps)).fit_transform(X)
+    if count_of(rows) > 2_000 and getattr(rows, "dtype", None) == np.float64:
+        return rows.astype(np.float32)
+    return rows
+
+
+def _one_by_one(groups: np.ndarray | None, times: np.ndarray | None) -> bool:
+    """Whether nearly all rows stand for themselves, so that each may be left out alone."""
+    if groups is None or times is not None:
+        return times is None
+    sizes = np.unique(groups, return_counts=True)[1]
+    return bool(np.sum(sizes == 1) >= ALONE * len(groups))
+
+
+def weights_by_class(class_weight: Any, classes: np.ndarray | None) -> tuple[Any, Any]:
+    """Weights of classes by number, for the folds, and by name, for the last fit."""
+    if class_weight is None or class_weight == "balanced":
+        if class_weight is not None and classes is None:
+            raise ValueError("class_weight is for classes, and the targets are numbers")
+        return class_weight, class_weight
+    if classes is None or not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight is 'balanced' or a dictionary by class; got {class_weight!r}"
+        )
+    names = classes.tolist()
+    strange = [c for c in class_weight if c not in names]
+    if strange:
+        raise ValueError(f"class_weight names {strange[0]!r}; the classes are {names}")
+    return {names.index(c): w for c, w in class_weight.items()}, class_weight

@@ -1,0 +1,40 @@
+"""What a comparison is doing, one sentence at a time, and the share that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from mercer._progress import progress as progress_bar
+from mercer.selection.racing.clock import Clock
+
+
+class Told:
+    """Tells it to a bar, or to whoever asked."""
+
+    def __init__(self, told: Callable[[str, float], None] | None, clock: Clock, steps: int) -> None:
+        self.told, self.clock, self.steps = told, clock, steps
+        self.done, self.share = 0, 0.0
+
+    def __enter__(self) -> Callable[[str], None]:
+        self._bar = progress_bar("compare", 1.0)
+        self._bar.__enter__()
+        return self._say
+
+    def _say(self, text: str) -> None:
+        if self.clock.budget is None:
+            share = self.done / self.steps
+        else:
+            share = perf_counter() - self.clock.begin
+            share /= self.clock.budget
+        self.done += 1
+        # The bar never moves backwards, and is full only when the comparison has ended.
+        share = min(max(share, self.share), 0.99)
+        self._bar.advance(share - self.share, note=text)
+        self.share = share
+        if self.told is not None:
+            self.told(text, share)
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.__exit__(*error)
