@@ -24,8 +24,9 @@ from mercer.formula.ranking import SPARE, Ranking, ranking
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import HOST, engine_for
 from mercer.gram.host import HostGram
-from mercer.gram.rows.prepared import squared_norms
+from mercer.gram.plan.accuracy import SMALL_WORK
 from mercer.gram.rows.validate import matrix
+from mercer.solvers.neighbors.products import by_product
 
 #: Columns up to which, and pairs from which on, a tree may be asked; and the dimensions of the data
 #: up to which it is. Five neighbors of 3750 points among 7500 on one thread: with 16 columns 34 ms
@@ -85,22 +86,19 @@ def _by_distance(x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None) -
     many = len(x) * len(z) >= TREE_PAIRS
     if many and x.shape[1] <= TREE_COLUMNS and _dimensions(z) <= TREE_DIMENSIONS:
         return _by_tree(x, z, k, own)
-    gram = HostGram(sqdist(ROOT), x, z)
-    if all(s.kind == "direct" for s in gram.program.sources):
+    if x.size * len(z) <= SMALL_WORK:
+        gram = HostGram(sqdist(ROOT), x, z)
         return _measured(x, z, _search(gram, -1.0, None, k, own).index, k)
     others = len(z) - (own is not None)
     some = min(k + SPARE, max(k, others))
-    first = _search(gram, -1.0, None, some, own)
-    found = _measured(x, z, first.index, k)
-    if some < others:
-        # No one outside the list is nearer than its last entry, less the error of the product.
-        error = _product_error(x, z)
-        doubtful = np.flatnonzero(-found.value[:, -1] > -first.value[:, -1] - error)
-        if len(doubtful):
-            safe = HOST.make(sqdist(ROOT).sqrt(), widened(x[doubtful]), widened(z))
-            mine = None if own is None else own[doubtful]
-            again = _measured(x[doubtful], z, _search(safe, -1.0, None, some, mine).index, k)
-            found.index[doubtful], found.value[doubtful] = again.index, again.value
+    index, bound = by_product(x, z, lambda gram, offset: _search(gram, 2.0, offset, some, own))
+    found = _measured(x, z, index, k)
+    doubtful = np.flatnonzero(-found.value[:, -1] > bound) if some < others else []
+    if len(doubtful):
+        safe = HOST.make(sqdist(ROOT).sqrt(), widened(x[doubtful]), widened(z))
+        mine = None if own is None else own[doubtful]
+        again = _measured(x[doubtful], z, _search(safe, -1.0, None, some, mine).index, k)
+        found.index[doubtful], found.value[doubtful] = again.index, again.value
     return found
 
 
@@ -118,15 +116,6 @@ def _dimensions(z: np.ndarray) -> float:
     radius = np.partition(cdist(some, some), (2, 4), axis=1)
     growth = np.log(np.maximum(radius[:, 4], 1e-300) / np.maximum(radius[:, 2], 1e-300))
     return float(np.log(2.0) / max(np.median(growth), 1e-300))
-
-
-def _product_error(x: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """A bound on the error of ‖x‖² + ‖z‖² − 2x·z (of centered rows), one number per query."""
-    center = z.mean(axis=0, dtype=np.float64).astype(z.dtype)
-    largest = max(float(squared_norms(z, center).max()), float(squared_norms(z).max()))
-    own = np.maximum(squared_norms(x, center), squared_norms(x)).astype(np.float64)
-    unit = float(np.finfo(x.dtype).eps)
-    return 2.0 * unit * (np.sqrt(x.shape[1]) * 4 + 8) * (own + largest)
 
 
 def _measured(x: np.ndarray, z: np.ndarray, index: np.ndarray, k: int) -> Neighbors:
@@ -202,8 +191,13 @@ def _keep_by_sorting(
     scores, k = scale * tile + offset, values.shape[1]
     mine = np.flatnonzero((own >= start) & (own < start + tile.shape[1]))
     scores[mine, own[mine] - start] = -np.inf
-    columns = np.broadcast_to(np.arange(start, start + tile.shape[1]), tile.shape)
-    scores, columns = np.hstack([values, scores]), np.hstack([index, columns])
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    values[...] = np.take_along_axis(scores, order, axis=1)
-    index[...] = np.take_along_axis(columns, order, axis=1)
+    scores = np.hstack([values, scores])
+    # Entries as large as the k-th largest of their row are sorted: more than k where some are equal.
+    enough = np.partition(scores, -k, axis=1)[:, -k, None]
+    row, column = np.nonzero(scores >= enough)
+    order = np.lexsort((column, -scores[row, column], row))
+    first = np.concatenate([[0], np.flatnonzero(np.diff(row)) + 1])
+    chosen = column[order[first[:, None] + np.arange(k)]]
+    values[...] = np.take_along_axis(scores, chosen, axis=1)
+    kept = np.take_along_axis(index, np.minimum(chosen, k - 1), axis=1)
+    index[...] = np.where(chosen < k, kept, start + chosen - k)
