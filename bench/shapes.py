@@ -254,7 +254,7 @@ def logistic(problem: Problem) -> Contest:
     kernel, words = kernels(problem, X)
     m = min(200, problem.rows)
     peer = make_pipeline(
-        Nystroem(n_components=m, random_state=0, **named(words)), LogisticRegression()
+        Nystroem(n_components=m, random_state=0, **named(words)), LogisticRegression(C=problem.C)
     )
     ours = mercer.KernelLogisticRegression(
         kernel, alpha=1.0 / problem.C, solver="nystrom", n_centers=m, random_state=0

@@ -11,7 +11,7 @@ called here directly.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,16 @@ from scipy.linalg import cython_blas
 from mercer._config import get_config
 from mercer._linalg import mirror
 from mercer._machine.threads import look_for_pools_again
-from mercer._tiles import Scratch, Tiling, sweep
+from mercer._tiles import Scratch, Tiling, cut, sweep
 
 __all__ = ["add_squares", "mirror", "routine", "symmetric_times", "times", "transposed_times"]
 
 #: Elements below which starting threads costs more than it saves.
 WORTH_THREADS = 1_000_000
+#: Multiplications up to which OpenBLAS reads thin factors as they are, and does not copy them into
+#: its own order first: 5630 × 200 times 200 × 5 takes 0.34 ms in pieces and 0.73 ms at once, its
+#: transpose 0.34 and 1.6 ms. Pieces of fewer rows than `LEAST_ROWS` cost more in calls.
+UNPACKED, LEAST_ROWS = 500_000, 64
 
 
 def routine(name: str, arguments: int, integers: int) -> Callable[..., None] | None:
@@ -81,7 +85,8 @@ def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     result = np.empty((len(A), B.shape[1]))
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-        result[rows] = A[rows] @ B
+        for part in _pieces(rows, A.shape[1], B.shape[1]):
+            result[part] = A[part] @ B
 
     sweep(_shares(A), body, "product")
     return result
@@ -118,10 +123,17 @@ def transposed_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     parts = np.zeros((plan.threads, A.shape[1], B.shape[1]))
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-        parts[scratch.thread] += A[rows].T @ B[rows].astype(A.dtype)
+        for part in _pieces(rows, A.shape[1], B.shape[1]):
+            parts[scratch.thread] += A[part].T @ B[part].astype(A.dtype, copy=False)
 
     sweep(plan, body, "product")
     return parts.sum(axis=0)
+
+
+def _pieces(rows: slice, m: int, columns: int) -> Iterable[slice]:
+    """Rows of A whose product with a thin B is made at once."""
+    step = UNPACKED // max(1, m * columns)
+    return [rows] if columns == 1 or step < LEAST_ROWS else cut(rows.start, rows.stop, step)
 
 
 def _shares(A: np.ndarray) -> Tiling:

@@ -17,12 +17,12 @@ import numpy as np
 
 from mercer._config import get_config
 from mercer.formula.nodes import ROOT, dot
-from mercer.gram.byte_products.rows import ROOM, WORTH
 from mercer.gram.base import Gram
+from mercer.gram.byte_products.rows import ROOM, WORTH
 from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import squared_norms
 
-#: ‖x‖² up to which 2x·z − ‖z‖² of whole numbers is exact in float32: every partial sum fits 24 bits.
+#: ‖x‖² up to which 2x·z − ‖z‖² of whole numbers is exact in float32: its sums fit 24 bits.
 EXACT = float(1 << 22)
 
 

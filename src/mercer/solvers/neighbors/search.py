@@ -28,10 +28,13 @@ from mercer.gram.plan.accuracy import SMALL_WORK
 from mercer.gram.rows.validate import matrix
 from mercer.solvers.neighbors.products import by_product
 
-#: Columns up to which, and pairs from which on, a tree may be asked; and the dimensions of the data
-#: up to which it is. Five neighbors of 3750 points among 7500 on one thread: with 16 columns 34 ms
-#: against 68 ms by tiles in four dimensions, 407 ms against 70 ms in sixteen; even with five.
-TREE_COLUMNS, TREE_PAIRS, TREE_DIMENSIONS = 20, 1_000_000, 5.0
+#: Columns up to which a tree may be asked, and the dimensions of the data up to which it is. Five
+#: neighbors of 3750 points among 7500 on one thread: with 16 columns 34 ms against 68 ms by tiles
+#: in four dimensions, 407 ms against 70 ms in sixteen; even with five.
+TREE_COLUMNS, TREE_DIMENSIONS = 20, 5.0
+#: Pairs from which on it is asked where there are no more columns than that, and where dimensions
+#: have to be found first. With 1100 points in the plane 0.5 ms against 2.5 ms by tiles.
+TREE_PAIRS, TREE_SAMPLE_PAIRS = 250_000, 1_000_000
 #: Rows that are looked at for the dimensions.
 SAMPLE = 256
 #: Numbers of which NumPy takes the differences, and pairs up to which it sorts rather than that
@@ -83,7 +86,8 @@ def _nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> N
 
 def _by_distance(x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None) -> Neighbors:
     """By −‖x − z‖², each distance from its difference in float64."""
-    many = len(x) * len(z) >= TREE_PAIRS
+    known = x.shape[1] <= TREE_DIMENSIONS
+    many = len(x) * len(z) >= (TREE_PAIRS if known else TREE_SAMPLE_PAIRS)
     if many and x.shape[1] <= TREE_COLUMNS and _dimensions(z) <= TREE_DIMENSIONS:
         return _by_tree(x, z, k, own)
     if x.size * len(z) <= SMALL_WORK:
@@ -93,7 +97,7 @@ def _by_distance(x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None) -
     some = min(k + SPARE, max(k, others))
     index, bound = by_product(x, z, lambda gram, offset: _search(gram, 2.0, offset, some, own))
     found = _measured(x, z, index, k)
-    doubtful = np.flatnonzero(-found.value[:, -1] > bound) if some < others else []
+    doubtful = np.flatnonzero((-found.value[:, -1] > bound) & (some < others))
     if len(doubtful):
         safe = HOST.make(sqdist(ROOT).sqrt(), widened(x[doubtful]), widened(z))
         mine = None if own is None else own[doubtful]
@@ -192,7 +196,7 @@ def _keep_by_sorting(
     mine = np.flatnonzero((own >= start) & (own < start + tile.shape[1]))
     scores[mine, own[mine] - start] = -np.inf
     scores = np.hstack([values, scores])
-    # Entries as large as the k-th largest of their row are sorted: more than k where some are equal.
+    # Sorted are those as large as the k-th largest of their row: more than k where some are equal.
     enough = np.partition(scores, -k, axis=1)[:, -k, None]
     row, column = np.nonzero(scores >= enough)
     order = np.lexsort((column, -scores[row, column], row))

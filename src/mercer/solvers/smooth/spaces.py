@@ -9,9 +9,10 @@ coefficients of a gradient, an inner product, and a preconditioner for the Newto
 is solved for, and the product K a that the inner product needs is the evaluation itself.
 `CenterSpan`: f = Σ βⱼ k(cⱼ, ·) in coordinates q = Lᵀβ, LLᵀ = K_mm, where the inner product is qᵀq.
 
-The preconditioner is H with the diagonal of W on the examples S where the loss is curved most, and
-0 on all others: most examples of a fitted model are certain, and curve the objective hardly at all.
-It is exact where S is everything and examples have one score.
+The preconditioner of `Span` is H with the diagonal of W on the examples S where the loss is curved
+most, and 0 on all others: most examples of a fitted model are certain, and curve the objective
+hardly at all. It is exact where S is everything and examples have one score. That of `CenterSpan`
+has one curvature per column, the mean: one eigendecomposition serves all columns and steps.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ from mercer.solvers.linear.primal import lower_factor
 SHARE = 1 / 8
 #: Matrices of the rank of a preconditioner that are there at once, in float64.
 SQUARES = 8
+#: An eigendecomposition takes about as long as this many products and inverses of its size.
+MODES = 4
 
 #: (residual of the coefficients, of the intercept) → an approximate solution of H z = r.
 Precondition = Callable[[Any, Any], tuple[Any, Any]]
@@ -203,23 +206,48 @@ class CenterSpan(Space):
     def inner(self, left: Any, right: Any, right_values: Any) -> float:
         return dot(left, right)
 
-    def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
-        """S among the centers, each of which stands for N/m examples; k(s, ·) is row s of L."""
-        if self.centers.positions is None:  # of points from elsewhere the curvature is not known
-            own = self.zeros(self.size, diagonal.shape[1]) + diagonal.mean(0)
+    @cached_property
+    def _modes(self) -> tuple[Any, Any, Any]:
+        """Directions in which ΦᵀΦ is about diagonal, that diagonal, and Φᵀ1.
+
+        By the values at some of the centers, each of which stands for as many examples. k(s, ·) is
+        row s of L.
+        """
+        xp, (n, m) = self.panels.xp, self.panels.shape
+        rank = rank_for(n, MODES, self.panels.affordable) if self.rank is None else self.rank
+        if rank >= m:
+            Q, F = None, self.L
         else:
-            own = diagonal[self.asarray(self.centers.positions)]
-        chosen = self.asarray(self.most_curved(own))
-        kept, F = independent(self.centers.penalty[chosen][:, chosen], np.dtype(np.float64))
-        Q = inverse_lower(F[kept]) @ self.L[chosen[self.asarray(kept)]]
-        F = self.L[chosen] @ Q.T
-        share = len(diagonal) / self.size
-        solve = self.bordered(F, share * own[chosen], diagonal, alpha, intercept)
+            chosen = self.asarray(np.sort(self.random.choice(m, rank, replace=False)))
+            kept, F = independent(self.centers.penalty[chosen][:, chosen], np.dtype(np.float64))
+            Q = inverse_lower(F[kept]) @ self.L[chosen[self.asarray(kept)]]
+            F = self.L[chosen] @ Q.T
+        share = n / len(F)
+        sizes, U = xp.linalg.eigh(share * (F.T @ F))
+        return U if Q is None else Q.T @ U, sizes, share * (F.sum(0) @ U)
+
+    def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
+        """H with the mean curvature of each column in place of every example's.
+
+        Then all columns and all steps share the directions in which it is diagonal, and the border
+        of the intercept is one vector per column.
+        """
+        U, sizes, sums = self._modes
+        mean = diagonal.mean(0) + 1e-300
+        stiff = mean * sizes[:, None] + alpha
+        border = mean * sums[:, None]
+        across = border / stiff
+        own = mean * len(diagonal) * (1 + 1e-10) - (border * across).sum(0)
 
         def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
-            inside = Q @ r
-            solved, b = solve(inside, rb)
-            return r / alpha + Q.T @ (solved - inside / alpha), b
+            inside = U.T @ r
+            solved, b = inside / stiff, 0.0 * rb
+            if intercept:
+                b = (rb - (border * solved).sum(0)) / own
+                solved = solved - across * b
+            if U.shape[1] == self.size:
+                return U @ solved, b
+            return r / alpha + U @ (solved - inside / alpha), b  # r/α outside of their span
 
         return precondition
 
