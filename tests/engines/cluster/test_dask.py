@@ -1,11 +1,6 @@
-"""Dask arrays and frames: lazy in, lazy out; and a real cluster, whose workers may die."""
+"""Dask arrays and frames: lazy in, lazy out."""
 
 from __future__ import annotations
-
-import os
-import signal
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -55,57 +50,3 @@ def test_frames_of_unknown_sizes_with_empty_parts_and_other_orders(whole):
     np.testing.assert_allclose(other.compute(), again.predict(X), atol=1e-7)
     with pytest.raises(ValueError, match="no column 'b'"):
         model.predict(parts[["a", "c"]])
-
-
-def _gated(folder, client):
-    """A Gaussian that waits in every process but this one until the gate is open."""
-
-    def k(A, B):
-        if os.getpid() != client and not (folder / "open").exists():
-            (folder / f"pid {os.getpid()}").touch()
-            while not (folder / "open").exists():
-                time.sleep(0.01)
-        return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / 8)
-
-    return mercer.Similarity(k, blocks=True)
-
-
-def _waiting(folder, seconds=120):
-    """The process of a task that waits at the gate."""
-    for _ in range(100 * seconds):
-        found = sorted(folder.glob("pid *"))
-        if found:
-            return int(found[0].name.split()[1])
-        time.sleep(0.01)
-    raise AssertionError("no task began")
-
-
-@pytest.mark.cluster
-@pytest.mark.posix
-def test_a_killed_worker_changes_no_bit(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    rows, kernel = da.from_array(X, chunks=(30, 3)), _gated(tmp_path, os.getpid())
-    (tmp_path / "open").touch()
-    undisturbed = KernelRidge(kernel, **MODEL).fit(rows, Y)
-    (tmp_path / "open").unlink()
-    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "memory_limit": "1GB"}
-    with (
-        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
-        distributed.Client(cluster) as client,
-        ThreadPoolExecutor(1) as beside,
-    ):
-
-        def fit():
-            with mercer.config(cluster=client):
-                return KernelRidge(kernel, **MODEL).fit(rows, Y)
-
-        model = beside.submit(fit)
-        try:
-            os.kill(_waiting(tmp_path), signal.SIGKILL)
-        finally:
-            (tmp_path / "open").touch()
-        model = model.result()
-        with mercer.config(cluster=client):
-            answers = model.predict(rows).compute()
-    np.testing.assert_array_equal(model.dual_coef_, undisturbed.dual_coef_)
-    np.testing.assert_allclose(answers, undisturbed.predict(X), atol=1e-9)

@@ -109,10 +109,11 @@ class _Question:
         """Which piece it was that workers died of, how large it is, and what would fit."""
         extent = self._extent(str(error.task))
         limits = sorted({f.memory for f in self.facts.values() if f.memory})
-        limit = f"their limit is {show_bytes(limits[0])}" if limits else "they have no limit"
+        limit = f"the limit is {show_bytes(limits[0])}" if limits else "there is no limit"
+        deaths = error.allowed_failures + 1
         said = (
-            f"{error.allowed_failures + 1} workers in turn were stopped while they worked on "
-            f"{extent or 'a task'}, as happens where it takes more memory than they have ({limit})"
+            f"{'a worker was' if deaths == 1 else f'{deaths} workers in turn were'} stopped at "
+            f"{extent or 'a task'}, as happens where it takes too much memory ({limit})"
         )
         if extent is None or not limits:
             return f"{said}. Give them more memory, or take smaller pieces."

@@ -21,7 +21,7 @@ import numpy as np
 
 from mercer import __version__
 from mercer._config import show_bytes
-from mercer.engines.cluster.worker import dask_worker, has_gpu
+from mercer.engines.cluster.worker import has_gpu
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,12 @@ class Facts:
     gpu: str = ""
 
 
-def look() -> Facts:
-    """The facts of this process, which may be a worker."""
-    worker = dask_worker()
-    limit = None if worker is None else worker.memory_manager.memory_limit
-    threads = 1 if worker is None else int(worker.state.nthreads)
+def look(dask_worker: Any = None) -> Facts:
+    """The facts of this process; Dask gives its worker to an argument of this name."""
+    limit = None if dask_worker is None else dask_worker.memory_manager.memory_limit
+    threads = 1 if dask_worker is None else int(dask_worker.state.nthreads)
     gpu = ""
-    if worker is not None and has_gpu():
+    if dask_worker is not None and has_gpu():
         import torch
 
         gpu = str(torch.cuda.get_device_name())
