@@ -58,7 +58,11 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 def host(X: Any) -> Any:
     """X as a NumPy array if it is a tensor; anything else unchanged."""
-    return X.detach().cpu().numpy() if is_tensor(X) else X
+    if not is_tensor(X):
+        return X
+    X = X.detach().cpu()
+    # NumPy has no bfloat16.
+    return X.float().numpy() if str(X.dtype) == "torch.bfloat16" else X.numpy()
 
 
 def like(values: Any, X: Any) -> Any:

@@ -156,8 +156,11 @@ def test_bad_tensors_are_named(bad, message):
         to_device(bad, "X")
 
 
-def test_other_number_types_become_floats():
-    assert to_device(torch.zeros(2, 2, dtype=torch.bfloat16), "X").dtype == torch.float32
+def test_wide_whole_numbers_become_floats_and_narrow_numbers_stay():
+    for narrow in (torch.bfloat16, torch.float16, torch.uint8):
+        rows = to_device(torch.zeros(2, 2, dtype=narrow), "X")
+        assert rows.dtype == narrow
+        assert CudaGram(Gaussian(), rows).dense().dtype == torch.float32
     assert to_device(torch.zeros(2, 2, dtype=torch.int32), "X").dtype == torch.float64
     with pytest.raises(TypeError, match="real"):
         to_device(torch.zeros(2, 2, dtype=torch.complex64), "X")

@@ -72,6 +72,35 @@ for outputs, ranked in ((1, False), (3, False), (3, True)):
         assert (a.journal.times == b.journal.times).all()
         assert (a.journal.units == b.journal.units).all()
 """,
+    "weights": """
+X = rng.integers(-2, 3, size=(60, 3)).astype(np.float32)
+for outputs, ranked in ((1, False), (3, False), (3, True)):
+    labels, weights = rng.integers(0, max(2, outputs), size=60), rng.choice([0.5, 1.0, 3.0], 60)
+    rule = Rule(outputs, ranked, rate=0.5, bias=True)
+    gram = CudaGram(Polynomial(2, 1.0), torch.tensor(X, device=DEVICE))
+    a = DevicePerceptron(gram, labels, rule, weights=weights)
+    b = DualPerceptron(HostGram(Polynomial(2, 1.0), X.astype(float)), labels, rule, weights=weights)
+    for order in (rng.permutation(60), slice(0, 60)):
+        a.walk(order)
+        b.walk(order)
+    same(a, b)
+""",
+    "K of a span of rows at a time": """
+perceptron_walk.ROWS = 16
+perceptron.SHARE = 1e-12
+perceptron.PIECE = 256
+X = rng.integers(-2, 3, size=(100, 3)).astype(np.float32)
+for outputs, ranked in ((1, False), (3, True)):
+    labels = rng.integers(0, max(2, outputs), size=100)
+    orders = [rng.permutation(100), slice(0, 100), rng.permutation(100)]
+    a, b = both(Polynomial(2, 1.0), X, labels, Rule(outputs, ranked, bias=True), orders)
+    assert len(a._all.K) == 0
+    same(a, b)
+    assert np.allclose(a.scores, b.scores)
+    a, b = both(Polynomial(2, 1.0), X, labels, Rule(outputs, ranked), orders, allowed=33)
+    assert a.tally.updates == 33
+    same(a, b)
+""",
     "more updates in an epoch than are taken at a time": """
 perceptron.PIECE = 1
 X = rng.integers(-2, 3, size=(700, 3)).astype(np.float32)

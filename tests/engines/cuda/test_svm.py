@@ -146,8 +146,9 @@ def test_problems_of_all_sizes_in_batches_keep_their_order(noisy, small_sets, mo
 def test_k_that_does_not_fit_is_computed_as_it_is_needed(noisy, small_sets, monkeypatch):
     X, t, signs = noisy
     gram = CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE))
-    assert kernel_rows.KernelRows(gram, 400_000).kept is None
-    assert kernel_rows.KernelRows(gram, 600_000).kept is not None
+    every = [np.arange(200)]
+    assert isinstance(kernel_rows.kernel_rows(gram, 400_000, every), kernel_rows.ComputedRows)
+    assert isinstance(kernel_rows.kernel_rows(gram, 600_000, every), kernel_rows.KeptRows)
     part = np.arange(20, 80)
     problem = c_svc(signs[part], np.ones(len(part)))
     with mercer.config(memory=400_000):
@@ -160,6 +161,22 @@ def test_k_that_does_not_fit_is_computed_as_it_is_needed(noisy, small_sets, monk
         check(problem, found, KERNEL(X), 1e-3)
 
 
+@pytest.mark.parametrize("most_runs", [256, 2])
+def test_rows_of_several_problems_in_place_or_copied(noisy, small_sets, monkeypatch, most_runs):
+    """Classes that are mixed in the data: each problem has runs of rows, in an order of its own."""
+    monkeypatch.setattr(kernel_rows, "KEPT", 0)
+    monkeypatch.setattr(kernel_rows, "RUNS", most_runs)
+    X, _, signs = noisy
+    classes = np.arange(200) % 4
+    pairs = [(a, b) for a in range(4) for b in range(a)]
+    rng = np.random.default_rng(2)
+    rows = [rng.permutation(np.flatnonzero((classes == a) | (classes == b))) for a, b in pairs]
+    rows.append(np.arange(0, 200, 3))  # a problem that cuts through the classes
+    problems = [c_svc(signs[r], np.full(len(r), 2.0)) for r in rows]
+    for r, problem, found in zip(rows, problems, on_device(KERNEL, X, problems, rows), strict=True):
+        check(problem, found, KERNEL(X[r]), 1e-3)
+
+
 def test_examples_that_occur_twice_keep_the_digits_of_a_large_c():
     """Rows far from zero in float32, each twice, half of them with both labels."""
     rng = np.random.default_rng(0)
@@ -170,8 +187,8 @@ def test_examples_that_occur_twice_keep_the_digits_of_a_large_c():
     (found,) = on_device(kernel, X, [problem])
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
     with mercer.config(precision="fast"):
-        table = kernel_rows.KernelRows(CudaGram(kernel, torch.as_tensor(X, device=DEVICE)), 1 << 30)
-    assert table.kept.dtype == torch.float32
+        table = kernel_rows.KeptRows(CudaGram(kernel, torch.as_tensor(X, device=DEVICE)), 1 << 30)
+    assert table.K.dtype == torch.float32
 
 
 def test_working_sets_shrink_before_memory_ends(noisy):
@@ -208,7 +225,7 @@ def test_the_pair_that_violates_most_is_always_chosen(noisy):
     """In every group, whatever is inside already and however many want to get in."""
     X, _, signs = noisy
     rng = np.random.default_rng(1)
-    source = kernel_rows.KernelRows(CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE)), 1 << 30)
+    source = kernel_rows.KeptRows(CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE)), 1 << 30)
     problems = []
     for _ in range(8):
         problem = nu_svc(signs, np.ones(200), 0.3)

@@ -19,10 +19,11 @@ from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
 from mercer._progress import progress
 from mercer._tiles import Scratch, cut
+from mercer.engines.cuda.grid import ROUNDING, Exact, exact_scale
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.operands import NARROW_COLUMNS
-from mercer.engines.cuda.ops import apply_steps, evaluate_torch
-from mercer.engines.cuda.rows import DeviceSide, row_vector, squared_norms, to_device
+from mercer.engines.cuda.ops import apply_steps, computed_in, evaluate_torch
+from mercer.engines.cuda.rows import DeviceSide, largest_norm, row_vector, to_device
 from mercer.engines.cuda.triton_launch import describe, launch, usable
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, dependence, set_size, statistics
@@ -35,7 +36,7 @@ from mercer.gram.base import (
     indices_of,
     simplified,
 )
-from mercer.gram.plan.accuracy import Method, needs_double, sensitivity
+from mercer.gram.plan.accuracy import Method, needs_double, sensitivity, tolerates_rounding
 from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.rows.prepared import over_sets
@@ -68,17 +69,20 @@ class CudaGram(Gram):
         else:
             x = to_device(X, "X")
             z = None if Z is None else to_device(Z, "Z", x)
-        if z is not None and (z.device != x.device or z.dtype != x.dtype):
+        self.torch_dtype = computed_in(x.dtype)
+        if z is not None and (z.device != x.device or computed_in(z.dtype) != self.torch_dtype):
             raise ValueError(
                 f"X is {x.dtype} on {x.device} and Z is {z.dtype} on {z.device}: they must agree"
             )
         if needs_double(self.formula):
             x, z = x.double(), None if z is None else z.double()
+            self.torch_dtype = torch.float64
         self.square = Z is None
-        self.torch_dtype = x.dtype
+        self.dtype = np.dtype(np.float32 if self.torch_dtype == torch.float32 else np.float64)
+        #: Scales and modules that serve all parts of these rows.
+        self.shared: dict[Any, Any] = {}
         self._x, self._z = self._sides(x, z)
         self.shape = (x.shape[0], x.shape[0] if z is None else z.shape[0])
-        self.dtype = np.dtype(np.float32 if x.dtype == torch.float32 else np.float64)
 
     def _sides(self, x: torch.Tensor, z: torch.Tensor | None) -> tuple[DeviceSide, DeviceSide]:
         inputs = numeric_inputs(self.formula)
@@ -92,40 +96,71 @@ class CudaGram(Gram):
                 )
         left, right = left or {ROOT: x}, right or {ROOT: x if z is None else z}
         centers: dict[Input, torch.Tensor | None] = {}
-        methods = {
-            node.value: self._method(node, left[node.value], right[node.value], centers)
-            for node in statistics(self.formula)
-            if node.op == "sqdist"
-        }
-        self.program = compile_program(self.formula, methods)
         a = DeviceSide(x.shape[0], left, centers, x)
         b = DeviceSide(
             x.shape[0] if z is None else z.shape[0], right, centers, x if z is None else z
         )
+        self.exact = self._exact(left, right)
+        methods = {
+            node.value: self._method(node, a, b)
+            for node in statistics(self.formula)
+            if node.op == "sqdist"
+        }
+        self.program = compile_program(self.formula, methods)
         a.values = tuple(row_vector(f, a, self.torch_dtype) for f in self.program.row_x)
         b.values = tuple(row_vector(f, b, self.torch_dtype) for f in self.program.row_z)
         if z is None:
             b.cache = a.cache
         return a, b
 
-    def _method(
-        self, node: Formula, X: torch.Tensor, Z: torch.Tensor, centers: dict[Input, Any]
-    ) -> Method:
-        center = (Z.sum(0, dtype=torch.float64) / len(Z)).to(Z.dtype)
-        largest = max(float(squared_norms(m - center).max()) for m in (X, Z))
-        slope = sensitivity(self.formula, node, 2.0 ** math.ceil(math.log2(largest or 1.0)))
-        single = X.dtype == torch.float32
+    def _exact(
+        self, left: dict[Input, torch.Tensor], right: dict[Input, torch.Tensor]
+    ) -> dict[Input, Exact]:
+        """Inputs that one half-precision part holds without loss; narrow ones need no more."""
+        found: dict[Input, Exact] = {}
+        for key, x in left.items():
+            z = right[key]
+            if self.torch_dtype != torch.float32 or x.shape[1] <= NARROW_COLUMNS:
+                continue
+            exact = exact_scale(x, z)
+            if exact is not None:
+                found[key] = exact
+        return found
+
+    def _method(self, node: Formula, x: DeviceSide, z: DeviceSide) -> Method:
+        """How ‖x − z‖² is computed; `centers` and `exact` are brought into line with it."""
+        key, columns = node.value, x.matrices[node.value].shape[1]
+        center = z.matrices[key].sum(0, dtype=torch.float64) / z.n
+        exact = self.exact.get(key)
+        if exact is not None and not exact.grid:
+            # One part would no longer hold these halves once a center is taken off.
+            if self._error(node, x, z, "high") <= TOLERANCE[self.precision]:
+                return Method("product", False, "halves as they are")
+            del self.exact[key]
+        elif exact is not None:
+            apart = largest_norm(x, key), largest_norm(z, key)
+            x.centers[key] = center = (center * exact.scale).round() / exact.scale
+            norms = max(apart), max(largest_norm(x, key), largest_norm(z, key))
+            if not tolerates_rounding(self.formula, node, norms, ROUNDING / 2, self.dtype):
+                del self.exact[key]
+        x.centers[key] = center.to(self.torch_dtype)
         # Rows so narrow that all parts fit into one product are never rounded to one part.
-        kind = "high" if X.shape[1] <= NARROW_COLUMNS else self.precision
-        error = 2 * (UNIT[kind] if single else 2.0**-52) * largest * slope
-        if kind == "fast":
-            # Roundings of many columns partly cancel: what is promised here is not a worst case.
-            error *= 2 / math.sqrt(X.shape[1])
-        if error <= (TOLERANCE[self.precision] if single else 2e-13):
-            centers[node.value] = center
+        kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
+        error = self._error(node, x, z, kind)
+        if error <= (TOLERANCE[self.precision] if self.torch_dtype == torch.float32 else 2e-13):
             return Method("product", True, f"centered: error ≤ {error:.1e}")
-        centers[node.value] = None
+        x.centers[key] = None
         return Method("direct", False, "differences: the product cancels")
+
+    def _error(self, node: Formula, x: DeviceSide, z: DeviceSide, kind: str) -> float:
+        """What the rounding of a product of rows about their center does to k."""
+        key = node.value
+        largest = max(largest_norm(x, key), largest_norm(z, key))
+        slope = sensitivity(self.formula, node, 2.0 ** math.ceil(math.log2(largest or 1.0)))
+        unit = UNIT[kind] if self.torch_dtype == torch.float32 else 2.0**-52
+        error = 2 * unit * largest * slope
+        # Roundings of many columns partly cancel: what is promised here is not a worst case.
+        return error * (2 / math.sqrt(x.matrices[key].shape[1]) if kind == "fast" else 1.0)
 
     # --- numbers -------------------------------------------------------------------------------
 
@@ -238,11 +273,11 @@ class CudaGram(Gram):
     def cost(self) -> Cost:
         """Products are counted as they run: three of half-precision parts for one of float32."""
         products = loops = 0
-        split = 3 if self.torch_dtype == torch.float32 and self.precision == "high" else 1
+        splits = self.torch_dtype == torch.float32 and self.precision == "high"
         for source in self.program.sources:
             columns = self._x.matrices[source.rows].shape[1]
             if source.kind == "product":
-                products += 2 * columns * split
+                products += 2 * columns * (3 if splits and source.rows not in self.exact else 1)
             else:
                 loops += 3 * columns
         loops += sum(1 for _ in self.program.epilogue.walk())
@@ -310,13 +345,19 @@ class CudaGram(Gram):
         return gram
 
     def take(self, rows: Any = None, columns: Any = None) -> CudaGram:
-        gram = copy.copy(self)
-        if rows is not None:
-            gram._x = self._x.take(indices_of(rows, self.shape[0], "row"))
+        if rows is None and columns is None:
+            return copy.copy(self)
+        x = self._x if rows is None else self._x.take(indices_of(rows, self.shape[0], "row"))
+        z = self._z
         if columns is not None:
-            gram._z = self._z.take(indices_of(columns, self.shape[1], "column"))
-        gram.shape = (gram._x.n, gram._z.n)
-        gram.square = self.square and rows is None and columns is None
+            z = z.take(indices_of(columns, self.shape[1], "column"))
+        return self.between(x, z)
+
+    def between(self, x: DeviceSide, z: DeviceSide) -> CudaGram:
+        """K of rows that were taken from these; what is known of all holds for them, too."""
+        gram = copy.copy(self)
+        gram._x, gram._z, gram.square = x, z, False
+        gram.shape = (x.n, z.n)
         return gram
 
     # --- PyTorch's own functions, block by block -------------------------------------------------
@@ -329,7 +370,7 @@ class CudaGram(Gram):
             if source.kind == "product":
                 tile = x.centered(source.rows) @ z.centered(source.rows).T
             else:
-                tile = _differences(source.node, x.matrices[source.rows], z.matrices[source.rows])
+                tile = _differences(source.node, x.numbers(source.rows), z.numbers(source.rows))
             known[Formula("tile", value=i)] = tile
         for i, values in enumerate(x.values):
             known[Formula("rowx", value=i)] = values[:, None]

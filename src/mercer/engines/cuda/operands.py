@@ -33,15 +33,19 @@ def layouts_of(gram: Any) -> dict[int, ProductLayout]:
 def layout_of(gram: Any, rows: Input, fold: Fold | None = None) -> ProductLayout:
     """How the operands of one product are stored, from their width and the precision."""
     columns = gram._x.matrices[rows].shape[1]
-    single = gram.precision == "fast" and columns > NARROW_COLUMNS
+    exact = rows in gram.exact
+    single = (exact or gram.precision == "fast") and columns > NARROW_COLUMNS
     parts = 1 if single or columns <= PACKED_COLUMNS else 2
     plain = columns if single or parts == 2 else 3 * columns
     whole = _padded_width(plain, parts, gram.square)
+    # Whole numbers stay whole only if nothing else is multiplied into them.
+    fold = None if single and exact else fold
     if fold is not None:
         # Two columns per part; not where they would cost a step of their own over wide rows.
         wider = _padded_width(plain + (2 if parts == 2 else 4), parts, gram.square)
         whole, fold = (wider, fold) if wider[0] <= max(whole[0], 32) else (whole, None)
-    return ProductLayout(whole[0], parts, whole[1], scale_of(gram, rows, fold) != 1.0, fold)
+    scaled = scale_of(gram, rows, fold) != 1.0
+    return ProductLayout(whole[0], parts, whole[1], scaled, not single, fold)
 
 
 def _padded_width(width: int, parts: int, square: bool) -> tuple[int, int]:
@@ -57,18 +61,25 @@ def scale_of(gram: Any, rows: Input, fold: Fold | None) -> float:
     """A power of two that brings the entries into the middle of the half-precision range."""
     if fold is not None and fold.exponent:
         return 1.0
+    if rows in gram.exact and fold is None:
+        return float(gram.exact[rows].scale)
     key = ("scale", rows, fold)
-    if key not in gram._z.cache:
+    if key not in gram.shared:
         sides = (gram._x, gram._z)
-        largest = max(float(s.centered(rows).abs().max()) for s in sides) or 1.0
+        largest = max(largest_of(s, rows) for s in sides) or 1.0
         exponent = 0 if 0.25 <= largest <= 2048 else 10 - torch.frexp(torch.tensor(largest))[1]
         if fold is not None:
             # The row values are squares of what the entries are, and must stay in range, too.
             values = _row_values(fold, gram._x, False), _row_values(fold, gram._z, True)
             largest = max(float(v.abs().max()) for v in values if v is not None) or 1.0
             exponent = min(int(exponent), (14 - math.frexp(largest)[1]) // 2)
-        gram._z.cache[key] = 2.0 ** int(exponent)
-    return float(gram._z.cache[key])
+        gram.shared[key] = 2.0 ** int(exponent)
+    return float(gram.shared[key])
+
+
+def largest_of(side: Any, rows: Input) -> float:
+    """The largest number of the centered rows, by size."""
+    return max(float(side.take(part).centered(rows).abs().max()) for part in side.chunks())
 
 
 def _row_values(fold: Fold, side: Any, right: bool) -> torch.Tensor | None:
@@ -84,17 +95,31 @@ def prepare_products(
     if key in side.cache:
         return side.cache[key]  # type: ignore[no-any-return]
     scale, fold = scale_of(gram, rows, layout.fold), layout.fold
-    high, low = _halves(side.centered(rows) * (scale * (fold.sides[right] if fold else 1.0)))
-    if gram.precision == "fast" and high.shape[1] > NARROW_COLUMNS:
-        blocks = [[high]]
-    elif layout.parts == 2:
-        blocks = [[high], [low]]
-    else:
-        blocks = [[high, low, high] if right else [high, high, low]]
-    if fold is not None:
-        _append(blocks, _row_values(fold, side, right), scale**2, right)
-    parts = side.cache[key] = tuple(_padded(b, layout.width) for b in blocks)
+    factor = scale * (fold.sides[right] if fold else 1.0)
+    shape = (whole_tiles(side.n) + PADDING, layout.width)
+    parts = tuple(
+        torch.zeros(shape, dtype=torch.float16, device=side.device) for _ in range(layout.parts)
+    )
+    for part in side.chunks():
+        here = side.take(part)
+        blocks = _blocks(here.centered(rows) * factor, layout, right)
+        if fold is not None:
+            _append(blocks, _row_values(fold, here, right), scale**2, right)
+        for target, block in zip(parts, blocks, strict=True):
+            wide = torch.cat(block, dim=1) if len(block) > 1 else block[0]
+            target[part, : wide.shape[1]] = wide
+    side.cache[key] = parts
     return parts
+
+
+def _blocks(values: torch.Tensor, layout: ProductLayout, right: bool) -> list[list[torch.Tensor]]:
+    """For each part the columns that stand side by side in it."""
+    if not layout.split:
+        return [[values.half()]]
+    high, low = _halves(values)
+    if layout.parts == 2:
+        return [[high], [low]]
+    return [[high, low, high] if right else [high, high, low]]
 
 
 def _halves(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -113,17 +138,6 @@ def _append(
         blocks[1] += [0 * one, low] if right else [low, 0 * one]
     else:
         blocks[0] += [one, one, high, low] if right else [high, low, one, one]
-
-
-def _padded(blocks: list[torch.Tensor], width: int) -> torch.Tensor:
-    """The blocks side by side, with zeros up to whole tiles."""
-    n, device = len(blocks[0]), blocks[0].device
-    result = torch.zeros(whole_tiles(n), width, dtype=torch.float16, device=device)
-    at = 0
-    for block in blocks:
-        result[:n, at : at + block.shape[1]] = block
-        at += block.shape[1]
-    return result
 
 
 def bounded(gram: Any, layouts: dict[int, ProductLayout]) -> bool:
@@ -154,5 +168,5 @@ def filled(V: torch.Tensor, width: int) -> torch.Tensor:
 def transposed(side: Any, rows: Input) -> torch.Tensor:
     key = ("transposed", rows)
     if key not in side.cache:
-        side.cache[key] = extended(side.matrices[rows]).T.contiguous()
+        side.cache[key] = extended(side.numbers(rows)).T.contiguous()
     return side.cache[key]  # type: ignore[no-any-return]

@@ -63,8 +63,23 @@ def evaluate_torch(formula: Formula, known: dict[Formula, Any]) -> Any:
     return evaluate(formula, known, lambda op: form_of(op, "torch", TORCH))
 
 
+#: Numbers narrower than float32 stay as they are given: what is computed from them is float32.
+NARROW = (torch.float16, torch.bfloat16, torch.uint8, torch.int8, torch.bool)
+
+
+def computed_in(dtype: torch.dtype) -> torch.dtype:
+    """The type in which k is computed from such numbers."""
+    return torch.float32 if dtype in NARROW or dtype == torch.float32 else torch.float64
+
+
+def widened(rows: torch.Tensor) -> torch.Tensor:
+    """These numbers in the type in which k is computed."""
+    return rows.to(computed_in(rows.dtype))
+
+
 def apply_steps(rows: torch.Tensor, inputs: Input) -> torch.Tensor:
     """The input map on the device; a step without a device form runs on the host, once per row."""
+    rows = widened(rows) if inputs.steps else rows
     for step in inputs.steps:
         rows = _apply(step, rows)
     return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +12,16 @@ import torch
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
-from mercer.engines.cuda.ops import apply_steps, evaluate_torch
+from mercer._tiles import cut
+from mercer.engines.cuda.ops import NARROW, apply_steps, computed_in, evaluate_torch, widened
 from mercer.formula import Formula
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import Input, set_size, statistics
 from mercer.gram.rows.prepared import over_sets
 from mercer.gram.rows.validate import row_weights
+
+#: Numbers that are widened at a time.
+CHUNK = 1 << 26
 
 
 @dataclass
@@ -31,15 +36,27 @@ class DeviceSide:
     cache: dict[Any, Any] = field(default_factory=dict)
 
     def take(self, index: Any) -> DeviceSide:
-        if not isinstance(index, slice):
-            index = torch.as_tensor(np.asarray(index), device=self.device)
-        return DeviceSide(
-            len(range(*index.indices(self.n))) if isinstance(index, slice) else len(index),
-            {key: m[index] for key, m in self.matrices.items()},
-            self.centers,
-            None if self.raw is None else self.raw[index],
-            tuple(v[index] for v in self.values),
-        )
+        """Some of the rows; a run of them shares what was prepared for all."""
+        prepared: dict[Any, Any] = {}
+        if isinstance(index, slice):
+            start, stop, _ = index.indices(self.n)
+            index, n = slice(start, stop), stop - start
+            for key, parts in self.cache.items():
+                if key[0] == "parts":
+                    prepared[key] = tuple(part[start:] for part in parts)
+        else:
+            index = torch.as_tensor(index, device=self.device)
+            n = len(index)
+        matrices = {key: m[index] for key, m in self.matrices.items()}
+        # The rows themselves are often one of the inputs: they are copied once.
+        same = next((key for key, m in self.matrices.items() if m is self.raw), None)
+        raw = matrices.get(same) if self.raw is None or same is not None else self.raw[index]
+        values = tuple(v[index] for v in self.values)
+        return DeviceSide(n, matrices, self.centers, raw, values, prepared)
+
+    def numbers(self, rows: Input) -> torch.Tensor:
+        """The numbers of one input, in float32 or float64."""
+        return widened(self.matrices[rows])
 
     @property
     def device(self) -> torch.device:
@@ -47,7 +64,12 @@ class DeviceSide:
 
     def centered(self, rows: Input) -> torch.Tensor:
         center = self.centers.get(rows)
-        return self.matrices[rows] if center is None else self.matrices[rows] - center
+        return self.numbers(rows) if center is None else self.numbers(rows) - center
+
+    def chunks(self) -> Iterator[slice]:
+        """The rows in parts whose copies in another precision are small beside the rest."""
+        widest = max(m.shape[1] for m in self.matrices.values())
+        return cut(0, self.n, max(1, CHUNK // widest))
 
 
 def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Tensor:
@@ -58,20 +80,18 @@ def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Te
         if beside is None:
             X = torch.as_tensor(np.ascontiguousarray(rows), device=get_config().device)
         else:
-            X = torch.as_tensor(rows).to(device=beside.device, dtype=beside.dtype)
+            X = torch.as_tensor(rows).to(device=beside.device, dtype=computed_in(beside.dtype))
     if X.ndim != 2:
         raise ValueError(
             f"expected a 2-D tensor (rows, columns), {name} has shape {tuple(X.shape)}"
         )
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(f"{name} is empty: shape {tuple(X.shape)}")
-    if X.dtype in (torch.float16, torch.bfloat16):
-        X = X.float()
-    elif not X.dtype.is_floating_point:
-        if X.dtype.is_complex:
-            raise TypeError(f"a kernel on vectors needs real numbers; {name} is {X.dtype}")
+    if X.dtype.is_complex:
+        raise TypeError(f"a kernel on vectors needs real numbers; {name} is {X.dtype}")
+    if not X.dtype.is_floating_point and X.dtype not in NARROW:
         X = X.double()
-    if not all_finite(X):
+    if X.dtype.is_floating_point and not all_finite(X):
         raise ValueError(f"{name} contains NaN or infinite values; drop or fill in those rows")
     return X
 
@@ -89,12 +109,23 @@ def squared_norms(X: torch.Tensor) -> torch.Tensor:
     return (X * X).sum(1)
 
 
+def largest_norm(side: DeviceSide, rows: Input) -> float:
+    """The largest ‖x − c‖² of the rows about their center."""
+    parts = (side.take(part) for part in side.chunks())
+    return max(float(squared_norms(part.centered(rows)).max()) for part in parts)
+
+
 def row_vector(formula: Formula, side: DeviceSide, dtype: torch.dtype) -> torch.Tensor:
     """A formula in statistics of one row, for every row; evaluated in float64."""
-    known: dict[Formula, Any] = {node: _row_statistic(node, side) for node in statistics(formula)}
-    value = evaluate_torch(formula, known)
-    if not isinstance(value, torch.Tensor) or value.ndim == 0:
-        value = torch.full((side.n,), float(value), dtype=torch.float64, device=side.device)
+    parts = []
+    for rows in side.chunks():
+        part = side if rows == slice(0, side.n) else side.take(rows)
+        known: dict[Formula, Any] = {n: _row_statistic(n, part) for n in statistics(formula)}
+        value = evaluate_torch(formula, known)
+        if not isinstance(value, torch.Tensor) or value.ndim == 0:
+            value = torch.full((part.n,), float(value), dtype=torch.float64, device=side.device)
+        parts.append(value)
+    value = torch.cat(parts)
     if not all_finite(value):
         raise ValueError(
             f"k cannot be computed for some row: {formula!r} overflows or is not defined there; "
@@ -115,7 +146,7 @@ def _row_statistic(node: Formula, side: DeviceSide) -> torch.Tensor:
         return side.matrices[node.value[1]].double() @ c - 0.5 * (c @ c)
     if node.op == "rowfn":
         _, function, rows = node.value
-        host = apply_steps(side.raw, rows).cpu().numpy()
+        host = widened(apply_steps(side.raw, rows)).cpu().numpy()
         return torch.as_tensor(row_weights(function, host, "the data"), device=side.device)
     how, rows = node.value
     block = side.matrices[rows].double()

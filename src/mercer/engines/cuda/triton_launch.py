@@ -57,11 +57,11 @@ def describe(gram: Any) -> tuple[str, str]:
 def _written(gram: Any, layouts: dict[int, ProductLayout], kind: str) -> tuple[Rendered, Any]:
     """The module for one kind of use: written once, since that takes as long as a small product."""
     key = ("written", kind, tuple(layouts.items()))
-    if key not in gram._z.cache:
+    if key not in gram.shared:
         exponents = "plain" if _interpreted() else "bounded" if bounded(gram, layouts) else "any"
         written = render(gram.program, layouts, kind, exponents)
-        gram._z.cache[key] = written, load_generated(written.text).kernel
-    return gram._z.cache[key]  # type: ignore[no-any-return]
+        gram.shared[key] = written, load_generated(written.text).kernel
+    return gram.shared[key]  # type: ignore[no-any-return]
 
 
 def _interpreted() -> bool:

@@ -65,7 +65,9 @@ class Pairs:
         rows = by_class[each]
         starts = np.concatenate([[0], np.cumsum(sizes[first] + sizes[second])])
         pair = np.repeat(np.arange(len(first)), np.diff(starts))
-        rows = rows[np.lexsort((rows, pair))]
+        # Two ascending runs per pair: a stable sort merges them, which is all there is to do.
+        offset = pair * len(codes)
+        rows = np.sort(rows + offset, kind="stable") - offset
         signs = np.where(codes[rows] == first[pair], 1, -1)
         return cls(first, second, starts, rows, signs, weights[rows], C, nu)
 

@@ -51,11 +51,6 @@ def learn_dual(
     make = resident(gram).solver("perceptron", DualPerceptron)
     options: dict[str, Any] = {"bias": memory.bias, "tally": memory.tally}
     if schedule.weights is not None:
-        if not make.weighted:
-            raise ValueError(
-                "sample_weight and class_weight of a perceptron are for examples on the CPU: give "
-                "X.cpu(), or fit within mercer.config(device='cpu')"
-            )
         options["weights"] = schedule.weights
     walker = make(gram, labels, rule, scores=scores, before=given, **options)
     validation = None

@@ -1,73 +1,147 @@
 """Rows of K on a device, kept or recomputed: what `mercer.gram.rows_of_k` is on the host.
 
 60 000 rows in float32 are 14 GB, which a large GPU holds and computes in a tenth of a second. What
-does not fit the memory limit is made block by block: nothing else changes.
+does not fit the memory limit is computed when it is asked for. For that the rows are put in order:
+rows that the same problems share, such as those of a class, stand together, so that the rows of
+a problem are a few runs, which are read in place.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 
 from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.rows import DeviceSide
 from mercer.engines.cuda.solvers.working_block import triton_serves
 
 #: Entries of K computed at a time: large enough to fill a GPU, small beside its memory.
 PANEL = 1 << 28
 #: The share of the limit that all of K may take; otherwise it is computed when it is asked for.
 KEPT = 2 / 3
+#: Runs of rows above which a problem's rows are copied instead.
+RUNS = 256
 
 
-class KernelRows:
-    """K for a batch of problems; rows are those of the whole Gram, as (problems, …)."""
+def kernel_rows(gram: CudaGram, limit: int, rows: Sequence[np.ndarray]) -> KeptRows | ComputedRows:
+    """K for problems over these rows of the Gram, as the limit allows."""
+    size = gram.shape[0] ** 2 * gram.dtype.itemsize
+    return KeptRows(gram, limit) if size <= KEPT * limit else ComputedRows(gram, rows)
+
+
+class KeptRows:
+    """All of K; `held` are its bytes. `index` names the problems, `rows` are those of the Gram."""
 
     def __init__(self, gram: CudaGram, limit: int) -> None:
-        self.gram, self.diagonal = gram, gram.diagonal_tensor()
-        self.kept: torch.Tensor | None = None
-        size = gram.shape[0] ** 2 * gram.dtype.itemsize
-        #: Bytes held for good: all of K, or room for the entries at hand.
-        self.held = size if size <= KEPT * limit else limit // 4
-        if size <= KEPT * limit:
-            self.kept = _whole(gram, limit - size)
+        self.held = gram.shape[0] ** 2 * gram.dtype.itemsize
+        self.K = _whole(gram, limit - self.held)
 
-    def block(self, rows: torch.Tensor) -> torch.Tensor:
+    def block(self, rows: torch.Tensor, twins: bool) -> torch.Tensor:
         """K[W, W] of every problem."""
-        if self.kept is not None:
-            return self.kept[rows[:, :, None], rows[:, None, :]]
-        problems, size = rows.shape
-        K = torch.empty(problems, size, size, dtype=self.diagonal.dtype, device=rows.device)
-        for p, own in enumerate(rows.cpu().numpy()):
-            K[p] = self._entries(own, own)
-        # Two variables of one example are the same point: its k(x, x) stands at both.
-        same = rows[:, :, None] == rows[:, None, :]
-        return torch.where(same, self.diagonal[rows][:, :, None], K)
+        return self.K[rows[:, :, None], rows[:, None, :]]
 
     def add_combination(
-        self, image: torch.Tensor, rows: torch.Tensor, changed: torch.Tensor, change: torch.Tensor
+        self,
+        image: torch.Tensor,
+        index: torch.Tensor,
+        rows: torch.Tensor,
+        changed: torch.Tensor,
+        change: torch.Tensor,
     ) -> None:
         """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]]."""
         changed, change, count = changes_first(changed, change)
-        if self.kept is not None and triton_serves(image.device):
+        if triton_serves(image.device):
             from mercer.engines.cuda.solvers.smo_triton import add_image
 
-            add_image(self.kept, image, rows, changed, change, count)
+            add_image(self.K, image, rows, changed, change, count)
             return
-        step = _panel(self.held, self.gram, image.shape[1])
-        all_rows, all_changed = rows.cpu().numpy(), changed.cpu().numpy()
         for p, many in enumerate(count.tolist()):
-            for first in range(0, many, step):
-                part = slice(first, min(first + step, many))
-                if self.kept is not None:
-                    values = self.kept[changed[p, part]][:, rows[p]]
-                else:
-                    values = self._entries(all_changed[p, part], all_rows[p])
-                    same = changed[p, part, None] == rows[p]
-                    values = torch.where(same, self.diagonal[rows[p]], values)
-                image[p] += change[p, part] @ values.double()
+            values = self.K[changed[p, :many]][:, rows[p]]
+            image[p] += change[p, :many] @ values.double()
 
-    def _entries(self, rows: np.ndarray, columns: np.ndarray) -> torch.Tensor:
-        everything = np.array_equal(columns, np.arange(self.gram.shape[1]))
-        return self.gram.take(rows, None if everything else columns).tensor()
+
+class ComputedRows:
+    """K by products of the rows, which stand in an order in which every problem has few runs."""
+
+    def __init__(self, gram: CudaGram, rows: Sequence[np.ndarray]) -> None:
+        self.diagonal = gram.diagonal_tensor()
+        order = _together(gram.shape[0], rows)
+        x = gram._x
+        if not np.array_equal(order, np.arange(len(order))):
+            there = torch.as_tensor(order, device=gram.device)
+            matrices = {key: m[there] for key, m in x.matrices.items()}
+            values = tuple(v[there] for v in x.values)
+            x = DeviceSide(x.n, matrices, x.centers, None, values)
+        self.gram = gram.between(x, x)
+        self.position = _inverse(torch.as_tensor(order, device=gram.device))
+        #: Runs of each problem's rows, and where in them each of its rows is.
+        self.places = [self._place(torch.as_tensor(own, device=gram.device)) for own in rows]
+        parts = 2 * sum(2 * m.shape[1] + 128 for m in x.matrices.values())
+        self.held = x.n * (parts + gram.bytes_per_row) + 16 * sum(len(own) for own in rows)
+
+    def _place(self, own: torch.Tensor) -> tuple[list[slice], torch.Tensor]:
+        ranked, order = self.position[own].sort()
+        breaks = (torch.nonzero(ranked[1:] - ranked[:-1] != 1)[:, 0] + 1).tolist()
+        edges = zip([0, *breaks], [*breaks, len(own)], strict=True)
+        runs = [slice(int(ranked[a]), int(ranked[b - 1]) + 1) for a, b in edges] if len(own) else []
+        return runs, _inverse(order)
+
+    def block(self, rows: torch.Tensor, twins: bool) -> torch.Tensor:
+        """K[W, W] of every problem; `twins`: an example may be two of its variables."""
+        problems, size = rows.shape
+        K = torch.empty(problems, size, size, dtype=self.diagonal.dtype, device=rows.device)
+        for p, own in enumerate(rows):
+            side = self.gram._x.take(self.position[own])
+            K[p] = self.gram.between(side, side).tensor()
+            K[p].diagonal().copy_(self.diagonal[own])
+            if twins:
+                same = own[:, None] == own[None, :]
+                K[p] = torch.where(same, self.diagonal[own][:, None], K[p])
+        return K
+
+    def add_combination(
+        self,
+        image: torch.Tensor,
+        index: torch.Tensor,
+        rows: torch.Tensor,
+        changed: torch.Tensor,
+        change: torch.Tensor,
+    ) -> None:
+        """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]]."""
+        changed, change, count = changes_first(changed, change)
+        x = self.gram._x
+        for p, (many, name) in enumerate(zip(count.tolist(), index.tolist(), strict=True)):
+            if not many:
+                continue
+            runs, at = self.places[name]
+            z = x.take(self.position[changed[p, :many]])
+            V = change[p, :many, None].to(self.gram.torch_dtype)
+            if len(runs) > RUNS:
+                there = torch.cat([torch.arange(run.start, run.stop) for run in runs])
+                sides = [x.take(there.to(image.device))]
+            else:
+                sides = [x.take(run) for run in runs]
+            sums = [self.gram.between(side, z).product(V)[:, 0] for side in sides]
+            image[p, : len(at)] += torch.cat(sums)[at].double()
+
+
+def _together(n: int, rows: Sequence[np.ndarray]) -> np.ndarray:
+    """An order in which rows that belong to the same problems stand together."""
+    # A sum of random numbers, one per problem, names the set of problems that a row belongs to.
+    draws = np.random.default_rng(0).integers(1 << 62, size=len(rows))
+    name = np.zeros(n, dtype=np.int64)
+    for own, draw in zip(rows, draws, strict=True):
+        name[own] += draw
+    return np.argsort(name, kind="stable")
+
+
+def _inverse(order: torch.Tensor) -> torch.Tensor:
+    """Where each index stands in a permutation."""
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order), device=order.device)
+    return place
 
 
 def _whole(gram: CudaGram, room: int) -> torch.Tensor:

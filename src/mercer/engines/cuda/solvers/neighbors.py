@@ -11,7 +11,7 @@ from mercer._arrays import host
 from mercer.engines.cuda import make
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
-from mercer.engines.cuda.ops import apply_steps
+from mercer.engines.cuda.ops import apply_steps, widened
 from mercer.formula.ranking import SPARE, Ranking
 from mercer.solvers.neighbors.search import Neighbors
 
@@ -58,7 +58,7 @@ def _nearest_here(
     room = int(min(BLOCK, gram.limit_bytes // BYTES))
     if rank.by_distance:
         rows = rank.statistic.value
-        x, z = (apply_steps(side.raw, rows) for side in (gram._x, gram._z))
+        x, z = (widened(apply_steps(side.raw, rows)) for side in (gram._x, gram._z))
         search: Any = _Distances(x, z, room)
     else:
         search = _Statistics(gram, rank, columns)

@@ -1,13 +1,15 @@
 """The kernel perceptron on a GPU: the updates of the textbook loop, block after block.
 
-Scores of all examples are kept in double precision, up to date with all updates of earlier epochs.
-A block of examples adds what the updates of this epoch have changed, by one product, and is then
-walked in order by one program. After an epoch its updates are added to the scores of all examples,
-by one product that never makes the matrix.
+Where all of K fits the memory limit, the scores of all examples are kept up to date with every
+block, and an epoch is one sequence of launches that nothing waits for. Otherwise an epoch goes over
+spans of rows whose K fits: a span begins with the scores of earlier epochs and what the updates of
+this one have changed, by one product; after the epoch its updates are added to all scores, by a
+product that never makes the matrix. Scores are in double precision.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,16 +17,17 @@ import numpy as np
 import torch
 
 from mercer._arrays import host
+from mercer._tiles import cut
 from mercer.engines.cuda.gram import CudaGram
-from mercer.engines.cuda.rows import DeviceSide
-from mercer.engines.cuda.solvers.perceptron_walk import BlockWalk
-from mercer.engines.cuda.triton_launch import launch, usable
+from mercer.engines.cuda.solvers.perceptron_walk import Table, TableWalk, block_rows
 from mercer.solvers.online.rule import TIE, Rule
 from mercer.solvers.online.run import Journal, Tally
 from mercer.solvers.online.sizes import Part, Sizes
 
-#: Elements of K between a block and the updates of an epoch that are made at a time.
-PIECE = 1 << 26
+#: Elements of K that are made at a time.
+PIECE = 1 << 28
+#: The share of the memory limit that K may take.
+SHARE = 0.5
 
 
 class DevicePerceptron:
@@ -43,115 +46,123 @@ class DevicePerceptron:
         before: Sequence[Part] = (),
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
+        weights: np.ndarray | None = None,
     ) -> None:
         self.gram, self.rule = gram, rule
-        device = gram.device
-        self._labels = torch.as_tensor(labels, device=device)
-        shape = (gram.shape[0], rule.outputs)
-        start = np.zeros(shape) if scores is None else np.asarray(scores, dtype=np.float64)
-        self._scores = torch.as_tensor(start, device=device).clone()
+        n, device = gram.shape[0], gram.device
+        start = np.zeros((n, rule.outputs)) if scores is None else np.asarray(scores, dtype=float)
         given = np.zeros(rule.outputs) if bias is None else np.asarray(bias, dtype=np.float64)
-        self._bias = torch.tensor(given, device=device)
         self.tally = Tally() if tally is None else tally
         self.journal = Journal(rule.outputs)
         sizes = Sizes(gram, rule, self.journal, before, given)
-        self._walk = BlockWalk(rule.outputs, rule, TIE if sizes.final else 0.0, device)
-        self._norms = torch.as_tensor(sizes.norms, device=device)
-        self._reach, self._bias_reach = (
-            torch.tensor(part, device=device) for part in (sizes.reach, np.abs(given))
+        self._tolerance = TIE if sizes.final else 0.0
+
+        def there(values: np.ndarray) -> torch.Tensor:
+            return torch.tensor(values, device=device)
+
+        self._all = Table(
+            torch.empty(0, 0, dtype=gram.torch_dtype, device=device),
+            there(start),
+            there(labels),
+            there(sizes.norms),
+            there(np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)),
+            (there(given), there(sizes.reach), there(np.abs(given))),
         )
+        item = gram.torch_dtype.itemsize
+        affordable = math.isqrt(int(SHARE * gram.limit_bytes) // item)
+        self._span = min(n, max(block_rows(rule.outputs), affordable))
+        if self._span == n:
+            self._all.K = self._block(torch.arange(n, device=device))
         self._settled = 0  # entries of the journal that all scores know
 
     @property
     def bias(self) -> np.ndarray:
-        return host(self._bias)  # type: ignore[no-any-return]
+        return host(self._all.sums[0])  # type: ignore[no-any-return]
 
     @property
     def scores(self) -> np.ndarray:
         """f of all examples without b, after all updates."""
         self._settle()
-        return host(self._scores)  # type: ignore[no-any-return]
+        return host(self._all.scores)  # type: ignore[no-any-return]
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         self._settle()
         if isinstance(order, slice):
             order = np.arange(order.start or 0, order.stop)
-        indices = torch.as_tensor(order, device=self._scores.device)
-        log: DeviceSide | None = None
-        weights = self._scores[:0]
-        for start in range(0, len(order), self._walk.rows):
-            rows = indices[start : start + self._walk.rows]
-            made = self._visit(rows, order[start : start + len(rows)], log, weights, allowed)
-            if made:
-                new = slice(self._settled, len(self.journal))
-                log = self._side(torch.as_tensor(self.journal.positions[new], device=rows.device))
-                weights = self.rule.rate * torch.as_tensor(
-                    self.journal.units[new], device=rows.device
-                )
+        for part in cut(0, len(order), self._span):
+            self._walk_span(order[part], allowed)
             if self.tally.updates >= allowed:
                 return
 
-    def _visit(
-        self,
-        rows: torch.Tensor,
-        names: np.ndarray,
-        log: DeviceSide | None,
-        weights: torch.Tensor,
-        allowed: float,
-    ) -> int:
-        block = self._side(rows)
-        scores = self._scores[rows]
-        if log is not None:
-            step = max(256, PIECE // len(rows))
-            for at in range(0, log.n, step):
-                part = slice(at, min(at + step, log.n))
-                K = self._block(block, log if log.n <= step else log.take(part), None)
-                scores += K.double() @ weights[part]
-        if not torch.isfinite(scores).all():
+    def _walk_span(self, names: np.ndarray, allowed: float) -> None:
+        rows = torch.as_tensor(names, device=self._all.scores.device)
+        if len(self._all.K):
+            table, order = self._all, rows
+        else:
+            table, order = self._table(rows), torch.arange(len(rows), device=rows.device)
+        left = allowed - self.tally.updates
+        walk = TableWalk(table, order, self.rule, self._tolerance, left)
+        try:
+            walk.run()
+        finally:
+            # What was launched before Ctrl-C is done, and counts.
+            done = walk.log()
+            times = self.tally.visits + done.found + 1
+            self.journal.extend(names[done.found], times, done.units)
+            self.tally.visits += done.visits
+            self.tally.loss += done.loss
+            self.tally.updates += done.updates
+            if table is self._all:
+                self._settled = len(self.journal)
+        if not torch.isfinite(table.scores).all():
             raise ValueError(
                 f"the scores overflow after {self.tally.updates} updates: k(x, z) is too large "
                 f"for {self.gram.dtype.name}; scale the data"
             )
-        own = self._block(block, block, self.gram.diagonal_tensor()[rows])
-        left = min(allowed - self.tally.updates, 1e18)
-        found, units, visits, loss, updates = self._walk.run(
-            scores.contiguous(), own.contiguous(), self._labels[rows], self._norms[rows],
-            (self._bias, self._reach, self._bias_reach), left,
-        )  # fmt: skip
-        if len(found):
-            where = host(found)
-            self.journal.extend(names[where], self.tally.visits + where + 1, host(units))
-        self.tally.visits += visits
-        self.tally.loss += loss
-        self.tally.updates += updates
-        return len(found)
 
-    def _settle(self) -> None:
-        """Bring the scores of all examples up to date with the updates made since."""
+    def _table(self, rows: torch.Tensor) -> Table:
+        """Some rows, with scores that know all updates so far."""
+        everything = self._all
+        scores = everything.scores[rows]
+        positions, weights = self._since()
+        if len(positions):
+            x, z = self.gram._x.take(rows), self.gram._x.take(positions)
+            K = self.gram.between(x, z)
+            for part in cut(0, len(rows), max(1, PIECE // len(positions))):
+                scores[part] += K.tensor(part).double() @ weights
+        return Table(
+            self._block(rows),
+            scores,
+            everything.labels[rows],
+            everything.norms[rows],
+            everything.weights[rows],
+            everything.sums,
+        )
+
+    def _since(self) -> tuple[np.ndarray, torch.Tensor]:
+        """The examples of updates that not all scores know, and the sum of what each added."""
         new = slice(self._settled, len(self.journal))
-        if new.stop == new.start:
-            return
         positions, at = np.unique(self.journal.positions[new], return_inverse=True)
         summed = np.zeros((len(positions), self.rule.outputs))
         np.add.at(summed, at, self.rule.rate * self.journal.units[new])
-        columns: Any = self.gram.take(columns=positions)
-        self._scores += columns.product(
-            torch.as_tensor(summed, device=self._scores.device).to(self.gram.torch_dtype)
-        )
-        self._settled = new.stop
+        return positions, torch.as_tensor(summed, device=self._all.scores.device)
 
-    def _side(self, rows: torch.Tensor) -> DeviceSide:
-        x = self.gram._x
-        return DeviceSide(
-            len(rows),
-            {key: m[rows] for key, m in x.matrices.items()},
-            x.centers,
-            None,
-            tuple(v[rows] for v in x.values),
-        )
+    def _settle(self) -> None:
+        """Bring the scores of all examples up to date with the updates made since."""
+        positions, weights = self._since()
+        if len(positions):
+            columns: Any = self.gram.take(columns=positions)
+            self._all.scores += columns.product(weights.to(self.gram.torch_dtype))
+        self._settled = len(self.journal)
 
-    def _block(self, x: DeviceSide, z: DeviceSide, diagonal: torch.Tensor | None) -> torch.Tensor:
-        if usable(self.gram):
-            return launch(self.gram, "dense", x, z, None, diagonal)
-        return self.gram._torch_block(x, z, diagonal)
+    def _block(self, rows: torch.Tensor) -> torch.Tensor:
+        """K between these rows, panel by panel."""
+        n = len(rows)
+        x = self.gram._x if n == self.gram.shape[0] else self.gram._x.take(rows)
+        gram = self.gram.between(x, x)
+        K = torch.empty(n, n, dtype=self.gram.torch_dtype, device=rows.device)
+        for part in cut(0, n, max(1, PIECE // n)):
+            K[part] = gram.tensor(part)
+        K.diagonal().copy_(self.gram.diagonal_tensor()[rows])
+        return K

@@ -1,34 +1,43 @@
 """The textbook's loop over one block of examples, as one program on a GPU.
 
-The scores of the whole block are in registers. Each turn finds the first example, from where the
-last turn stopped, that calls for an update, and adds its column of K to the scores of all: a turn
-an update, not a turn per example. The order of updates is exactly that of the plain loop. Ties are
+The scores of the block are in registers. Each turn finds the first example, from where the last
+turn stopped, that calls for an update, and adds its column of K to the scores of the block: a turn
+per update, not per example. The order of updates is exactly that of the plain loop. A second
+program adds the same updates, in the same order, to the scores of all examples of the table, so
+that the next block can begin at once: the host only launches, and reads a log at the end. Ties are
 those of `mercer.solvers.online.sizes` where k comes from dot products; for other kernels, whose
 sizes would need a second pass over K, scores must be equal to the last bit to be a tie.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 import triton
 import triton.language as tl
 
+from mercer._arrays import host
 from mercer.engines.cuda.triton_launch import current
 
 #: Scores in registers: rows of a block times outputs.
 SCORES = 8192
 #: Rows of a block at most.
 ROWS = 512
+#: Scores that a program of the second kind holds.
+APPLIED = 1024
 
 
 @triton.jit
 def _walk(  # type: ignore[no-untyped-def]
     scores,
     K,
+    order,
     labels,
     norms,
+    weights,
     bias,
     reach,
     bias_reach,
@@ -36,8 +45,10 @@ def _walk(  # type: ignore[no-untyped-def]
     found_at,
     units,
     counts,
-    loss_at,
+    sums,
+    first,
     n,
+    stride,
     outputs,
     RANKED: tl.constexpr,
     POSITIVE: tl.constexpr,
@@ -49,19 +60,23 @@ def _walk(  # type: ignore[no-untyped-def]
     i = tl.arange(0, HEIGHT)
     c = tl.arange(0, WIDTH)
     inside = (i[:, None] < n) & (c[None, :] < outputs)
-    S = tl.load(scores + i[:, None] * outputs + c[None, :], mask=inside, other=0.0)
-    y = tl.load(labels + i, mask=i < n, other=0).to(tl.int32)
+    rows = tl.load(order + first + i, mask=i < n, other=0)
+    S = tl.load(scores + rows[:, None] * outputs + c[None, :], mask=inside, other=0.0)
+    y = tl.load(labels + rows, mask=i < n, other=0).to(tl.int32)
     right = (c[None, :] + POSITIVE) == y[:, None]
     b = tl.load(bias + c, mask=c < outputs, other=0.0)
-    norm = tl.load(norms + i, mask=i < n, other=0.0)
+    norm = tl.load(norms + rows, mask=i < n, other=0.0)
+    weight = tl.load(weights + rows, mask=i < n, other=0.0)
     far = tl.load(reach + c, mask=c < outputs, other=0.0)
     far_b = tl.load(bias_reach + c, mask=c < outputs, other=0.0)
     margin = tl.load(numbers)
     rate = tl.load(numbers + 1)
-    allowed = tl.load(numbers + 2)
-    tolerance = tl.load(numbers + 3)
+    tolerance = tl.load(numbers + 2)
+    before = tl.load(sums + 1)
+    allowed = tl.load(numbers + 3) - before
     at = tl.full((), 0, tl.int32)
-    made = tl.full((), 0, tl.int32)
+    earlier = tl.load(counts)
+    made = earlier
     total = tl.full((), 0.0, tl.float64)
     loss = tl.full((), 0.0, tl.float64)
     while (at < n) & (total < allowed):
@@ -106,26 +121,51 @@ def _walk(  # type: ignore[no-untyped-def]
                 # Beyond the updates that are allowed, the later ones are not made.
                 u = tl.where(tl.cumsum(tl.abs(u), axis=0) <= allowed - total, u, 0.0)
                 step = tl.sum(tl.abs(u)).to(tl.float64)
-            u = u.to(tl.float64)
-            column = tl.load(K + found * n + i, mask=i < n, other=0.0).to(tl.float64)
+            u = u.to(tl.float64) * tl.sum(tl.where(here, weight, 0.0))
+            row = tl.sum(tl.where(here, rows, 0))
+            column = tl.load(K + row * stride + rows, mask=i < n, other=0.0).to(tl.float64)
             S += column[:, None] * (rate * u)[None, :]
             moved = tl.abs(rate * u)
             far += moved * tl.sum(tl.where(here, norm, 0.0))
             if BIAS:
                 b += rate * u
                 far_b += moved
-            tl.store(found_at + made, found)
+            tl.store(found_at + made, first + found)
             tl.store(units + made * outputs + c, u, mask=c < outputs)
             made += 1
             total += step
         at = found + 1
     tl.store(counts, made)
-    tl.store(counts + 1, tl.minimum(at, n))
-    tl.store(loss_at, loss)
-    tl.store(loss_at + 1, total)
+    tl.store(counts + 1, tl.load(counts + 1) + tl.minimum(at, n))
+    tl.store(counts + 2, earlier)
+    tl.store(sums, tl.load(sums) + loss)
+    tl.store(sums + 1, before + total)
     tl.store(bias + c, b, mask=c < outputs)
     tl.store(reach + c, far, mask=c < outputs)
     tl.store(bias_reach + c, far_b, mask=c < outputs)
+
+
+@triton.jit
+def _apply(  # type: ignore[no-untyped-def]
+    scores, K, order, numbers, found_at, units, counts, n, stride, outputs,
+    HEIGHT: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    """The updates of the last block for the scores of all rows of the table."""
+    i = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)
+    c = tl.arange(0, WIDTH)
+    first, last = tl.load(counts + 2), tl.load(counts)
+    if first == last:
+        return
+    inside = (i[:, None] < n) & (c[None, :] < outputs)
+    here = scores + i[:, None].to(tl.int64) * outputs + c[None, :]
+    S = tl.load(here, mask=inside, other=0.0)
+    rate = tl.load(numbers + 1)
+    for e in range(first, last):
+        row = tl.load(order + tl.load(found_at + e))
+        u = tl.load(units + e * outputs + c, mask=c < outputs, other=0.0)
+        column = tl.load(K + row * stride + i, mask=i < n, other=0.0).to(tl.float64)
+        S += column[:, None] * (rate * u)[None, :]
+    tl.store(here, S, mask=inside)
 
 
 def block_rows(outputs: int) -> int:
@@ -134,44 +174,73 @@ def block_rows(outputs: int) -> int:
     return max(16, min(ROWS, SCORES // width))
 
 
-class BlockWalk:
-    """Buffers of one perceptron, and the launch."""
+@dataclass
+class Table:
+    """Rows that a walk knows K of: scores, labels, √k(x, x) and weights of each.
 
-    def __init__(self, outputs: int, rule: Any, tolerance: float, device: torch.device) -> None:
-        self.outputs, self.rule = outputs, rule
-        self.rows = block_rows(outputs)
+    `sums` are b, Σ |u| ‖φ‖ and Σ |steps of b|, which the walk brings up to date with the scores.
+    """
+
+    K: torch.Tensor
+    scores: torch.Tensor
+    labels: torch.Tensor
+    norms: torch.Tensor
+    weights: torch.Tensor
+    sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+@dataclass
+class Log:
+    """The updates of a walk: where in its order, what each added; visits, their loss, updates."""
+
+    found: np.ndarray
+    units: np.ndarray
+    visits: int
+    loss: float
+    updates: int
+
+
+class TableWalk:
+    """A walk over rows of a table in some order; nothing waits for it before `log`."""
+
+    def __init__(
+        self, table: Table, order: torch.Tensor, rule: Any, tolerance: float, allowed: float
+    ) -> None:
+        self.table, self.order, self.rule = table, order, rule
+        self.rows = block_rows(rule.outputs)
+        device = order.device
         f64: dict[str, Any] = {"dtype": torch.float64, "device": device}
         i32: dict[str, Any] = {"dtype": torch.int32, "device": device}
-        self._found = torch.empty(self.rows, **i32)
-        self._units = torch.empty(self.rows, outputs, **f64)
-        self._counts = torch.empty(2, **i32)
-        self._loss = torch.empty(2, **f64)
-        self._numbers = torch.tensor([rule.margin, rule.rate, 0.0, tolerance], **f64)
-        self.device = device
+        self._found = torch.empty(len(order), **i32)
+        self._units = torch.empty(len(order), rule.outputs, **f64)
+        self._counts = torch.zeros(3, **i32)
+        self._sums = torch.zeros(2, **f64)
+        self._numbers = torch.tensor([rule.margin, rule.rate, tolerance, min(allowed, 1e18)], **f64)
 
-    def run(
-        self,
-        scores: torch.Tensor,
-        K: torch.Tensor,
-        labels: torch.Tensor,
-        norms: torch.Tensor,
-        sums: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
-        allowed: float,
-    ) -> tuple[torch.Tensor, torch.Tensor, int, float, int]:
-        """Where the updates were, what each added, the visits, their loss, and the updates.
-
-        `sums` are b, Σ |u| ‖φ‖ and Σ |steps of b|, which the program brings up to date.
-        """
-        self._numbers[2] = allowed
+    def run(self) -> None:
+        """Launch the whole walk."""
+        table, outputs = self.table, self.rule.outputs
         ranked, positive, first, _ = self.rule.numbers
-        width = 1 << (max(self.outputs, 1) - 1).bit_length()
-        with current(self.device):
-            _walk[(1,)](
-                scores, K, labels, norms, *sums, self._numbers, self._found, self._units,
-                self._counts, self._loss, len(scores), self.outputs,
-                RANKED=ranked, POSITIVE=positive, FIRST=first, BIAS=self.rule.bias,
-                HEIGHT=self.rows, WIDTH=width, num_warps=16 if self.rows * width >= 4096 else 4,
-            )  # fmt: skip
-        made, visits = self._counts.tolist()
-        loss, updates = self._loss.tolist() if made else (float(self._loss[0]), 0)
-        return self._found[:made].long(), self._units[:made], visits, loss, int(updates)
+        width = 1 << (max(outputs, 1) - 1).bit_length()
+        n, stride = len(table.scores), table.K.shape[1]
+        height = max(16, APPLIED // width)
+        updates = (self._numbers, self._found, self._units, self._counts)
+        with current(self.order.device):
+            for start in range(0, len(self.order), self.rows):
+                count = min(self.rows, len(self.order) - start)
+                _walk[(1,)](
+                    table.scores, table.K, self.order, table.labels, table.norms, table.weights,
+                    *table.sums, *updates, self._sums, start, count, stride, outputs,
+                    RANKED=ranked, POSITIVE=positive, FIRST=first, BIAS=self.rule.bias,
+                    HEIGHT=self.rows, WIDTH=width, num_warps=16 if self.rows * width >= 4096 else 4,
+                )  # fmt: skip
+                _apply[(-(-n // height),)](
+                    table.scores, table.K, self.order, *updates, n, stride, outputs,
+                    HEIGHT=height, WIDTH=width, num_warps=4,
+                )  # fmt: skip
+
+    def log(self) -> Log:
+        """What was done so far."""
+        made, visits, _ = self._counts.tolist()
+        loss, updates = self._sums.tolist()
+        return Log(host(self._found[:made]), host(self._units[:made]), visits, loss, int(updates))

@@ -23,7 +23,7 @@ from mercer._config import show_bytes
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer.engines.cuda.gram import CudaGram
-from mercer.engines.cuda.solvers.kernel_rows import KernelRows
+from mercer.engines.cuda.solvers.kernel_rows import ComputedRows, KeptRows, kernel_rows
 from mercer.engines.cuda.solvers.svm_batch import (
     Measure,
     choose,
@@ -72,7 +72,7 @@ def solve_all(
         def work(thread: int) -> None:
             with current(gram.device):
                 limit = gram.limit_bytes
-                source = KernelRows(gram, limit)
+                source = kernel_rows(gram, limit, rows)
                 room = limit - source.held
                 for part, size in _batches(problems, gram, room):
                     run = _Run(gram, source, part, problems, rows, size, room)
@@ -118,7 +118,7 @@ class _Run:
     def __init__(
         self,
         gram: CudaGram,
-        source: KernelRows,
+        source: KeptRows | ComputedRows,
         part: list[int],
         problems: Sequence[Quadratic],
         rows: Sequence[np.ndarray],

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import torch
 
-from mercer.engines.cuda.solvers.kernel_rows import KernelRows
+from mercer.engines.cuda.solvers.kernel_rows import ComputedRows, KeptRows
 from mercer.engines.cuda.solvers.working_block import Block
 from mercer.solvers.quadratic.problem import Quadratic, Solution
 
@@ -56,7 +56,7 @@ def make_batch(
     problems: Sequence[Quadratic],
     rows: Sequence[np.ndarray],
     size: int,
-    source: KernelRows,
+    source: KeptRows | ComputedRows,
     device: torch.device,
 ) -> Batch:
     """The problems at their starts, wide enough for working sets of `size` variables."""
@@ -98,7 +98,7 @@ def make_batch(
     )
     if a.any():
         net = torch.as_tensor(a.sum(axis=1), device=device)
-        source.add_combination(batch.image, batch.rows, batch.rows, net)
+        source.add_combination(batch.image, batch.index, batch.rows, batch.rows, net)
     return batch
 
 
@@ -197,11 +197,11 @@ def choose(batch: Batch, now: Measure, size: int, most: int, tol: float, turn: i
     return chosen
 
 
-def gather(batch: Batch, chosen: torch.Tensor, source: KernelRows) -> Block:
+def gather(batch: Batch, chosen: torch.Tensor, source: KeptRows | ComputedRows) -> Block:
     """What SMO takes. Variables that fill up W without having been chosen are held still."""
     n = batch.rows.shape[1]
     rows = batch.rows.gather(1, chosen % n)
-    K = source.block(rows)
+    K = source.block(rows, twins=batch.linear.shape[1] > n)
     f = batch.image.gather(1, chosen % n) + batch.linear.gather(1, chosen)
     a = batch.a.gather(1, chosen)
     used = batch.entered.gather(1, chosen) >= 0
@@ -211,12 +211,14 @@ def gather(batch: Batch, chosen: torch.Tensor, source: KernelRows) -> Block:
     return Block(K, diagonal, f, a, lower, upper, batch.group.gather(1, chosen))
 
 
-def scatter(batch: Batch, chosen: torch.Tensor, a: torch.Tensor, source: KernelRows) -> None:
+def scatter(
+    batch: Batch, chosen: torch.Tensor, a: torch.Tensor, source: KeptRows | ComputedRows
+) -> None:
     """The new values of the chosen variables, and F for all rows."""
     change = a - batch.a.gather(1, chosen)
     batch.a.scatter_(1, chosen, a)
     rows = batch.rows.gather(1, chosen % batch.rows.shape[1])
-    source.add_combination(batch.image, batch.rows, rows, change)
+    source.add_combination(batch.image, batch.index, batch.rows, rows, change)
 
 
 def solution_of(

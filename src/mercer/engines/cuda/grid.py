@@ -1,0 +1,74 @@
+"""Rows that one half-precision part holds without loss: one product of tensor cores, not three.
+
+Pixels, counts and indicators are whole multiples of a step, x = s·k, whatever they were divided by,
+and half precision holds every whole number up to 2048. So the tensor cores multiply the k
+themselves, with a center that is on the grid, too, and the sum in float32 is all that is rounded.
+Tensors in half precision need one part as well, as long as no center has to be taken off.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from mercer._arrays import host
+from mercer.engines.cuda.ops import NARROW, widened
+from mercer.gram.byte_products.grid import FIRST, find_grid, rounding
+
+#: Steps from zero that a row may have; from a center on the grid it then has twice as many.
+FARTHEST = 1024
+#: Numbers that are looked at a time.
+CHUNK = 1 << 26
+
+
+class Exact(NamedTuple):
+    """What rows are multiplied by so that one part holds them; `grid`: they are whole then."""
+
+    scale: float
+    grid: bool
+
+
+def exact_scale(X: torch.Tensor, Z: torch.Tensor) -> Exact | None:
+    """How one part holds both without loss; None where it does not."""
+    step = _grid_step(X, Z)
+    if step is not None:
+        return Exact(1.0 / step, True)
+    return Exact(1.0, False) if _are_halves(X) and _are_halves(Z) else None
+
+
+def _grid_step(X: torch.Tensor, Z: torch.Tensor) -> float | None:
+    """s if all numbers of both are whole multiples of s, up to the rounding of float32."""
+    sides = [X] if X is Z else [X, Z]
+    if all(side.dtype in NARROW and not side.dtype.is_floating_point for side in sides):
+        return 1.0
+    found = find_grid(*(host(widened(side[:FIRST])) for side in sides))
+    if found is None or not all(_on_grid(side, found.step) for side in sides):
+        return None
+    return found.step
+
+
+def _on_grid(X: torch.Tensor, step: float) -> bool:
+    for part in X.split(max(1, CHUNK // X.shape[1])):
+        numbers = widened(part)
+        k = (numbers / step).round_()
+        if float(k.abs().max()) > FARTHEST:
+            return False
+        k.mul_(step).sub_(numbers).abs_()
+        if bool((k > ROUNDING * numbers.abs()).any()):
+            return False
+    return True
+
+
+def _are_halves(X: torch.Tensor) -> bool:
+    """Whether half precision holds these numbers as they are."""
+    if X.dtype == torch.float16:
+        return True
+    if X.dtype != torch.bfloat16:
+        return False
+    parts = X.split(max(1, CHUNK // X.shape[1]))
+    return all(bool((part.half().to(part.dtype) == part).all()) for part in parts)
+
+
+#: How far a number may be from its multiple of s, relative to it.
+ROUNDING = rounding(torch.zeros(0).numpy().dtype)
