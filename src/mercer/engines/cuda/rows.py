@@ -49,8 +49,8 @@ class DeviceSide:
             n = len(index)
         matrices = {key: m[index] for key, m in self.matrices.items()}
         # The rows themselves are often one of the inputs: they are copied once.
-        same = next((key for key, m in self.matrices.items() if m is self.raw), None)
-        raw = matrices.get(same) if self.raw is None or same is not None else self.raw[index]
+        same = [matrices[key] for key, m in self.matrices.items() if m is self.raw]
+        raw = same[0] if same else None if self.raw is None else self.raw[index]
         values = tuple(v[index] for v in self.values)
         return DeviceSide(n, matrices, self.centers, raw, values, prepared)
 
