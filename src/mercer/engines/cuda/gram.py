@@ -24,7 +24,7 @@ from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.operands import NARROW_COLUMNS
 from mercer.engines.cuda.ops import apply_steps, computed_in, evaluate_torch
 from mercer.engines.cuda.rows import DeviceSide, largest_norm, row_vector, to_device
-from mercer.engines.cuda.triton_launch import describe, launch, usable
+from mercer.engines.cuda.triton_launch import describe, launch, prepare_side, usable
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, dependence, set_size, statistics
 from mercer.gram.base import (
@@ -352,6 +352,11 @@ class CudaGram(Gram):
         if columns is not None:
             z = z.take(indices_of(columns, self.shape[1], "column"))
         return self.between(x, z)
+
+    def prepare_rows(self) -> None:
+        """What kernels read of the rows, now: runs of them that are taken later share it."""
+        if usable(self):
+            prepare_side(self, self._x)
 
     def between(self, x: DeviceSide, z: DeviceSide) -> CudaGram:
         """K of rows that were taken from these; what is known of all holds for them, too."""

@@ -97,6 +97,34 @@ def launch(
     return _run(kernel, kind, operands, written.numbers, layouts, x.n, z.n, V, diagonal)
 
 
+def warm_up(gram: Any, kind: str) -> threading.Thread | None:
+    """Compile a kind of product in the background by computing one with zeros, if none was yet."""
+    if gram.device.type != "cuda" or not usable(gram):
+        return None
+    layouts = layouts_of(gram)
+    if id(_written(gram, layouts, kind)[1]) in _LAUNCHED:
+        return None
+
+    def work() -> None:
+        with contextlib.suppress(Exception), current(gram.device):
+            V = torch.zeros(gram.shape[1], 2, device=gram.device)
+            launch(gram, kind, gram._x, gram._z, V, gram.diagonal_tensor())
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+#: Kernels that were launched: they are compiled.
+_LAUNCHED: set[int] = set()
+
+
+def prepare_side(gram: Any, x: Any) -> None:
+    """The operands that rows of x become on the left of products."""
+    for i, layout in layouts_of(gram).items():
+        prepare_products(gram, x, gram.program.sources[i].rows, layout, False)
+
+
 def _run(
     kernel: Any,
     kind: str,
@@ -133,6 +161,7 @@ def _run(
     grid = (panels, -(-m // length))
     if _AHEAD is not None:
         _AHEAD.join()
+    _LAUNCHED.add(id(kernel))
     with current(device):
         kernel[grid](
             *operands, *targets, n, m, whole_tiles(n), whole_tiles(m), length, *numbers,
@@ -196,9 +225,9 @@ def _case(kind: str, layouts: list[ProductLayout]) -> str:
 _TILES = {
     "narrow symmetric": (128, 32, 1, 3),
     "symmetric": (128, 128, 4, 3),
-    "narrow vector": (64, 128, 4, 3),
+    "narrow vector": (64, 128, 4, 4),
     "one part": (128, 256, 8, 3),
-    "short steps": (128, 256, 8, 3),
-    "long steps": (128, 128, 8, 3),
+    "short steps": (128, 256, 8, 4),
+    "long steps": (128, 256, 8, 2),
     "other": (128, 64, 4, 3),
 }

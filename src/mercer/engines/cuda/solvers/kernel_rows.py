@@ -75,6 +75,7 @@ class ComputedRows:
             values = tuple(v[there] for v in x.values)
             x = DeviceSide(x.n, matrices, x.centers, None, values)
         self.gram = gram.between(x, x)
+        self.gram.prepare_rows()
         self.position = _inverse(torch.as_tensor(order, device=gram.device))
         #: Runs of each problem's rows, and where in them each of its rows is.
         self.places = [self._place(torch.as_tensor(own, device=gram.device)) for own in rows]

@@ -20,6 +20,7 @@ import triton
 import triton.language as tl
 
 from mercer._arrays import host
+from mercer.engines.cuda.ahead import compile_ahead, wait
 from mercer.engines.cuda.triton_launch import current
 
 #: Scores in registers: rows of a block times outputs.
@@ -174,6 +175,29 @@ def block_rows(outputs: int) -> int:
     return max(16, min(ROWS, SCORES // width))
 
 
+def _options(rule: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What both programs are compiled for."""
+    ranked, positive, first, _ = rule.numbers
+    rows, width = block_rows(rule.outputs), 1 << (max(rule.outputs, 1) - 1).bit_length()
+    kinds = {"RANKED": ranked, "POSITIVE": positive, "FIRST": first, "BIAS": rule.bias}
+    walk = kinds | {"HEIGHT": rows, "WIDTH": width}
+    walk["num_warps"] = 16 if rows * width >= 4096 else 4
+    return walk, {"HEIGHT": max(16, APPLIED // width), "WIDTH": width, "num_warps": 4}
+
+
+def prepare(rule: Any, n: int, K: torch.dtype, device: torch.device) -> None:
+    """Compile both programs while K is being computed."""
+    f64, i64, i32 = torch.float64, torch.int64, torch.int32
+    walk, apply = _options(rule)
+    rows = min(n, block_rows(rule.outputs))
+    updates = (f64, i32, f64, i32)
+    compile_ahead(
+        device, _walk, f64, K, i64, i64, f64, f64, f64, f64, f64, *updates, f64, 0, rows, n,
+        rule.outputs, **walk,
+    )  # fmt: skip
+    compile_ahead(device, _apply, f64, K, i64, *updates, n, n, rule.outputs, **apply)
+
+
 @dataclass
 class Table:
     """Rows that a walk knows K of: scores, labels, √k(x, x) and weights of each.
@@ -220,24 +244,22 @@ class TableWalk:
     def run(self) -> None:
         """Launch the whole walk."""
         table, outputs = self.table, self.rule.outputs
-        ranked, positive, first, _ = self.rule.numbers
-        width = 1 << (max(outputs, 1) - 1).bit_length()
         n, stride = len(table.scores), table.K.shape[1]
-        height = max(16, APPLIED // width)
+        walk, apply = _options(self.rule)
         updates = (self._numbers, self._found, self._units, self._counts)
+        wait(_walk)
+        wait(_apply)
         with current(self.order.device):
             for start in range(0, len(self.order), self.rows):
                 count = min(self.rows, len(self.order) - start)
                 _walk[(1,)](
                     table.scores, table.K, self.order, table.labels, table.norms, table.weights,
                     *table.sums, *updates, self._sums, start, count, stride, outputs,
-                    RANKED=ranked, POSITIVE=positive, FIRST=first, BIAS=self.rule.bias,
-                    HEIGHT=self.rows, WIDTH=width, num_warps=16 if self.rows * width >= 4096 else 4,
+                    **walk,
                 )  # fmt: skip
-                _apply[(-(-n // height),)](
-                    table.scores, table.K, self.order, *updates, n, stride, outputs,
-                    HEIGHT=height, WIDTH=width, num_warps=4,
-                )  # fmt: skip
+                _apply[(-(-n // apply["HEIGHT"]),)](
+                    table.scores, table.K, self.order, *updates, n, stride, outputs, **apply
+                )
 
     def log(self) -> Log:
         """What was done so far."""

@@ -15,6 +15,7 @@ import torch
 import triton
 import triton.language as tl
 
+from mercer.engines.cuda.ahead import compile_ahead, wait
 from mercer.engines.cuda.solvers.working_block import TAU, Block
 
 #: Warps that share the variables of a working set: few, because every reduction joins them.
@@ -114,18 +115,36 @@ def smo(block: Block, tol: torch.Tensor, limit: torch.Tensor, groups: int) -> to
     """Move `block.a` to a gap of `tol`, or for `limit` steps, each problem its own; gives steps."""
     problems, size = block.a.shape
     steps = torch.empty_like(limit)
-    warps = max(1, min(WARPS, size // 64))
+    wait(_smo)
     _smo[(problems,)](
         block.K, block.diagonal, block.f, block.a, block.lower, block.upper, block.group, tol,
-        limit, steps, TAU, size, groups, num_warps=warps,
+        limit, steps, TAU, size, groups, num_warps=_warps(size),
     )  # fmt: skip
     return steps
 
 
+def _warps(size: int) -> int:
+    return max(1, min(WARPS, size // 64))
+
+
+def prepare(device: torch.device, K: torch.dtype, sizes: list[int], groups: int) -> None:
+    """Compile both kernels for working sets of these sizes while K is being computed."""
+    f64, i32, i64 = torch.float64, torch.int32, torch.int64
+    for size in sizes:
+        compile_ahead(
+            device, _smo, K, K, f64, f64, f64, f64, i32, f64, i32, i32, TAU, size, groups,
+            num_warps=_warps(size),
+        )  # fmt: skip
+    compile_ahead(
+        device, _add_image, K, f64, i64, i64, f64, i32, 16, 16, 16, COLUMNS,
+        min(ROWS, min(sizes)), num_warps=4,
+    )  # fmt: skip
+
+
 @triton.jit
 def _add_image(  # type: ignore[no-untyped-def]
-    K, image, rows, changed, change, count, m, width,
-    W: tl.constexpr, BC: tl.constexpr, BW: tl.constexpr,
+    K, image, rows, changed, change, count, m, width, size,
+    BC: tl.constexpr, BW: tl.constexpr,
 ):  # fmt: skip
     p = tl.program_id(0).to(tl.int64)
     c = tl.program_id(1) * BC + tl.arange(0, BC)
@@ -135,8 +154,8 @@ def _add_image(  # type: ignore[no-untyped-def]
     s = tl.arange(0, BW)
     for first in range(0, tl.load(count + p), BW):
         # What did not change comes last, with a change of zero: whole tiles need no mask.
-        r = tl.load(changed + p * W + first + s)
-        d = tl.load(change + p * W + first + s)
+        r = tl.load(changed + p * size + first + s)
+        d = tl.load(change + p * size + first + s)
         k = tl.load(K + r[:, None] * m + columns[None, :])
         total += tl.sum(d[:, None] * k.to(tl.float64), 0)
     where = image + p * width + c
@@ -154,7 +173,8 @@ def add_image(
     """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]] over the first `count[p]` of them."""
     problems, width = image.shape
     size = changed.shape[1]
+    wait(_add_image)
     _add_image[(problems, -(-width // COLUMNS))](
-        K, image, rows, changed, change, count, K.shape[1], width,
-        size, COLUMNS, min(ROWS, size), num_warps=4,
+        K, image, rows, changed, change, count, K.shape[1], width, size,
+        COLUMNS, min(ROWS, size), num_warps=4,
     )  # fmt: skip

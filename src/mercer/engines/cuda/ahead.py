@@ -1,0 +1,40 @@
+"""Kernels compiled in the background, while other work goes on: a first call waits for the slowest.
+
+Triton compiles a kernel where it is first launched, for half a second to two: its passes, the
+assembler, and a C compiler for the launcher, most of which runs outside of Python. A solver that
+knows what it will launch says so here before it begins, with arguments of the same types, and asks
+for it again, by `wait`, just before the launch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from typing import Any
+
+import torch
+
+_pending: dict[int, list[threading.Thread]] = {}
+
+
+def compile_ahead(device: torch.device, kernel: Any, *arguments: Any, **options: Any) -> None:
+    """Compile what ``kernel[grid](*arguments, **options)`` needs; a dtype stands for a tensor."""
+    if device.type != "cuda" or os.environ.get("TRITON_INTERPRET") == "1":
+        return
+
+    def work() -> None:
+        # A problem here comes again where the kernel is launched, and is told there.
+        with contextlib.suppress(Exception), torch.cuda.device(device):
+            # Asking for the launcher compiles and loads it.
+            _ = kernel.warmup(*arguments, grid=(1,), **options).run
+
+    thread = threading.Thread(target=work, daemon=True)
+    _pending.setdefault(id(kernel), []).append(thread)
+    thread.start()
+
+
+def wait(kernel: Any) -> None:
+    """Until what was begun for this kernel is ready, so that it is not compiled twice."""
+    for thread in _pending.pop(id(kernel), ()):
+        thread.join()
