@@ -140,9 +140,6 @@ class _Pieces:
 class ChunkPerceptron(_Pieces):
     """As `DualPerceptron`, piece after piece."""
 
-    #: Whether `weights` of examples are understood.
-    weighted = True
-
     def __init__(
         self,
         gram: ChunkGram,

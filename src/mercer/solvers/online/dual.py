@@ -94,9 +94,6 @@ class DualPerceptron:
     the sums that those scores are.
     """
 
-    #: Whether `weights` of examples are understood.
-    weighted = True
-
     def __init__(
         self,
         gram: Gram,

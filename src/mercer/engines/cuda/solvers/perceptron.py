@@ -33,9 +33,6 @@ SHARE = 0.5
 class DevicePerceptron:
     """A `Walker`, like `DualPerceptron` of `mercer.solvers.online`, over rows on a device."""
 
-    #: Whether `weights` of examples are understood.
-    weighted = False
-
     def __init__(
         self,
         gram: CudaGram,
