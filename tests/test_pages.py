@@ -114,6 +114,25 @@ def test_every_public_name_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) 
     assert "get_params" not in pages  # scikit-learn documents it
 
 
+def test_every_kernel_tool_of_scikit_learn_has_its_counterpart() -> None:
+    from sklearn import kernel_approximation, svm
+    from sklearn.gaussian_process import kernels
+    from sklearn.metrics import pairwise
+
+    text = (DOCS / "coming_from" / "scikit_learn.md").read_text(encoding="utf-8")
+    tools = {
+        name
+        for module in (kernels, kernel_approximation)
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    } - {"Kernel", "KernelOperator"}
+    tools = {tool for tool in tools if not tool.endswith("Mixin")}
+    tools |= {*svm.__all__, *pairwise.PAIRWISE_KERNEL_FUNCTIONS, "KernelRidge", "KernelPCA"}
+    tools |= {"GaussianProcessRegressor", "GaussianProcessClassifier", "SpectralClustering"}
+    tools |= {"KernelDensity", "KernelCenterer"}
+    assert {tool for tool in tools if not re.search(rf"\b{tool}\b", text)} == set()
+
+
 #: Raised and caught inside the library; a user never meets them.
 INNER = {"OutOfTime", "NotRenderable", "Open", "NotDefinite", "Found"}
 

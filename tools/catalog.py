@@ -8,10 +8,13 @@ is reported and the exit status is 1; with it, rewritten. The lines between "cat
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 import sys
 from pathlib import Path
+
+import numpy as np
 
 from mercer.kernels import KERNELS, Kernel, Width, examples
 from mercer.kernels.parameters import as_width
@@ -21,6 +24,24 @@ BLOCK = re.compile(
     r"(?P<head>^[^\n]*catalog: begin[^\n]*\n)(?P<body>.*?)(?P<tail>^[^\n]*catalog: end)",
     re.DOTALL | re.MULTILINE,
 )
+#: Cost of a pair for kernels that are no formula of columns.
+COSTS = {
+    "Similarity": "one call of the function",
+    "Precomputed": "none",
+    "ConditionalExpectation": "one product per hidden class",
+    "Subsequence": "p · letters of x · letters of z",
+    "LocalAlignment": "letters of x · letters of z",
+    "WeightedDegree": "letters · p",
+    "Spectrum": "letters of both",
+    "Mismatch": "letters of both, times gapped grams",
+    "BagOfWords": "words of both",
+    "WeisfeilerLehman": "nodes and edges, times depth",
+    "ShortestPath": "pairs of nodes, once per graph",
+    "RandomWalk": "edges of x · edges of z · length",
+    "RotationInvariant": "angles² base kernels",
+    "Jittered": "motions² base kernels",
+    "TangentDistance": "pixels · tangents",
+}
 #: Why kernels on these examples have no ONNX form.
 NOT_VECTORS = {
     "strings": "a kernel on strings",
@@ -76,7 +97,17 @@ def widths() -> str:
 
 def overview() -> str:
     """One row per kernel, in Markdown: formula, examples, proof, parameters, where it runs."""
-    titles = ("kernel", "formula", "on", "a kernel?", "parameters", "GPU", "ONNX")
+    titles = (
+        "kernel",
+        "formula",
+        "on",
+        "a kernel?",
+        "parameters",
+        '"scale"',
+        "cost of a pair",
+        "GPU",
+        "ONNX",
+    )
     rows = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     order = ("vectors", "strings", "graphs", "images")
     kinds = {kind: number for number, kind in enumerate(order)}
@@ -94,11 +125,36 @@ def overview() -> str:
             cls.takes,
             _verdict(one),
             ", ".join(words) or "–",
+            _scale(cls),
+            COSTS.get(cls.__name__) or _cost(cls),
             "no" if one.is_opaque else "yes",
             "yes" if exported(cls) else "no",
         )
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
+
+
+def _scale(cls: type[Kernel]) -> str:
+    """What the word "scale" is for each width."""
+    found = {name: as_width(check) for name, check in cls.parameters.items()}
+    said = [f"{name} = {w.scale.text}" for name, w in found.items() if isinstance(w, Width)]
+    return "; ".join(said) or "–"
+
+
+def _cost(cls: type[Kernel]) -> str:
+    """Operations per pair of rows, as `explain` counts them for some numbers of columns D."""
+    counts = {}
+    for columns in (2, 12, 22):
+        X = np.ones((4, columns)) + np.eye(4, columns)
+        for one in examples(cls):
+            with contextlib.suppress(ValueError):
+                counts[columns] = one.explain(X).flops / 16
+                break
+    if len(counts) < 3:
+        return "D² once per row, then 2 D"
+    slope, start = (counts[22] - counts[2]) / 20, counts[2] - (counts[22] - counts[2]) / 10
+    start = 0.0 if abs(start) < 0.5 else start
+    return " + ".join([f"{slope:.0f} D"] * (slope > 0) + [f"{start:.0f}"] * (start > 0)) or "0"
 
 
 def _verdict(kernel: Kernel) -> str:

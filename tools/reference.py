@@ -5,7 +5,9 @@ Which names there are is asked of the modules, so that no public name can be lef
 
 from __future__ import annotations
 
+import functools
 import inspect
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 import mercer
 from mercer.kernels import KERNELS, Kernel
 
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 #: Modules in the order in which a reader meets them, and what each is for.
 MODULES = {
     "mercer": "settings, models as values, and what fits nowhere else",
@@ -74,6 +77,28 @@ def methods(cls: type) -> list[str]:
     )
 
 
+@functools.cache
+def _prose() -> dict[str, tuple[str, str]]:
+    """Path of a page → its title and text: chapters first, then the guide, then the rest."""
+    paths = [
+        *sorted((DOCS / "learn").glob("lecture_*.md")),
+        *sorted((DOCS / "guide").glob("*.md")),
+        *sorted((DOCS / "coming_from").glob("*.md")),
+        *sorted(DOCS.glob("*.md")),
+    ]
+    texts = {f"/{path.relative_to(DOCS).with_suffix('').as_posix()}": path for path in paths}
+    read = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
+    return {name: (text.partition("\n")[0].removeprefix("# "), text) for name, text in read.items()}
+
+
+def explained(name: str, most: int = 4) -> list[str]:
+    """Links to the pages that use a name, the chapters first."""
+    word = re.compile(rf"(?<![\w]){re.escape(name)}(?![\w])")
+    return [
+        f":doc:`{title} <{path}>`" for path, (title, text) in _prose().items() if word.search(text)
+    ][:most]
+
+
 def page(name: str) -> str:
     """One module in reStructuredText."""
     path = "mercer" if name == "mercer" else f"mercer.{name}"
@@ -81,6 +106,8 @@ def page(name: str) -> str:
     lines = [title, "=" * len(title), "", f".. currentmodule:: {path}", ""]
     for one, value in contents(name).items():
         lines += [one, "-" * len(one), ""]
+        if found := explained(one):
+            lines += ["*In use:* " + ", ".join(found), ""]
         if inspect.isclass(value):
             lines += [f".. autoclass:: {path}.{one}"]
             lines += [f"   :members: {', '.join(methods(value))}"] if methods(value) else []
