@@ -1,6 +1,9 @@
 import contextlib
 import io
 import re
+import shutil
+import subprocess
+import sys
 import warnings
 from importlib.util import find_spec
 
@@ -8,6 +11,10 @@ import pytest
 
 if not (find_spec("starlette") and find_spec("uvicorn")):
     collect_ignore_glob = ["test_*.py"]  # the extra `lab` is not installed
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PATIENCE = 120_000  # ms: a loaded machine is slow, not wrong
 
 
 @pytest.fixture
@@ -64,3 +71,53 @@ def printed():
         return found
 
     return run
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A server of its own."""
+    command = [sys.executable, "-m", "mercer", "lab", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        yield server.stdout.readline().strip()
+        server.terminate()
+        server.wait(30)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium on this machine")
+    with sync.sync_playwright() as playwright:
+        try:
+            found = playwright.chromium.launch(
+                executable_path=CHROMIUM,
+                args=["--no-sandbox", "--disable-background-networking", "--disable-gpu"],
+            )
+        except sync.Error as error:
+            pytest.skip(f"chromium does not start here: {str(error)[:100]}")
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def open_page(browser, address):
+    """Opens the page; at the end there must have been no error in its console."""
+    pages, errors = [], []
+
+    def opened(state="", width=1440, height=900, theme="light", **more):
+        page = browser.new_page(
+            viewport={"width": width, "height": height}, color_scheme=theme,
+            reduced_motion="reduce", **more,
+        )  # fmt: skip
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda m: m.type == "error" and errors.append(m.text))
+        page.goto(f"{address}{state}")
+        pages.append(page)
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert errors == []

@@ -4,9 +4,6 @@
 Every wait is for a condition, and none is a race.
 """
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,58 +11,7 @@ import pytest
 
 from mercer.lab.compute.learners import LEARNERS
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE = 120_000  # ms: a loaded machine is slow, not wrong
 BUILD = Path("build/lab")
-
-
-@pytest.fixture(scope="module")
-def address():
-    """A server of its own."""
-    command = [sys.executable, "-m", "mercer", "lab", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        yield server.stdout.readline().strip()
-        server.terminate()
-        server.wait(30)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on this machine")
-    with sync.sync_playwright() as playwright:
-        try:
-            found = playwright.chromium.launch(
-                executable_path=CHROMIUM,
-                args=["--no-sandbox", "--disable-background-networking", "--disable-gpu"],
-            )
-        except sync.Error as error:
-            pytest.skip(f"chromium does not start here: {str(error)[:100]}")
-        yield found
-        found.close()
-
-
-@pytest.fixture
-def open_page(browser, address):
-    """Opens the page; at the end there must have been no error in its console."""
-    pages, errors = [], []
-
-    def opened(state="", width=1440, height=900, theme="light"):
-        page = browser.new_page(
-            viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce"
-        )
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda m: m.type == "error" and errors.append(m.text))
-        page.goto(f"{address}{state}")
-        pages.append(page)
-        return page
-
-    yield opened
-    for page in pages:
-        page.close()
-    assert errors == []
 
 
 def settled(page):
@@ -279,19 +225,3 @@ def test_pictures_are_kept(open_page, panel, theme, width, height):
     BUILD.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=BUILD / f"{panel}_{width}_{theme}.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.slow
-def test_by_keyboard_alone(open_page):
-    page = open_page("#panel=playground&data=none")
-    page.wait_for_function("() => window.lab.panel && window.lab.panel.ready")
-    page.locator(".stage canvas").first.focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    page.keyboard.press("2")
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("Enter")
-    page.wait_for_function("() => lab.panel.state.y.join() === '0,1'")
-    settled(page)
-    page.keyboard.press("Control+z")
-    page.wait_for_function("() => lab.panel.state.y.length === 1")

@@ -46,7 +46,7 @@ export class Curves {
     this.canvas.addEventListener("pointerdown", (event) => this.down(event));
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
     for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => { this.held = null; this.fit(); this.draw(); });
-    this.canvas.addEventListener("pointerleave", () => { if (!this.held) this.ask(null); });
+    this.canvas.addEventListener("pointerleave", (event) => { if (!this.held && event.pointerType !== "touch") this.ask(null); });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.headline();
     this.showOptions();

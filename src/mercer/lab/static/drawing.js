@@ -16,7 +16,7 @@ export class Drawing {
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", () => this.up());
     canvas.addEventListener("pointercancel", () => this.up());
-    canvas.addEventListener("pointerleave", () => { if (!this.held) this.onhover(null); });
+    canvas.addEventListener("pointerleave", (event) => { if (!this.held && event.pointerType !== "touch") this.onhover(null); });
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("blur", () => { plane.cursor = null; plane.draw(); });
     this.show();
