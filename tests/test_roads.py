@@ -32,6 +32,7 @@ from mercer.data.formats import FORMATS
 from mercer.data.row_files import STREAMED
 from mercer.learners.catalog import TASKS, learners
 from mercer.report.study import study
+from mercer.selection.rivals.named import NAMED
 
 N = 40
 OPTIONS = {"learners": ["ridge"], "cv": 2, "holdout": 0.3}
@@ -247,6 +248,44 @@ def travel(path, target, kernel, learner, model):
     shell("fit", *asked, "--kernel", kernel, "--learner", learner, "--model", model)
     answered(model, path)
     shell("explain", model)
+
+
+def winners():
+    """What `compare` may save: each rival and some learners, for numbers, for two classes with
+    calibrated probabilities, and for three."""
+    for name in (*NAMED, "ridge", "logistic", "neighbors"):
+        for classes in (0, 2, 3):
+            if name in NAMED or classes or name in {k.name for k in learners("regression")}:
+                yield name, classes, classes == 2
+
+
+@pytest.mark.parametrize(("name", "classes", "probabilities"), list(winners()))
+def test_every_winner_is_exported(name, classes, probabilities, tmp_path, monkeypatch):
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+    def let_it_win(race, standing):
+        return next(e for e in standing if e.trainer.entry.name == name)
+
+    monkeypatch.setattr("mercer.selection.choice.affordable", let_it_win)
+    X, y = rows("regression")
+    if classes:
+        y = np.array(["low", "mid", "up"])[np.digitize(y, [-0.5, 0.5][: classes - 1])]
+    model = mercer.selection.compare(
+        X, y, kernels=["gaussian(2)"], rivals=[name] if name in NAMED else None, holdout=None,
+        learners=["ridge" if name in NAMED else name], cv=2, probabilities=probabilities,
+    ).best  # fmt: skip
+    mercer.save(model, tmp_path / "m.mercer")
+    mercer.onnx.export(mercer.load(tmp_path / "m.mercer"), tmp_path / "m.onnx", dtype="float64")
+    session = runtime.InferenceSession(str(tmp_path / "m.onnx"))
+    names = [output.name for output in session.get_outputs()]
+    found = dict(zip(names, session.run(None, {"X": X}), strict=True))
+    if not classes:
+        np.testing.assert_allclose(found["prediction"], model.predict(X), rtol=1e-6, atol=1e-9)
+        return
+    assert np.array_equal(found["label"], model.predict(X))
+    assert hasattr(model, "predict_proba") or not probabilities
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-6)
 
 
 # --- whole numbers as classes ---------------------------------------------------------------------

@@ -107,6 +107,9 @@ def run_until(end: float, work: Callable[..., T], *arguments: Any) -> T:
 def _end_from_outside(end: float, done: threading.Event, thread: int, frame: FrameType) -> None:
     wait = end + GRACE - time.perf_counter()
     while not done.wait(max(wait, 0.0)):
+        wait = end - time.perf_counter()
+        if wait > 0:  # woken too early
+            continue
         inner = sys._current_frames().get(thread)
         while inner is not None and inner is not frame:
             inner = inner.f_back
@@ -127,17 +130,24 @@ def _raise_in(thread: int, error: type[Exception] | None) -> None:
 def when_over(act: Callable[[], None]) -> Iterator[None]:
     """Calls `act` when the time is over, if the block still runs: for compiled loops, which look
     at a cell."""
-    left = _end.get() - time.perf_counter()
-    if math.isinf(left):
+    end, done = _end.get(), threading.Event()
+    if math.isinf(end):
         yield
         return
-    timer = threading.Timer(max(left, 0.0), act)
-    timer.daemon = True
-    timer.start()
+
+    def watch() -> None:
+        while not done.is_set():
+            left = end - time.perf_counter()
+            if left <= 0:
+                act()
+                return
+            done.wait(left)
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
 
 
 class _Speed:

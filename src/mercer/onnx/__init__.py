@@ -1,7 +1,8 @@
 """Models as ONNX: operators that any service can run, without Python and without this library.
 
-`export` writes every global model over vector kernels, the smoothers, centroids and neighbors,
-with the scikit-learn preprocessing in front of them. The `onnx` package is loaded on first use
+`export` writes every global model over vector kernels, the smoothers, centroids and neighbors, and
+what else `compare` may choose (linear models, trees, calibrated probabilities), with the
+scikit-learn preprocessing in front of them. The `onnx` package is loaded on first use
 (``pip install mercer[onnx]``).
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._arrays import host, is_tensor
 from mercer.expansion import KernelExpansion
 from mercer.learners.catalog import registered
+from mercer.learners.probabilities import CalibratedScores
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import FLOATS, Graph, Wire
-from mercer.onnx.models import expansions, local
+from mercer.onnx.models import expansions, local, rivals
 from mercer.onnx.models.outputs import Outputs
 from mercer.onnx.preprocessing.columns import columns_of, names_of, width_of
 from mercer.onnx.preprocessing.table import Column, Table
 from mercer.onnx.preprocessing.transformers import transform
 from mercer.store import write_atomically
 
+Rule = Callable[[Any, Table, Outputs], None]
+
 #: What each learner becomes. A new learner is one line here.
-LEARNERS: dict[str, Callable[[Any, Table, Outputs], None]] = {
+LEARNERS: dict[str, Rule] = {
     "KernelExpansion": expansions.expansion,
     "KernelPerceptron": expansions.kernel_perceptron,
     "Perceptron": expansions.perceptron,
@@ -43,6 +47,8 @@ LEARNERS: dict[str, Callable[[Any, Table, Outputs], None]] = {
     "NadarayaWatsonClassifier": local.smoothing_classifier,
     "KernelNeighborsRegressor": local.neighbors_regressor,
     "KernelNeighborsClassifier": local.neighbors_classifier,
+    "TreesRegressor": rivals.trees_regressor,
+    "TreesClassifier": rivals.trees_classifier,
     "GaussianProcessClassifier": expansions.refused,
     "GaussianProcessRegressor": expansions.refused,
     "KernelDensity": expansions.refused,
@@ -51,6 +57,8 @@ LEARNERS: dict[str, Callable[[Any, Table, Outputs], None]] = {
     "LocalLinearRegressor": expansions.refused,
     "DeformableTemplateClassifier": expansions.refused,
 }
+#: Of scikit-learn, those that a comparison may choose.
+LINEAR = {"LogisticRegression": rivals.linear_classifier, "Ridge": rivals.linear_regressor}
 
 
 def build(model: Any, dtype: str) -> Any:
@@ -66,8 +74,9 @@ def build(model: Any, dtype: str) -> Any:
         table = transform(step, table)
     out = Outputs(graph)
     rule(learner, table, out)
-    kernel = getattr(learner, "kernel_", getattr(learner, "kernel", None))
-    notes = {"mercer.model": type(learner).__name__}
+    inside = getattr(learner, "estimator_", learner)  # without its calibration
+    kernel = getattr(inside, "kernel_", getattr(inside, "kernel", None))
+    notes = {"mercer.model": type(inside).__name__}
     if kernel is not None:
         notes["mercer.kernel"] = repr(kernel)[:2000]
     if names:
@@ -85,7 +94,10 @@ def _taken_apart(model: Any) -> tuple[list[Any], Any]:
     return steps, model
 
 
-def _rule_for(learner: Any) -> Callable[[Any, Table, Outputs], None]:
+def _rule_for(learner: Any) -> Rule:
+    if isinstance(learner, CalibratedScores):
+        check_is_fitted(learner)
+        return partial(_calibrated, _rule_for(learner.estimator_))
     own = registered(type(learner))
     if own is not None and own.onnx is not None:
         check_is_fitted(learner)
@@ -95,11 +107,20 @@ def _rule_for(learner: Any) -> Callable[[Any, Table, Outputs], None]:
             if not isinstance(learner, KernelExpansion):
                 check_is_fitted(learner)
             return LEARNERS[cls.__name__]
+    if type(learner).__name__ in LINEAR and type(learner).__module__.startswith("sklearn."):
+        check_is_fitted(learner)
+        return LINEAR[type(learner).__name__]
     raise NotExportable(
-        f"{type(learner).__name__} is not a model of this library; export takes one of "
+        f"{type(learner).__name__} is no model that can be exported; export takes one of "
         f"{', '.join(sorted(n for n, r in LEARNERS.items() if r is not expansions.refused))}, or a "
         "scikit-learn Pipeline that ends in one"
     )
+
+
+def _calibrated(rule: Rule, model: Any, table: Table, out: Outputs) -> None:
+    inside = copy(model)
+    inside.estimator_ = _on_host(model.estimator_)
+    rivals.calibrated(inside, rule, table, out)
 
 
 def _on_host(model: Any) -> Any:
