@@ -106,8 +106,22 @@ def test_code_that_never_looks_at_the_clock_is_ended():
             pass
 
     with pytest.raises(OutOfTime):
-        run_until(OVER, work)
+        run_until(time.perf_counter() + 0.01, work)
     assert run_until(time.perf_counter() + 1e6, sum, [1, 2]) == 3
+
+
+def test_an_error_that_comes_of_being_ended_is_no_other_error():
+    def work():
+        try:
+            while True:
+                pass
+        except OutOfTime:
+            raise KeyError("what was to be cleaned up") from None
+
+    with pytest.raises(OutOfTime):
+        run_until(time.perf_counter() + 0.01, work)
+    with pytest.raises(KeyError):
+        run_until(time.perf_counter() + 1e6, {}.__getitem__, "a")
 
 
 def test_code_that_catches_every_error_is_ended_at_the_next_attempt(monkeypatch):
@@ -135,7 +149,7 @@ def test_code_that_catches_every_error_is_ended_at_the_next_attempt(monkeypatch)
                 pass
 
     with pytest.raises(OutOfTime):
-        run_until(OVER, work)
+        run_until(time.perf_counter() + 0.01, work)
 
 
 def test_a_call_that_would_last_too_long_is_not_begun(monkeypatch):

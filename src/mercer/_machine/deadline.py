@@ -88,35 +88,49 @@ def run_until(end: float, work: Callable[..., T], *arguments: Any) -> T:
     >>> run_until(time.perf_counter() + 0.01, lambda: [time.sleep(0.001) for _ in range(10**6)])
     Traceback (most recent call last):
         ...
-    mercer._machine.deadline.OutOfTime
+    mercer._machine.deadline.OutOfTime: the time is over
     """
     with until(end):
+        check_time()
         if math.isinf(_end.get()):
             return work(*arguments)
-        done = threading.Event()
-        here = threading.get_ident(), sys._getframe()
-        watch = _end.get(), done, *here
-        threading.Thread(target=_end_from_outside, args=watch, daemon=True).start()
+        watch = _Watch(_end.get(), threading.get_ident(), sys._getframe())
+        threading.Thread(target=watch.run, daemon=True).start()
         try:
             return work(*arguments)
+        except Exception as error:
+            if watch.raised:  # whatever came of it: some code cleans up, and fails at that
+                raise OutOfTime("the time is over") from error
+            raise
         finally:
-            done.set()
-            _raise_in(here[0], None)  # one that is on its way must not arrive later
+            watch.done.set()
+            _raise_in(watch.thread, None)  # one that is on its way must not arrive later
 
 
-def _end_from_outside(end: float, done: threading.Event, thread: int, frame: FrameType) -> None:
-    wait = end + GRACE - time.perf_counter()
-    while not done.wait(max(wait, 0.0)):
-        wait = end - time.perf_counter()
-        if wait > 0:  # woken too early
-            continue
-        inner = sys._current_frames().get(thread)
-        while inner is not None and inner is not frame:
+class _Watch:
+    """Raises `OutOfTime` in a thread, at `end`, as long as it has `frame` on its stack."""
+
+    def __init__(self, end: float, thread: int, frame: FrameType) -> None:
+        self.end, self.thread, self.frame = end, thread, frame
+        self.done, self.raised = threading.Event(), False
+
+    def run(self) -> None:
+        wait = self.end + GRACE - time.perf_counter()
+        while not self.done.wait(max(wait, 0.0)):
+            wait = self.end - time.perf_counter()
+            if wait > 0:  # woken too early
+                continue
+            if not self._at_work():
+                return
+            self.raised = True
+            _raise_in(self.thread, OutOfTime)
+            wait = AGAIN
+
+    def _at_work(self) -> bool:
+        inner = sys._current_frames().get(self.thread)
+        while inner is not None and inner is not self.frame:
             inner = inner.f_back
-        if inner is None:  # it has left the work that this is about
-            return
-        _raise_in(thread, OutOfTime)
-        wait = AGAIN
+        return inner is not None
 
 
 def _raise_in(thread: int, error: type[Exception] | None) -> None:
