@@ -111,7 +111,7 @@ def _rule_for(learner: Any) -> Rule:
         check_is_fitted(learner)
         return LINEAR[type(learner).__name__]
     raise NotExportable(
-        f"{type(learner).__name__} is no model that can be exported; export takes one of "
+        f"{type(learner).__name__} is not a model that export knows; it takes one of "
         f"{', '.join(sorted(n for n, r in LEARNERS.items() if r is not expansions.refused))}, or a "
         "scikit-learn Pipeline that ends in one"
     )
