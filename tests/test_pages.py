@@ -243,6 +243,24 @@ def test_a_headline_has_the_numbers_of_its_row(
     assert "500 ms instead of 6 s" in speed.headlines()
 
 
+def test_broken_links_of_a_built_site_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import links
+
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top"></h1><a href="b.html#here"></a><a href="#top"></a><a href="https://x.org"></a>'
+        '<a href="c.html"></a><a href="b.html#there"></a><img src="https://x.org/p.png">'
+    )
+    (tmp_path / "b.html").write_text('<p id="here"></p>')
+    assert links.broken(tmp_path) == [
+        "a.html: no file c.html",
+        "a.html: no anchor b.html#there",
+        "a.html: fetches https://x.org/p.png",
+    ]
+
+
 def test_the_mathematics_are_as_they_came() -> None:
     folder = DOCS / "_static" / "mathjax"
     for line in (folder / "SHA256SUMS").read_text().splitlines():

@@ -1,7 +1,7 @@
 """Build the site: `python tools/site.py [page …]`, into build/docs; open build/docs/index.html.
 
 Sphinx works on a copy of docs/ under build/, because pictures, the gallery and lists of times are
-written beside the sources. A warning is an error. With names of pages (`learn/lecture_000.md`),
+written beside the sources. A warning is an error, and so is a link that leads nowhere. With names of pages (`learn/lecture_000.md`),
 only those are read anew, and the gallery is left out: for a look at what one is writing.
 """
 
@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import links
 import reference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,6 +82,10 @@ def main(pages: list[str]) -> int:
         [*command, str(SOURCE), str(TARGET), *files], cwd=ROOT, env=environment, check=False
     )
     if done.returncode == 0:
+        found = [] if pages else links.broken(TARGET)
+        if found:
+            print("\n".join(found))
+            return 1
         (TARGET / "llms.txt").write_text(contents_for_programs(), encoding="utf-8")
         print(f"open {TARGET / 'index.html'}")
     return done.returncode
