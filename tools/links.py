@@ -1,7 +1,7 @@
 """Check every link of the built site: `python tools/links.py [build/docs]`.
 
-Pages, pictures, scripts and anchors that a page refers to must be there; nothing may be fetched from
-elsewhere when a page is opened. Links that a reader follows to other sites are not visited.
+Pages, pictures, scripts and anchors that a page refers to must be there, and nothing may be fetched
+from elsewhere when a page is opened. Links that lead to other sites are not visited.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def broken(folder: Path) -> list[str]:
                 continue
             goal = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             goal = goal / "index.html" if goal.is_dir() else goal
+            anchor = unquote(parts.fragment)
             if not goal.exists():
                 found.append(f"{where}: no file {link}")
-            elif parts.fragment and goal in pages:
-                if unquote(parts.fragment) not in pages[goal].anchors:
-                    found.append(f"{where}: no anchor {link}")
+            elif anchor and goal in pages and anchor not in pages[goal].anchors:
+                found.append(f"{where}: no anchor {link}")
     return found
 
 

@@ -1,8 +1,9 @@
 """Build the site: `python tools/site.py [page …]`, into build/docs; open build/docs/index.html.
 
 Sphinx works on a copy of docs/ under build/, because pictures, the gallery and lists of times are
-written beside the sources. A warning is an error, and so is a link that leads nowhere. With names of pages (`learn/lecture_000.md`),
-only those are read anew, and the gallery is left out: for a look at what one is writing.
+written beside the sources. A warning is an error, and so is a link that leads nowhere. With names
+of pages (`learn/lecture_000.md`), only those are read anew, and the gallery is left out: for a look
+at what one is writing.
 """
 
 from __future__ import annotations
