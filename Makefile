@@ -47,7 +47,7 @@ help:
 	@echo "make attack     every fuzzer, 10,000 attempts each (ATTACK=\"1000 7\" for count and seed)"
 	@echo "make test-peers peers' own tests, and scikit-learn's contract, on our classes (PEERS=\"svm\")"
 	@echo "make test-cluster  rows in pieces, and a Dask cluster whose workers die"
-	@echo "make test-gpu   the tests that need a CUDA device"
+	@echo "make test-gpu   the tests of the device engine on a CUDA device, without an interpreter"
 	@echo "make test-no-numba  what a machine without Numba runs"
 	@echo "make test-lowest   with the lowest version of every dependency;  make test-pythons  with every"
 	@echo "                   Python on PATH;  make wheel  builds, checks, installs and tries the package"
@@ -143,7 +143,7 @@ test-cluster: $(DEV)
 	$(BIN)/python -m pytest -m "cluster or not cluster" tests/engines/cluster $(PYTEST_ARGS)
 
 test-gpu: $(GPU)
-	$(BIN)/python -m pytest -m gpu $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "gpu or not gpu" tests/engines/cuda $(PYTEST_ARGS)
 
 # Files about machine code itself are left out.
 test-no-numba: $(DEV)

@@ -17,9 +17,31 @@ def is_tensor(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "is_cuda")
 
 
+def is_foreign(X: Any) -> bool:
+    """An array of another library, CuPy's for example, that hands itself over by DLPack."""
+    ours = isinstance(X, np.ndarray) or is_tensor(X)
+    return not ours and hasattr(X, "__dlpack__") and hasattr(X, "__dlpack_device__")
+
+
+#: CUDA's own memory and its managed memory, in the words of DLPack.
+_CUDA = (2, 13)
+
+
 def on_gpu(X: Any) -> bool:
-    """A CUDA tensor. Under Triton's interpreter, which is for tests, any tensor counts as one."""
-    return is_tensor(X) and bool(X.is_cuda or os.environ.get("TRITON_INTERPRET") == "1")
+    """A CUDA array. Under Triton's interpreter, which is for tests, any tensor counts as one."""
+    interpreted = os.environ.get("TRITON_INTERPRET") == "1"
+    if is_tensor(X):
+        return bool(X.is_cuda) or interpreted
+    return is_foreign(X) and (interpreted or X.__dlpack_device__()[0] in _CUDA)
+
+
+def as_tensor(X: Any) -> Any:
+    """A CUDA array of another library as a tensor on the same memory; anything else unchanged."""
+    if not is_foreign(X) or not on_gpu(X):
+        return X
+    import torch
+
+    return torch.from_dlpack(X)
 
 
 def is_chunked(rows: Any) -> bool:
@@ -58,6 +80,7 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 def host(X: Any) -> Any:
     """X as a NumPy array if it is a tensor; anything else unchanged."""
+    X = as_tensor(X)
     if not is_tensor(X):
         return X
     X = X.detach().cpu()
@@ -71,7 +94,7 @@ def like(values: Any, X: Any) -> Any:
         return values
     import torch
 
-    return torch.as_tensor(values, device=X.device)
+    return torch.as_tensor(values, device=as_tensor(X).device)
 
 
 def winners(scores: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host, is_tensor, like
+from mercer._arrays import as_tensor, host, is_tensor, like
 from mercer._examples import count, widened
 from mercer.formula import at_diagonal, simplify
 from mercer.formula.derive import names_of
@@ -47,7 +47,10 @@ def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:
     gram = make_gram(root, widened(X), None if Z is None else widened(Z))
     values: Any = gram.dense()
     if is_tensor(values):
-        return (values.fill_diagonal_(0.0) if Z is None else values).to(X.dtype)  # type: ignore[no-any-return]
+        import torch
+
+        wide = torch.promote_types(as_tensor(X).dtype, torch.float32)
+        return (values.fill_diagonal_(0.0) if Z is None else values).to(wide)  # type: ignore[no-any-return]
     if Z is None:
         np.fill_diagonal(values, 0.0)
     return values.astype(np.float32) if _is_single(X) and (Z is None or _is_single(Z)) else values

@@ -309,24 +309,9 @@ class Precomputed(OpaqueKernel):
         square = K.shape[0] == K.shape[1]
         rows = _GivenRows(K, np.arange(len(K)) if square else None)
         if Z is None:
-            if not square:
-                raise ValueError(
-                    f"a precomputed kernel matrix must be square, got shape {K.shape}; "
-                    "for new rows give the positions of the columns as Z"
-                )
+            check_square(K.shape)
             return rows, rows
-        indices = np.asarray(Z)
-        if indices.ndim != 1 or indices.dtype.kind not in "iu":
-            raise TypeError(
-                "for a precomputed kernel, Z is a list of column positions, "
-                f"not an array of shape {indices.shape} and dtype {indices.dtype}"
-            )
-        if indices.size and (indices.min() < 0 or indices.max() >= K.shape[1]):
-            raise ValueError(
-                f"the model uses column {indices.max()}, but the precomputed matrix has "
-                f"{K.shape[1]} columns: one for each training example is needed"
-            )
-        return rows, indices
+        return rows, check_columns(Z, K.shape[1])
 
     def prepare(self, X: Any) -> Any:
         return self.prepare_pair(X, None)[0]
@@ -342,6 +327,31 @@ class Precomputed(OpaqueKernel):
         if not isinstance(state, _GivenRows) or state.indices is None:
             raise ValueError("k(x, x) of new rows is not in a precomputed kernel matrix")
         return state.values[np.arange(len(state.values)), state.indices]
+
+
+def check_square(shape: tuple[int, ...]) -> None:
+    """An error where a precomputed matrix has no column for every row."""
+    if shape[0] != shape[1]:
+        raise ValueError(
+            f"a precomputed kernel matrix must be square, got shape {shape}; "
+            "for new rows give the positions of the columns as Z"
+        )
+
+
+def check_columns(Z: Any, columns: int) -> np.ndarray:
+    """Positions of columns of a precomputed matrix, checked."""
+    indices = np.asarray(Z)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise TypeError(
+            "for a precomputed kernel, Z is a list of column positions, "
+            f"not an array of shape {indices.shape} and dtype {indices.dtype}"
+        )
+    if indices.size and (indices.min() < 0 or indices.max() >= columns):
+        raise ValueError(
+            f"the model uses column {indices.max()}, but the precomputed matrix has "
+            f"{columns} columns: one for each training example is needed"
+        )
+    return indices
 
 
 __all__ = ["FromFeatures", "OpaqueKernel", "Precomputed", "Similarity"]

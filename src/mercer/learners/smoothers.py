@@ -57,7 +57,8 @@ def divide(X: Any, bandwidth: Any) -> Any:
     if is_tensor(X):
         import torch
 
-        return X / torch.as_tensor(h, device=X.device).to(X.dtype)
+        wide = torch.promote_types(X.dtype, torch.float32)
+        return X.to(wide) / torch.as_tensor(h, device=X.device).to(wide)
     if hasattr(X, "iloc"):
         each = np.broadcast_to(h, X.shape[1])
         columns = [X.iloc[:, j] for j in range(X.shape[1])]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer._arrays import is_tensor, on_gpu
+from mercer._arrays import as_tensor, is_tensor, on_gpu
 from mercer._config import get_config
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import Engine, has_formula, register
+from mercer.kernels.opaque import Precomputed
 
 _SOLVERS = "mercer.engines.cuda.solvers"
 
@@ -23,7 +24,7 @@ def takes(kernel: Any, X: Any, Z: Any = None) -> bool:
     given = on_gpu(X) or on_gpu(Z)
     if not given and (is_tensor(X) or not get_config().device.startswith("cuda")):
         return False
-    if not has_formula(kernel, "torch"):
+    if not _runs_there(kernel):
         return False
     if not given:
         require_cuda()
@@ -36,20 +37,29 @@ def make(kernel: Any, X: Any, Z: Any = None) -> Gram:
     from mercer.engines.cuda.memory import room_for
     from mercer.engines.cuda.streamed import StreamedGram, too_large
 
+    X, Z = as_tensor(X), as_tensor(Z)
     with room_for(X, Z):
+        if isinstance(kernel, Precomputed):
+            from mercer.engines.cuda.given import GivenGram
+
+            return GivenGram(kernel, X, Z)
         return (StreamedGram if too_large(X, Z) or too_large(Z, X) else CudaGram)(kernel, X, Z)
 
 
 def keeps(kernel: Any, X: Any) -> bool:
     """A tensor on a GPU, and a kernel that runs there."""
-    return on_gpu(X) and has_formula(kernel, "torch")
+    return on_gpu(X) and _runs_there(kernel)
+
+
+def _runs_there(kernel: Any) -> bool:
+    return isinstance(kernel, Precomputed) or has_formula(kernel, "torch")
 
 
 def check_rows(X: Any, name: str) -> Any:
     """A tensor as the kernels want it: two-dimensional, floating, finite."""
     from mercer.engines.cuda.rows import to_device
 
-    return to_device(X, name)
+    return to_device(as_tensor(X), name)
 
 
 def require_cuda() -> None:

@@ -173,6 +173,7 @@ class CudaGram(Gram):
         out[...] = result if isinstance(out, torch.Tensor) else result.cpu().numpy()
         return out
 
+    @clear_errors
     def tensor(self, rows: slice | None = None, columns: slice | None = None) -> torch.Tensor:
         """K, or a block of it, as a tensor on the device."""
         x = self._x if rows in (None, slice(0, self.shape[0])) else self._x.take(rows)
@@ -194,6 +195,7 @@ class CudaGram(Gram):
         result = result[:, 0] if V.ndim == 1 else result
         return result if isinstance(given, torch.Tensor) or self._as_tensor else host(result)
 
+    @clear_errors
     def product(self, V: torch.Tensor) -> torch.Tensor:
         """K V for a matrix V on the device."""
         diagonal = self.diagonal_tensor() if self.square else None
@@ -335,6 +337,10 @@ class CudaGram(Gram):
         A = torch.empty(wide.shape, dtype=torch.float64, device=wide.device)
         wide.sweep(lambda *tile: None, out=A, exact_diagonal=True)
         return A
+
+    def doubled(self) -> CudaGram:
+        """The same K, computed in double precision."""
+        return CudaGram(self.kernel, self.points().double())
 
     @property
     def T(self) -> CudaGram:

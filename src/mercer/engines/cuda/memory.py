@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -31,13 +32,17 @@ def room_for(X: Any, Z: Any = None) -> Iterator[None]:
     except RuntimeError as error:
         if "out of memory" not in str(error).lower():
             raise
+        # What the failed call held is free again before the error is told, whoever keeps it.
+        traceback.clear_frames(error.__traceback__)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
         shapes = " and ".join(str(tuple(s.shape)) for s in (X, Z) if hasattr(s, "shape"))
         raise MemoryError(
             f"the device has no room for rows of shape {shapes or 'unknown'} and what is made of "
             "them. Free what else is there, or set a lower mercer.set_config(memory=…), "
             "which makes smaller parts; rows given as NumPy arrays under config(device='cuda') "
             "are streamed where they do not fit, tensors and sparse matrices are not."
-        ) from error
+        ) from None
 
 
 def clear_errors(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,7 +29,9 @@ MAX_VECTORS = 64
 
 def usable(gram: Any) -> bool:
     """Whether a generated kernel can serve: float32, Triton at hand, all operations known."""
-    if gram.torch_dtype != torch.float32 or not renderable(gram.program):
+    if gram.torch_dtype != torch.float32 or not hasattr(gram, "program"):
+        return False
+    if not renderable(gram.program):
         return False
     on_device = gram.device.type == "cuda" or _interpreted()
     return on_device and importlib.util.find_spec("triton") is not None

@@ -13,6 +13,7 @@ from scipy.linalg import LinAlgError
 from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.triton_launch import warm_up
 from mercer.solvers.linear.factor import FEW_DIGITS, Factor, warn_condition, warn_indefinite
 
@@ -76,6 +77,10 @@ class DeviceShifted:
 
     def factor(self, alpha: float) -> Factor:
         """By Cholesky, in double precision where single is not enough; by LU where K is not PSD."""
+        with room_for(self.gram.points()):
+            return self._factor(alpha)
+
+    def _factor(self, alpha: float) -> Factor:
         A = self._matrix(alpha)
         if cholesky_in_place(A):
             return DeviceFactor(self, alpha, A)

@@ -155,7 +155,7 @@ def _whole(gram: CudaGram, room: int) -> torch.Tensor:
     n, device = gram.shape[0], gram.device
     K = torch.empty(n, n, dtype=gram.torch_dtype, device=device)
     if gram.precision == "high" and gram.dtype == np.float32 and doubles_are_fast(device):
-        gram = CudaGram(gram.kernel, gram.points().double())
+        gram = gram.doubled()
     step = _panel(room, gram, n)
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))

@@ -19,6 +19,7 @@ import torch
 from mercer._arrays import host
 from mercer._tiles import cut
 from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.solvers.perceptron_walk import Table, TableWalk, block_rows, prepare
 from mercer.solvers.online.rule import TIE, Rule
 from mercer.solvers.online.run import Journal, Tally
@@ -159,7 +160,8 @@ class DevicePerceptron:
         n = len(rows)
         x = self.gram._x if n == self.gram.shape[0] else self.gram._x.take(rows)
         gram = self.gram.between(x, x)
-        K = torch.empty(n, n, dtype=self.gram.torch_dtype, device=rows.device)
+        with room_for(self.gram.points()):
+            K = torch.empty(n, n, dtype=self.gram.torch_dtype, device=rows.device)
         for part in cut(0, n, max(1, PIECE // n)):
             K[part] = gram.tensor(part)
         K.diagonal().copy_(self.gram.diagonal_tensor()[rows])

@@ -23,6 +23,7 @@ from mercer._config import show_bytes
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer.engines.cuda.gram import CudaGram
+from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.solvers.kernel_rows import ComputedRows, KeptRows, kernel_rows
 from mercer.engines.cuda.solvers.svm_batch import (
     Measure,
@@ -70,7 +71,7 @@ def solve_all(
     with progress(what, float(len(problems))) as bar:
 
         def work(thread: int) -> None:
-            with current(gram.device):
+            with current(gram.device), room_for(gram.points()):
                 limit = gram.limit_bytes
                 _compile_ahead(gram, problems)
                 source = kernel_rows(gram, limit, rows)
