@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from mercer._arrays import host
+from mercer._arrays import host, is_chunked
 from mercer._examples import count
 from mercer.kernels import Kernel
-from mercer.learners._base import classes_of
+from mercer.learners._base import classes_of, encode
 
 
 def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -29,12 +30,19 @@ def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
 
 
 def labeled(
-    who: str, y: np.ndarray, weights: np.ndarray | None, class_weight: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    who: str, y: Any, weights: np.ndarray | None, class_weight: Any
+) -> tuple[np.ndarray, Any, np.ndarray | None]:
     """The classes, each example's index among them, and its weight times that of its class.
 
-    An example without weight counts as absent: it makes no class and balances none.
+    An example without weight counts as absent: it makes no class and balances none. Labels in
+    pieces stay there as codes; only what depends on all of them at once fetches them.
     """
+    if is_chunked(y):
+        if weights is None and class_weight is None:
+            classes = classes_of(y.unique(), who)
+            return classes, y.mapped(partial(codes_of, classes), (), np.int64), None
+        classes, codes, weights = labeled(who, y[:], weights, class_weight)
+        return classes, y.aligned(codes), weights
     counted = np.ones(len(y), dtype=bool) if weights is None else weights > 0
     classes = classes_of(y[counted], who)
     codes = np.zeros(len(y), dtype=np.int64)
@@ -43,6 +51,11 @@ def labeled(
     if factors is None:
         return classes, codes, weights
     return classes, codes, factors[codes] if weights is None else weights * factors[codes]
+
+
+def codes_of(classes: np.ndarray, labels: Any) -> np.ndarray:
+    """The index of every label of one piece among the classes."""
+    return encode(np.asarray(labels), classes)
 
 
 def class_factors(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils import check_random_state
 
-from mercer._arrays import is_tensor, winners
+from mercer._arrays import is_chunked, is_tensor, winners
 from mercer._examples import count as n_rows
 from mercer._parameters import Anything, Check, Count, Either, Flag, Maybe, OneOf, Positive
 from mercer.expansion import KernelExpansion
@@ -28,7 +28,7 @@ from mercer.learners.ridges.centers import given_centers, points_of, solver_for
 from mercer.learners.ridges.chosen import leave_one_out_alpha
 from mercer.maps.centers import CenterChoice
 from mercer.solvers.requirements import solvers_for
-from mercer.solvers.smooth import Binary, Multinomial, SmoothLoss, SmoothSolution, minimize
+from mercer.solvers.smooth import Binary, Multinomial, SmoothSolution, minimize
 
 
 class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
@@ -100,6 +100,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
            [0.018, 0.982]])
     """
 
+    _learns_from_pieces = True
     centers: Any = "uniform"  # models from files of earlier versions have none of their own
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
@@ -170,7 +171,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         self._keep(X, found)
         return self
 
-    def _penalty(self, X: Any, loss: SmoothLoss, single: bool) -> float:
+    def _penalty(self, X: Any, loss: Any, single: bool) -> float:
         if not isinstance(self.alpha, str):
             return float(self.alpha)
         best = leave_one_out_alpha(
@@ -178,10 +179,14 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         )
         return best * loss.steepest
 
-    def _loss(self, X: Any, y: np.ndarray, sample_weight: Any) -> SmoothLoss:
+    def _loss(self, X: Any, y: Any, sample_weight: Any) -> Any:
         self.classes_, codes, weights = labeled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
+        if is_chunked(codes):
+            from mercer.engines.cluster.newton import PieceLoss
+
+            return PieceLoss(codes, len(self.classes_), weights)
         if len(self.classes_) == 2:
             return Binary(codes, weights)
         return Multinomial(codes, len(self.classes_), weights)

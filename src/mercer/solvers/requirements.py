@@ -154,11 +154,12 @@ def choose(request: Request, name: str = "auto") -> tuple[Solver, str]:
     if name != "auto":
         check(solvers[name], request)
         return solvers[name], f"solver={name!r} was asked for"
-    able = [s for s in solvers.values() if s.pick(request) and not any(lacking(s, request))]
+    picked = [s for s in solvers.values() if s.pick(request)]
+    able = [s for s in picked if not any(lacking(s, request))]
     for solver in able:
         if solver.fits(request):
             return solver, solver.pick(request)
-    check_fits(able[-1], request)
+    check(able[-1] if able else picked[-1], request)
     raise AssertionError("a solver that does not fit was refused")
 
 

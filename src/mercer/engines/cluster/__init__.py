@@ -48,7 +48,9 @@ register(
         keeps,
         check_rows,
         solvers={
-            "centers": "mercer.engines.cluster.sums:ChunkPanels",
+            "centers": "mercer.engines.cluster.sums:center_panels",
+            "features": "mercer.engines.cluster.sums:feature_panels",
+            "newton": "mercer.engines.cluster.newton:SumsNewton",
             "svm": "mercer.engines.cluster.svm:solve_all",
             "perceptron": "mercer.engines.cluster.perceptron:ChunkPerceptron",
             "mixed perceptron": "mercer.engines.cluster.perceptron:learn_mixed",

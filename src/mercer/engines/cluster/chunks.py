@@ -134,9 +134,10 @@ class Chunks:
         parts = gather([Call(np.unique, (piece,)) for piece in self.pieces], "classes")
         return np.unique(np.concatenate(parts))
 
-    def summed(self, function: Callable[[Any], Any]) -> Any:
-        """Σ function(rows) over the pieces, in a fixed tree."""
-        return reduce([Call(function, (piece,)) for piece in self.pieces], "sums")
+    def summed(self, function: Callable[..., Any], others: Any = None) -> Any:
+        """Σ function(rows) over the pieces, in a fixed tree; of rows and `others`, cut alike."""
+        pairs = zip(self.pieces, *([] if others is None else [others]), strict=True)
+        return reduce([Call(function, pair) for pair in pairs], "sums")
 
     def aligned(self, other: Any) -> Chunks:
         """Targets, or weights, cut at the same rows as these examples."""

@@ -11,7 +11,7 @@ from mercer._config import get_config
 from mercer._tiles import Scratch
 from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.pool import Call, gather
-from mercer.engines.cluster.sums import ChunkPanels
+from mercer.engines.cluster.sums import center_panels
 from mercer.formula import Formula
 from mercer.gram.base import Body, Gram, check_factor, check_room, simplified
 from mercer.gram.host import HostGram
@@ -101,7 +101,7 @@ class ChunkGram(Gram):
             raise TypeError(f"K(X, X) V {_TOGETHER}")
         V = np.asarray(V)
         check_factor(self.shape, V.shape)
-        image = ChunkPanels(self).product(V if V.ndim == 2 else V[:, None])
+        image = center_panels(self).product(V if V.ndim == 2 else V[:, None])
         return image if V.ndim == 2 else image[:, 0]
 
     def dense(self, out: Any = None) -> Any:

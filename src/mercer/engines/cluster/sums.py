@@ -1,17 +1,22 @@
-"""What is summed over pieces for a model with centers: ΦᵀWΦ and ΦᵀWt, Φ = K(rows, centers)."""
+"""What is summed over pieces: ΦᵀWΦ, ΦᵀWt and products, Φ = K(rows, centers) or explicit features.
+
+A task makes the panels of Φ for its pieces by a function that travels with it, and gives a sum. A
+sum that holds an M×M matrix travels as one triangle, and a task goes through several pieces then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
 from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.gram.host import HostGram
-from mercer.solvers.linear.panels import GramPanels, Normal, Panels
+from mercer.solvers.linear.panels import FeaturePanels, GramPanels, HostPanels, Normal, Panels
 
 #: Rows that a task goes through at least where its result is an M×M matrix: the matrix travels, and
 #: that must cost little beside computing it.
@@ -19,7 +24,17 @@ ROWS_OF_A_MATRIX = 25_000
 
 
 @dataclass(frozen=True)
-class Sums:
+class Terms:
+    """Arrays and numbers that are added one by one; what is None stays None."""
+
+    def __add__(self, other: Self) -> Self:
+        names = [field.name for field in fields(self)]
+        pairs = ((getattr(self, name), getattr(other, name)) for name in names)
+        return type(self)(*(None if a is None else a + b for a, b in pairs))
+
+
+@dataclass(frozen=True)
+class Sums(Terms):
     """`Normal`, of which H travels as one triangle."""
 
     triangle: np.ndarray | None
@@ -28,112 +43,118 @@ class Sums:
     target_sums: np.ndarray
     weight: float
 
-    def __add__(self, other: Sums) -> Sums:
-        both = self.triangle is not None and other.triangle is not None
-        return Sums(
-            self.triangle + other.triangle if both else None,  # type: ignore[operator]
-            self.R + other.R,
-            self.sums + other.sums,
-            self.target_sums + other.target_sums,
-            self.weight + other.weight,
-        )
-
     def normal(self) -> Normal:
-        H = None
-        if self.triangle is not None:
-            m = len(self.sums)
-            H = np.zeros((m, m))
-            H[np.triu_indices(m)] = self.triangle
-            H += np.triu(H, 1).T
+        H = None if self.triangle is None else from_triangle(self.triangle, len(self.sums))
         return Normal(H, self.R, self.sums, self.target_sums, self.weight)
 
 
-def normal_sums(
-    kernel: Any, centers: Any, matrix: bool, counts: tuple[int, int, int], *parts: Any
-) -> Sums:
-    """The sums over some pieces; `parts` are their rows, then targets, then weights if any.
+def triangle_of(H: np.ndarray) -> np.ndarray:
+    return np.asarray(H[np.triu_indices(len(H))])
 
-    `counts`: how many of each there are.
+
+def from_triangle(triangle: np.ndarray, m: int) -> np.ndarray:
+    H = np.zeros((m, m))
+    H[np.triu_indices(m)] = triangle
+    H += np.triu(H, 1).T
+    return H
+
+
+# --- in a task -------------------------------------------------------------------------------
+
+#: Rows of one piece → the panels of their Φ.
+MakePanels = Callable[[Any], HostPanels]
+
+
+def columns_of_k(kernel: Any, centers: Any, X: Any) -> HostPanels:
+    """Φ = K(rows, centers)."""
+    return GramPanels(HostGram(kernel, floats(X), centers))
+
+
+def features_of(kernel: Any, X: Any) -> HostPanels:
+    """Φ of a kernel with a finite φ."""
+    return FeaturePanels(kernel, floats(X), len(X))
+
+
+def floats(X: Any) -> np.ndarray:
+    rows = np.asarray(X)
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+
+
+def over(function: Callable[..., Any], count: int, *parts: Any) -> Any:
+    """Σ function(rows, targets, …) over `count` pieces: `parts` are all rows, then all targets, …
+
+    They are added in their order.
     """
-    n_rows, n_targets, _ = counts
-    rows, targets = parts[:n_rows], parts[n_rows : n_rows + n_targets]
-    weights = parts[n_rows + n_targets :] or (None,) * n_rows
     total = None
-    for X, y, w in zip(rows, targets, weights, strict=True):
-        t = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
-        if not np.isfinite(t).all():
-            raise ValueError("y contains NaN or infinity")
-        v = None if w is None else np.asarray(w, dtype=np.float64)
-        found = _panels(kernel, X, centers).normal(t, v, matrix)
-        m = len(found.sums)
-        triangle = found.H[np.triu_indices(m)] if matrix else None
-        one = Sums(triangle, found.R, found.sums, found.target_sums, found.weight)
+    for i in range(count):
+        one = function(*parts[i::count])
         total = one if total is None else total + one
-    assert total is not None
     return total
 
 
-def normal_product(kernel: Any, centers: Any, B: np.ndarray, X: Any, w: Any = None) -> np.ndarray:
+def normal_sums(make: MakePanels, matrix: bool, X: Any, y: Any, w: Any = None) -> Sums:
+    """The sums over one piece."""
+    t = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+    if not np.isfinite(t).all():
+        raise ValueError("y contains NaN or infinity")
+    v = None if w is None else np.asarray(w, dtype=np.float64)
+    found = make(X).normal(t, v, matrix)
+    triangle = triangle_of(found.H) if matrix else None
+    return Sums(triangle, found.R, found.sums, found.target_sums, found.weight)
+
+
+def normal_product(make: MakePanels, B: np.ndarray, X: Any, w: Any = None) -> np.ndarray:
     """ΦᵀWΦB of one piece."""
     weights = None if w is None else np.asarray(w)
-    return np.asarray(_panels(kernel, X, centers).normal_product(B, weights))
+    return np.asarray(make(X).normal_product(B, weights))
 
 
-def images_and_squares(kernel: Any, centers: Any, *args: Any) -> tuple[Any, Any]:
+def images_and_squares(make: MakePanels, *args: Any) -> tuple[Any, Any]:
     """Those of `Panels.images_and_squares`, of one piece: the last argument."""
     *arrays, X = args
-    return _panels(kernel, X, centers).images_and_squares(*arrays)
+    return make(X).images_and_squares(*arrays)
 
 
-def product(kernel: Any, centers: Any, B: np.ndarray, X: Any) -> np.ndarray:
+def product(make: MakePanels, B: np.ndarray, X: Any) -> np.ndarray:
     """ΦB of one piece."""
-    return np.asarray(HostGram(kernel, _floats(X), centers) @ B)
+    return np.asarray(make(X).product(B))
 
 
-def _panels(kernel: Any, X: Any, centers: Any) -> GramPanels:
-    return GramPanels(HostGram(kernel, _floats(X), centers))
-
-
-def _floats(X: Any) -> np.ndarray:
-    rows = np.asarray(X)
-    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+# --- at the client ---------------------------------------------------------------------------
 
 
 class ChunkPanels(Panels):
     """Φ in pieces: every result is a sum over pieces, or is asked of them."""
 
-    def __init__(self, gram: Any) -> None:
-        self.gram, self.shape, self.dtype = gram, gram.shape, gram.dtype
-        self.rows: Chunks = gram.rows
+    def __init__(self, rows: Chunks, make: MakePanels, width: int, dtype: Any) -> None:
+        self.rows, self.make = rows, make
+        self.shape, self.dtype = (len(rows), width), np.dtype(dtype)
+
+    def total(
+        self, function: Callable[..., Any], others: Sequence[Any], what: str, least: int = 1
+    ) -> Any:
+        """Σ function(make, …)(rows, …) over pieces, at least so many rows to a task.
+
+        `others`: what is cut at the same rows, or None.
+        """
+        sets = [self.rows, *(self.rows.aligned(o) for o in others if o is not None)]
+        calls = []
+        for part in _runs(self.rows.sizes, least):
+            pieces = [piece for one in sets for piece in one.pieces[part]]
+            calls.append(Call(over, (function, part.stop - part.start, *pieces)))
+        return reduce(calls, what)
 
     def normal(self, targets: Any, weights: Any, matrix: bool = True) -> Normal:
-        y = self.rows.aligned(targets)
-        w = None if weights is None else self.rows.aligned(weights)
-        calls = []
-        for part in _runs(self.rows.sizes, ROWS_OF_A_MATRIX if matrix else 1):
-            pieces = [*self.rows.pieces[part], *y.pieces[part]]
-            pieces += [] if w is None else w.pieces[part]
-            size = part.stop - part.start
-            counts = (size, size, 0 if w is None else size)
-            args = (self.gram.kernel, self.gram.centers, matrix, counts, *pieces)
-            calls.append(Call(normal_sums, args))
-        found: Sums = reduce(calls, "normal equations")
+        least = ROWS_OF_A_MATRIX if matrix else 1
+        terms = partial(normal_sums, self.make, matrix)
+        found: Sums = self.total(terms, [targets, weights], "normal equations", least)
         return found.normal()
 
     def normal_product(self, B: Any, weights: Any = None) -> Any:
-        w = None if weights is None else self.rows.aligned(weights)
-        calls = []
-        for i, piece in enumerate(self.rows.pieces):
-            more = () if w is None else (w.pieces[i],)
-            args = (self.gram.kernel, self.gram.centers, B, piece, *more)
-            calls.append(Call(normal_product, args))
-        return reduce(calls, "product")
+        return self.total(partial(normal_product, self.make, B), [weights], "product")
 
     def product(self, B: Any) -> Any:
-        calls = [
-            Call(product, (self.gram.kernel, self.gram.centers, B, piece))
-            for piece in self.rows.pieces
-        ]
+        calls = [Call(product, (self.make, B, piece)) for piece in self.rows.pieces]
         return np.concatenate(gather(calls, "product"))
 
     def transposed_product(self, V: Any) -> Any:
@@ -143,14 +164,25 @@ class ChunkPanels(Panels):
         return values[:] if isinstance(values, Chunks) else np.asarray(values)
 
     def images_and_squares(self, B: Any, basis: Any, mean: Any, shares: Any) -> tuple[Any, Any]:
-        kernel, centers = self.gram.kernel, self.gram.centers
-        args = (kernel, centers, B, basis, mean, shares)
+        args = (self.make, B, basis, mean, shares)
         calls = [Call(images_and_squares, (*args, piece)) for piece in self.rows.pieces]
         images, squares = zip(*gather(calls, "leave-one-out"), strict=True)
         return np.concatenate(images), np.concatenate(squares)
 
     def each(self, body: Callable[[slice, Any], None], what: str, copies: int = 1) -> None:
         raise TypeError(f"{what} needs every row in one process, and these are in pieces")
+
+
+def center_panels(gram: Any) -> ChunkPanels:
+    """Columns of K at the points of a Gram in pieces."""
+    make = partial(columns_of_k, gram.kernel, gram.centers)
+    return ChunkPanels(gram.rows, make, gram.shape[1], gram.dtype)
+
+
+def feature_panels(kernel: Any, X: Chunks, n: int) -> ChunkPanels:
+    """φ(x) of rows in pieces."""
+    first = features_of(kernel, X[[0]])
+    return ChunkPanels(X, partial(features_of, kernel), first.shape[1], first.dtype)
 
 
 def _runs(sizes: tuple[int, ...], least: int) -> list[slice]:

@@ -27,7 +27,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
-from mercer.learners._base import KernelLearner, check_fitted, classes_of, encode
+from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import (
     ClassifierMixin,
     RegressorMixin,
@@ -345,10 +345,6 @@ def signs(codes: np.ndarray, n_classes: int) -> np.ndarray:
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
-def signs_of(classes: np.ndarray, labels: Any) -> np.ndarray:
-    return signs(encode(np.asarray(labels), classes), len(classes))
-
-
 class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     """Ridge regression on targets ±1, one for each class (one for two classes); sign or arg max.
 
@@ -425,21 +421,15 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one target per class, or one in all for two classes."""
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
-        if is_chunked(y):
-            return self._fit_pieces(X, y, weights_or_none(sample_weight, X))
         self.classes_, codes, weights = labeled(
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
-        self._fit(X, signs(codes, len(self.classes_)), weights)
-        return self
-
-    def _fit_pieces(self, X: Any, y: Any, weights: np.ndarray | None) -> Self:
-        """The same for rows in pieces, whose labels no process holds together."""
-        if self.class_weight is not None:
-            raise ValueError("class_weight needs all labels in one process, not in pieces")
-        self.classes_ = classes_of(y.unique(), type(self).__name__)
-        width = () if len(self.classes_) == 2 else (len(self.classes_),)
-        self._fit(X, y.mapped(partial(signs_of, self.classes_), width, np.float64), weights)
+        n_classes = len(self.classes_)
+        if is_chunked(codes):
+            width = () if n_classes == 2 else (n_classes,)
+            self._fit(X, codes.mapped(partial(signs, n_classes=n_classes), width, float), weights)
+        else:
+            self._fit(X, signs(codes, n_classes), weights)
         return self
 
     def decision_function(self, X: Any) -> Any:

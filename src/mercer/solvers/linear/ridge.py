@@ -17,10 +17,11 @@ from mercer._machine.threads import blas_for
 from mercer._steps import listening, relayed
 from mercer.gram.base import Gram
 from mercer.kernels import Kernel
+from mercer.maps.centers import uniform_centers
 from mercer.solvers import band
 from mercer.solvers.linear import cg, exact, nystrom, primal
 from mercer.solvers.linear.matrix import matrix_bytes
-from mercer.solvers.linear.panels import FeaturePanels, panels_of
+from mercer.solvers.linear.panels import FeaturePanels, Panels, panels_of
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 from mercer.solvers.requirements import Request, Size, Solver, choose, register_solver
 
@@ -101,7 +102,10 @@ def _eigh(task: RidgeTask) -> RidgeSolution:
 
 def _primal(task: RidgeTask) -> RidgeSolution:
     problem = task.problem
-    panels = FeaturePanels(task.kernel, host(task.X), len(problem.targets))
+    make = task.gram.solver("features", FeaturePanels)
+    panels = make(task.kernel, host(task.X), len(problem.targets))
+    if not task.gram.together:
+        return _primal_of_pieces(task, panels)
     if not task.path:
         found = primal.ridge(panels, problem)
         left = problem.targets - panels.product(found.coef) - found.intercept
@@ -112,6 +116,26 @@ def _primal(task: RidgeTask) -> RidgeSolution:
     duals = primal.dual(left, path.alphas[:, None, None], problem.weights)
     dual_path = RidgePath(path.alphas, duals, path.intercept, path.loo)
     return RidgeSolution.of_path(dual_path, primal=path.coef)
+
+
+def _primal_of_pieces(task: RidgeTask, panels: Panels) -> RidgeSolution:
+    """w from sums; the same f over as many examples as span all features, and not over all.
+
+    Φ_cᵀ a = w, c some examples drawn at random: twice as many as φ is long.
+    """
+    problem, random = task.problem, task.options.random
+    n, m = panels.shape
+    index = np.sort(uniform_centers(n, min(n, 2 * m + 10), random))
+    rows = np.asarray(task.kernel.features(task.X[index]), dtype=np.float64)
+    if not task.path:
+        found = primal.ridge(panels, problem)
+        coef = np.linalg.lstsq(rows.T, found.coef, rcond=None)[0]
+        return replace(found, coef=coef, primal=found.coef, centers=index)
+    path, _ = primal.ridge_path(panels, problem)
+    flat = np.moveaxis(path.coef, 1, 0).reshape(m, -1)
+    duals = np.linalg.lstsq(rows.T, flat, rcond=None)[0].reshape(len(index), *path.coef.shape[::2])
+    dual_path = RidgePath(path.alphas, np.moveaxis(duals, 0, 1), path.intercept, path.loo)
+    return RidgeSolution.of_path(dual_path, primal=path.coef, centers=index)
 
 
 def _cg(task: RidgeTask) -> RidgeSolution:
@@ -163,7 +187,7 @@ def _gradient(task: RidgeTask) -> RidgeSolution:
 
 def _on_host(request: Request) -> bool:
     """An engine with a factorization of its own is for that; features are made on the host."""
-    return bool(request.gram.together) and request.gram.solver("factor", None) is None
+    return request.gram.solver("factor", None) is None
 
 
 def _exact_rows(request: Request) -> int:
@@ -216,13 +240,13 @@ for _solver in (
         "primal",
         _primal,
         "exact, M×M, for a finite φ of length M",
-        frozenset({"features", "penalty", "together"}),
+        frozenset({"features", "penalty"}),
         _BOTH,
         lambda s: 4 * 8 * s.features**2 + _target_bytes(s),
         "4 M×M",
         _pick_primal,
         "where M < N",
-        "on the CPU",
+        "on the CPU, or in pieces",
     ),
     Solver(
         "eigh",

@@ -63,7 +63,7 @@ def minimize(
     """
     task = SmoothTask(gram, loss, alpha, **options)
     n = gram.shape[0]
-    if loss.value(np.zeros((n, loss.columns))) < 0:
+    if gram.together and loss.value(np.zeros((n, loss.columns))) < 0:
         raise ValueError(f"{type(loss).__name__} is negative at f = 0; a loss must be at least 0")
     size = Size(
         n,
@@ -92,9 +92,10 @@ def _newton(task: SmoothTask) -> SmoothSolution:
 
 def _nystrom(task: SmoothTask) -> SmoothSolution:
     centers = draw_centers(task.gram, task.n_centers, task.random, how=task.centers)
-    space = CenterSpan(centers, task.random)
+    space, system = CenterSpan(centers, task.random), task.gram.solver("newton", None)
+    loss = task.loss.moved(space.asarray)
     with relayed(lambda step: replace(step, coef=space.expansion(step.coef))):
-        found = newton(space, task.loss.moved(space.asarray), task.alpha, **task.options(100))
+        found = newton(space, loss, task.alpha, system=system, **task.options(100))
     return replace(found, coef=space.expansion(found.coef), centers=centers.kept)
 
 
@@ -114,7 +115,7 @@ def _pick_nystrom(request: Request) -> str:
     n = request.size.n
     if n > EXACT_ROWS:
         return f"{n} examples are more than {EXACT_ROWS}"
-    return "the rows are streamed"
+    return "the rows are streamed, or in pieces"
 
 
 for _solver in (
@@ -122,7 +123,7 @@ for _solver in (
         "newton",
         _newton,
         "exact, by products with K, which is kept where it fits",
-        frozenset({"resident"}),
+        frozenset({"resident", "together"}),
         memory="1 N×N, or a few N",
         pick=_pick_newton,
         when=f"for N ≤ {EXACT_ROWS}",
@@ -135,12 +136,13 @@ for _solver in (
         memory="4 M×M for M centers",
         pick=_pick_nystrom,
         when="otherwise",
-        where="where the data is, or streamed",
+        where="where the data is, streamed, or in pieces",
     ),
     Solver(
         "gradient",
         _gradient,
         "the lecture's rule, a ← a − η(K(p − y) + αKa), w₀ ← w₀ − ηΣ(p − y), slow, for teaching",
+        frozenset({"together"}),
         memory="1 N×N, or a few N",
         where="where the data is, or streamed",
     ),

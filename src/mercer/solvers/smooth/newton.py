@@ -7,6 +7,7 @@ known, so that a line search costs no product. All of it runs on arrays and on t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,12 +77,14 @@ def newton(
     tol: float = 1e-4,
     max_iter: int = 100,
     start: tuple[Any, Any] | None = None,
+    system: Callable[..., Any] | None = None,
 ) -> SmoothSolution:
     """Ends where the objective is within `tol`, relative, of its minimum, by Newton's own estimate.
 
     That is what conjugate gradients left over, and δ²/objective after a step that gained δ.
+    `system`: who finds steps, `Newton` if nobody else does.
     """
-    solver = _Newton(space, loss, alpha, intercept)
+    solver = (system or Newton)(space, loss, alpha, intercept)
     point = solver.start(start)
     objective = solver.objective(point)
     history, stopped, steps = [objective], "max_iter", 0
@@ -118,7 +121,9 @@ def newton(
     )
 
 
-class _Newton:
+class Newton:
+    """Steps for examples that are at hand: the scores of all of them are kept."""
+
     def __init__(self, space: Space, loss: SmoothLoss, alpha: float, intercept: bool) -> None:
         self.space, self.loss, self.alpha, self.intercept = space, loss, alpha, intercept
         self.n_products = 0
@@ -160,7 +165,7 @@ class _Newton:
         rz = gain = last = 0.0
         turn, negative = 0, False
         for turn in range(1, 201):
-            z, zb = self._centered(*precondition(r, rb))
+            z, zb = centered(self.loss, *precondition(r, rb))
             zf = self._evaluate(z)
             new = self.space.inner(r, z, zf) + float(rb @ zb)
             beta = new / rz if turn > 1 else 0.0
@@ -183,13 +188,6 @@ class _Newton:
                 rb = rb - length * curved.sum(axis=0)
         return Step(d, db, values, gain, turn * last, negative)
 
-    def _centered(self, z: Any, zb: Any) -> tuple[Any, Any]:
-        """Scores that all columns share change nothing: keep their sum at zero."""
-        if not self.loss.shift_invariant:
-            return z, zb
-        xp = self.loss.xp
-        return z - xp.mean(z, axis=1, keepdims=True), zb - xp.mean(zb)
-
     def searched(self, point: Point, step: Step, objective: float) -> Point:
         """The full step, or half of it, or half of that, …"""
         d, f = step.coef, step.values - step.intercept
@@ -208,3 +206,11 @@ class _Newton:
     def _evaluate(self, coef: Any) -> Any:
         self.n_products += 1
         return self.space.evaluate(coef)
+
+
+def centered(loss: Any, z: Any, zb: Any) -> tuple[Any, Any]:
+    """Scores that all columns share change nothing: keep their sum at zero."""
+    if not loss.shift_invariant:
+        return z, zb
+    xp = loss.xp
+    return z - xp.mean(z, axis=1, keepdims=True), zb - xp.mean(zb)

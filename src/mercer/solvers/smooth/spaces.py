@@ -89,16 +89,14 @@ class Space(ABC):
         curved = curved * (1.0 + 1e-6 * self.random.random_sample(len(curved)))
         return np.sort(np.argpartition(-curved, rank)[:rank])
 
-    def bordered(
-        self, F: Any, own: Any, diagonal: Any, alpha: float, intercept: bool
-    ) -> Precondition:
+    def bordered(self, F: Any, own: Any, total: Any, alpha: float, intercept: bool) -> Precondition:
         """Solve [FᵀDF + αI, FᵀD1; 1ᵀDF, ΣD] (q, b) = (r, rb) per column, D = diag(own).
 
-        ΣD is taken over all examples.
+        ΣD is taken over all examples: `total`.
         """
         xp, rank = self.panels.xp, F.shape[1]
         size = rank + intercept
-        totals = host(diagonal.sum(0)), host(own.sum(0))
+        totals = host(total), host(own.sum(0))
         inverses: list[Any] = [None] * own.shape[1]
 
         def invert(columns: slice, _: slice, scratch: Scratch) -> None:
@@ -159,7 +157,7 @@ class Span(Space):
         if cheap and (1 + 2 * get_config().n_threads) * tall <= self.room:
             # A kernel of low rank: take everything.
             F, own = rows.transposed_product(basis.T), diagonal
-        solve = self.bordered(F, own, diagonal, alpha, intercept)
+        solve = self.bordered(F, own, diagonal.sum(0), alpha, intercept)
 
         def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
             # In an orthonormal basis of the span of S: solved there, r/α outside of it.
@@ -194,14 +192,14 @@ class CenterSpan(Space):
         super().__init__(centers.panels, centers.panels.shape[1], rank, random)
         self.centers = centers
         self.L = lower_factor(centers.penalty)
-        self._basis = inverse_lower(self.L).T
+        self.basis = inverse_lower(self.L).T
         self.panels.keep(keep)
 
     def evaluate(self, coef: Any) -> Any:
-        return self.panels.product(self._basis @ coef)
+        return self.panels.product(self.basis @ coef)
 
     def gradient(self, g: Any) -> Any:
-        return self._basis.T @ self.panels.transposed_product(g)
+        return self.basis.T @ self.panels.transposed_product(g)
 
     def inner(self, left: Any, right: Any, right_values: Any) -> float:
         return dot(left, right)
@@ -227,17 +225,20 @@ class CenterSpan(Space):
         return U if Q is None else Q.T @ U, sizes, share * (F.sum(0) @ U)
 
     def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
+        return self.preconditioner_of_mean(diagonal.mean(0), alpha, intercept)
+
+    def preconditioner_of_mean(self, mean: Any, alpha: float, intercept: bool) -> Precondition:
         """H with the mean curvature of each column in place of every example's.
 
         Then all columns and all steps share the directions in which it is diagonal, and the border
         of the intercept is one vector per column.
         """
         U, sizes, sums = self._modes
-        mean = diagonal.mean(0) + 1e-300
+        mean = mean + 1e-300
         stiff = mean * sizes[:, None] + alpha
         border = mean * sums[:, None]
         across = border / stiff
-        own = mean * len(diagonal) * (1 + 1e-10) - (border * across).sum(0)
+        own = mean * self.panels.shape[0] * (1 + 1e-10) - (border * across).sum(0)
 
         def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
             inside = U.T @ r
@@ -252,7 +253,7 @@ class CenterSpan(Space):
         return precondition
 
     def expansion(self, coef: Any) -> Any:
-        return self._basis @ coef
+        return self.basis @ coef
 
 
 def rank_for(n: int, columns: int, affordable: float = Panels.affordable) -> int:
