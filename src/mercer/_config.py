@@ -1,4 +1,4 @@
-"""Settings: memory, threads, device, precision, progress, cluster; global, or for a block."""
+"""Settings: memory, threads, device, precision, progress, cluster, …; global, or for a block."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Settings:
     precision: str = "high"
     progress: bool = True
     cluster: Any = None
+    checkpoint: str | None = None
 
     @property
     def memory_bytes(self) -> int:
@@ -75,6 +76,7 @@ def set_config(
     precision: str | None = None,
     progress: bool | None = None,
     cluster: Any = None,
+    checkpoint: Any = None,
 ) -> None:
     """Change settings for good: for all threads, or until the end of a ``with config`` block.
 
@@ -93,6 +95,9 @@ def set_config(
         Show progress bars on work that lasts.
     cluster : distributed.Client, address, concurrent.futures.Executor or "here"
         Who works on rows that are in pieces; "here" is this process.
+    checkpoint : path
+        A folder in which sums over pieces are kept as they are found. The same call goes on from
+        there after a process, a scheduler or an executor was lost, to the same bits; "" ends it.
 
     See Also
     --------
@@ -107,7 +112,7 @@ def set_config(
     1
     """
     global _global
-    changes = _checked(memory, threads, device, precision, progress, cluster)
+    changes = _checked(memory, threads, device, precision, progress, cluster, checkpoint)
     inside = _local.get()
     if inside is not None:
         _local.set(replace(inside, **changes))
@@ -135,6 +140,8 @@ class config:
         Show progress bars on work that lasts.
     cluster : distributed.Client, address, concurrent.futures.Executor or "here"
         Who works on rows that are in pieces.
+    checkpoint : path
+        A folder in which sums over pieces are kept, for the same call to go on from.
 
     Examples
     --------
@@ -155,8 +162,10 @@ class config:
         precision: str | None = None,
         progress: bool | None = None,
         cluster: Any = None,
+        checkpoint: Any = None,
     ) -> None:
-        self._changes = _checked(memory, threads, device, precision, progress, cluster)
+        given = (memory, threads, device, precision, progress, cluster, checkpoint)
+        self._changes = _checked(*given)
         self._tokens: list[Token[Settings | None]] = []
         self._entered = False
 
@@ -185,6 +194,7 @@ def _checked(
     precision: str | None,
     progress: bool | None,
     cluster: Any = None,
+    checkpoint: Any = None,
 ) -> dict[str, Any]:
     """What was given, checked; nothing is changed if one of it is wrong."""
     changes: dict[str, Any] = {}
@@ -205,8 +215,16 @@ def _checked(
         changes["precision"] = precision
     if progress is not None:
         changes["progress"] = bool(progress)
+    return changes | _checked_places(cluster, checkpoint)
+
+
+def _checked_places(cluster: Any, checkpoint: Any) -> dict[str, Any]:
+    """Who works on pieces, and where sums over them are kept."""
+    changes: dict[str, Any] = {}
     if cluster is not None:
         changes["cluster"] = None if cluster == "here" else _checked_cluster(cluster)
+    if checkpoint is not None:
+        changes["checkpoint"] = str(checkpoint) or None
     return changes
 
 

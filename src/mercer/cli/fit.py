@@ -44,6 +44,10 @@ def command(
     \b
       mercer fit data.csv --target label --model m.mercer \\
           --kernel "gaussian(2)" --learner svm --set C=10
+      mercer fit 'rows/*.parquet' --target y --model m.mercer \\
+          --kernel "gaussian(2)" --learner ridge --cluster tcp://host:8786
+
+    Several files, or one too large for memory, are read in pieces.
     """
     import mercer
 
@@ -54,14 +58,14 @@ def command(
     try:
         scores = _scores(pipeline, found, cv) if cv else None
         started = time.perf_counter()
-        pipeline.fit(found.X, found.y)
+        rows = fit_all(pipeline, found)
         seconds = time.perf_counter() - started
     except TypeError as error:
         # Here what was typed meets the data: a kernel on strings, numbers; a word, a number.
         raise DataError(f"{type(pipeline[-1]).__name__} with {k!r}: {error}") from error
     pipeline.schema_ = found.schema
     mercer.save(pipeline, model)
-    name, rows = type(pipeline[-1]).__name__, len(found)
+    name = type(pipeline[-1]).__name__
     if as_json:
         print_json({"model": model, "learner": name, "kernel": repr(k), "task": found.task,
                     "rows": rows, "seconds": round(seconds, 3), "scores": scores})  # fmt: skip
@@ -83,6 +87,19 @@ def build(found: Any, learner: str, kernel: Any, settings: dict[str, Any]) -> tu
     made = preprocessing(found)
     estimator = learners.make(learner, found.task, kernel, settings)
     return Pipeline([*made.steps, ("learner", estimator)]), made.notes
+
+
+def fit_all(pipeline: Any, found: Any) -> int:
+    """Fit, and say on how many rows; of a table in pieces, the sample prepares all of them."""
+    table = getattr(found, "table", None)
+    if table is None:
+        pipeline.fit(found.X, found.y)
+        return len(found)
+    from mercer.engines.cluster.tables import prepared
+
+    steps = pipeline[:-1].fit(found.X)
+    pipeline[-1].fit(*prepared(found, steps))
+    return len(table)
 
 
 def _scores(pipeline: Any, found: Any, cv: int) -> list[float]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: Seconds in which a scheduler has to answer.
+CONNECT = 10
 #: Columns of text when nobody watches: the same everywhere, and no word is cut off.
 PIPED_WIDTH = 100
 
@@ -93,21 +96,48 @@ def json_option(function: F) -> F:
 
 
 def resource_options(function: F) -> F:
-    """--memory and --threads: the command runs within these limits."""
+    """--memory, --threads and --cluster: where the command runs, and within which limits."""
 
     @wraps(function)
-    def limited(memory: str | None, threads: int | None, **options: Any) -> Any:
+    def limited(
+        memory: str | None, threads: int | None, cluster: str | None, **options: Any
+    ) -> Any:
         import mercer
 
         given = {"memory": memory, "threads": threads}
         limits: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
-        with mercer.config(**limits):
+        with _client_of(cluster) as client, mercer.config(**limits, cluster=client):
             return function(**options)
 
-    many = click.option("--threads", type=click.IntRange(min=1), help="Threads to use.")
-    return click.option("--memory", metavar="SIZE", help="Limit of memory, such as 4GB.")(
-        many(limited)  # type: ignore[return-value]
-    )
+    for option in (
+        click.option("--cluster", metavar="ADDRESS",
+                     help="Work on this Dask cluster, such as tcp://host:8786."),
+        click.option("--threads", type=click.IntRange(min=1), help="Threads to use."),
+        click.option("--memory", metavar="SIZE", help="Limit of memory, such as 4GB."),
+    ):  # fmt: skip
+        limited = option(limited)
+    return limited  # type: ignore[return-value]
+
+
+@contextmanager
+def _client_of(address: str | None) -> Iterator[Any]:
+    """A connection to the scheduler of a Dask cluster; None without an address."""
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise click.UsageError("--cluster needs Dask: pip install 'mercer[cluster]'") from None
+    try:
+        client = Client(address, timeout=CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise click.UsageError(
+            f"no scheduler of Dask answers at {address!r}: {error}. It is started by "
+            "`dask scheduler`, which prints its address"
+        ) from None
+    with client:
+        yield client
 
 
 def data_options(function: F) -> F:
@@ -154,12 +184,23 @@ def load_data(
         near = nearest(path, ["digits", *data.TOYS, *(p.name for p in Path().iterdir())])
         hint = f" Did you mean {near!r}?" if near else " `mercer data` lists the data sets."
         raise click.UsageError(f"there is no file and no data set {path!r}.{hint}")
-    found = data.load(path, target, file_format, _names(columns) if columns else None)
+    chosen = _names(columns) if columns else None
+    found = _in_pieces(path, target, file_format, chosen)
+    found = data.load(path, target, file_format, chosen) if found is None else found
     if found.y is None:
         hint = f"; its columns: {listed(found.names, 20)}" if found.kind == "table" else ""
         what = {"strings": "label of the name lines", "mail": "header"}.get(found.kind, "column")
         raise click.UsageError(f"say which {what} to predict: --target NAME{hint}")
     return found
+
+
+def _in_pieces(path: str, target: str | None, file_format: str | None, columns: Any) -> Any:
+    """A sample of a table that is read in pieces; None where it is read whole."""
+    from mercer.engines.cluster.tables import in_pieces, open_table, sampled
+
+    if not in_pieces(path, file_format):
+        return None
+    return sampled(open_table(path, file_format), target, columns)
 
 
 def _names(columns: str) -> list[str]:

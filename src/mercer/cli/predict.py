@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +16,7 @@ import numpy as np
 from mercer.cli.output import resource_options, say, steps_of
 from mercer.cli.safe import write_csv
 from mercer.data.schema import DataError
+from mercer.engines.cluster.pool import in_turn
 
 
 @click.command("predict")
@@ -41,6 +44,7 @@ def command(
     \b
       mercer predict model.mercer < rows.csv > answers.csv
       mercer predict model.mercer rows.parquet --proba --keep id --out answers.csv
+      mercer predict model.mercer 'rows/*.parquet' --cluster tcp://host:8786 --out answers.csv
 
     Tables need a header line; the columns may stand in any order, and others are ignored. Strings
     and messages come one per line, as FASTA or as mbox. Memory does not grow with the rows.
@@ -70,6 +74,11 @@ def _blocks(
     schema = schema_of(fitted)
     width = None if schema.columns else getattr(fitted, "n_features_in_", None)
     options: dict[str, Any] = {"format": file_format, "keep": keep, "width": width, "block": block}
+    if glob.has_magic(rows) and not Path(rows).exists():
+        from mercer.engines.cluster.tables.sources import files_of
+
+        files = files_of(rows)
+        return chain.from_iterable(rows_of_file(Path(name), schema, **options) for name in files)
     if rows != "-":
         return rows_of_file(Path(rows), schema, **options)
     if sys.stdin.isatty():
@@ -91,14 +100,17 @@ def names_of(fitted: Any, proba: bool) -> list[str]:
 
 
 def predictions(fitted: Any, blocks: Iterable[Any], proba: bool) -> Iterator[list[list[Any]]]:
-    """The rows to write, a block at a time."""
-    for block in blocks:
+    """The rows to write, a block at a time; on a cluster, some blocks at a time."""
+    ask = partial(_answers, fitted, "predict_proba" if proba else "predict")
+    for block, answers in in_turn(ask, blocks):
+        columns = [answers.tolist()]
         if proba:
-            shares = np.asarray(fitted.predict_proba(block.X))
-            columns = [[f"{v:.6g}" for v in column] for column in shares.T]
-        else:
-            columns = [np.asarray(fitted.predict(block.X)).tolist()]
+            columns = [[f"{v:.6g}" for v in column] for column in answers.T]
         yield [list(row) for row in zip(*block.kept, *columns, strict=True)]
+
+
+def _answers(fitted: Any, method: str, block: Any) -> np.ndarray:
+    return np.asarray(getattr(fitted, method)(block.X))
 
 
 def write(stream: IO[str], header: list[str], blocks: Iterable[list[list[Any]]]) -> int:

@@ -1,16 +1,18 @@
-"""Files as rows in pieces: Parquet by row groups, arrays on disk by rows."""
+"""Files as rows in pieces: Parquet by row groups, CSV by lines, arrays on disk by rows."""
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mercer.engines.cluster.chunks import Chunks, is_dask
-from mercer.engines.cluster.pieces import MappedRows, ParquetRows, Piece
+from mercer.engines.cluster.pieces import Changed, MappedRows, ParquetRows, Piece
+from mercer.engines.cluster.tables.lines import column_of, floats_of, lines_of
+from mercer.engines.cluster.tables.sources import files_of, groups_of, kind_of
 
 #: Rows of a piece, if nothing else is asked for: 25,000 rows of 100 columns are 20 MB.
 ROWS = 25_000
@@ -28,10 +30,10 @@ def chunks(
     Parameters
     ----------
     source : path, pattern, folder, array or Dask collection
-        Parquet files ("rows/*.parquet", or a folder of them), an array on disk ("rows.npy" or a
-        `numpy.memmap`), an array in memory, or what Dask has.
+        Parquet or CSV files ("rows/*.parquet", or a folder of them), an array on disk ("rows.npy"
+        or a `numpy.memmap`), an array in memory, or what Dask has.
     target : str or None
-        The column of a Parquet file that is y.
+        The column of a table that is y.
     columns : list of str or None
         The columns of X; all but the target without it.
     rows : int
@@ -57,7 +59,10 @@ def chunks(
     path = Path(str(source))
     if path.suffix == ".npy":
         return _mapped(np.load(path, mmap_mode="r"), rows)
-    return _parquet(_files(path), target, columns, rows)
+    files = files_of(str(path))
+    if kind_of(files) == "parquet":
+        return _parquet(files, target, columns, rows)
+    return _text(files, target, columns, rows)
 
 
 def _mapped(array: Any, rows: int) -> Chunks:
@@ -71,12 +76,28 @@ def _mapped(array: Any, rows: int) -> Chunks:
     return Chunks(tuple(pieces), sizes, array.shape, array.dtype)
 
 
-def _files(path: Path) -> list[str]:
-    found = sorted(str(p) for p in path.glob("*.parquet")) if path.is_dir() else []
-    found = found or sorted(glob.glob(str(path)))
+def _text(files: list[str], target: str | None, columns: Sequence[str] | None, rows: int) -> Any:
+    """CSV or TSV: columns of numbers, and a target of numbers or words."""
+    separator = "\t" if kind_of(files) == "tsv" else None
+    found = [pair for name in files for pair in lines_of(name, rows, separator)]
     if not found:
-        raise FileNotFoundError(f"no file matches {str(path)!r}")
-    return found
+        raise ValueError("the files hold no rows")
+    sizes, first = tuple(size for _, size in found), found[0][0]
+    names = tuple(columns or [c for c in first.names if c != target])
+    for lines, _ in found:
+        for column in (*names, *([target] if target else [])):
+            if column not in lines.names:
+                raise ValueError(
+                    f"{lines.path} has no column {column!r}; it has {', '.join(lines.names)}"
+                )
+    X = tuple(Changed(lines, partial(floats_of, names=names)) for lines, _ in found)
+    made = Chunks(X, sizes, (sum(sizes), len(names)), np.dtype(np.float64), names)
+    if not target:
+        return made
+    words = first.load()[target].dtype.kind not in "biuf"
+    y = tuple(Changed(li, partial(column_of, name=target, words=words)) for li, _ in found)
+    one = y[0].load()
+    return made, Chunks(y, sizes, (sum(sizes),), one.dtype)
 
 
 def _parquet(files: list[str], target: str | None, columns: Sequence[str] | None, rows: int) -> Any:
@@ -98,7 +119,7 @@ def _parquet(files: list[str], target: str | None, columns: Sequence[str] | None
                 raise ValueError(
                     f"{name} has no column {column!r}; it has {', '.join(there.names)}"
                 )
-        for groups, size in _groups(outline, rows):
+        for groups, size in groups_of(outline, rows):
             X.append(ParquetRows(name, groups, names))
             sizes.append(size)
             if target:
@@ -111,18 +132,3 @@ def _parquet(files: list[str], target: str | None, columns: Sequence[str] | None
         return found
     first = np.asarray(y[0].load())
     return found, Chunks(tuple(y), tuple(sizes), (shape[0],), first.dtype)
-
-
-def _groups(outline: Any, rows: int) -> list[tuple[tuple[int, ...], int]]:
-    """Row groups that have about so many rows together."""
-    found: list[tuple[tuple[int, ...], int]] = []
-    groups: list[int] = []
-    size = 0
-    for i in range(outline.num_row_groups):
-        groups.append(i)
-        size += outline.row_group(i).num_rows
-        if size >= rows or i + 1 == outline.num_row_groups:
-            if size:
-                found.append((tuple(groups), size))
-            groups, size = [], 0
-    return found

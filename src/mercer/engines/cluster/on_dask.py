@@ -7,8 +7,9 @@ error or the end of a time budget cancels the tasks, and those that run see that
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 from uuid import uuid4
 
@@ -27,15 +28,19 @@ def results(client: Any, calls: list[Any], what: str) -> list[Any]:
     return question.answers([question.leaf(i) for i in range(len(calls))])
 
 
-def total(client: Any, calls: list[Any], what: str, add: Callable[[Any, Any], Any]) -> Any:
-    """The sum of all results, added where they are."""
+def totals(
+    client: Any, groups: list[list[Any]], what: str, add: Callable[[Any, Any], Any]
+) -> Iterator[tuple[int, Any]]:
+    """The sums of groups of calls, added where they are; each with its index, as they come."""
     from dask import delayed
 
-    question = _Question(client, calls, what)
+    question = _Question(client, [call for group in groups for call in group], what)
     together = delayed(_added, pure=False)
-    leaves = (question.leaf(i) for i in range(len(calls)))
-    root = tree_sum(leaves, lambda a, b: together(question.settings, add, a, b))
-    return question.answers([root])[0]
+    numbers, roots = iter(range(len(question.calls))), []
+    for group in groups:
+        leaves = (question.leaf(i) for i in islice(numbers, len(group)))
+        roots.append(tree_sum(leaves, lambda a, b: together(question.settings, add, a, b)))
+    yield from question.each(roots)
 
 
 class _Question:
@@ -56,27 +61,34 @@ class _Question:
         )
 
     def answers(self, nodes: list[Any]) -> list[Any]:
-        """The values of some nodes; the bar counts leaves as workers finish them."""
+        """The values of some nodes, in their order."""
+        found = dict(self.each(nodes))
+        return [found[i] for i in range(len(nodes))]
+
+    def each(self, nodes: list[Any]) -> Iterator[tuple[int, Any]]:
+        """Each value with its index, as they come; the bar counts leaves that are done."""
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         futures = []
         with progress(self.what, len(self.calls)) as bar, self._counted(bar):
             try:
                 futures = self.client.compute(nodes)
+                index = {future.key: i for i, future in enumerate(futures)}
                 for future in futures:
                     future.add_done_callback(done.put)
-                left = len(futures)
+                left = set(index)
                 while left:
                     check_time()
                     try:
-                        left = 0 if done.get(timeout=LOOK).status != "finished" else left - 1
+                        key = done.get(timeout=LOOK).key
                     except queue.Empty:
                         continue
-                found: list[Any] = self.client.gather(futures)
+                    left.discard(key)
+                    # An error of one of them is raised by asking for its value.
+                    yield index[key], self.client.gather(futures[index[key]])
             except BaseException as error:
                 _cancel(self.client, futures)
                 self._explain(error)
                 raise
-        return found
 
     @contextmanager
     def _counted(self, bar: progress) -> Any:
@@ -102,7 +114,8 @@ class _Question:
         if lost or isinstance(error, CancelledError):
             raise ConnectionError(
                 "the scheduler of the cluster was lost, or it cancelled the tasks, before the "
-                "result was there: connect again and repeat the call"
+                "result was there: connect again and repeat the call; with "
+                "config(checkpoint=folder) it goes on from the sums found so far"
             ) from error
 
     def _died(self, error: Any) -> str:

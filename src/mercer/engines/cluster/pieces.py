@@ -5,9 +5,12 @@ A piece says how to get its rows (a block of Dask's, rows of a file) and travels
 
 from __future__ import annotations
 
+import hashlib
+import os
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -46,6 +49,14 @@ class Piece(ABC):
         """What stands for the rows in a graph of Dask's; None where the task loads them."""
         return None
 
+    def identity(self) -> bytes:
+        """The same for the same rows in any process: a checkpoint is found by it."""
+        told = [f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)]  # type: ignore[arg-type]
+        path = getattr(self, "path", None)
+        if path is not None:  # a file that was changed has other rows
+            told.append(f"{os.path.getmtime(path)} {os.path.getsize(path)}")
+        return " ".join([type(self).__name__, *told]).encode()
+
 
 @dataclass(frozen=True, eq=False)
 class Held(Piece):
@@ -55,6 +66,15 @@ class Held(Piece):
 
     def load(self) -> Any:
         return self.rows
+
+    def identity(self) -> bytes:
+        rows = np.ascontiguousarray(self.rows)
+        known = vars(self).get("_known")
+        if known is None:
+            content = rows.tobytes() if rows.dtype.kind != "O" else repr(rows.tolist()).encode()
+            known = hashlib.sha256(f"{rows.dtype.str}{rows.shape}".encode() + content).digest()
+            vars(self)["_known"] = known
+        return bytes(known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +88,9 @@ class Block(Piece):
 
     def node(self) -> Any:
         return self.delayed
+
+    def identity(self) -> bytes:
+        return str(self.delayed.key).encode()
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +129,20 @@ class ParquetRows(Piece):
 
 
 @dataclass(frozen=True, eq=False)
+class ParquetFrame(Piece):
+    """The same with all columns, as a data frame."""
+
+    path: str
+    groups: tuple[int, ...]
+
+    def load(self) -> Any:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.path) as file:
+            return file.read_row_groups(list(self.groups)).to_pandas()
+
+
+@dataclass(frozen=True, eq=False)
 class Changed(Piece):
     """What a function makes of the rows of another piece."""
 
@@ -114,6 +151,9 @@ class Changed(Piece):
 
     def load(self) -> Any:
         return self.function(self.piece.load())
+
+    def identity(self) -> bytes:
+        return self.piece.identity() + pickle.dumps(self.function)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +164,9 @@ class Picked(Piece):
 
     def load(self) -> Any:
         return np.concatenate([some_rows(piece.load(), index) for piece, index in self.parts])
+
+    def identity(self) -> bytes:
+        return b"".join(piece.identity() + index.tobytes() for piece, index in self.parts)
 
     def node(self) -> Any:
         """Blocks of Dask's are made once, for all who pick of them."""

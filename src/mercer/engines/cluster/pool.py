@@ -9,15 +9,19 @@ is pinned. A task has the settings of whoever asked for it (`worker`).
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
 from mercer._config import get_config
 from mercer._machine.deadline import check_time
 from mercer._progress import progress
+from mercer.engines.cluster.checkpoint import kept
 from mercer.engines.cluster.pieces import Piece
 from mercer.engines.cluster.tree import tree_sum
 from mercer.engines.cluster.worker import LOOK, TaskSettings, task
@@ -48,13 +52,48 @@ def gather(calls: list[Call], what: str) -> list[Any]:
 def reduce(calls: list[Call], what: str, add: Callable[[Any, Any], Any] | None = None) -> Any:
     """The sum of all results, added in a tree that depends on their number only."""
     add = add or _plus
+    checkpoint = kept(calls, add)
+    if checkpoint is not None:
+        return checkpoint.total(partial(_subtotals, what=what, add=add))
+    ((_, total),) = _subtotals([calls], what, add)
+    return total
+
+
+def _subtotals(
+    groups: list[list[Call]], what: str, add: Callable[[Any, Any], Any]
+) -> Iterator[tuple[int, Any]]:
+    """The sums of some groups of calls, each with the index of its group, as they are there."""
     client = _client()
     if client is not None:
-        from mercer.engines.cluster.on_dask import total
+        from mercer.engines.cluster.on_dask import totals
 
-        return total(client, calls, what, add)
+        yield from totals(client, groups, what, add)
+        return
+    calls = [call for group in groups for call in group]
     with progress(what, len(calls)) as bar:
-        return tree_sum(_watched(_results(calls), bar), add)
+        results = _watched(_results(calls), bar)
+        for number, group in enumerate(groups):
+            yield number, tree_sum(islice(results, len(group)), add)
+
+
+def in_turn(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Each item with what a function makes of it; on a cluster, some items at a time.
+
+    As many items are held as there are workers, and some more. In this process it is one by one.
+    """
+    client, executor = _client(), get_config().cluster
+    some = 1
+    if client is not None:
+        some = AHEAD * max(1, sum(client.nthreads().values()))
+    elif isinstance(executor, Executor):
+        some = AHEAD * (getattr(executor, "_max_workers", None) or 4)
+    rest = iter(items)
+    while group := list(islice(rest, some)):
+        if some == 1:
+            yield group[0], function(group[0])
+        else:
+            calls = [Call(function, (item,)) for item in group]
+            yield from zip(group, gather(calls, "answers"), strict=True)
 
 
 def _plus(a: Any, b: Any) -> Any:
@@ -123,7 +162,21 @@ def _ahead(executor: Executor, calls: list[Call], workers: int) -> Iterator[Any]
 def _awaited(future: Future[Any]) -> Any:
     while wait([future], timeout=LOOK).not_done:
         check_time()
-    return future.result()
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        raise ConnectionError(
+            "a process of the executor was lost, and with it the executor: make a new one and "
+            "repeat the call; with config(checkpoint=folder) it goes on from the sums found so far"
+        ) from error
+    except (PicklingError, AttributeError, TypeError) as error:
+        if "pickle" in str(error):
+            raise TypeError(
+                f"this cannot be sent to other processes ({error}): a kernel made of a lambda, or "
+                "of a function within another, has to be a function of a module that they can "
+                "import; a Dask cluster takes it as it is"
+            ) from error
+        raise
 
 
 def run(call: Call, settings: TaskSettings | None = None) -> Any:

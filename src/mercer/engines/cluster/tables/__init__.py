@@ -1,0 +1,156 @@
+"""Tables in files that no process has to hold: CSV by lines, Parquet by row groups.
+
+What the columns are, and how they become numbers, is found out on a sample of the rows, which is a
+data set like any other; the same is then done to each piece where it is needed.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer._config import get_config
+from mercer.data.dataset import Dataset, Note
+from mercer.data.making import make
+from mercer.data.schema import DataError, Schema
+from mercer.data.targets import whole_numbers
+from mercer.engines.cluster.chunks import Chunks
+from mercer.engines.cluster.pieces import Changed, ParquetFrame, Piece
+from mercer.engines.cluster.pool import Call, gather
+from mercer.engines.cluster.tables.lines import lines_of
+from mercer.engines.cluster.tables.sources import ENDINGS, files_of, groups_of, kind_of
+
+#: Rows that are looked at, and pieces that they are drawn from, at most.
+SAMPLE, PIECES = 20_000, 64
+#: The share of the memory limit beyond which a file is read in pieces: text grows as it is read.
+SHARE = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Pieces that load as data frames, and their numbers of rows."""
+
+    pieces: tuple[Piece, ...]
+    sizes: tuple[int, ...]
+    source: str
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    def sample(self, rows: int = SAMPLE) -> Any:
+        """Some rows as one frame, in their order; drawn with a fixed seed."""
+        import pandas as pd
+
+        random, count = np.random.default_rng(0), len(self.pieces)
+        some = np.sort(random.choice(count, min(count, PIECES), replace=False))
+        there = sum(self.sizes[i] for i in some)
+        calls = []
+        for i in some:
+            wanted = min(self.sizes[i], -(-rows * self.sizes[i] // there))
+            index = np.sort(random.choice(self.sizes[i], wanted, replace=False))
+            calls.append(Call(_rows_of, (self.pieces[i], index)))
+        return pd.concat(gather(calls, "a sample"), ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Sampled(Dataset):
+    """A sample of a table, as a data set; `table` is all of it."""
+
+    table: Any = None
+
+
+def _rows_of(frame: Any, index: np.ndarray) -> Any:
+    return frame.iloc[index]
+
+
+def open_table(source: str, format: str | None = None, rows: int = 25_000) -> Table:
+    """A table in pieces of about so many rows."""
+    files = files_of(source)
+    pieces: list[Piece] = []
+    sizes: list[int] = []
+    for name in files:
+        for piece, size in _pieces_of(name, kind_of(files, format), rows):
+            pieces.append(piece)
+            sizes.append(size)
+    if not pieces:
+        raise DataError(f"{source!r} holds no rows")
+    return Table(tuple(pieces), tuple(sizes), Path(source).name)
+
+
+def _pieces_of(path: str, kind: str, rows: int) -> Iterator[tuple[Piece, int]]:
+    if kind != "parquet":
+        yield from lines_of(path, rows, "\t" if kind == "tsv" else None)
+        return
+    import pyarrow.parquet as pq
+
+    for groups, size in groups_of(pq.read_metadata(path), rows):
+        yield ParquetFrame(path, groups), size
+
+
+def in_pieces(source: str, format: str | None = None) -> bool:
+    """Whether files are read in pieces: several of them, too much for memory, or for a cluster."""
+    path = Path(source)
+    if not path.exists():
+        return glob.has_magic(source)
+    if path.is_dir():
+        return any(p.suffix in ENDINGS for p in path.iterdir())
+    if (format or ENDINGS.get(path.suffix, "")) not in ("csv", "tsv", "parquet"):
+        return False
+    settings = get_config()
+    return settings.cluster is not None or path.stat().st_size > SHARE * settings.memory_bytes
+
+
+def sampled(table: Table, target: str | None, columns: Any = None) -> Sampled:
+    """The data set that a sample makes."""
+    frame = table.sample()
+    if target is not None and target in frame.columns and frame[target].dtype == bool:
+        frame = frame.assign(**{target: frame[target].astype(str)})
+    made = make(frame, None, target, columns=columns, source=table.source)
+    known = {field.name: getattr(made, field.name) for field in fields(Dataset)}
+    found = Sampled(**known, table=table)
+    if len(frame) == len(table):
+        return found
+    words = f"looked at {len(frame):,} of {len(table):,} rows, in {len(table.pieces)} pieces"
+    return replace(found, notes=(Note("file", words), *found.notes), given=())
+
+
+def prepared(found: Sampled, steps: Any) -> tuple[Chunks, Chunks]:
+    """X and y in pieces, each as the fitted `steps` make it of the table."""
+    if found.schema is None or found.schema.kind != "table":
+        raise DataError(f"{found.source}: only tables of numbers and categories learn in pieces")
+    table, one = found.table, steps.transform(found.X.iloc[:1])
+    change = partial(_numbers, found.schema, steps)
+    X = [Changed(piece, change) for piece in table.pieces]
+    assert found.y is not None
+    assert found.target is not None
+    assert found.task is not None
+    read = partial(_targets, found.target, found.task, found.y.dtype.kind)
+    y = [Changed(piece, read) for piece in table.pieces]
+    shape = (len(table), one.shape[1])
+    rows = Chunks(tuple(X), table.sizes, shape, np.dtype(np.float64))
+    return rows, Chunks(tuple(y), table.sizes, shape[:1], found.y.dtype)
+
+
+def _numbers(schema: Schema, steps: Any, frame: Any) -> np.ndarray:
+    made = steps.transform(schema.table(frame))
+    return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+
+
+def _targets(target: str, task: str, kind: str, frame: Any) -> np.ndarray:
+    """Numbers, or labels of the kind that the sample has."""
+    values = frame[target]
+    if values.isna().any():
+        raise DataError(
+            f"{int(values.isna().sum())} of {len(values)} rows of a piece have no target "
+            f"{target!r}: leave them out of the files first"
+        )
+    if task == "regression":
+        return values.to_numpy(dtype=np.float64)
+    given = (values.astype(str) if values.dtype == bool else values).to_numpy()
+    return whole_numbers(given) if kind in "iuf" else given.astype(str)

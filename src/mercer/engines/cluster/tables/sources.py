@@ -1,0 +1,51 @@
+"""Which files a name, a pattern or a folder stands for, and how they are cut."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import Any
+
+from mercer.data.schema import DataError
+
+#: What the names of files that are read in pieces end in.
+ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".txt": "csv", ".tsv": "tsv",
+           ".tab": "tsv"}  # fmt: skip
+
+
+def files_of(source: str) -> list[str]:
+    """The files that a pattern, a folder or a name stands for, sorted."""
+    path = Path(source)
+    if path.is_dir():
+        found = [str(p) for p in path.iterdir() if p.suffix in ENDINGS]
+    else:
+        found = glob.glob(source) or ([source] if path.exists() else [])
+    if not found:
+        raise FileNotFoundError(f"no file matches {source!r}")
+    return sorted(found)
+
+
+def kind_of(files: list[str], given: str | None = None) -> str:
+    """The one format of some files, by their names."""
+    kinds = {given or ENDINGS.get(Path(name.removesuffix(".gz")).suffix, "") for name in files}
+    if len(kinds) == 1 and kinds <= {"csv", "tsv", "parquet"}:
+        return kinds.pop()
+    raise DataError(
+        f"{files[0]!r} and files with it are of the formats {sorted(kinds)}: CSV, TSV and Parquet "
+        "files are read in pieces, of one format at a time"
+    )
+
+
+def groups_of(outline: Any, rows: int) -> list[tuple[tuple[int, ...], int]]:
+    """Row groups that have about so many rows together."""
+    found: list[tuple[tuple[int, ...], int]] = []
+    groups: list[int] = []
+    size = 0
+    for i in range(outline.num_row_groups):
+        groups.append(i)
+        size += outline.row_group(i).num_rows
+        if size >= rows or i + 1 == outline.num_row_groups:
+            if size:
+                found.append((tuple(groups), size))
+            groups, size = [], 0
+    return found
