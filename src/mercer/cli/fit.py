@@ -97,8 +97,11 @@ def fit_all(pipeline: Any, found: Any) -> int:
         return len(found)
     from mercer.engines.cluster.tables import prepared
 
-    steps = pipeline[:-1].fit(found.X)
-    pipeline[-1].fit(*prepared(found, steps))
+    X, y = prepared(found, pipeline[:-1].fit(found.X))
+    learner = pipeline[-1]
+    if hasattr(learner, "n_centers"):
+        say(str(X.plan(learner.kernel, learner.n_centers).check()))
+    learner.fit(X, y)
     return len(table)
 
 

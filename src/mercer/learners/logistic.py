@@ -184,7 +184,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
             type(self).__name__, y, weights_or_none(sample_weight, X), self.class_weight
         )
         if is_chunked(codes):
-            from mercer.engines.cluster.newton import PieceLoss
+            from mercer.engines.cluster.learning.newton import PieceLoss
 
             return PieceLoss(codes, len(self.classes_), weights)
         if len(self.classes_) == 2:

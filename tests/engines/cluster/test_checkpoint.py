@@ -59,7 +59,7 @@ def test_groups_are_branches_of_the_same_tree(tmp_path, n):
 @pytest.mark.parametrize("learner", [KernelRidge, KernelLogisticRegression])
 def test_a_fit_goes_on_to_the_same_bits(tmp_path, learner, monkeypatch):
     monkeypatch.setattr("mercer.engines.cluster.sums.ROWS_OF_A_MATRIX", 1)
-    monkeypatch.setattr("mercer.engines.cluster.newton.ROWS_OF_A_MATRIX", 1)
+    monkeypatch.setattr("mercer.engines.cluster.learning.newton.ROWS_OF_A_MATRIX", 1)
     targets = Y if learner is KernelRidge else Y > 0
 
     def fit(meter):

@@ -10,7 +10,7 @@ import pytest
 import mercer
 from mercer import KernelLogisticRegression, KernelRidge, KernelRidgeClassifier
 from mercer.engines.cluster.gram import ChunkGram
-from mercer.engines.cluster.newton import PieceLoss, SumsNewton
+from mercer.engines.cluster.learning.newton import PieceLoss, SumsNewton
 from mercer.solvers.linear.nystrom import centers_at
 from mercer.solvers.smooth.spaces import CenterSpan
 

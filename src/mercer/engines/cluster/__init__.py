@@ -50,7 +50,7 @@ register(
         solvers={
             "centers": "mercer.engines.cluster.sums:center_panels",
             "features": "mercer.engines.cluster.sums:feature_panels",
-            "newton": "mercer.engines.cluster.newton:SumsNewton",
+            "newton": "mercer.engines.cluster.learning.newton:SumsNewton",
             "svm": "mercer.engines.cluster.svm:solve_all",
             "perceptron": "mercer.engines.cluster.perceptron:ChunkPerceptron",
             "mixed perceptron": "mercer.engines.cluster.perceptron:learn_mixed",

@@ -159,6 +159,25 @@ class Chunks:
             )
         return found
 
+    def plan(self, kernel: Any, n_centers: int | None = None, targets: int = 1) -> Any:
+        """What a fit with so many centers takes, before anything runs; print it.
+
+        Chunks, bytes, the memory of a task, and the expected time of one pass, from a few rows
+        that are computed here. ``plan.check()`` raises where it cannot fit, and says what would.
+
+        >>> import numpy as np
+        >>> rows = Chunks.of(np.zeros((100, 2)), step=25)
+        >>> print(rows.plan("gaussian(1)", 10).check())  # doctest: +ELLIPSIS
+        100 rows in 4 pieces, 1 task of up to 100 rows, ...
+        """
+        from mercer.engines.cluster.gram import ChunkGram
+        from mercer.engines.cluster.sums import center_panels
+        from mercer.kernels import as_kernel
+        from mercer.solvers.linear.nystrom import count_centers
+
+        first = self[np.arange(min(len(self), count_centers(len(self), n_centers)))]
+        return center_panels(ChunkGram(as_kernel(kernel).with_widths(), self, first)).plan(targets)
+
     def _same_length(self, n: int) -> None:
         if n != len(self):
             raise ValueError(f"X has {len(self)} rows, and y has {n}")

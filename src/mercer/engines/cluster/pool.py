@@ -40,7 +40,7 @@ class Call:
 
 def gather(calls: list[Call], what: str) -> list[Any]:
     """The results of all calls, in their order."""
-    client = _client()
+    client = client_of()
     if client is not None:
         from mercer.engines.cluster.on_dask import results
 
@@ -63,7 +63,7 @@ def _subtotals(
     groups: list[list[Call]], what: str, add: Callable[[Any, Any], Any]
 ) -> Iterator[tuple[int, Any]]:
     """The sums of some groups of calls, each with the index of its group, as they are there."""
-    client = _client()
+    client = client_of()
     if client is not None:
         from mercer.engines.cluster.on_dask import totals
 
@@ -81,7 +81,7 @@ def in_turn(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tu
 
     As many items are held as there are workers, and some more. In this process it is one by one.
     """
-    client, executor = _client(), get_config().cluster
+    client, executor = client_of(), get_config().cluster
     some = 1
     if client is not None:
         some = AHEAD * max(1, sum(client.nthreads().values()))
@@ -106,7 +106,7 @@ def _watched(results: Iterator[Any], bar: progress) -> Iterator[Any]:
         bar.advance()
 
 
-def _client() -> Any:
+def client_of() -> Any:
     """The client of ``config(cluster=…)``: itself, or one of an address; None without Dask."""
     given = get_config().cluster
     if given is None or isinstance(given, Executor):

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.engines.cluster.chunks import Chunks
+from mercer.engines.cluster.plan import Plan, plan_of
 from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.gram.host import HostGram
 from mercer.solvers.linear.panels import FeaturePanels, GramPanels, HostPanels, Normal, Panels
@@ -138,11 +139,17 @@ class ChunkPanels(Panels):
         `others`: what is cut at the same rows, or None.
         """
         sets = [self.rows, *(self.rows.aligned(o) for o in others if o is not None)]
-        calls = []
-        for part in _runs(self.rows.sizes, least):
+        calls, runs = [], _runs(self.rows.sizes, least)
+        if least > 1:
+            plan_of(self, runs).check()
+        for part in runs:
             pieces = [piece for one in sets for piece in one.pieces[part]]
             calls.append(Call(over, (function, part.stop - part.start, *pieces)))
         return reduce(calls, what)
+
+    def plan(self, targets: int = 1) -> Plan:
+        """What the normal equations take, and about how long."""
+        return plan_of(self, _runs(self.rows.sizes, ROWS_OF_A_MATRIX), targets, timed=True)
 
     def normal(self, targets: Any, weights: Any, matrix: bool = True) -> Normal:
         least = ROWS_OF_A_MATRIX if matrix else 1
