@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse, is_tensor
+from mercer._arrays import is_chunked, is_sparse, is_tensor
 
 
 def count(rows: Any) -> int:
@@ -44,6 +44,8 @@ def joined(parts: Sequence[Any]) -> Any:
     parts = [p for p in parts if count(p)] or list(parts[:1])
     if len(parts) == 1:
         return parts[0]
+    if any(is_chunked(p) for p in parts):
+        return next(p for p in parts if is_chunked(p)).joined(parts)
     if hasattr(parts[0], "iloc"):
         import pandas as pd
 

@@ -16,7 +16,6 @@ import numpy as np
 from mercer.cli.output import resource_options, say, steps_of
 from mercer.cli.safe import write_csv
 from mercer.data.schema import DataError
-from mercer.engines.cluster.pool import in_turn
 
 
 @click.command("predict")
@@ -44,7 +43,7 @@ def command(
     \b
       mercer predict model.mercer < rows.csv > answers.csv
       mercer predict model.mercer rows.parquet --proba --keep id --out answers.csv
-      mercer predict model.mercer 'rows/*.parquet' --cluster tcp://host:8786 --out answers.csv
+      mercer predict model.mercer 'rows/*.parquet' --cluster tcp://host:8786
 
     Tables need a header line; the columns may stand in any order, and others are ignored. Strings
     and messages come one per line, as FASTA or as mbox. Memory does not grow with the rows.
@@ -101,6 +100,8 @@ def names_of(fitted: Any, proba: bool) -> list[str]:
 
 def predictions(fitted: Any, blocks: Iterable[Any], proba: bool) -> Iterator[list[list[Any]]]:
     """The rows to write, a block at a time; on a cluster, some blocks at a time."""
+    from mercer.engines.cluster.pool import in_turn
+
     ask = partial(_answers, fitted, "predict_proba" if proba else "predict")
     for block, answers in in_turn(ask, blocks):
         columns = [answers.tolist()]

@@ -53,6 +53,20 @@ def labeled(
     return classes, codes, factors[codes] if weights is None else weights * factors[codes]
 
 
+def together(learner: Any, X: Any, what: str) -> None:
+    """Refuse rows in pieces where all of them are needed in one process."""
+    if is_chunked(X):
+        raise TypeError(
+            f"{type(learner).__name__} with {what} needs all rows in one process, and these are in "
+            "pieces: give it an array (X.compute()), or leave that option out"
+        )
+
+
+def fetched(y: Any) -> Any:
+    """Targets in this process, where they are in pieces: a number or two per row."""
+    return y[:] if is_chunked(y) else y
+
+
 def codes_of(classes: np.ndarray, labels: Any) -> np.ndarray:
     """The index of every label of one piece among the classes."""
     return encode(np.asarray(labels), classes)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer._arrays import host, like, winners
+from mercer._arrays import host, is_chunked, like, winners
 from mercer._examples import count
 from mercer._parameters import Anything, Check, Number, OneOf
 from mercer._tiles import cut
@@ -21,7 +21,7 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, labels_at
-from mercer.learners._options import labeled, log_weights, weights_or_none
+from mercer.learners._options import fetched, labeled, log_weights, together, weights_or_none
 
 #: Members of a class whose distances are computed at a time: rows of K. A choice, for memory.
 PANEL = 512
@@ -65,6 +65,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     """
 
     _needs_psd = False
+    _learns_from_pieces = True
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
         "shrinkage": Number(0, 1),
@@ -95,11 +96,12 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         """Find the coefficients of the means, or the medoids."""
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
         given, who = weights_or_none(sample_weight, X), type(self).__name__
-        self.classes_, labels, given = labeled(who, np.asarray(y), given, None)
+        self.classes_, labels, given = labeled(who, np.asarray(fetched(y)), given, None)
         weight = np.ones(count(X)) if given is None else given
         gram = solver_gram(self.kernel_, X)
         A = means(labels, len(self.classes_), weight)
         if self.prototype == "medoid":
+            together(self, X, "prototype='medoid'")
             self.medoids_ = medoids(gram, labels, len(self.classes_), weight)
             A = np.zeros_like(A)
             A[self.medoids_, np.arange(len(self.classes_))] = 1.0
@@ -107,7 +109,8 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         half = 0.5 * squared_norms_of(gram, A)
         self._log_weight = log_weights(self.classes_, labels, given, self.class_weight)
         b = self._log_weight - half
-        self.expansion_ = KernelExpansion(self.kernel_, self.kernel_.points(X), A, b).pruned()
+        means_of = KernelExpansion(self.kernel_, self.kernel_.points(X), A, b)
+        self.expansion_ = means_of if is_chunked(X) else means_of.pruned()
         return self
 
     def distances(self, X: Any) -> Any:

@@ -24,7 +24,13 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import check_fitted, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
-from mercer.learners._options import class_factors, labeled, weights_or_none
+from mercer.learners._options import (
+    class_factors,
+    fetched,
+    labeled,
+    together,
+    weights_or_none,
+)
 from mercer.learners.nearest import NeighborSearch, ragged
 from mercer.solvers.neighbors.distances import check_votes, distances, weights_of
 from mercer.solvers.neighbors.radius import Within
@@ -36,6 +42,7 @@ class KernelNeighbors(NeighborSearch):
 
     _needs_psd = False
     _needs_width = False
+    _learns_from_pieces = True
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
         "n_neighbors": Count(),
@@ -65,7 +72,11 @@ class KernelNeighbors(NeighborSearch):
         self, X: Any, targets: np.ndarray, copies: np.ndarray | None, factors: Any = None
     ) -> None:
         """Keep the examples that have weight, their targets (in columns), and what votes count."""
+        if self.radius is not None:
+            together(self, X, "radius=")
         kept = None if copies is None or copies.all() else np.flatnonzero(copies)
+        if kept is not None:
+            together(self, X, "weights of 0")
         which = slice(None) if kept is None else kept
         self.y_fit_ = targets[which]
         self.sample_weight_ = None if copies is None else copies[which]
@@ -265,7 +276,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         neighbors count the others.
         """
         X, y = self._start(X, y, sample_weight=sample_weight, labels=True, multi_output=True)
-        copies = weights_or_none(sample_weight, X)
+        y, copies = fetched(y), weights_or_none(sample_weight, X)
         columns = y.T if y.ndim == 2 else y[None]
         classes, indicators, factors = [], [], None
         for column, weight in zip(columns, _each(self.class_weight, len(columns)), strict=True):
@@ -394,6 +405,7 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the examples; weights as in `KernelNeighborsClassifier.fit`."""
         X, y = self._start(X, y, sample_weight=sample_weight, multi_output=True)
+        y = fetched(y)
         self._one_output = y.ndim == 1
         columns = np.asarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
         self._keep(X, columns, weights_or_none(sample_weight, X))

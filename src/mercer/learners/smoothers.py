@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer._arrays import host, is_sparse, is_tensor, like
+from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._examples import count
 from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
@@ -18,12 +19,14 @@ from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, check_fitted, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
-from mercer.learners._options import labeled, weights_or_none
+from mercer.learners._options import fetched, labeled, together, weights_or_none
 from mercer.learners._widths import own_widths
 from mercer.solvers.local.bandwidth import copies, leave_one_out_bandwidth, rule_of_thumb
 from mercer.solvers.local.means import weighted_means
 from mercer.solvers.local.weights import Weights
 
+#: Examples in pieces that a bandwidth is chosen on, drawn with a fixed seed.
+SAMPLE = 2000
 #: Sums of a search by leave-one-out, counted: 12 on the grid and a dozen at the bottom.
 EVALUATIONS = 25
 
@@ -54,6 +57,8 @@ def divide(X: Any, bandwidth: Any) -> Any:
     h = np.asarray(bandwidth, dtype=float)
     if (h == 1).all():
         return X
+    if is_chunked(X):
+        return X.mapped(partial(divide, bandwidth=h), X.shape[1:], X.dtype)
     if is_tensor(X):
         import torch
 
@@ -117,6 +122,7 @@ class Smoother(KernelLearner):
         index = np.arange(count(X))
         self.sample_weight_ = weights_or_none(sample_weight, X)
         if self.sample_weight_ is not None and not self.sample_weight_.all():
+            together(self, X, "weights of 0")
             index = np.flatnonzero(self.sample_weight_)
             X, y, self.sample_weight_ = take(X, index), y[index], self.sample_weight_[index]
         self.X_fit_ = index if self.kernel_.takes_matrix else X
@@ -141,7 +147,9 @@ class Smoother(KernelLearner):
                 UserWarning,
                 stacklevel=4,
             )
-        everyone = self._without_copies()
+        everyone, share = self._without_copies(), 1.0
+        if is_chunked(self.X_fit_):
+            everyone, share = self._sample()
         start = rule_of_thumb(
             self.kernel_,
             host(everyone.X),
@@ -149,12 +157,12 @@ class Smoother(KernelLearner):
             sample_weight=everyone.weight,
         )
         if given == "rule":
-            self.bandwidth_ = start
+            self.bandwidth_ = start * share
             return
         choice = leave_one_out_bandwidth(
             lambda h, rows: self._left_out(everyone, h, rows), everyone.y, start, everyone.weight
         )
-        self.bandwidth_, self.loo_error_ = choice.bandwidth, choice.error
+        self.bandwidth_, self.loo_error_ = choice.bandwidth * share, choice.error
         self.bandwidths_tried_ = choice.tried
 
     def _checked(self, given: Any) -> Any:
@@ -171,7 +179,20 @@ class Smoother(KernelLearner):
             )
         return h if h.ndim else float(h)
 
+    def _sample(self) -> tuple[Sample, float]:
+        """Some of the examples in pieces, and what a bandwidth for them is to be multiplied by.
+
+        The best bandwidth falls with the number of examples N as N^(−1/(D + 4)).
+        """
+        n, size = count(self.X_fit_), min(SAMPLE, count(self.X_fit_))
+        rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+        weight = None if self.sample_weight_ is None else self.sample_weight_[rows]
+        share = (size / n) ** (1.0 / (self.X_fit_.shape[1] + 4))
+        return Sample(self.X_fit_[rows], self.y_fit_[rows], weight, None), share
+
     def _without_copies(self) -> Sample:
+        if is_chunked(self.X_fit_):
+            return Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)
         found = copies(host(self.X_fit_), self.y_fit_)
         if found is None:
             return Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)
@@ -235,6 +256,7 @@ class SmoothingRegressor(RegressorMixin, Smoother):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the examples and choose the bandwidth."""
         X, y = self._start(X, y, multi_output=True)
+        y = fetched(y)
         self._one_output = y.ndim == 1
         self._keep(X, y, sample_weight)
         return self
@@ -316,6 +338,8 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     array([1.213])
     """
 
+    _learns_from_pieces = True
+
 
 class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     """h(x) = argmax over classes c of Σₙ k(x/h, xₙ/h) [tₙ = c]: the weighted majority.
@@ -341,6 +365,8 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     (array(['b'], dtype='<U1'), array([[0.893, 0.107]]))
     """
 
+    _learns_from_pieces = True
+
     _parameters: ClassVar[dict[str, Check]] = Smoother._parameters | {"class_weight": Anything()}
 
     def __init__(
@@ -363,7 +389,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
         """Keep the examples and choose the bandwidth."""
         X, y = self._start(X, y, labels=True)
         given, who = weights_or_none(sample_weight, X), type(self).__name__
-        self.classes_, index, weights = labeled(who, y, given, self.class_weight)
+        self.classes_, index, weights = labeled(who, fetched(y), given, self.class_weight)
         self._keep(X, np.eye(len(self.classes_))[index], weights)
         return self
 

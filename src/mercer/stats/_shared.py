@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host, on_gpu
+from mercer._arrays import host, is_chunked, on_gpu
 from mercer._config import get_config, show_bytes
 from mercer._examples import count, take
 from mercer._parameters import Check, Count, checked
+from mercer.engines.cluster.chunks import Chunks
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.rows.validate import as_rows
 from mercer.kernels import Kernel, as_kernel
@@ -54,7 +55,9 @@ class TestResult:
 
 def examples(X: Any, name: str, least: int) -> Any:
     """A set of at least so many examples; numbers in one row are examples of one column."""
-    if on_gpu(X):
+    if is_chunked(X):
+        X = Chunks.of(X)
+    elif on_gpu(X):
         X = X[:, None] if X.ndim == 1 else X
     else:
         X = host(X)
@@ -64,7 +67,7 @@ def examples(X: Any, name: str, least: int) -> Any:
         X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
         X = X[:, None]
-    X = as_rows(X)
+    X = X if is_chunked(X) else as_rows(X)
     if count(X) < least:
         raise ValueError(
             f"{name} holds {count(X)} example{'s' * (count(X) != 1)}: a test needs {least} or more"

@@ -22,6 +22,7 @@ from mercer._tiles import Scratch
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import make_gram, solver_gram
 from mercer.kernels import Kernel
+from mercer.stats._pieces import sums_over_pairs
 from mercer.stats._shared import (
     ROUNDING,
     TestResult,
@@ -122,8 +123,8 @@ def mmd_test(
     Parameters
     ----------
     X, Y : two samples
-        Arrays, DataFrames, or lists of what the kernel takes. With `block` also two iterables of
-        such chunks, which are read one after the other and never kept.
+        Arrays, DataFrames, lists of what the kernel takes, or rows in pieces. With `block` also
+        two iterables of such chunks, which are read one after the other and never kept.
     kernel : Kernel, expression, a list of them, or None
         Several kernels are tried in one test with one exact p-value. A width that is left to the
         data ("median" or "scale") counts as seven kernels, from 1/8 to 8 times that width. None is
@@ -208,6 +209,9 @@ class _Sums:
     @classmethod
     def of(cls, gram: Gram, W: np.ndarray) -> _Sums:
         """From one sweep over the triangle; every thread has sums of its own."""
+        if not gram.together:
+            found = sums_over_pairs(gram, W)
+            return cls(found.squares, np.array([found.first]), found.rows)
         xp, n = gram.xp, gram.shape[0]
         columns = gram.asarray(W)
         given = gram.asarray(np.asarray(W[:, 0], dtype=np.float64))

@@ -16,8 +16,8 @@ from mercer.gram.dispatch import Engine, register
 
 
 def takes(kernel: Any, X: Any, Z: Any = None) -> bool:
-    """Rows in pieces, next to points that are not."""
-    return is_chunked(X)
+    """Rows in pieces, or points in pieces."""
+    return is_chunked(X) or is_chunked(Z)
 
 
 def make(kernel: Any, X: Any, Z: Any = None) -> Gram:
@@ -50,6 +50,8 @@ register(
         solvers={
             "centers": "mercer.engines.cluster.sums:center_panels",
             "features": "mercer.engines.cluster.sums:feature_panels",
+            "neighbors": "mercer.engines.cluster.learning.near:nearest",
+            "local sums": "mercer.engines.cluster.learning.near:local_sums",
             "newton": "mercer.engines.cluster.learning.newton:SumsNewton",
             "svm": "mercer.engines.cluster.svm:solve_all",
             "perceptron": "mercer.engines.cluster.perceptron:ChunkPerceptron",

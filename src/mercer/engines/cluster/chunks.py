@@ -6,7 +6,7 @@ needs to draw centers and to choose widths. Everything else is a sum over pieces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -128,6 +128,18 @@ class Chunks:
         pieces = tuple(Changed(piece, function) for piece in self.pieces)
         shape = (len(self), *width)
         return replace(self, pieces=pieces, shape=shape, dtype=np.dtype(dtype), _kept={})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Any]) -> Chunks:
+        """Several sets of rows, in pieces or not, as one."""
+        sets = [cls.of(part) for part in parts]
+        widths = {one.shape[1:] for one in sets}
+        if len(widths) > 1:
+            raise ValueError(f"sets of rows of different shapes cannot be joined: {sorted(widths)}")
+        sizes = tuple(size for one in sets for size in one.sizes)
+        shape = (sum(sizes), *sets[0].shape[1:])
+        pieces = tuple(piece for one in sets for piece in one.pieces)
+        return cls(pieces, sizes, shape, _common([one.dtype for one in sets]), sets[0].names)
 
     def unique(self) -> np.ndarray:
         """The distinct values, sorted."""

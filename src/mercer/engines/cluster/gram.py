@@ -1,4 +1,4 @@
-"""K between rows in pieces and points that are here: what a solver with centers sees."""
+"""K of rows in pieces, and of points that are here or in pieces, too."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import numpy_namespace
+from mercer._arrays import is_chunked, numpy_namespace
 from mercer._config import get_config
 from mercer._tiles import Scratch
 from mercer.engines.cluster.chunks import Chunks
-from mercer.engines.cluster.pool import Call, gather
-from mercer.engines.cluster.sums import center_panels
+from mercer.engines.cluster.pool import Call, gather, reduce
+from mercer.engines.cluster.sums import center_panels, floats
 from mercer.formula import Formula
 from mercer.gram.base import Body, Gram, check_factor, check_room, simplified
 from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import Cost
 from mercer.kernels.core import Kernel
 
+#: Rows of a task, of an array next to points in pieces.
+ROWS = 25_000
 _TOGETHER = (
     "needs all rows in one process, and these are in pieces: solver='nystrom' works on pieces, and "
     "so does every predict"
@@ -25,18 +27,22 @@ _TOGETHER = (
 
 
 class ChunkGram(Gram):
-    """`Gram` of rows in pieces and the points Z; without Z it is known by its shape only."""
+    """`Gram` of rows and the points Z, of which one is in pieces or both are.
+
+    With points in pieces, or without Z, products are sums over pairs of pieces.
+    """
 
     engine = "cluster"
     together = False
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel, self.formula = kernel, simplified(kernel)
-        self.rows = Chunks.of(X)
-        self.centers = None if Z is None else np.asarray(Z)
+        self.rows = Chunks.of(X, ROWS)
+        self.columns = self.rows if Z is None else Chunks.of(Z) if is_chunked(Z) else None
+        self.centers = None if self.columns is not None else np.asarray(Z)
         self.square = Z is None
-        n = len(self.rows)
-        self.shape = (n, n if self.centers is None else len(self.centers))
+        points: Any = self.centers if self.columns is None else self.columns
+        self.shape = (len(self.rows), len(points))
         single = self.rows.dtype == np.float32
         self.dtype = np.dtype(np.float32 if single else np.float64)
 
@@ -78,7 +84,7 @@ class ChunkGram(Gram):
         X: Any = self.rows if rows is None else self.rows[rows]
         points = self.centers
         if columns is not None:
-            points = self.rows[columns] if points is None else points[columns]
+            points = self.columns[columns] if self.columns is not None else points[columns]
         if rows is None:
             return ChunkGram(self.kernel, X, points)
         if points is None:
@@ -89,20 +95,30 @@ class ChunkGram(Gram):
         return self.rows if index is None else self.rows[index]
 
     def others(self) -> Any:
-        return self.centers
+        return self.centers if self.columns is None else self.columns
 
     def of(self, kernel: Kernel | Formula) -> Gram:
-        return ChunkGram(kernel, self.rows, self.centers)
+        return ChunkGram(kernel, self.rows, None if self.square else self.others())
 
     # --- numbers ---------------------------------------------------------------------------
 
     def __matmul__(self, V: Any) -> Any:
-        if self.centers is None:
-            raise TypeError(f"K(X, X) V {_TOGETHER}")
         V = np.asarray(V)
         check_factor(self.shape, V.shape)
+        if self.columns is not None:
+            return self._by_pairs(V)
         image = center_panels(self).product(V if V.ndim == 2 else V[:, None])
         return image if V.ndim == 2 else image[:, 0]
+
+    def _by_pairs(self, V: np.ndarray) -> np.ndarray:
+        """Σ K(rows of a piece, columns of a piece) V, a sum for each piece of rows."""
+        assert self.columns is not None
+        factors, parts = self.columns.aligned(V).pieces, []
+        pairs = list(zip(factors, self.columns.pieces, strict=True))
+        for rows in self.rows.pieces:
+            calls = [Call(_pair_product, (self.kernel, rows, *pair)) for pair in pairs]
+            parts.append(reduce(calls, "product"))
+        return np.concatenate(parts)
 
     def dense(self, out: Any = None) -> Any:
         check_room(self.shape, self.dtype, self.limit_bytes)
@@ -112,7 +128,7 @@ class ChunkGram(Gram):
         return np.concatenate(gather(calls, "kernel"), out=out)
 
     def block(self, rows: Any, columns: Any) -> Any:
-        points = self.rows[columns] if self.centers is None else self.centers[columns]
+        points = self.others()[columns]
         return HostGram(self.kernel, self.rows[rows], points).dense()
 
     def diagonal(self) -> Any:
@@ -134,6 +150,10 @@ class ChunkGram(Gram):
 
     def describe(self) -> tuple[Any, str]:
         return f"{len(self.rows.pieces)} pieces of up to {self.rows.chunk_rows} rows", ""
+
+
+def _pair_product(kernel: Any, X: Any, V: Any, Z: Any) -> np.ndarray:
+    return np.asarray(HostGram(kernel, floats(X), floats(Z)) @ np.asarray(V))
 
 
 def _block(kernel: Any, centers: Any, X: Any) -> np.ndarray:

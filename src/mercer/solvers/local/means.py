@@ -16,6 +16,7 @@ import numpy as np
 
 from mercer._examples import take
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
+from mercer.gram.dispatch import engine_for
 from mercer.solvers.local.line import Stretches, gaussian_of
 from mercer.solvers.local.weights import Weights
 from mercer.solvers.neighbors.search import nearest, ranking_among
@@ -114,6 +115,21 @@ class Means:
     far: np.ndarray
 
 
+@dataclass(frozen=True)
+class LocalSums:
+    """For each query wᵀV, up to a factor, whether all is far, and Σw² / (Σw)² for bands."""
+
+    sums: np.ndarray
+    far: np.ndarray
+    concentration: np.ndarray | None
+
+
+def local_sums(weights: Weights, V: np.ndarray, spread: bool) -> LocalSums:
+    """The sums where examples are at hand; the first column of V are their own weights."""
+    sums, far = gather(weights, lambda w: w.product(V), own_terms(weights, V))
+    return LocalSums(sums, far, concentration_of(weights, V[:, 0]) if spread else None)
+
+
 def weighted_means(
     weights: Weights,
     targets: np.ndarray,
@@ -137,20 +153,21 @@ def weighted_means(
     if spread:
         columns.append(v[:, None] * t * t)
     V = np.hstack(columns)
-    sums, far = gather(weights, lambda w: w.product(V), own_terms(weights, V))
-    outputs = targets.shape[1]
+    engine = engine_for(weights.formula, weights.X, weights.Z)
+    found = engine.solver("local sums", local_sums)(weights, V, spread)
+    sums, outputs = found.sums, targets.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = sums[:, 1 : 1 + outputs] / sums[:, :1]
         variance = sums[:, 1 + outputs :] / sums[:, :1] - mean**2 if spread else None
     if variance is not None:
         np.maximum(variance, 0.0, out=variance)
-    concentration = concentration_of(weights, v) if spread else None
+    concentration = found.concentration
     alone = np.flatnonzero(~(sums[:, 0] > 0))
     if len(alone):
         mean[alone] = t[closest(weights, alone, v)]
         if variance is not None and concentration is not None:
             variance[alone], concentration[alone] = 0.0, 1.0
-    return Means(mean + center, variance, concentration, far)
+    return Means(mean + center, variance, concentration, found.far)
 
 
 def unit_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
@@ -198,7 +215,7 @@ def concentration_of(weights: Weights, v: np.ndarray) -> np.ndarray:
 def closest(weights: Weights, rows: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The training example nearest to each of some queries; those of weight 0 do not count."""
     counted = np.flatnonzero(v > 0)
-    Z = take(weights.Z, counted)
+    Z = weights.Z if len(counted) == len(v) else take(weights.Z, counted)
     own = None
     if weights.own is not None:
         index = np.full(len(v), -1)

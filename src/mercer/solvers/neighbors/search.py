@@ -22,7 +22,7 @@ from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.nodes import ROOT, sqdist
 from mercer.formula.ranking import SPARE, Ranking, ranking
 from mercer.gram.base import Gram
-from mercer.gram.dispatch import HOST, engine_for
+from mercer.gram.dispatch import HOST, engine_for, solver_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import SMALL_WORK
 from mercer.gram.rows.validate import matrix
@@ -58,7 +58,7 @@ def ranking_among(kernel: Formula, Z: Any) -> Ranking:
     if value.op == "const":
         return ranking(kernel, np.full(count(Z), float(evaluate(value, {}))))
     try:
-        return ranking(kernel, HOST.make(kernel, Z, None).diagonal().astype(np.float64))
+        return ranking(kernel, solver_gram(kernel, Z).diagonal().astype(np.float64))
     except (TypeError, ValueError):  # columns of a given matrix
         return ranking(kernel, None)
 
@@ -72,10 +72,11 @@ def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None = None
     >>> nearest(ranking_among(Gaussian().formula(), Z), np.array([[40.0]]), Z, 2).index
     array([[2, 1]])
     """
-    return engine_for(rank.statistic, X, Z).solver("neighbors", _nearest)(rank, X, Z, k, own)  # type: ignore[no-any-return]
+    return engine_for(rank.statistic, X, Z).solver("neighbors", search_host)(rank, X, Z, k, own)  # type: ignore[no-any-return]
 
 
-def _nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> Neighbors:
+def search_host(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> Neighbors:
+    """The same for examples in this process, on the processor."""
     if rank.by_distance and isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
         rows = rank.statistic.value
         x, z = matrix(X, rows, "X"), matrix(Z, rows, "Z")
