@@ -44,8 +44,9 @@ def joined(parts: Sequence[Any]) -> Any:
     parts = [p for p in parts if count(p)] or list(parts[:1])
     if len(parts) == 1:
         return parts[0]
-    if any(is_chunked(p) for p in parts):
-        return next(p for p in parts if is_chunked(p)).joined(parts)
+    in_pieces = next(filter(is_chunked, parts), None)
+    if in_pieces is not None:
+        return in_pieces.joined(parts)
     if hasattr(parts[0], "iloc"):
         import pandas as pd
 

@@ -187,7 +187,7 @@ class Smoother(KernelLearner):
         n, size = count(self.X_fit_), min(SAMPLE, count(self.X_fit_))
         rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
         weight = None if self.sample_weight_ is None else self.sample_weight_[rows]
-        share = (size / n) ** (1.0 / (self.X_fit_.shape[1] + 4))
+        share = (size / n) ** (1.0 / (self.n_features_in_ + 4))
         return Sample(self.X_fit_[rows], self.y_fit_[rows], weight, None), share
 
     def _without_copies(self) -> Sample:

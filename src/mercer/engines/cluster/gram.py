@@ -84,7 +84,7 @@ class ChunkGram(Gram):
         X: Any = self.rows if rows is None else self.rows[rows]
         points = self.centers
         if columns is not None:
-            points = self.columns[columns] if self.columns is not None else points[columns]
+            points = self.others()[columns]
         if rows is None:
             return ChunkGram(self.kernel, X, points)
         if points is None:

@@ -47,8 +47,8 @@ def _check_queries(X: Any, Z: Any) -> None:
 def _part(rank: Ranking, start: int, size: int) -> Ranking:
     """The ranking among the examples of one piece."""
     here = slice(start, start + size)
-    parts = {name: getattr(rank, name) for name in ("diagonal", "offset")}
-    return replace(rank, **{n: None if a is None else a[here] for n, a in parts.items()})
+    diagonal, offset = (None if a is None else a[here] for a in (rank.diagonal, rank.offset))
+    return replace(rank, diagonal=diagonal, offset=offset)
 
 
 def _nearest_of_piece(rank: Ranking, X: Any, k: int, start: int, Z: Any) -> Neighbors:

@@ -198,15 +198,8 @@ class SumsNewton:
         rb = (-1.0 if self.intercept else 0.0) * sums.slope_b
         if self.direct:
             return self._solved(sums, r, rb)
-        own = None
-        if self.space.centers.positions is not None:
-            values = self.space.centers.penalty @ self._place(point.coef, 0.0)[0]
-            classes = self.loss.classes  # its curvature does not depend on labels
-            mean = classes.link(values + point.intercept)
-            own = mean * (1.0 - mean) * (classes.weights.sum() / len(self.loss.codes))
-        precondition = self.space.preconditioner_at_centers(
-            own, sums.curvature, self.alpha, self.intercept
-        )
+        mean = sums.curvature / self.panels.shape[0]
+        precondition = self.space.preconditioner_of_mean(mean, self.alpha, self.intercept)
         return self._by_products(point, r, rb, precondition, objective)
 
     def _solved(self, sums: NewtonSums, r: Any, rb: Any) -> Step:
