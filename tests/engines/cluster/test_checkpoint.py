@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -128,3 +129,70 @@ def test_a_kernel_that_cannot_travel_is_told(tmp_path):
         KernelRidge(kernel, solver="nystrom", **MODEL).fit(_chunks(200), Y)
     with ThreadPoolExecutor(1) as pool, mercer.config(cluster=pool):
         KernelRidge(kernel, solver="nystrom", **MODEL).fit(_chunks(200), Y)
+
+
+def _gaussian(wait):
+    def k(A, B):
+        wait(A)
+        return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / 8)
+
+    return mercer.Similarity(k, blocks=True)
+
+
+def _gate(folder):
+    """In workers: all but the first four pieces wait until the gate is open."""
+    here = os.getpid()
+
+    def wait(A):
+        if os.getpid() == here:
+            return
+        with (folder / "begun").open("a") as file:
+            file.write(f"{float(A[0, 0])}\n")
+        for place in range(4):
+            if not (folder / "open").exists():
+                try:
+                    (folder / f"place {place}").touch(exist_ok=False)
+                    return
+                except FileExistsError:
+                    continue
+        while not (folder / "open").exists():
+            time.sleep(0.01)
+
+    return wait
+
+
+@pytest.mark.cluster
+@pytest.mark.posix
+@pytest.mark.slow
+def test_a_lost_scheduler_and_a_fit_that_goes_on(tmp_path, monkeypatch):
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    monkeypatch.setattr("mercer.engines.cluster.sums.ROWS_OF_A_MATRIX", 1)
+    rows, kernel = da.from_array(X, chunks=(40, 3)), _gaussian(_gate(tmp_path))
+    undisturbed = KernelRidge(kernel, **MODEL).fit(rows, Y)
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "memory_limit": "1GB"}
+    kept = tmp_path / "sums"
+
+    def fit(client):
+        with mercer.config(cluster=client, checkpoint=kept):
+            return KernelRidge(kernel, **MODEL).fit(rows, Y)
+
+    with ThreadPoolExecutor(1) as beside:
+        cluster = distributed.LocalCluster(n_workers=2, processes=True, **options)
+        client = distributed.Client(cluster, timeout=5)
+        lost = beside.submit(fit, client)
+        while len(list(kept.glob("*.npz"))) < 4 and not lost.done():
+            time.sleep(0.05)
+        cluster.close()  # while other pieces wait at the gate
+        with pytest.raises(ConnectionError, match="the scheduler of the cluster was lost"):
+            lost.result(timeout=120)
+        client.close()
+    (tmp_path / "open").touch()
+    (tmp_path / "begun").unlink()
+    with (
+        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        resumed = fit(client)
+    np.testing.assert_array_equal(resumed.dual_coef_, undisturbed.dual_coef_)
+    assert len((tmp_path / "begun").read_text().split()) == 10 - 4, "four had been kept"

@@ -21,7 +21,7 @@ from mercer._machine.deadline import check_time, stopping
 from mercer.engines.cluster import on_dask, sums, svm, workers
 from mercer.engines.cluster.gram import ChunkGram
 from mercer.engines.cluster.pool import Call, gather, reduce
-from mercer.engines.cluster.sums import ChunkPanels, normal_sums
+from mercer.engines.cluster.sums import ChunkPanels, center_panels, columns_of_k, normal_sums
 from mercer.engines.cluster.worker import TaskSettings, task
 from mercer.engines.cluster.workers import Facts, described, judged
 
@@ -121,9 +121,10 @@ def test_a_worker_killed_in_mid_piece_changes_no_bit(client, tmp_path):
 def test_a_worker_killed_in_the_reduction_changes_no_bit(client, tmp_path):
     kernel, centers = mercer.Gaussian(2.0), X[:20]
     gram = ChunkGram(kernel, ROWS, centers)
-    undisturbed = ChunkPanels(gram).normal(Y[:, None], None)
+    undisturbed = center_panels(gram).normal(Y[:, None], None)
     pieces = zip(gram.rows.pieces, gram.rows.aligned(Y).pieces, strict=True)
-    calls = [Call(normal_sums, (kernel, centers, True, (1, 1, 0), *two)) for two in pieces]
+    terms = partial(normal_sums, partial(columns_of_k, kernel, centers), True)
+    calls = [Call(terms, two) for two in pieces]
     wait = _gate(tmp_path)
 
     def add(a, b):
