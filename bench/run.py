@@ -40,19 +40,30 @@ def run(script: Path) -> list[Row]:
     return [Row(**row) for row in json.loads(done.stdout.rsplit("\n@@", 1)[1])]
 
 
+def curves() -> None:
+    """The growth of time and memory, which has a table of its own."""
+    subprocess.run([sys.executable, str(HERE / "scaling.py")], check=False)
+
+
 def main() -> None:
     import numpy as np
 
     rows: list[Row] = []
     print(f"{platform.machine()}, {cores()} cores, Python {platform.python_version()}, NumPy "
           f"{np.__version__}; both sides take turns in one process, minima compared")  # fmt: skip
-    for script in scripts(sys.argv[1:]):
+    names = sys.argv[1:]
+    if names == ["scaling"]:
+        curves()
+        return
+    for script in scripts([name for name in names if name != "scaling"]):
         before, start = _stored.environment(), time.perf_counter()
         found = run(script)
         _stored.write_rows(script.stem, before, time.perf_counter() - start, found)
         rows += found
         print(f"  {script.stem}: {time.perf_counter() - start:.0f} s", flush=True)
     print_rows(rows)
+    if not names or "scaling" in names:
+        curves()
     missed = sum(row.ok is False for row in rows)
     skipped = sum(row.ok is None for row in rows)
     print(f"{len(rows) - missed - skipped} met, {missed} missed, {skipped} skipped")

@@ -65,6 +65,13 @@ def test_docstrings_keep_the_rules(module: str) -> None:
     assert not {name: found for name, found in told.items() if found}
 
 
+@pytest.mark.parametrize("module", ["learners", "maps"])
+def test_what_a_fit_leaves_is_described(module: str) -> None:
+    classes = {name: value for name, value in PAGES[module].items() if hasattr(value, "fit")}
+    assert classes
+    assert not [name for name, one in classes.items() if not get_doc_object(one)["Attributes"]]
+
+
 def test_a_formula_may_begin_a_sentence_and_a_small_word_may_not() -> None:
     assert all(map(is_formula, ("k(x, z) = 1", "λ ≥ 0", "k. One", "argmax over c", "exp(k)")))
     assert not any(map(is_formula, ("the mean", "scikit-learn's digits", "larger values", "")))

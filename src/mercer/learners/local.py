@@ -37,6 +37,15 @@ class LocalLinearRegressor(SmoothingRegressor):
     feature_map : None, function of rows or transformer
         Any φ instead of monomials; put a column of ones in it if you want a constant.
 
+    Attributes
+    ----------
+    bandwidth_ : float or ndarray of shape (n_features,)
+        The bandwidth in use.
+    loo_error_ : float
+        Its mean squared leave-one-out error, where it was chosen by that.
+    X_fit_, y_fit_ : ndarray
+        The examples kept (those of positive weight).
+
     Examples
     --------
     >>> import numpy as np

@@ -393,6 +393,11 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
     radius : float or None
         If given, all examples within this feature-space distance are averaged instead.
 
+    Attributes
+    ----------
+    kernel_ : Kernel
+        As used, with the widths that the data chose.
+
     Examples
     --------
     >>> import numpy as np

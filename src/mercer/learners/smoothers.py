@@ -355,6 +355,15 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
     class_weight : dict, "balanced" or None
         Multiplies the weights of the examples of each class.
 
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    bandwidth_ : float or ndarray of shape (n_features,)
+        The bandwidth in use.
+    loo_error_ : float
+        Its mean squared leave-one-out error, where it was chosen by that.
+
     Examples
     --------
     >>> import numpy as np

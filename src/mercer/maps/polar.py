@@ -32,6 +32,11 @@ class PolarMap(FeatureMap):
         With a winding, give r and φ − ωr in [−π/2, 3π/2) instead of its cosine and sine: each arm
         becomes a straight line of its own height, arms half a turn apart at 0 and π.
 
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of the training rows.
+
     Examples
     --------
     >>> import numpy as np

@@ -142,6 +142,11 @@ class PowersMap(FeatureMap):
     degree : int, default 2
         p.
 
+    Attributes
+    ----------
+    n_output_features_ : int
+        Columns that come out.
+
     Examples
     --------
     >>> from mercer.maps import PowersMap

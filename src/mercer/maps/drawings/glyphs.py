@@ -32,6 +32,11 @@ class GlyphFeatures(FeatureMap):
     angle : float
         Degrees by which a line must turn to have an angle there.
 
+    Attributes
+    ----------
+    n_features_in_ : int
+        Pixels of an image.
+
     Examples
     --------
     >>> import numpy as np
