@@ -7,7 +7,7 @@ import mercer
 from mercer.solvers.linear import blas
 
 
-@pytest.mark.parametrize("n", [1, 7, 256, 500])
+@pytest.mark.parametrize("n", [1, 7, 320, 500])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_with_a_symmetric_matrix(n, dtype):
     rng = np.random.default_rng(n)
@@ -18,7 +18,8 @@ def test_products_with_a_symmetric_matrix(n, dtype):
     np.testing.assert_allclose(blas.symmetric_times(A, B), A @ B, atol=tolerance * n)
     np.testing.assert_allclose(blas.times(A, B), A @ B, atol=tolerance * n)
     spoiled = A.copy()
-    spoiled[256:, :256] = np.nan  # below the squares on the diagonal nothing is read
+    edge = blas.SQUARE_ROWS
+    spoiled[edge:, :edge] = np.nan  # below the squares on the diagonal nothing is read
     with mercer.config(threads=1):
         np.testing.assert_allclose(blas.symmetric_times(spoiled, B), A @ B, atol=tolerance * n)
 

@@ -30,6 +30,9 @@ WORTH_THREADS = 1_000_000
 #: its own order first: 5630 × 200 times 200 × 5 takes 0.34 ms in pieces and 0.73 ms at once, its
 #: transpose 0.34 and 1.6 ms. Pieces of fewer rows than `LEAST_ROWS` cost more in calls.
 UNPACKED, LEAST_ROWS = 500_000, 64
+#: A square block of a symmetric matrix has as many multiplications as OpenBLAS leaves unpacked,
+#: and at most so many rows, which stay in the cache.
+SQUARE, SQUARE_ROWS = 2 * UNPACKED, 320
 
 
 def routine(name: str, arguments: int, integers: int) -> Callable[..., None] | None:
@@ -92,7 +95,7 @@ def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return result
 
 
-def symmetric_times(A: np.ndarray, B: np.ndarray, square: int = 256) -> np.ndarray:
+def symmetric_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A B likewise for a symmetric A, of which only the upper triangle is read.
 
     Reading A is all that such a product costs: each square of it serves its own rows and, as long
@@ -100,6 +103,7 @@ def symmetric_times(A: np.ndarray, B: np.ndarray, square: int = 256) -> np.ndarr
     """
     B = np.ascontiguousarray(B, dtype=A.dtype)
     n = len(A)
+    square = min(SQUARE_ROWS, max(32, int((SQUARE / max(1, B.shape[1])) ** 0.5) // 32 * 32))
     cuts = [slice(at, min(at + square, n)) for at in range(0, n, square)]
     pairs = [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))]
     threads = min(len(pairs), _shares(A).threads)

@@ -88,16 +88,21 @@ def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
     check_basis(gram, k)
     panels = panels_of(gram)
     kept = panels.keep(0.5)
-    means = _product(panels, gram, panels.zeros(n, 1) + 1.0)[:, 0] / n
+    means = np.zeros(n)
 
     def multiply(V: Any) -> Any:
+        nonlocal means
         if not center:
             return _product(panels, gram, V)
-        W = _product(panels, gram, V - V.mean(0))
+        V = V - V.mean(0)
+        if means.any():
+            W = _product(panels, gram, V)
+        else:  # K1 comes along with the first product
+            W = _product(panels, gram, panels.xp.concat([V, panels.zeros(n, 1) + 1.0], axis=1))
+            W, means = W[:, :-1], host(W[:, -1]) / n
         return W - W.mean(0)
 
     found = pairs_by_blocks(gram, panels, multiply, k, kept)
-    means = host(means)
     total = float(np.sum(host(gram.diagonal()), dtype=np.float64))
     if center:
         total -= float(means.sum())
@@ -129,9 +134,7 @@ def pairs_by_blocks(
     most = min(n // 2, int(BASIS_SHARE * gram.limit_bytes / (8 * n)))
     for width in (krylov.NARROW,) * kept + (k + krylov.EXTRA,):
         start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
-        found = krylov.largest_eigenpairs(
-            multiply, multiply(start), k, TOLERANCE[gram.dtype.name], most=most
-        )
+        found = krylov.largest_eigenpairs(multiply, start, k, TOLERANCE[gram.dtype.name], most=most)
         if found.stopped or not krylov.crowded(found.values, width):
             break
     return found

@@ -76,7 +76,8 @@ def largest_eigenpairs(
     xp, (n, width), kept = namespace(start), start.shape, count + EXTRA
     most = MOST * kept if most is None else max(fewest(count), most)
     place = getattr(start, "device", None)
-    basis, H, size = xp.empty((n, most), dtype=start.dtype, device=place), np.zeros((0, 0)), 0
+    # A vector per row: memory that no vector has reached is never touched.
+    basis, H, size = xp.empty((most, n), dtype=start.dtype, device=place), np.zeros((0, 0)), 0
     theta, Y, residual, steps, stopped = np.zeros(0), H, np.inf, 0, "max_iter"
     # Products with K bring threads of their own; what is left is too small for several.
     with progress("eigenvectors", None) as bar, single_threaded_blas():
@@ -84,9 +85,9 @@ def largest_eigenpairs(
             new = xp.linalg.qr(start)[0]
             while steps < max_iter:
                 image = multiply(new)
-                basis[:, size : size + width] = new
+                basis[size : size + width] = new.T
                 size, steps = size + width, steps + 1
-                done = basis[:, :size]
+                done = basis[:size].T
                 C = done.T @ image
                 H = _bordered(H, host(C))
                 new, R = _next_block(xp, done, image - done @ C)
@@ -99,7 +100,7 @@ def largest_eigenpairs(
                     stopped = ""
                     break
                 if size + width > most:
-                    basis[:, :kept] = done @ _there(start, Y[:, :kept])
+                    basis[:kept] = (done @ _there(start, Y[:, :kept])).T
                     size, H = kept, np.diag(theta[:kept])
         except KeyboardInterrupt:
             if not len(theta):
@@ -107,7 +108,7 @@ def largest_eigenpairs(
             stopped = "interrupt"
             theta, Y = (part[..., ::-1] for part in np.linalg.eigh(H))
         # An interruption may have come between the basis and H.
-        vectors = basis[:, : len(H)] @ _there(start, Y[:, :count])
+        vectors = basis[: len(H)].T @ _there(start, Y[:, :count])
     return Eigenpairs(theta[:count].copy(), vectors, residual, steps, stopped)
 
 
