@@ -368,3 +368,24 @@ def test_bad_input_to_a_classifier_is_answered():
         model.predict_proba(X @ X.T)
     same = GaussianProcessClassifier(Gaussian(1.0)).fit(np.ones((6, 2)), [0, 1] * 3)
     assert np.allclose(same.predict_proba([[1.0, 1.0]]), 0.5)
+
+
+@pytest.mark.parametrize("n_centers", [None, 3])
+def test_weights_stand_for_repeated_examples(n_centers):
+    rng = np.random.default_rng(0)
+    X, times = rng.normal(size=(25, 2)), np.r_[1, 1, 1, rng.integers(0, 4, 22)]
+    Y = np.c_[np.sin(X[:, 0]), X[:, 1]] + 0.3 * rng.normal(size=(25, 2))
+    kernel = 1.3 * Gaussian([1.0, 2.0]) + 0.1 * Linear()
+    centers = "uniform" if n_centers is None else np.arange(n_centers)
+    options = {"optimizer": None, "noise": "learn", "centers": centers}
+    once = GaussianProcessRegressor(kernel, **options).fit(X, Y, sample_weight=times)
+    often = GaussianProcessRegressor(kernel, **options)
+    often.fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
+    (value, slopes), (wanted, exact) = (
+        model.log_marginal_likelihood(once.theta_, eval_gradient=True) for model in (once, often)
+    )
+    np.testing.assert_allclose(value, wanted, rtol=1e-9)
+    np.testing.assert_allclose(slopes, exact, rtol=1e-7, atol=1e-7)
+    Q = rng.normal(size=(4, 2))
+    for a, b in zip(*(m.predict(Q, return_std=True) for m in (once, often)), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-7)

@@ -12,6 +12,7 @@ import mercer.onnx
 from mercer import kernels
 from mercer.kernels import parse
 from mercer.learners import (
+    GaussianProcessRegressor,
     KernelCentroidClassifier,
     KernelFisherDiscriminant,
     KernelKMeans,
@@ -62,6 +63,7 @@ LEARNERS = {
     "svc, two classes": (lambda k: KernelSVC(k, C=2.0, max_iter=2000), "two"),
     "svc, three classes": (lambda k: KernelSVC(k, C=2.0, max_iter=2000), "three"),
     "svr": (lambda k: KernelSVR(k, C=2.0, max_iter=2000), "t"),
+    "process": (lambda k: GaussianProcessRegressor(k, 0.3, optimizer=None), "t"),
     "one class": (lambda k: KernelOneClass(k, nu=0.4, max_iter=2000), None),
     "centroids, two": (lambda k: KernelCentroidClassifier(k, shrinkage=0.1), "two"),
     "centroids, three": (lambda k: KernelCentroidClassifier(k), "three"),

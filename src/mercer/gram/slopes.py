@@ -43,14 +43,18 @@ def weighted_slopes(gram: Gram, W: Any) -> dict[str, Any]:
     return found
 
 
-def diagonal_slopes(gram: Gram, weight: float) -> dict[str, Any]:
-    """weight · Σᵢ ∂k(xᵢ, xᵢ)/∂p for the parameters of `weighted_slopes`; lengths change none."""
+def diagonal_slopes(gram: Gram, weights: np.ndarray) -> dict[str, Any]:
+    """Σᵢ wᵢ ∂k(xᵢ, xᵢ)/∂p for the parameters of `weighted_slopes`; lengths change none."""
     formula = formula_of(gram.kernel)
     found: dict[str, Any] = {}
     for name, node in parameters_of(formula).items():
-        own = gram.of(derive(formula, node)).diagonal() if lengths_of(node) is None else np.zeros(1)
-        found[name] = weight * float(np.sum(host(own), dtype=np.float64))
+        varies = lengths_of(node) is None
+        found[name] = _dot(weights, gram.of(derive(formula, node)).diagonal()) if varies else 0.0
     return found
+
+
+def _dot(weights: np.ndarray, own: Any) -> float:
+    return float(np.sum(weights * host(own), dtype=np.float64))
 
 
 def _total(gram: Gram, W: Any) -> float:

@@ -166,6 +166,12 @@ def mmd_test(
     if block is not None:
         return _by_blocks(_pairs_of_chunks(X, Y), kernel, permutations, block, random)
     X, Y = examples(X, "X", 2), examples(Y, "Y", 2)
+    widths = [np.shape(rows)[1:] for rows in (X, Y) if hasattr(rows, "shape")]
+    if len(widths) == 2 and widths[0] != widths[1]:
+        raise ValueError(
+            f"X has {widths[0][0]} columns and Y has {widths[1][0]}: both samples are rows of the "
+            "same columns"
+        )
     both, n, m = joined([X, Y]), count(X), count(Y)
     kernels = kernels_to_try(kernel, both, FACTORS, random)
     weights = np.repeat([1.0 / n, -1.0 / m], [n, m])

@@ -59,7 +59,9 @@ def calibrate(
     method : {"auto", "jackknife+", "cv+", "split"}
         "jackknife+" and "cv+" use all examples for both learning and calibration: for
         `KernelRidge` and `GaussianProcessRegressor` in closed form, "cv+" for others by refits.
-        They cover 1 − α in practice and 1 − 2α in the worst case. "split" learns from a part and
+        They cover 1 − α in practice and 1 − 2α in the worst case. The closed form leaves out
+        examples, and not what was chosen with their help: the penalty λ and the numbers of a kernel
+        are those of all examples in every fold. "split" learns from a part and
         calibrates by the rest, for any model, and covers 1 − α; the intervals of a
         `KernelQuantileRegressor` are as wide as its outer levels say. "auto": "jackknife+" where
         the closed form is at hand for at most 5000 examples, "split" otherwise.

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from mercer._arrays import host
-from mercer._examples import count, take
+from mercer._examples import take
 from mercer._parameters import Check, Either, Number, OneOf, Positive, Several
 from mercer.gram.host import HostGram
 from mercer.kernels import DEFAULT
@@ -117,6 +117,8 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
             self.kernel_, X, y[:, None], weights, intercept=True, single=False
         )
         rows = np.flatnonzero(weights)
+        if len(rows) < 2:  # nothing is left without the only one
+            return 1.0 / penalty
         if len(rows) > SAMPLE:
             rows = np.sort(np.random.default_rng(0).choice(rows, SAMPLE, replace=False))
         part = host(X)[np.ix_(rows, rows)] if self.kernel_.takes_matrix else host(take(X, rows))
@@ -124,7 +126,7 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
             left = Deletions(HostGram(self.kernel_, part), y[rows], penalty, True).residuals
         except LinAlgError:  # k is not positive semi-definite
             left = y[rows] - y[rows].mean()
-        typical = float(np.mean(np.abs(left))) if count(part) > 1 else 0.0
+        typical = float(np.mean(np.abs(left)))
         return 2.0 * typical / penalty if np.isfinite(typical) and typical > 0 else 1.0 / penalty
 
     def predict_quantiles(self, X: Any) -> np.ndarray:

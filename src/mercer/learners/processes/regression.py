@@ -15,6 +15,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT, Kernel
 from mercer.learners._device import RegressorMixin
+from mercer.learners._options import weights_or_none
 from mercer.learners.processes.base import Process
 from mercer.learners.processes.numbers import NOISE, Numbers, pair
 from mercer.learners.ridges.estimators import KernelRidge
@@ -112,8 +113,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         "n_centers": Maybe(Count()),
         "centers": CenterChoice(),
     }
-    # Of models from files that were written before there were centers.
+    # Of models from files that were written before there were centers, or weights.
     centers_ = None
+    _weights: np.ndarray | None = None
 
     def __init__(
         self,
@@ -150,9 +152,13 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
 
     # --- learning ---------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn the numbers of the kernel and the noise, and solve for the mean."""
-        X, y = self._start(X, y, multi_output=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the numbers of the kernel and the noise, and solve for the mean.
+
+        A weight w stands for w equal examples: the noise of their mean is λ/w.
+        """
+        X, y = self._start(X, y, sample_weight=sample_weight, multi_output=True)
+        self._weights = weights_or_none(sample_weight, X)
         X, y = widened(X), np.asarray(y, dtype=np.float64)
         self._y_mean, self._y_scale = self._of_targets(y)
         self.X_train_, self.y_train_ = X, (y - self._y_mean) / self._y_scale
@@ -185,8 +191,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         """The mean and the scale that are taken off the targets."""
         if not self.normalize_y:
             return np.zeros(y.shape[1:]), np.ones(y.shape[1:])
-        spread = y.std(axis=0)
-        return y.mean(axis=0), np.where(spread > 0, spread, 1.0)
+        mean = np.average(y, axis=0, weights=self._weights)
+        spread = np.sqrt(np.average(np.square(y - mean), axis=0, weights=self._weights))
+        return mean, np.where(spread > 0, spread, 1.0)
 
     @property
     def _learns_noise(self) -> bool:  # type: ignore[override]
@@ -194,7 +201,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         return isinstance(self.noise, str) and not fixed
 
     def _unit(self, X: Any) -> float:
-        mean = float(np.mean(host(solver_gram(self.kernel_, X).diagonal())))
+        own = host(solver_gram(self.kernel_, X).diagonal())
+        mean = float(np.average(own, weights=self._weights))
         return mean if mean > 0 else 1.0
 
     def _with_noise(self, unit: float) -> tuple[np.ndarray, np.ndarray]:
@@ -216,13 +224,13 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         self, theta: np.ndarray, slopes: bool, rows: np.ndarray | None = None
     ) -> Evidence:
         kernel, noise = self._at(theta)
-        X, y = self.X_train_, self.y_train_
+        X, y, weights = self.X_train_, self.y_train_, self._weights
         if rows is not None:
-            X, y = take(X, rows), y[rows]
+            X, y, weights = take(X, rows), y[rows], None if weights is None else weights[rows]
         gram, columns = solver_gram(kernel, X), y.reshape(len(y), -1)
         if self.centers_ is not None and rows is None:
-            return bound(gram, self.centers_, columns, noise, slopes)
-        return evidence(gram, columns, noise, slopes)
+            return bound(gram, self.centers_, columns, noise, slopes, weights)
+        return evidence(gram, columns, noise, slopes, weights)
 
     def _solve(self) -> None:
         """The mean of f, as ridge regression with λ."""
@@ -231,7 +239,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         ridge = KernelRidge(self.kernel_, self.noise_, solver=exact, centers=chosen)
         # What there is to be said of the kernel has been said of the one that was given.
         ridge._needs_psd = ridge._needs_width = False
-        self.regressor_ = ridge.fit(self.X_train_, self.y_train_)
+        self.regressor_ = ridge.fit(self.X_train_, self.y_train_, self._weights)
         self.dual_coef_ = ridge.dual_coef_
         scaled, mean = self.dual_coef_ * self._y_scale, self._y_mean
         intercept = float(mean) if np.ndim(mean) == 0 else mean

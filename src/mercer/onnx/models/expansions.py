@@ -126,6 +126,13 @@ def regressor(model: Any, table: Table, out: Outputs) -> None:
     out.numbers("prediction", values_of(model.expansion_, table), 1, True)
 
 
+def process(model: Any, table: Table, out: Outputs) -> None:
+    """The mean of f; its deviation needs the factor of K, which ONNX has no operator for."""
+    single = model.y_train_.ndim == 1
+    width = 1 if single else model.y_train_.shape[1]
+    out.numbers("prediction", values_of(model.expansion_, table), width, single)
+
+
 def one_class(model: Any, table: Table, out: Outputs) -> None:
     g, scores = out.graph, values_of(model.expansion_, table)
     inside = g.add("GreaterOrEqual", g.flat(scores), 0.0)
@@ -262,8 +269,6 @@ def refused(model: Any, table: Table, out: Outputs) -> None:
     why = {
         "LocalLinearRegressor": "it solves a small system of equations at every x, and ONNX has no "
         "operator for that. NadarayaWatsonRegressor (its degree 0) and KernelRidge can be exported",
-        "GaussianProcessRegressor": "its variances are not written for ONNX. KernelRidge with the "
-        "kernel and the noise it learned has the same mean, and can be exported",
         "GaussianProcessClassifier": "its variances are not written for ONNX. "
         "KernelLogisticRegression with the kernel it learned can be exported",
         "KernelQuantileRegressor": "several levels that never cross are not written for ONNX. "

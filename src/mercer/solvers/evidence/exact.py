@@ -3,6 +3,9 @@
     log p(y) = −½ yᵀA⁻¹y − ½ log|A| − (n/2) log 2π,   A = K + λI
     ∂ log p/∂p = Σᵢⱼ Wᵢⱼ ∂Aᵢⱼ/∂p,   W = ½(ααᵀ − A⁻¹),   α = A⁻¹y
 
+Weights w stand for so many equal examples: with S = diag(√w), SKS + λI and Sy take the places of
+A and y, and what repeated targets add is −½(Σw − n) log 2πλ.
+
 A⁻¹ takes the place of the factor, W the place of A⁻¹: one N×N array in all, where the examples are.
 Several columns of y are processes of their own with the same kernel and noise.
 """
@@ -37,8 +40,16 @@ class Evidence:
     noise: float = 0.0
 
 
-def evidence(gram: Gram, y: np.ndarray, noise: float, slopes: bool = True) -> Evidence:
+def evidence(
+    gram: Gram,
+    y: np.ndarray,
+    noise: float,
+    slopes: bool = True,
+    weights: np.ndarray | None = None,
+) -> Evidence:
     """log p(y) for targets (N, T); an error where K + λI is not positive definite.
+
+    Without noise, what repeated targets add is left out: it is infinite, whatever k is.
 
     >>> import numpy as np
     >>> from mercer import Gaussian
@@ -46,24 +57,41 @@ def evidence(gram: Gram, y: np.ndarray, noise: float, slopes: bool = True) -> Ev
     >>> round(evidence(gram, np.array([[1.0], [2.0]]), 0.5).value, 4)
     -3.502
     """
-    alpha, logdet, W = gram.solver("evidence", factorized)(gram, y, noise, slopes)
+    scale = None if weights is None else np.sqrt(weights)
+    y = y if scale is None else scale[:, None] * y
+    alpha, logdet, W = gram.solver("evidence", factorized)(gram, y, noise, slopes, scale)
     if alpha is None:
         raise LinAlgError(
             f"K + λI is not positive definite to rounding (λ = {noise:.3g}): examples that are "
             "equal or nearly so need some noise"
         )
     n, targets = y.shape
-    value = -0.5 * (float((y * alpha).sum()) + targets * (logdet + n * LOG_2PI))
+    more = repeated(weights, noise, n)
+    logdet += (n + more) * LOG_2PI + (more * math.log(noise) if more else 0.0)
+    value = -0.5 * (float((y * alpha).sum()) + targets * logdet)
     if W is None:
         return Evidence(value)
-    return Evidence(value, weighted_slopes(gram, W), float(W.diagonal().sum()))
+    of_noise = float(W.diagonal().sum()) - (0.5 * targets * more / noise if more else 0.0)
+    if scale is not None:
+        scaling = gram.asarray(scale)
+        W *= scaling[:, None]
+        W *= scaling
+    return Evidence(value, weighted_slopes(gram, W), of_noise)
+
+
+def repeated(weights: np.ndarray | None, noise: float, n: int) -> float:
+    """Σw − n: the targets that weights stand for beyond those that are there."""
+    return 0.0 if weights is None or noise == 0 else float(weights.sum()) - n
 
 
 def factorized(
-    gram: Gram, y: np.ndarray, noise: float, slopes: bool
+    gram: Gram, y: np.ndarray, noise: float, slopes: bool, scale: np.ndarray | None
 ) -> tuple[np.ndarray | None, float, Any]:
     """α, log|A| and, for slopes, W; α is None where A is not positive definite."""
     A = gram.in_double()
+    if scale is not None:
+        A *= scale[:, None]
+        A *= scale
     add_to_diagonal(A, noise)
     L = cholesky(A)
     if L is None:

@@ -20,16 +20,23 @@ from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, solve_lowe
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.slopes import diagonal_slopes, weighted_slopes
-from mercer.solvers.evidence.exact import LOG_2PI, Evidence
+from mercer.solvers.evidence.exact import LOG_2PI, Evidence, repeated
 
 #: What is added to the diagonal of K_mm, in units of its mean: nearly equal centers stay apart.
 JITTER = 1e-10
 
 
 def bound(
-    whole: Gram, centers: np.ndarray, y: np.ndarray, noise: float, slopes: bool = True
+    whole: Gram,
+    centers: np.ndarray,
+    y: np.ndarray,
+    noise: float,
+    slopes: bool = True,
+    weights: np.ndarray | None = None,
 ) -> Evidence:
     """The bound for targets (N, T) and the examples at these indices as centers.
+
+    Weights stand for so many equal examples, as in `evidence`.
 
     >>> import numpy as np
     >>> from mercer import Gaussian
@@ -53,7 +60,10 @@ def bound(
         raise LinAlgError("the centers are equal or nearly so: take fewer, or more noise")
     L, y = xp.tril(L), whole.asarray(y)
     n, targets, m = len(y), y.shape[1], len(L)
-    A = solve_lower(L, whole.asarray(across.dense(), xp.float64).T)
+    w = np.ones(n) if weights is None else weights
+    scale, more = whole.asarray(np.sqrt(w)), repeated(weights, noise, n)
+    y = scale[:, None] * y
+    A = solve_lower(L, whole.asarray(across.dense(), xp.float64).T) * scale
     B = A @ A.T / noise
     add_to_diagonal(B, 1.0)
     trace_q = noise * (float(B.diagonal().sum()) - m)
@@ -64,26 +74,26 @@ def bound(
     LB = xp.tril(LB)
     projected = A @ y
     solved = cholesky_solve(LB, projected)
-    own = float(np.sum(host(whole.diagonal()), dtype=np.float64))
+    own = float(w @ host(whole.diagonal()))
     fit = (float((y * y).sum()) - float((projected * solved).sum()) / noise) / noise
-    logdet = n * np.log(noise) + 2.0 * float(xp.log(LB.diagonal()).sum())
+    logdet = (n + more) * np.log(noise) + 2.0 * float(xp.log(LB.diagonal()).sum())
     slack = (own - trace_q) / (2.0 * noise)
-    value = float(-0.5 * (fit + targets * (logdet + n * LOG_2PI)) - targets * slack)
+    value = float(-0.5 * (fit + targets * (logdet + (n + more) * LOG_2PI)) - targets * slack)
     if not slopes:
         return Evidence(value)
     a = (y - A.T @ solved / noise) / noise
     one = whole.asarray(np.eye(m))
     inverse = cholesky_solve(LB, one)
     Aa = A @ a
-    weights = Aa @ a.T + targets / noise * (A - inverse @ A)
+    sides = (Aa @ a.T + targets / noise * (A - inverse @ A)) * scale
     outer = Aa @ Aa.T + targets * (full - 2.0 * one + inverse)
-    of_across = weighted_slopes(across, solve_lower(L, weights, transposed=True).T)
+    of_across = weighted_slopes(across, solve_lower(L, sides, transposed=True).T)
     left = solve_lower(L, outer, transposed=True)
     of_inner = weighted_slopes(inner, -0.5 * solve_lower(L, left.T, transposed=True))
-    of_own = diagonal_slopes(whole, -0.5 * targets / noise)
+    of_own = diagonal_slopes(whole, -0.5 * targets / noise * w)
     found: dict[str, Any] = {
         name: of_across[name] + of_inner[name] + of_own[name] for name in of_across
     }
-    trace_inverse = (n - m + float(inverse.diagonal().sum())) / noise
+    trace_inverse = (n + more - m + float(inverse.diagonal().sum())) / noise
     of_noise = 0.5 * (float((a * a).sum()) - targets * trace_inverse) + targets * slack / noise
     return Evidence(value, found, of_noise)

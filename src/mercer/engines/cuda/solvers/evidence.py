@@ -23,11 +23,15 @@ from mercer.engines.cuda.solvers.cholesky import (
 
 
 def factorized(
-    gram: Any, y: np.ndarray, noise: float, slopes: bool
+    gram: Any, y: np.ndarray, noise: float, slopes: bool, scale: np.ndarray | None
 ) -> tuple[np.ndarray | None, float, Any]:
     """What the function of this name in `mercer.solvers.evidence.exact` gives, W as a tensor."""
     with room_for(gram.points()):
         A = gram.in_double()
+        if scale is not None:
+            s = torch.as_tensor(scale, device=A.device)
+            A *= s[:, None]
+            A *= s
         A.diagonal().add_(noise)
         if not cholesky_in_place(A):
             return None, 0.0, None
