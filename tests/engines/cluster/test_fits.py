@@ -51,6 +51,18 @@ def test_logistic_regression_by_newton_sums(classes, options):
     assert ours.expansion_.points.shape == (len(ours.dual_coef_), 3)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_class_may_be_missing_in_a_piece(classes):
+    order = np.argsort(Y)
+    rows, labels = X[order], _classes(classes)[order]
+    options = {"alpha": 1.0, "n_centers": 30, "random_state": 0, "solver": "nystrom", "tol": 1e-9}
+    whole, ours = (
+        KernelLogisticRegression("gaussian(2)", **options).fit(x, labels)
+        for x in (rows, _chunks(rows, 50))
+    )
+    np.testing.assert_allclose(ours.predict_proba(X), whole.predict_proba(X), atol=1e-5)
+
+
 def test_newton_without_the_matrix_asks_for_products(monkeypatch):
     labels = _classes(2)
     options = {"alpha": 1e-3, "n_centers": 30, "random_state": 0, "tol": 1e-9}

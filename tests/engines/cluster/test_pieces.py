@@ -113,11 +113,22 @@ def test_answers_for_pieces_are_those_for_rows():
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
 def test_an_executor_gives_the_same_bits(pool):
-    here = KernelRidge("gaussian(2)", **MODEL).fit(_chunks(), Y)
+    labels = np.digitize(Y, [-0.5, 0.5])
+    logistic = {"alpha": 0.1, "n_centers": 30, "random_state": 0}
+
+    def answers():
+        yield KernelRidge("gaussian(2)", **MODEL).fit(_chunks(), Y).dual_coef_
+        yield KernelRidge("polynomial(2)", alphas=[0.1, 1]).fit(_chunks(), Y).loo_predictions_
+        yield mercer.KernelLogisticRegression(**logistic).fit(_chunks(), labels).dual_coef_
+        yield mercer.NadarayaWatsonRegressor(bandwidth=0.5).fit(_chunks(), Y).predict(X[:50])
+        yield mercer.KernelNeighborsRegressor().fit(_chunks(), Y).predict(X[:50])
+        yield mercer.KernelCentroidClassifier().fit(_chunks(), labels).decision_function(X[:50])
+
     extra = {"mp_context": multiprocessing.get_context("spawn")} if "Process" in str(pool) else {}
     with pool(2, **extra) as executor, mercer.config(cluster=executor):
-        there = KernelRidge("gaussian(2)", **MODEL).fit(_chunks(), Y)
-    np.testing.assert_array_equal(there.dual_coef_, here.dual_coef_)
+        there = list(answers())
+    for found, here in zip(there, answers(), strict=True):
+        np.testing.assert_array_equal(found, here)
 
 
 def test_files_are_read_piece_by_piece(tmp_path):
