@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_chunked
 from mercer.data.dataset import Dataset
 from mercer.kernels import as_kernel
 from mercer.selection.board.scoreboard import OutOfFold, Scoreboard
@@ -55,7 +56,8 @@ def compare(
     ----------
     X : anything that `mercer.data.Dataset.of` takes
         A table, an array, a CSR matrix, a list of strings or messages, a file. Raw rows: missing
-        values, categories, dates and scales are dealt with, and said.
+        values, categories, dates and scales are dealt with, and said. Of rows in pieces, such as
+        a data frame of Dask's, a sample of 20,000 is looked at.
     y : array, or the name of a column of the table X
         Not needed for a `mercer.data.Dataset`.
     task : "classification", "regression" or None
@@ -120,7 +122,7 @@ def compare(
     ('classification', True, True)
     """
     clock = Clock(seconds_of(budget))
-    found, seed = check_targets(Dataset.of(X, y, task=task)), int(random_state)
+    found, seed = check_targets(_dataset(X, y, task)), int(random_state)
     checked = check(found, groups, time)
     found = checked.found
     kernels = None if kernels is None else [as_kernel(k) for k in kernels]
@@ -161,6 +163,15 @@ def compare(
     refit = refit and complete and clock.left() > made.last.seconds
     made.settle(found, train, clock.end if refit else None)
     return board_of(made, clock, headline)
+
+
+def _dataset(X: Any, y: Any, task: str | None) -> Dataset:
+    """The data in any form; of rows in pieces a sample."""
+    if is_chunked(X):
+        from mercer.engines.cluster.tables import sample_of
+
+        X, y = sample_of(X, y), None
+    return Dataset.of(X, y, task=task)
 
 
 def _parts_in_turn(

@@ -103,6 +103,16 @@ def test_ridge_regression_by_features(options, targets):
         np.testing.assert_allclose(ours.loo_errors_, whole.loo_errors_, rtol=1e-9)
 
 
+def test_a_model_of_pieces_is_saved_and_knows_no_deviations(tmp_path):
+    for kernel in ("gaussian(2)", "polynomial(2)"):
+        model = KernelRidge(kernel, alpha=0.1, n_centers=20, random_state=0).fit(_chunks(), Y)
+        model.save(tmp_path / "model.mercer")
+        again = mercer.load(tmp_path / "model.mercer")
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        with pytest.raises(ValueError, match="a model of rows in pieces keeps its"):
+            again.predict(X, return_std=True)
+
+
 def test_class_weights_over_pieces():
     options = {"alpha": 0.1, "class_weight": "balanced", "random_state": 0, "n_centers": 30}
     whole, ours = (

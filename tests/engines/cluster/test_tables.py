@@ -115,3 +115,17 @@ def test_rows_without_a_target_are_refused(folder):
     )
     assert done.exit_code
     assert "have no target 'y'" in str(done.exception) + done.stderr
+
+
+def test_a_comparison_looks_at_a_sample_of_pieces(folder, monkeypatch):
+    dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    monkeypatch.setattr("mercer.engines.cluster.tables.SAMPLE", 100)
+    frame = dd.from_pandas(FRAME.drop(columns="y"), npartitions=3)
+    options = {"kernels": ["linear()"], "learners": ["ridge"], "cv": 2, "holdout": None}
+    board = mercer.compare(frame[frame["a"] > -9], "label", **options)
+    assert board.task == "classification"
+    assert 100 <= len(board.best[-1].X_fit_) <= 103
+    rows = mercer.chunks(FRAME[["a", "b"]].to_numpy(), rows=70)
+    few = mercer.compare(rows, FRAME.y.to_numpy(), **options)
+    assert few.task == "regression"
+    assert len(few.best[-1].X_fit_) == 100

@@ -29,6 +29,11 @@ class Posteriors:
                 "return_std needs k(x, x) of the new examples, which a precomputed matrix does not "
                 "hold; give the kernel itself"
             )
+        if count(model.X_fit_) != model._n_train:
+            raise ValueError(
+                f"return_std needs sums over all {model._n_train} training rows, and a model of "
+                f"rows in pieces keeps its {count(model.X_fit_)} centers only: fit it on an array"
+            )
         self.model = model
         self._kept: tuple[float, Posterior] | None = None
 

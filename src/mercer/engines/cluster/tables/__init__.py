@@ -21,7 +21,7 @@ from mercer.data.making import make
 from mercer.data.schema import DataError, Schema
 from mercer.data.targets import whole_numbers
 from mercer.engines.cluster.chunks import Chunks
-from mercer.engines.cluster.pieces import Changed, ParquetFrame, Piece
+from mercer.engines.cluster.pieces import Block, Changed, ParquetFrame, Piece
 from mercer.engines.cluster.pool import Call, gather
 from mercer.engines.cluster.tables.lines import lines_of
 from mercer.engines.cluster.tables.sources import ENDINGS, files_of, groups_of, kind_of
@@ -43,7 +43,7 @@ class Table:
     def __len__(self) -> int:
         return sum(self.sizes)
 
-    def sample(self, rows: int = SAMPLE) -> Any:
+    def sample(self, rows: int) -> Any:
         """Some rows as one frame, in their order; drawn with a fixed seed."""
         import pandas as pd
 
@@ -106,9 +106,37 @@ def in_pieces(source: str, format: str | None = None) -> bool:
     return settings.cluster is not None or path.stat().st_size > SHARE * settings.memory_bytes
 
 
+def table_of(frame: Any) -> Table:
+    """A data frame of Dask's, by its partitions."""
+    pieces = [Block(part) for part in frame.to_delayed()]
+    sizes = gather([Call(len, (piece,)) for piece in pieces], "reading sizes")
+    kept = [(piece, size) for piece, size in zip(pieces, sizes, strict=True) if size]
+    if not kept:
+        raise DataError("the data frame holds no rows")
+    return Table(tuple(p for p, _ in kept), tuple(n for _, n in kept), "data frame")
+
+
+def sample_of(X: Any, y: Any) -> Dataset:
+    """A data set of some rows in pieces, for what looks at data again and again.
+
+    `y`: the targets of an array, or the name of a column of a data frame.
+    """
+    if hasattr(X, "to_dask_array") and isinstance(y, str):
+        return sampled(table_of(X), y)
+    rows = Chunks.of(X)
+    index = np.arange(len(rows))
+    if len(rows) > SAMPLE:
+        index = np.sort(np.random.default_rng(0).choice(len(rows), SAMPLE, replace=False))
+    found = Dataset.of(rows[index], rows.aligned(y)[index])
+    if len(index) == len(rows):
+        return found
+    words = Note("file", f"looked at {len(index):,} of {len(rows):,} rows")
+    return replace(found, notes=(words, *found.notes))
+
+
 def sampled(table: Table, target: str | None, columns: Any = None) -> Sampled:
     """The data set that a sample makes."""
-    frame = table.sample()
+    frame = table.sample(SAMPLE)
     if target is not None and target in frame.columns and frame[target].dtype == bool:
         frame = frame.assign(**{target: frame[target].astype(str)})
     made = make(frame, None, target, columns=columns, source=table.source)
