@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
@@ -241,6 +242,21 @@ def test_a_headline_has_the_numbers_of_its_row(
     monkeypatch.setattr(speed, "stored", lambda name: {"rows": [row]} if "svc" in name else {})
     assert "**12 times as fast" in speed.headlines()
     assert "500 ms instead of 6 s" in speed.headlines()
+
+
+def test_llms_txt_names_every_page_and_what_it_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    spec = importlib.util.spec_from_file_location("build_site", ROOT / "tools" / "site.py")
+    assert spec
+    assert spec.loader
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    monkeypatch.setattr(build, "SOURCE", DOCS)
+    text = build.contents_for_programs()
+    assert text.startswith("# Mercer\n\n> Mercer is a Python library for kernel machines")
+    for path in PAGES:
+        if path.stem != "index":
+            assert f"]({name(path).replace('.md', '.html')}): " in text, path
 
 
 def test_broken_links_of_a_built_site_are_found(

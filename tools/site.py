@@ -53,10 +53,12 @@ def contents_for_programs() -> str:
 
 
 def _first_sentence(text: str) -> str:
-    """Of the first paragraph of prose of a page."""
+    """Of the first paragraph of prose of a page, without blocks of code and links."""
+    text = re.sub(r"^(`{3,}).*?^\1", "", text, flags=re.DOTALL | re.MULTILINE)
     for paragraph in text.split("\n\n")[1:]:
-        if paragraph[:1].isalpha():
-            return re.split(r"(?<=[.:])\s", " ".join(paragraph.split()))[0]
+        if re.match(r"\n*[\w`]", paragraph):
+            first = re.split(r"(?<=[.?!])\s", " ".join(paragraph.split()))[0]
+            return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", first)
     return ""
 
 
