@@ -7,6 +7,7 @@ error or the end of a time budget cancels the tasks, and those that run see that
 from __future__ import annotations
 
 import queue
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -41,6 +42,14 @@ def totals(
         leaves = (question.leaf(i) for i in islice(numbers, len(group)))
         roots.append(tree_sum(leaves, lambda a, b: together(question.settings, add, a, b)))
     yield from question.each(roots)
+
+
+def results_until(client: Any, calls: list[Any], what: str, end: float) -> list[Any]:
+    """Results or errors of the calls that have ended by then; the others are stopped."""
+    question = _Question(client, calls, what)
+    threads = sum(fact.threads for fact in question.facts.values())
+    question.settings = question.settings.with_room(threads)
+    return question.answers_until([question.leaf(i) for i in range(len(calls))], end)
 
 
 class _Question:
@@ -89,6 +98,23 @@ class _Question:
                 _cancel(self.client, futures)
                 self._explain(error)
                 raise
+
+    def answers_until(self, nodes: list[Any], end: float) -> list[Any]:
+        """Values or errors; None for nodes that have none at `end`, whose tasks are cancelled."""
+        futures = []
+        with progress(self.what, len(self.calls)) as bar, self._counted(bar):
+            try:
+                futures = self.client.compute(nodes)
+                while time.perf_counter() < end and not all(f.done() for f in futures):
+                    check_time()
+                    time.sleep(min(LOOK / 4, max(0.0, end - time.perf_counter())))
+                ended = [future for future in futures if future.done()]
+                errors = {f.key: f.exception() for f in ended if f.status != "finished"}
+                good = [future for future in ended if future.status == "finished"]
+                values = dict(zip([f.key for f in good], self.client.gather(good), strict=True))
+            finally:
+                _cancel(self.client, [f for f in futures if not f.done()])
+        return [errors.get(f.key, values.get(f.key)) for f in futures]
 
     @contextmanager
     def _counted(self, bar: progress) -> Any:

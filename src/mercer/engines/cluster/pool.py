@@ -9,8 +9,16 @@ is pinned. A task has the settings of whoever asked for it (`worker`).
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -19,7 +27,7 @@ from pickle import PicklingError
 from typing import Any
 
 from mercer._config import get_config
-from mercer._machine.deadline import check_time
+from mercer._machine.deadline import check_time, until
 from mercer._progress import progress
 from mercer.engines.cluster.checkpoint import kept
 from mercer.engines.cluster.pieces import Piece
@@ -119,6 +127,52 @@ def client_of() -> Any:
         except ValueError:
             return Client(given, set_as_default=False)
     return given
+
+
+def gather_until(calls: list[Call], what: str, end: float) -> list[Any]:
+    """What has come back at `end` on `time.perf_counter`: results, or the errors of calls.
+
+    None stands for those that had not ended; they are stopped. For work that needs no bits in
+    common: tasks may take all the memory that their worker has.
+    """
+    client, executor = _client(), get_config().cluster
+    if client is not None:
+        from mercer.engines.cluster.on_dask import results_until
+
+        return results_until(client, calls, what, end)
+    if isinstance(executor, Executor):
+        return _results_until(executor, calls, what, end)
+    with until(end):
+        return gather(calls, what)
+
+
+def _results_until(executor: Executor, calls: list[Call], what: str, end: float) -> list[Any]:
+    workers = getattr(executor, "_max_workers", None) or 4
+    with tempfile.TemporaryDirectory() as folder, progress(what, len(calls)) as bar:
+        stop = Path(folder) / "stop"
+        settings = TaskSettings.now(stop=str(stop)).with_room(workers)
+        futures = [_submitted(executor, call, settings) for call in calls]
+        try:
+            rest = set(futures)
+            while rest and time.perf_counter() < end:
+                timeout = min(LOOK, max(0.0, end - time.perf_counter()))
+                done, rest = wait(rest, timeout=timeout, return_when=FIRST_COMPLETED)
+                bar.advance(len(done))
+        finally:
+            stop.touch()
+            ended = [future.done() for future in futures]
+            wait([future for future in futures if not future.cancel()], timeout=10 * LOOK)
+        pairs = zip(futures, ended, strict=True)
+        return [(f.exception() or f.result()) if ok else None for f, ok in pairs]
+
+
+def _submitted(executor: Executor, call: Call, settings: TaskSettings) -> Future[Any]:
+    """To other processes by value, so that functions without a name travel, too."""
+    if isinstance(executor, ThreadPoolExecutor):
+        return executor.submit(run, call, settings)
+    from joblib import wrap_non_picklable_objects  # scikit-learn brings it
+
+    return executor.submit(wrap_non_picklable_objects(partial(run, call, settings)))
 
 
 # --- this process, or an executor ------------------------------------------------------------

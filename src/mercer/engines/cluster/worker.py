@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mercer import __version__
@@ -50,6 +50,10 @@ class TaskSettings:
         given = TASK_MEMORY if settings.memory is None else settings.memory // max(1, tasks)
         memory = min(TASK_MEMORY, given)
         return cls(memory, settings.precision, settings.device, __version__, stop)
+
+    def with_room(self, tasks: int) -> TaskSettings:
+        """For tasks whose bits do not depend on it: as much as there is, shared by so many."""
+        return replace(self, memory=get_config().memory_bytes // max(1, tasks))
 
 
 @contextmanager

@@ -21,6 +21,7 @@ import numpy as np
 
 from mercer._examples import take
 from mercer._machine.threads import single_threaded_blas
+from mercer.engines.cluster.pool import Call, gather_until
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, On, Precomputed
 from mercer.selection.folds import draw_order
@@ -30,6 +31,7 @@ from mercer.selection.kernel_search.evidence import explained
 from mercer.selection.kernel_search.tree import SearchNode, SearchTree
 from mercer.selection.kernel_search.words import in_words, summands
 from mercer.selection.racing.candidates import rounded
+from mercer.selection.racing.race import with_workers
 from mercer.selection.racing.stages import scaled_copies
 from mercer.selection.trainers.ridge import best_penalty
 
@@ -146,6 +148,41 @@ def search_kernel(
         return growth.run(steps, end)
 
 
+#: A kernel, what makes its K, and how it was come by.
+Candidate = tuple[Kernel, Callable[[], np.ndarray], str]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The score of a candidate; the index of its best penalty, or the noise that is left."""
+
+    score: float
+    penalty: int | None = None
+    noise: float | None = None
+
+
+def judged(
+    K: np.ndarray, T: np.ndarray, criterion: str, variance: float, start: int | None
+) -> Judged:
+    """`start`: where the descent over penalties begins."""
+    if not np.isfinite(K).all():
+        return Judged(-math.inf)
+    if criterion == "alignment":
+        return Judged(matrix_alignment(K, T))
+    if criterion == "evidence":
+        share, noise = explained(K, T)
+        return Judged(share, noise=noise)
+    found = best_penalty(HostGram(Precomputed(), K), T, _unit(K), start)
+    return Judged(1.0 - found.error / variance, found.index)
+
+
+def judged_anew(kernel: Kernel, X: np.ndarray, *about: Any) -> Judged:
+    """As `judged`, of a kernel that a worker evaluates."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return judged(HostGram(kernel, X).dense().astype(np.float64), *about)
+
+
 class _Growth:
     def __init__(self, X: np.ndarray, T: np.ndarray, criterion: str) -> None:
         self.X, self.T, self.criterion = X, T, criterion
@@ -153,8 +190,7 @@ class _Growth:
         self.nodes: list[SearchNode] = []
         self.kernels: list[Kernel] = []
         self.matrices: dict[Kernel, np.ndarray] = {}
-        self.penalty: dict[int, int] = {}  # index of the best penalty, by index of the node
-        self.noise: dict[int, float] = {}  # the deviation that the evidence leaves, likewise
+        self.judged: dict[int, Judged] = {}  # by index of the node
         self.start: int | None = None  # where the descent over penalties begins: the parent's best
 
     # --- scores -----------------------------------------------------------------------------
@@ -165,37 +201,45 @@ class _Growth:
             self.matrices[block] = HostGram(block, self.X).dense().astype(np.float64)
         return self.matrices[block]
 
-    def score(self, K: np.ndarray) -> float:
-        if not np.isfinite(K).all():
-            return -math.inf
-        if self.criterion == "alignment":
-            return matrix_alignment(K, self.T)
-        if self.criterion == "evidence":
-            share, self.noise[len(self.nodes)] = explained(K, self.T)
-            return share
-        found = best_penalty(HostGram(Precomputed(), K), self.T, _unit(K), self.start)
-        self.penalty[len(self.nodes)] = found.index
-        return 1.0 - found.error / self.variance
-
     def consider(
-        self, kernel: Kernel, K: Callable[[], np.ndarray], parent: int | None, how: str
-    ) -> int:
-        """Score a candidate that is proved to be a kernel; returns its index among the nodes."""
-        claim = kernel.claim(self.X.shape[1])
-        if claim.holds is not True:
-            score, how = -math.inf, f"not proved a kernel: {claim.rule}"
-        else:
-            score = self.score(K())
-        self.nodes.append(SearchNode(repr(kernel), score, parent, False, how))
-        self.kernels.append(kernel)
-        return len(self.nodes) - 1
+        self, tried: Sequence[Candidate], parent: int | None, end: float = math.inf
+    ) -> list[int]:
+        """Score candidates that are proved to be kernels; returns their indices among the nodes.
+
+        Those that have no score at `end` are passed over.
+        """
+        claims = [kernel.claim(self.X.shape[1]) for kernel, _, _ in tried]
+        proved = [i for i, claim in enumerate(claims) if claim.holds is True]
+        found = dict(zip(proved, self._judged([tried[i] for i in proved], end), strict=True))
+        indices = []
+        for i, (kernel, _, how) in enumerate(tried):
+            if i in found and found[i] is None:
+                continue
+            if i not in found:
+                found[i], how = Judged(-math.inf), f"not proved a kernel: {claims[i].rule}"
+            indices.append(len(self.nodes))
+            self.nodes.append(SearchNode(repr(kernel), found[i].score, parent, False, how))
+            self.kernels.append(kernel)
+            self.judged[indices[-1]] = found[i]
+        return indices
+
+    def _judged(self, tried: Sequence[Candidate], end: float) -> Iterator[Any]:
+        """One after the other, from matrices that are kept; or by workers, a task per kernel."""
+        about = (self.T, self.criterion, self.variance, self.start)
+        if not with_workers():
+            for _, make, _ in tried:
+                yield None if time.perf_counter() > end else judged(make(), *about)
+            return
+        calls = [Call(judged_anew, (kernel, self.X, *about)) for kernel, _, _ in tried]
+        for found in gather_until(calls, "kernel search", end):
+            yield Judged(-math.inf) if isinstance(found, Exception) else found
 
     # --- growth -----------------------------------------------------------------------------
 
     def run(self, steps: int, end: float) -> SearchResult:
         blocks = blocks_for(self.X, self.T)
         self.blocks = [block for block, _ in blocks]
-        indices = [self.consider(b, partial(self.matrix, b), None, how) for b, how in blocks]
+        indices = self.consider([(b, partial(self.matrix, b), how) for b, how in blocks], None)
         found = [self._grow(indices, "best single block", steps, end)]
         # A greedy search prefers a block over all columns, and so misses sums of blocks over single
         # columns: from those it begins once more.
@@ -204,7 +248,7 @@ class _Growth:
             found.append(self._grow(single, "best block over one column", steps, end))
         best = max(found, key=lambda i: (self.nodes[i].score, -i))
         tree = SearchTree(tuple(self.nodes), best, self._name())
-        score, noise = self.nodes[best].score, self.noise.get(best)
+        score, noise = self.nodes[best].score, self.judged[best].noise
         return SearchResult(self.kernels[best], score, tree, noise)
 
     def _grow(self, indices: Sequence[int], why: str, steps: int, end: float) -> int:
@@ -233,10 +277,10 @@ class _Growth:
 
     def _step(self, best: int, end: float) -> list[int]:
         kernel = self.kernels[best]
-        self.start = self.penalty.get(best)
+        self.start = self.judged[best].penalty
         K = self.matrix(kernel)
         unit = _unit(K)
-        tried: list[tuple[Kernel, Callable[[], np.ndarray], str]] = []
+        tried: list[Candidate] = []
         inside = set(_parts(kernel))
         for block in self.blocks:
             if block in inside:
@@ -254,24 +298,19 @@ class _Growth:
                 warped = kernel.warp(name)
                 tried.append((warped, partial(self.fresh, warped), f"inputs through {name}"))
         known = set(self.kernels)
-        indices = []
-        for candidate, make, how in tried:
-            if candidate in known or time.perf_counter() > end:
-                continue
-            known.add(candidate)
-            indices.append(self.consider(candidate, make, best, how))
-        return indices
+        new = {one[0]: one for one in reversed(tried) if one[0] not in known}
+        return self.consider([one for one in tried if new.get(one[0]) is one], best, end)
 
     def _prune(self, best: int) -> int:
         """Leave out summands that the others have made superfluous."""
         while True:
             terms = summands(self.kernels[best])
             before = 1.0 - self.nodes[best].score
-            indices = []
+            shorter: list[Candidate] = []
             for i in range(len(terms) if len(terms) > 1 else 0):
                 rest = reduce(operator.add, terms[:i] + terms[i + 1 :])
-                make = partial(self.fresh, rest)
-                indices.append(self.consider(rest, make, best, f"without {terms[i]!r}"))
+                shorter.append((rest, partial(self.fresh, rest), f"without {terms[i]!r}"))
+            indices = self.consider(shorter, best)
             error = {i: 1.0 - self.nodes[i].score for i in indices}
             good = [i for i in indices if error[i] <= max(before * (1 + SLACK), ENOUGH)]
             if not good:

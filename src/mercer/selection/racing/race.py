@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from mercer._config import get_config
 from mercer._examples import take
 from mercer._machine.deadline import OutOfTime, run_until
 from mercer._machine.threads import single_threaded_blas
@@ -132,6 +133,11 @@ class Entry:
         support = float(np.mean([o.n_support for o in self.outcomes] or [0]))
         known = (-self.size, -min(self.folds, self.first), -round(self.mean, 12), round(spread, 12))
         return (float(self.slow), *known, support)
+
+
+def with_workers() -> bool:
+    """Whether candidates are run by others, many at a time."""
+    return get_config().cluster is not None
 
 
 class Race:
@@ -389,6 +395,8 @@ class Race:
         groups: dict[Kernel | None, list[Entry]] = {}
         for entry in entries:
             groups.setdefault(entry.kernel, []).append(entry)
+        if with_workers():
+            return self._stage_elsewhere([e for g in groups.values() for e in g], size, keep)
         for entry in (e for group in groups.values() for e in group):
             need = self.cost(entry, size) + max(keep, self.kept(entry))
             if self.clock.left() < need and any(e.size == size for e in self.entries):
@@ -399,6 +407,25 @@ class Race:
             if cut_off and not any(e.size == size for e in self.entries):
                 return False
         return True
+
+    def _stage_elsewhere(self, entries: list[Entry], size: int, keep: float) -> bool:
+        """The same by workers, at a time: each candidate needs its own time only."""
+        left, begun = self.clock.left(), any(e.size == size for e in self.entries)
+        need = {e.index: self.cost(e, size) + max(keep, self.kept(e)) for e in entries}
+        going = [e for e in entries if not begun or need[e.index] <= left]
+        self.run_all(going, size, keep=keep)
+        return not going or any(e.size == size or e.failed for e in going)
+
+    def run_all(self, entries: list[Entry], size: int, repeat: int = 0, keep: float = 0.0) -> None:
+        """All folds of one repeat of some candidates, one after the other or by workers."""
+        if with_workers() and entries:
+            from mercer.selection.racing.elsewhere import run_elsewhere
+
+            keep = max(keep, *(self.kept(e) for e in entries))
+            return run_elsewhere(self, entries, size, keep, repeat)
+        for entry in entries:
+            self.run(entry, size, repeat)
+        return None
 
     def best(self) -> list[Entry]:
         """The candidates that have scores, best first."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from mercer.kernels import Gaussian, Kernel, Sum
 from mercer.selection.racing.candidates import rounded
-from mercer.selection.racing.race import Entry, Race
+from mercer.selection.racing.race import Entry, Race, with_workers
 from mercer.selection.rivals.trainer import RivalTrainer
 from mercer.selection.trainers.base import Trainer
 
@@ -40,8 +40,7 @@ def run_stages(
     while level < len(race.sizes) and _next_stage(race, level, judges, everyone):
         level += 1
     for repeat in range(1, min(repeats, len(race.data.splits))):
-        for entry in _complete(race):
-            race.run(entry, race.last, repeat)
+        race.run_all(_complete(race), race.last, repeat)
     # On more rows than were drawn for the folds nothing else can be tried.
     if budget is not None and not (go_on is not None and go_on()):
         spend_the_rest(race, repeats)
@@ -117,7 +116,8 @@ def first(
     judged = [race.add(k, t) for k in kernels for t in judges]
     # The cheapest rival, which can be fitted on all rows whatever the time; the most promising
     # kernel; the other rivals: a short budget may not reach further kernels.
-    for part in (without[:1], judged[: len(judges)], without[1:], judged[len(judges) :]):
+    parts = (without[:1], judged[: len(judges)], without[1:], judged[len(judges) :])
+    for part in parts if not with_workers() else [[*without, *judged]]:
         race.stage(part, size, keep)
     leaders = [e.kernel for e in race.best() if e.kernel is not None][:1] or kernels[:1]
     more = [race.add(k, t) for t in on_matrix if t not in judges for k in leaders]
@@ -157,11 +157,11 @@ def refine(race: Race) -> None:
         before = len(race.entries)
         fresh = [race.add(k, best.trainer) for k in near]
         fresh = [e for e in fresh if e.index >= before]
-        for entry in fresh:
+        for together in [fresh] if with_workers() else [[e] for e in fresh]:
             # A kernel of the same form is expected to take as long as the best one did.
             if race.clock.left() < race.cost(best, race.last) + race.kept(best):
                 return
-            race.stage([entry], race.last)
+            race.stage(together, race.last)
 
 
 def scaled_copies(kernel: Kernel) -> list[Kernel]:
@@ -186,9 +186,8 @@ def again(race: Race, repeats: int) -> None:
         if len(close) < 2 or race.clock.left() < need:
             return
         before = {e.index: len(e.scores) for e in close}
-        for entry in close:
-            race.say(f"once more on other folds: {entry.name}")
-            race.run(entry, race.last, repeat)
+        race.say(f"once more on other folds: {', '.join(e.name for e in close)}")
+        race.run_all(close, race.last, repeat)
         folds = len(race.data.splits[repeat])
         done = all(len(e.scores) == before[e.index] + folds for e in close)
         for entry in close:
