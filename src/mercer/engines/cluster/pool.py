@@ -135,7 +135,7 @@ def gather_until(calls: list[Call], what: str, end: float) -> list[Any]:
     None stands for those that had not ended; they are stopped. For work that needs no bits in
     common: tasks may take all the memory that their worker has.
     """
-    client, executor = _client(), get_config().cluster
+    client, executor = client_of(), get_config().cluster
     if client is not None:
         from mercer.engines.cluster.on_dask import results_until
 

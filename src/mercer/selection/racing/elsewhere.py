@@ -57,7 +57,7 @@ def _run(
     race = Race(data, clock, final_rows, overhead, lambda text: None)
     race.entries = entries = [_apart(entry) for entry in entries]
     with suppress(OutOfTime):  # those that were run have their scores
-        run_until(clock.end, lambda: [race.run(entry, size, repeat) for entry in entries])
+        run_until(clock.end, race.run_all, entries, size, repeat)
     return [{k: v for k, v in vars(e).items() if k not in _NAMES} for e in entries]
 
 
