@@ -147,21 +147,27 @@ def refine(race: Race) -> None:
         if not standing or standing[0].index in tried:
             return
         best = standing[0]
-        assert best.kernel is not None
         tried.add(best.index)
-        near = scaled_copies(best.kernel)
-        other = next((e for e in standing if e.kernel != best.kernel), None)
-        if other is not None and other.kernel is not None and not isinstance(best.kernel, Sum):
-            weight = rounded(best.unit / other.unit)
-            near.append(best.kernel + (other.kernel if weight == 1.0 else weight * other.kernel))
         before = len(race.entries)
-        fresh = [race.add(k, best.trainer) for k in near]
+        fresh = [race.add(k, best.trainer) for k in _near(standing)]
         fresh = [e for e in fresh if e.index >= before]
         for together in [fresh] if with_workers() else [[e] for e in fresh]:
             # A kernel of the same form is expected to take as long as the best one did.
             if race.clock.left() < race.cost(best, race.last) + race.kept(best):
                 return
             race.stage(together, race.last)
+
+
+def _near(standing: list[Entry]) -> list[Kernel]:
+    """Other scales of the first kernel, and its sum with the next one."""
+    best = standing[0]
+    assert best.kernel is not None
+    near = scaled_copies(best.kernel)
+    other = next((e for e in standing if e.kernel != best.kernel), None)
+    if other is not None and other.kernel is not None and not isinstance(best.kernel, Sum):
+        weight = rounded(best.unit / other.unit)
+        near.append(best.kernel + (other.kernel if weight == 1.0 else weight * other.kernel))
+    return near
 
 
 def scaled_copies(kernel: Kernel) -> list[Kernel]:
