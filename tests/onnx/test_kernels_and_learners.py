@@ -63,7 +63,6 @@ LEARNERS = {
     "svc, two classes": (lambda k: KernelSVC(k, C=2.0, max_iter=2000), "two"),
     "svc, three classes": (lambda k: KernelSVC(k, C=2.0, max_iter=2000), "three"),
     "svr": (lambda k: KernelSVR(k, C=2.0, max_iter=2000), "t"),
-    "process": (lambda k: GaussianProcessRegressor(k, 0.3, optimizer=None), "t"),
     "one class": (lambda k: KernelOneClass(k, nu=0.4, max_iter=2000), None),
     "centroids, two": (lambda k: KernelCentroidClassifier(k, shrinkage=0.1), "two"),
     "centroids, three": (lambda k: KernelCentroidClassifier(k), "three"),
@@ -150,6 +149,16 @@ def test_expansions_agree(kernel, dtype, sample, in_onnx):
     got = in_onnx(f, sample["new"], dtype)["prediction"]
     want = f(sample["new"])
     assert np.abs(got - want).max() <= 1e-5 * max(np.abs(want).max(), 1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian(0.7)", "linear() + 1", "laplacian(1, norm=1)"])
+def test_means_of_processes_agree(kernel, sample, in_onnx):
+    t, several = sample["t"], np.c_[sample["t"], sample["X"][:, 0]]
+    for target, centers in ((t, "uniform"), (several, np.arange(9))):
+        model = GaussianProcessRegressor(kernel, 0.3, optimizer=None, centers=centers)
+        model.fit(sample["X"], target)
+        for dtype in ("float32", "float64"):
+            agree(model, sample["new"], in_onnx(model, sample["new"], dtype), dtype)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian(0.7)", "linear() + 1", "laplacian(1, norm=1)"])
