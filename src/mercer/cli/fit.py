@@ -29,6 +29,8 @@ from mercer.data.schema import DataError
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Such as C=10.")
 @click.option("--model", metavar="FILE", required=True, help="Where to save it.")
 @click.option("--cv", type=click.IntRange(min=0), default=0, help="Also score on so many folds.")
+@click.option("--checkpoint", metavar="DIR",
+              help="Keep sums over pieces here; the same command goes on from them.")  # fmt: skip
 @json_option
 def command(
     found: Any,
@@ -37,6 +39,7 @@ def command(
     settings: tuple[str, ...],
     model: str,
     cv: int,
+    checkpoint: str | None,
     as_json: bool,
 ) -> None:
     """Fit one learner with one kernel on DATA (without it: the digits) and save it.
@@ -58,7 +61,8 @@ def command(
     try:
         scores = _scores(pipeline, found, cv) if cv else None
         started = time.perf_counter()
-        rows = fit_all(pipeline, found)
+        with mercer.config(checkpoint=checkpoint):
+            rows = fit_all(pipeline, found)
         seconds = time.perf_counter() - started
     except TypeError as error:
         # Here what was typed meets the data: a kernel on strings, numbers; a word, a number.

@@ -113,6 +113,19 @@ def test_a_model_of_pieces_is_saved_and_knows_no_deviations(tmp_path):
             again.predict(X, return_std=True)
 
 
+def test_arrays_of_unknown_sizes():
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    rows, kept = da.from_array(X, chunks=(70, 3)), X[:, 0] > -1
+    some, labels = rows[rows[:, 0] > -1], da.from_array(Y > 0, chunks=70)[rows[:, 0] > -1]
+    options = {"alpha": 0.1, "n_centers": 20, "random_state": 0, "tol": 1e-9}
+    ours = KernelLogisticRegression("gaussian(2)", **options).fit(some, labels)
+    whole = KernelLogisticRegression("gaussian(2)", solver="nystrom", **options)
+    whole.fit(X[kept], Y[kept] > 0)
+    shares = ours.predict_proba(some)
+    assert np.isnan(shares.shape[0])
+    np.testing.assert_allclose(shares.compute(), whole.predict_proba(X[kept]), atol=1e-5)
+
+
 def test_class_weights_over_pieces():
     options = {"alpha": 0.1, "class_weight": "balanced", "random_state": 0, "n_centers": 30}
     whole, ours = (

@@ -107,6 +107,26 @@ def test_the_commands_take_patterns(folder, target, learner):
     np.testing.assert_allclose(ours, whole, atol=1e-3)
 
 
+@pytest.mark.cluster
+@pytest.mark.slow
+def test_the_commands_work_on_a_cluster(folder):
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    options = ["--target", "y", "--exclude", "label", "--kernel", "gaussian(2)", "--learner"]
+    options += ["ridge", "--set", "alpha=1", "--set", "n_centers=30", "--set", "random_state=0"]
+    made = []
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        for name, more in (("here", []), ("there", ["--cluster", cluster.scheduler_address])):
+            model, out = folder / f"{name}.mercer", folder / f"{name}.out"
+            kept = ["--checkpoint", folder / "sums"] if more else []
+            _run("fit", folder / "?.csv", *options, "--model", model, *more, *kept)
+            _run("predict", model, folder / "?.csv", "--block", "50", "--out", out, *more)
+            made.append(pd.read_csv(out))
+    pd.testing.assert_frame_equal(*made)
+    assert list((folder / "sums").iterdir())
+
+
 def test_rows_without_a_target_are_refused(folder):
     FRAME.assign(y=FRAME.y.where(FRAME.index > 3)).to_csv(folder / "2.csv", index=False)
     options = ["--target", "y", "--kernel", "gaussian(2)", "--learner", "ridge"]
