@@ -44,8 +44,11 @@ def test_products_with_all_of_k(columns):
 
 
 @pytest.mark.filterwarnings("ignore:.*so far from all training")
-@pytest.mark.parametrize("kernel", ["gaussian()", "epanechnikov()", "laplacian()"])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("kernel", "weights"),
+    [("gaussian()", None), ("epanechnikov()", WEIGHTS), ("laplacian()", None)],
+    ids=["gaussian", "compact", "laplacian"],
+)
 def test_nadaraya_watson(kernel, weights):
     whole, ours = _both(NadarayaWatsonRegressor(kernel, bandwidth=0.7), Y, weights)
     for found, expected in zip(
@@ -84,8 +87,9 @@ def test_neighbors(kernel, weights):
     np.testing.assert_array_equal(ours.predict(mercer.chunks(NEW, rows=9)), whole.predict(NEW))
 
 
-@pytest.mark.parametrize("shrinkage", [0.0, 0.3])
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("shrinkage", "weights"), [(0.0, None), (0.3, WEIGHTS)], ids=["plain", "weighted"]
+)
 def test_centroids(shrinkage, weights):
     whole, ours = _both(KernelCentroidClassifier(shrinkage=shrinkage), LABELS, weights)
     np.testing.assert_allclose(ours.decision_function(NEW), whole.decision_function(NEW), atol=1e-9)
