@@ -46,7 +46,7 @@ def test_logistic_regression_by_newton_sums(classes, options):
     )
     assert ours.alpha_ == whole.alpha_
     assert ours.objective_ == pytest.approx(whole.objective_, rel=1e-7)
-    np.testing.assert_allclose(ours.predict_proba(X), whole.predict_proba(X), atol=1e-5)
+    np.testing.assert_allclose(ours.predict_proba(X), whole.predict_proba(X), atol=1e-3)
     assert ours.expansion_.points.shape == (len(ours.dual_coef_), 3)
 
 
@@ -59,7 +59,7 @@ def test_a_class_may_be_missing_in_a_piece(classes):
         KernelLogisticRegression("gaussian(2)", **options).fit(x, labels)
         for x in (rows, _chunks(rows, 50))
     )
-    np.testing.assert_allclose(ours.predict_proba(X), whole.predict_proba(X), atol=1e-5)
+    np.testing.assert_allclose(ours.predict_proba(X), whole.predict_proba(X), atol=1e-3)
 
 
 def test_newton_without_the_matrix_asks_for_products(monkeypatch):
@@ -68,7 +68,7 @@ def test_newton_without_the_matrix_asks_for_products(monkeypatch):
     direct = KernelLogisticRegression("gaussian(2)", **options).fit(_chunks(), labels)
     monkeypatch.setattr("mercer.solvers.linear.nystrom.DIRECT", 0)
     products = KernelLogisticRegression("gaussian(2)", **options).fit(_chunks(), labels)
-    np.testing.assert_allclose(products.predict_proba(X), direct.predict_proba(X), atol=1e-4)
+    np.testing.assert_allclose(products.predict_proba(X), direct.predict_proba(X), atol=1e-3)
 
 
 def test_a_step_too_long_is_halved():
@@ -122,7 +122,7 @@ def test_arrays_of_unknown_sizes():
     whole.fit(X[kept], Y[kept] > 0)
     shares = ours.predict_proba(some)
     assert np.isnan(shares.shape[0])
-    np.testing.assert_allclose(shares.compute(), whole.predict_proba(X[kept]), atol=1e-5)
+    np.testing.assert_allclose(shares.compute(), whole.predict_proba(X[kept]), atol=1e-3)
 
 
 def test_class_weights_over_pieces():

@@ -67,7 +67,7 @@ def task(settings: TaskSettings) -> Iterator[None]:
     memory = min(settings.memory, memory_share())
     own: dict[str, Any] = {"precision": settings.precision, "device": device_for(settings)}
     with (
-        config(threads=1, memory=memory, progress=False, cluster="here", **own),
+        config(threads=1, memory=memory, progress=False, cluster="here", checkpoint="", **own),
         single_threaded_blas(),
         stopping(_unwanted(settings.stop)),
     ):
