@@ -115,8 +115,8 @@ def namespace(X: Any) -> Any:
 
 
 def numpy_namespace() -> Any:
-    """NumPy with the names of the array API standard."""
-    return _compat("numpy")
+    """NumPy with the names of the array API standard; it has had all of them since version 2.1."""
+    return np if hasattr(np, "astype") else _compat("numpy")
 
 
 def torch_namespace() -> Any:

@@ -6,9 +6,10 @@ import re
 import threading
 import warnings
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
+from mercer._lazy import record
 from mercer._machine.resources import free_memory, usable_cores
 
 _UNITS = {"": 1, "B": 1}
@@ -16,7 +17,7 @@ _UNITS |= {p + "B": 1000**i for i, p in enumerate(("K", "M", "G", "T"), start=1)
 _UNITS |= {p + "IB": 1024**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
 
 
-@dataclass(frozen=True)
+@record
 class Settings:
     """The settings in force. `memory` None means three quarters of what is free right now."""
 

@@ -1,11 +1,82 @@
-"""Names that load on first use (PEP 562), so that importing a package costs next to nothing."""
+"""What keeps imports cheap: names that load on first use (PEP 562), and read-only records.
+
+``@dataclass(frozen=True)`` writes and compiles six functions per class, 0.4 ms; with a hundred
+classes that was half of the time from ``import mercer`` to a first prediction. `record` has the
+constructor written and shares the rest.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import FrozenInstanceError, dataclass, field, fields
 from importlib import import_module
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar, dataclass_transform
+
+C = TypeVar("C", bound=type)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(cls: C) -> C:
+    """A read-only dataclass, equal to others of its class and printed by its fields.
+
+    >>> @record
+    ... class Pair:
+    ...     first: int
+    ...     second: int = 2
+    >>> Pair(1), Pair(1) == Pair(1, 2), hash(Pair(1)) == hash(Pair(1, 2))
+    (Pair(first=1, second=2), True, True)
+    >>> Pair(1).first = 3
+    Traceback (most recent call last):
+    dataclasses.FrozenInstanceError: cannot assign to field 'first'
+    """
+    read_only(cls)
+    compared = [f.name for f in fields(cls) if f.compare]
+    get = attrgetter(*compared) if compared else type
+
+    def __eq__(self: Any, other: Any) -> Any:
+        return get(self) == get(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def __hash__(self: Any) -> int:
+        return hash(get(self))
+
+    def __repr__(self: Any) -> str:
+        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+    for method in (__eq__, __hash__, __repr__):
+        _unless_given(cls, method)
+    return cls
+
+
+def read_only(cls: C) -> C:
+    """A dataclass each field of which is set once, by its constructor."""
+    dataclass(eq=False, repr=False)(cls)  # changes the class in place
+    names = frozenset(f.name for f in fields(cls))
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        known = name in names
+        if (known and name in self.__dict__) or (not known and type(self) is cls):
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self: Any, name: str) -> None:
+        if name in names or type(self) is cls:
+            raise FrozenInstanceError(f"cannot delete field {name!r}")
+        object.__delattr__(self, name)
+
+    for method in (__setattr__, __delattr__):
+        _unless_given(cls, method)
+    return cls
+
+
+def _unless_given(cls: type, method: Callable[..., Any]) -> None:
+    """What a class writes itself stays."""
+    own = vars(cls).get(method.__name__)
+    # A class that has its own __eq__ has a __hash__ of None, by the rules of the language.
+    if own is None:
+        setattr(cls, method.__name__, method)
 
 
 def by_name(

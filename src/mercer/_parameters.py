@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
 from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer._suggest import nearest
 
 
@@ -38,7 +38,7 @@ class Check(Protocol):
         """Some values that are refused, for tests."""
 
 
-@dataclass(frozen=True)
+@record
 class Number:
     """A real number between two ends; `open_low`, `open_high`: not that end itself.
 
@@ -104,7 +104,7 @@ def Share(why: str = "") -> Number:
     return Number(0.0, 1.0, open_low=True, why=why)
 
 
-@dataclass(frozen=True)
+@record
 class Count:
     """A whole number of at least `least` and at most `most`; `floats`: 2.0 is one, too.
 
@@ -200,7 +200,7 @@ class Flag:
         return ("yes", 2, None)
 
 
-@dataclass(frozen=True)
+@record
 class Maybe:
     """What another check takes, or None."""
 
@@ -251,7 +251,7 @@ class Either:
         return True
 
 
-@dataclass(frozen=True)
+@record
 class Several:
     """One value that another check takes, or a non-empty list of them; always an array."""
 
@@ -276,7 +276,7 @@ class Several:
         return (*(v for v in self.check.bad() if not isinstance(v, list)), [], [[1.0]])
 
 
-@dataclass(frozen=True)
+@record
 class Pair:
     """Two values that another check takes; always a tuple."""
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
+
+from mercer._lazy import record
 
 Listener = Callable[[Any], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """f = Σ coefᵢ k(xᵢ, ·) + intercept after step `number`, counted from 1."""
 
@@ -25,21 +26,21 @@ class Step:
     intercept: Any
 
 
-@dataclass(frozen=True)
+@record
 class DescentStep(Step):
     """A step of gradient descent or of Newton's method; `objective` is what it lowers."""
 
     objective: float
 
 
-@dataclass(frozen=True)
+@record
 class ConjugateStep(Step):
     """A step of conjugate gradients; `residual` is the largest ‖Ax − b‖/‖b‖ of its columns."""
 
     residual: float
 
 
-@dataclass(frozen=True)
+@record
 class PairStep(Step):
     """A step of sequential minimal optimization: the coefficients of a pair of examples moved.
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer._machine.threads import run_threads
 from mercer._progress import progress
 
@@ -40,7 +41,7 @@ class Scratch:
 Body = Callable[[slice, slice, Scratch], None]
 
 
-@dataclass(frozen=True)
+@record
 class Tiling:
     """How a matrix is cut: the shape of a tile, and how many threads share the panels.
 

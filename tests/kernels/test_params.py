@@ -206,10 +206,13 @@ def test_a_notebook_shows_the_formula() -> None:
     assert (Linear() + 1)._repr_latex_() == r"$k(x, z) = x \cdot z + 1$"
 
 
-def test_every_leaf_is_a_frozen_dataclass_of_the_package() -> None:
+def test_every_leaf_is_a_read_only_dataclass_of_the_package() -> None:
     for cls in leaves():
         assert issubclass(cls, Kernel)
-        assert cls.__dataclass_params__.frozen, cls
+        k = examples(cls)[0]
+        for name in [*(f.name for f in dataclasses.fields(k)), "anything"]:  # type: ignore[arg-type]
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(k, name, 1.0)
         assert cls.__doc__
         assert not cls.__dataclass_params__.eq, f"{cls}: equality is by parameters, in Kernel"
 

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from mercer._config import get_config
 from mercer._machine.deadline import check_wanted
+from mercer._machine.pools import pools
 
 #: Floating-point operations below which starting threads costs more than it saves: on two cores a
 #: pool of two starts and ends in about the time in which one core does so many.
@@ -35,16 +36,7 @@ WORTH_BLAS = 1_000_000_000
 
 _lock = threading.Lock()
 _holders = 0
-_libraries: list[Any] | None = None
-_held: list[tuple[Any, int]] = []
-
-
-def look_for_pools_again() -> None:
-    """To be called after a library with a BLAS of its own was loaded."""
-    global _libraries
-    with _lock:
-        if _holders == 0:
-            _libraries = None
+_held: list[tuple[Callable[[int], Any], int]] = []
 
 
 @contextmanager
@@ -53,9 +45,9 @@ def single_threaded_blas() -> Iterator[None]:
     global _holders
     with _lock:
         if _holders == 0:
-            for library in _blas_libraries():
-                _held.append((library, library.get_num_threads()))
-                _set_threads(library, 1)
+            for get_threads, set_threads in pools():
+                _held.append((set_threads, get_threads()))
+                set_threads(1)
         _holders += 1
     try:
         yield
@@ -63,33 +55,8 @@ def single_threaded_blas() -> Iterator[None]:
         with _lock:
             _holders -= 1
             while _holders == 0 and _held:
-                library, threads = _held.pop()
-                _set_threads(library, threads)
-
-
-def _set_threads(library: Any, threads: int) -> None:
-    """Whichever thread asks: the count of holders keeps concurrent callers apart.
-
-    From its version 3.8 on threadpoolctl listens to the first thread that ever asked, and to no
-    other: solvers in a second thread got a BLAS of all cores, six times as slow where two ran.
-    """
-    forget_first = getattr(library, "clear_controlling_thread", None)
-    if forget_first is not None:
-        forget_first(force=True)
-    library.set_num_threads(threads)
-    if forget_first is not None:
-        forget_first(force=True)
-
-
-def _blas_libraries() -> list[Any]:
-    """Those that are loaded; looked for until one is found."""
-    global _libraries
-    if not _libraries:
-        from threadpoolctl import ThreadpoolController
-
-        found = ThreadpoolController().lib_controllers
-        _libraries = [library for library in found if library.user_api == "blas"]
-    return _libraries
+                set_threads, threads = _held.pop()
+                set_threads(threads)
 
 
 def blas_for(flops: float) -> AbstractContextManager[None]:

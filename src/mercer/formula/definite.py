@@ -8,12 +8,12 @@ definite, and elimination in whole numbers, which settles all the others up to `
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer.formula.inputs import Factor, FrozenArray
 
 #: Rows up to which whole numbers are tried, and the seconds they get (48 rows take about 0.5 s).
@@ -24,7 +24,7 @@ SECONDS = 2.0
 Column = tuple[tuple[int, ...], int]
 
 
-@dataclass(frozen=True)
+@record
 class Split:
     """A = L₊L₊ᵀ − L₋L₋ᵀ, exactly."""
 
@@ -32,7 +32,7 @@ class Split:
     negative: tuple[Column, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Sign:
     """`holds`: A ⪰ 0, proved (True), refuted (False) or neither (None).
 

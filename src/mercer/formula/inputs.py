@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse, refuse_masked
+from mercer._lazy import record
 
 #: Scaled rows up to here keep enough digits in float32.
 NARROW = 8.0
@@ -33,7 +33,7 @@ class Step:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@record
 class FrozenArray:
     """A read-only array that is compared and hashed by its bytes."""
 
@@ -51,7 +51,7 @@ class FrozenArray:
         return np.frombuffer(self.data, dtype=self.dtype).reshape(self.shape)
 
 
-@dataclass(frozen=True)
+@record
 class Columns(Step):
     """Keep some columns, by index or by name."""
 
@@ -143,7 +143,7 @@ def _is_numeric(series: Any) -> bool:
     return getattr(series.dtype, "kind", "O") in "biuf"
 
 
-@dataclass(frozen=True)
+@record
 class Scale(Step):
     """x ↦ x / lengths, column by column; with a name the lengths are a parameter of a kernel."""
 
@@ -169,7 +169,7 @@ class Scale(Step):
         return "scaled columns"
 
 
-@dataclass(frozen=True)
+@record
 class Matrix(Step):
     """x ↦ x L."""
 
@@ -188,7 +188,7 @@ class Matrix(Step):
         return f"matrix {self.matrix.shape[0]}×{self.matrix.shape[1]}"
 
 
-@dataclass(frozen=True)
+@record
 class Factor(Matrix):
     """x ↦ x L of a matrix ± L Lᵀ that was given exactly.
 
@@ -199,7 +199,7 @@ class Factor(Matrix):
     columns: tuple[tuple[tuple[int, ...], int], ...] | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Unit(Step):
     """x ↦ x / ‖x‖; a zero vector stays zero."""
 
@@ -222,7 +222,7 @@ class Unit(Step):
         return "unit length"
 
 
-@dataclass(frozen=True)
+@record
 class NonNegative(Step):
     """The rows themselves, after a look that no entry is negative."""
 
@@ -242,7 +242,7 @@ class NonNegative(Step):
         return "x ≥ 0"
 
 
-@dataclass(frozen=True)
+@record
 class Categories(Step):
     """Labels of any type become numbers, the same number for the same label in every call.
 
@@ -290,7 +290,7 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-@dataclass(frozen=True)
+@record
 class Warped(Step):
     """x ↦ φ(x), a function of the whole set of rows."""
 

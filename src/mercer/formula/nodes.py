@@ -18,9 +18,10 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from mercer._lazy import record
 
 if TYPE_CHECKING:
     from mercer.formula.inputs import Step
@@ -29,7 +30,7 @@ _POOL: weakref.WeakValueDictionary[Hashable, Formula] = weakref.WeakValueDiction
 _LOCK = threading.Lock()
 
 
-@dataclass(frozen=True)
+@record
 class Input:
     """The rows a statistic is taken over: the data after `steps`, each applied once per row."""
 
@@ -232,7 +233,7 @@ def set_size(how: str) -> int:
     return int(size) if size != how and size.isdecimal() else 0
 
 
-@dataclass(frozen=True)
+@record
 class Kind:
     """A kind of node that no operation makes: what it depends on, and how it is written.
 

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Flag
 from typing import Any
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer.formula.nodes import Formula, const
 
 
@@ -80,7 +81,7 @@ def _of_extreme(enough: Sign) -> SignRule:
     return rule
 
 
-@dataclass(frozen=True)
+@record
 class Op:
     """One operation.
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer.formula.evaluate import evaluate
 from mercer.formula.inputs import NonNegative
 from mercer.formula.nodes import Formula, Input, const, statistics
@@ -182,7 +182,7 @@ def _values(formula: Formula, distance: Formula, at: np.ndarray) -> np.ndarray:
 # --- reach -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class Reach:
     """|k| is at most `floor` where ‖x − z‖ > radius, in that norm, over those rows."""
 

@@ -8,10 +8,9 @@ computer, 800 and 900 are not, and √(2 − 2k) has lost half its digits long b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mercer._lazy import record
 from mercer.formula.evaluate import evaluate
 from mercer.formula.nodes import Formula, sqdist, statistics
 from mercer.formula.profile import DISTANCES, log2_of, ordering
@@ -22,7 +21,7 @@ from mercer.formula.simplify import simplify
 SPARE = 8
 
 
-@dataclass(frozen=True)
+@record
 class Ranking:
     """z is nearer to x where scale · statistic(x, z) + offset(z) is larger.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from mercer._arrays import host
 from mercer._config import get_config, register_device
+from mercer._lazy import record
 from mercer.formula import Formula
 from mercer.formula.nodes import statistics
 from mercer.formula.ops import without_form
@@ -29,7 +30,7 @@ BUILT_IN = {"cuda": "mercer.engines.cuda", "cluster": "mercer.engines.cluster"}
 ENTRY_POINTS = "mercer.engines"
 
 
-@dataclass(frozen=True)
+@record
 class Engine:
     """A place for data: which rows belong there, and how their Gram is made.
 

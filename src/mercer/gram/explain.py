@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from mercer._config import show_bytes
+from mercer._lazy import record
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import make_gram
 from mercer.gram.host import HostGram
@@ -14,7 +14,7 @@ from mercer.gram.plan.program import Program
 from mercer.kernels.core import Kernel
 
 
-@dataclass(frozen=True)
+@record
 class Explanation:
     """Printable; its parts are attributes."""
 

@@ -22,13 +22,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._lazy import read_only
 from mercer._suggest import suggest
 from mercer.kernels.core import Kernel
 from mercer.kernels.parameters import grammar_name
@@ -42,7 +43,7 @@ LEAVES: dict[str, type[Kernel]] = {}
 @dataclass_transform(frozen_default=True, eq_default=False)
 def frozen(cls: K) -> K:
     """What every kernel is: a read-only dataclass; `Kernel` gives it identity and text."""
-    dataclass(frozen=True, eq=False, repr=False)(cls)  # changes the class in place
+    read_only(cls)
     init, known = cls.__init__, {field.name for field in fields(cls)}  # type: ignore[arg-type]
 
     @wraps(init)

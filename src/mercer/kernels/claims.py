@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from mercer._lazy import record
 
 if TYPE_CHECKING:
     from mercer.kernels.core import Kernel
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 ZERO = "zero function"
 
 
-@dataclass(frozen=True)
+@record
 class Claim:
     """`holds`: True, positive semi-definite by `rule`; False, refuted by it; None, no rule says.
 
@@ -67,7 +69,7 @@ class Claim:
     witness: Any = None
 
 
-@dataclass(frozen=True)
+@record
 class Rule:
     """A claim about every kernel of a class, whatever its parameters: `Kernel.proof`.
 

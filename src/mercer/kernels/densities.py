@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._lazy import record
 from mercer._parameters import Flag, declare
 from mercer.formula.inputs import Warped, numeric
 from mercer.formula.nodes import Formula, Input, dot
@@ -18,7 +18,7 @@ from mercer.kernels.core import Kernel
 from mercer.kernels.opaque import OpaqueKernel
 
 
-@dataclass(frozen=True)
+@record
 class TwoNormals:
     """Normal densities around −1 and 1, in any number of columns: the model of the examples."""
 

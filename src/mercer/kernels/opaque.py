@@ -6,12 +6,12 @@ They compose with everything else: a block is one more statistic of the pair.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._lazy import record
 from mercer._parameters import Flag, declare
 from mercer.formula import nodes
 from mercer.formula.inputs import Warped, check_finite, numeric
@@ -263,7 +263,7 @@ class FromFeatures(Kernel):
         return f"FromFeatures({name_of(self.phi)})"
 
 
-@dataclass(frozen=True)
+@record
 class _GivenRows:
     """Rows of a given matrix, each with its own index in it (None: new rows)."""
 

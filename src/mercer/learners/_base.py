@@ -282,9 +282,9 @@ def targets(
 
 def _are_plain_targets(y: Any, labels: bool, multi_output: bool) -> bool:
     """Whether all checks below would let y pass as it is, and warn of nothing."""
-    if not labels:
-        return is_plain(y) and (y.ndim == 1 or (multi_output and y.ndim == 2))
     whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
+    if not labels:
+        return whole or (is_plain(y) and (y.ndim == 1 or (multi_output and y.ndim == 2)))
     return whole and y.flags.c_contiguous and 0 < 2 * len(np.unique(y)) <= len(y)
 
 

@@ -16,9 +16,10 @@ outside:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from mercer._lazy import record
 from mercer._suggest import suggest
 
 TASKS = ("classification", "regression")
@@ -29,7 +30,7 @@ def _none(value: Any, unit: float, spread: float) -> dict[str, Any]:
     return {}
 
 
-@dataclass(frozen=True)
+@record
 class Grid:
     """What `compare` chooses a learner's parameters from.
 
@@ -61,7 +62,7 @@ class Grid:
     exponent: float = 1.8
 
 
-@dataclass(frozen=True)
+@record
 class Learner:
     """One learner: a name for users, its classes, and how it is compared and exported.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._examples import count
+from mercer._lazy import record
 from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
@@ -31,7 +31,7 @@ SAMPLE = 2000
 EVALUATIONS = 25
 
 
-@dataclass(frozen=True)
+@record
 class Estimate:
     """At each query: the estimated value; the variance of the targets around it; the factor that
     turns this into the variance of the estimate; and whether no example was near."""
@@ -42,7 +42,7 @@ class Estimate:
     far: np.ndarray
 
 
-@dataclass(frozen=True)
+@record
 class Sample:
     """Training examples: inputs, targets, weights; `group` maps more examples to these."""
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from mercer import _linalg
 from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer._examples import count
+from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, solve_lower
 from mercer._tiles import cut
 from mercer.gram.base import Gram
@@ -36,7 +36,7 @@ SAMPLE = 1000
 ENTRIES = 4_000_000
 
 
-@dataclass(frozen=True)
+@record
 class Chosen:
     """Centers as indices of examples.
 
@@ -150,7 +150,7 @@ _CHOICES: dict[str, Callable[[Gram, int, np.random.RandomState], Chosen]] = {
 # --- K ≈ F Fᵀ --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class LowRank:
     """`F` (N, r), the examples `pivots` it was made from, and L = F[pivots], lower triangular.
 

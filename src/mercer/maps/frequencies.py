@@ -10,7 +10,7 @@ kernel registers its line from the file it lives in:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import kernels as k
+from mercer._lazy import record
 
 
 class Spectrum(NamedTuple):
@@ -27,7 +28,7 @@ class Spectrum(NamedTuple):
     rows: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@record
 class Draw:
     """How many frequencies of how many columns to draw, and how."""
 

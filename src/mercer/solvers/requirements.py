@@ -9,11 +9,12 @@ instead, and (tools/solvers.py) the lists in docstrings and documents. `register
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import import_module
 from typing import Any
 
 from mercer._config import show_bytes
+from mercer._lazy import record
 
 #: The problems, and the modules that register solvers for them.
 PROBLEMS = {
@@ -24,7 +25,7 @@ PROBLEMS = {
 GIVES = {"loo": "leave-one-out errors", "std": "standard deviations"}
 
 
-@dataclass(frozen=True)
+@record
 class Size:
     """How many examples, targets, features φ and centers there are; the bytes of a number of K.
 
@@ -39,7 +40,7 @@ class Size:
     center_bytes: float = 0.0
 
 
-@dataclass(frozen=True)
+@record
 class Request:
     """A problem, as far as the choice of a solver goes.
 
@@ -58,7 +59,7 @@ class Request:
     unpenalized: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Need:
     """Whether a request offers it; what to say where it does not; and the kind of error."""
 
@@ -94,7 +95,7 @@ def _never(request: Request) -> str:
     return ""
 
 
-@dataclass(frozen=True)
+@record
 class Solver:
     """`run(task)` gives a solution; `bytes` is what it takes beyond the data.
 

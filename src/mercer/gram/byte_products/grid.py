@@ -5,15 +5,15 @@ Pixels, counts and indicators are such numbers, whatever they were divided by.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from mercer._lazy import record
 
 #: Rows looked at first, and how many distinct numbers they may hold.
 FIRST, DISTINCT = 64, 512
 
 
-@dataclass(frozen=True)
+@record
 class Grid:
     """s and l: x = s (l + u) with u in 0 … 255."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer._machine.jit import may_compile
 from mercer.gram.cpu.generated import load_generated
 from mercer.gram.cpu.numba_source import render, renderable
@@ -16,7 +16,7 @@ from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side
 
 
-@dataclass(frozen=True)
+@record
 class Compiled:
     """The functions of one program in one dtype."""
 

@@ -13,13 +13,13 @@ and needs no more than one row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._lazy import record
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.cpu.compiled import can_compile
 from mercer.gram.cpu.generated import load_generated
@@ -37,7 +37,7 @@ _ROUNDED = {"sqdist", "dot", "l1", "linf"}
 _DIFFERENCES = {"sqdist", "l1", "linf"}
 
 
-@dataclass(frozen=True)
+@record
 class RowFunction:
     """The function at `address`, the `numbers` it takes, and the examples on both sides."""
 

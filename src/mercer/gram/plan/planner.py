@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from mercer._config import get_config, show_bytes
+from mercer._lazy import record
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.plan.program import Program, Source
@@ -23,7 +23,7 @@ FUSED_COLUMNS = 16
 COMPILE_WORK = 60_000_000
 
 
-@dataclass(frozen=True)
+@record
 class Cost:
     """Work of one evaluation of all pairs."""
 
@@ -32,7 +32,7 @@ class Cost:
     bytes_written: float
 
 
-@dataclass(frozen=True)
+@record
 class Copied:
     """Bytes that products make beside their result: per column of a tile (a row of Z that is
     centered, or made dense) and per pair (a sparse result)."""
@@ -44,7 +44,7 @@ class Copied:
 NOTHING = Copied()
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """How K is made: a value that can be printed and compared."""
 
@@ -121,7 +121,7 @@ def make_plan(
     return plan
 
 
-@dataclass(frozen=True)
+@record
 class _Task:
     """What a plan is made for."""
 

@@ -8,10 +8,11 @@ A program has *sources* (products, differences, opaque blocks: each gives one va
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
+from mercer._lazy import record
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, Kind, const, dependence
 from mercer.formula.simplify import simplify
@@ -41,7 +42,7 @@ nodes.declare(
 IN_LOOPS = frozenset({"const", "tile", "rowx", "rowz", "coord", "pow"})
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """One value per pair. `kind`: "product", "repaired" (‖x−z‖²), "direct" or "opaque"."""
 
@@ -53,7 +54,7 @@ class Source:
         return nodes.rows_of(self.node)
 
 
-@dataclass(frozen=True)
+@record
 class Program:
     """What is computed for each tile, and what once for each row."""
 

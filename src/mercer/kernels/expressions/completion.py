@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from mercer._lazy import record
 from mercer.kernels.catalog import LEAVES
 from mercer.kernels.core import Kernel
 from mercer.kernels.grammar import BLOCKS
 
 
-@dataclass(frozen=True)
+@record
 class Completion:
     """`insert` replaces the characters from `start` on; `signature` and `words` explain it."""
 

@@ -6,9 +6,9 @@ import ast
 import dataclasses
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from mercer._lazy import record
 from mercer._parameters import Among, Count, Number
 from mercer.kernels.core import Kernel
 from mercer.kernels.expressions.errors import span
@@ -16,7 +16,7 @@ from mercer.kernels.grammar import parse
 from mercer.kernels.parameters import as_width
 
 
-@dataclass(frozen=True)
+@record
 class NumberInText:
     """``text[start:end]`` is `value`, the parameter at `path` of the kernel.
 

@@ -14,12 +14,12 @@ for X and Z together each time a Gram is made, so a label that no training graph
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._lazy import record
 from mercer.kernels.strings.counts import number
 from mercer.kernels.strings.sequences import number_tokens
 
@@ -27,7 +27,7 @@ _EXPECTED = "a graph is (edges, labels), an adjacency matrix or a NetworkX graph
 _UNDIRECTED = "these kernels compare graphs without directions"
 
 
-@dataclass(frozen=True)
+@record
 class Graphs:
     """Nodes of graph i are ``starts[i] … starts[i] + sizes[i] − 1``; their neighbors, sorted, are
     ``neighbors[pointers[v] : pointers[v + 1]]``."""

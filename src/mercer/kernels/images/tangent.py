@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer._parameters import Count, Maybe, Positive, declare
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input
@@ -27,7 +27,7 @@ SHORTEST = 1e-4
 IMAGES, BLOCK_X, BLOCK_Z = 512, 32, 192
 
 
-@dataclass(frozen=True)
+@record
 class Planes:
     """An image and an orthonormal basis of its tangents, one after the other: n × (1 + T) × D."""
 

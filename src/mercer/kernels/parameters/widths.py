@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from mercer._arrays import host, is_chunked, is_sparse, is_tensor
+from mercer._lazy import record
 from mercer._parameters import Check, Maybe, Number
 from mercer.formula.inputs import numeric
 
@@ -139,7 +139,7 @@ def _sum_of_squares(rows: Any, mean: float) -> float:
     return float(np.square(np.asarray(rows, dtype=np.float64) - mean).sum())
 
 
-@dataclass(frozen=True)
+@record
 class Size(Number):
     """A positive number whose square, and that of numbers some digits below it, is float64."""
 
@@ -157,7 +157,7 @@ class Size(Number):
 SIZE = Size()
 
 
-@dataclass(frozen=True)
+@record
 class Meaning:
     """What a word is for one parameter: as text for the documentation, and as a number.
 
@@ -182,7 +182,7 @@ class Meaning:
     of: Callable[[Any, Spread], float]
 
 
-@dataclass(frozen=True)
+@record
 class Width:
     """A number, or a word that `Kernel.fitted` replaces by one: the declaration of a parameter.
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer.kernels.strings.sequences import Sequences
 from mercer.kernels.strings.sharing import over_pairs
 
@@ -28,7 +28,7 @@ PANEL = 1 << 20
 _SALT = np.uint64(int.from_bytes(os.urandom(8), "little"))
 
 
-@dataclass(frozen=True)
+@record
 class Gapped:
     """Grams of the letters at `offsets` within each window of `length` letters, and their weight.
 
@@ -40,7 +40,7 @@ class Gapped:
     weight: float = 1.0
 
 
-@dataclass(frozen=True)
+@record
 class Counts:
     """How often each gram occurs in each string, as CSR: grams that are in many strings (a matrix
     product serves them best) and rare ones (only counts that meet are multiplied)."""

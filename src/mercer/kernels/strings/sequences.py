@@ -8,17 +8,17 @@ fitted or kept: equal letters have equal numbers within one Gram, and that is al
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._lazy import record
 
 _EXPECTED = "a kernel on strings needs str, bytes, or sequences of tokens"
 
 
-@dataclass(frozen=True)
+@record
 class Sequences:
     """String i is ``codes[starts[i] : starts[i] + lengths[i]]``."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from mercer._arrays import host, winners
 from mercer._config import config
+from mercer._lazy import record
 from mercer._parameters import (
     Anything,
     Check,
@@ -36,7 +36,7 @@ from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Outcome, Schedule, Visits
 
 
-@dataclass(frozen=True)
+@record
 class Visit:
     """One visit of a perceptron: what it saw, what it said, and what it then was.
 
@@ -58,7 +58,7 @@ class Visit:
     mistakes: int
 
 
-@dataclass(frozen=True)
+@record
 class Trace:
     """Every visit of a perceptron as arrays, one entry per visit (rows: one column per output).
 

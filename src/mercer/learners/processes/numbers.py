@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer.formula.derive import lengths_of, parameters_of
 from mercer.formula.nodes import ROOT
 from mercer.kernels import Kernel
@@ -19,7 +19,7 @@ REACH = 1e4
 NOISE = (1e-8, 1e2)
 
 
-@dataclass(frozen=True)
+@record
 class Numbers:
     """What is learned of a kernel: names, where they start, and their bounds, as logarithms.
 

@@ -8,7 +8,6 @@ it has to understand the private state of another.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
+from mercer._lazy import record
 from mercer._progress import progress
 
 #: Values that are looked up at once: rows × trees × outputs.
@@ -27,7 +27,7 @@ AT_A_TIME = 25
 WORTH_THREADS = 200_000
 
 
-@dataclass(frozen=True)
+@record
 class Trees:
     """Nodes of all trees, one after the other; `value` has a row per node."""
 

@@ -19,6 +19,8 @@ from email.parser import BytesHeaderParser
 from encodings.aliases import aliases
 from typing import Any
 
+from mercer._lazy import record
+
 _FIELD = re.compile(rb"[A-Za-z0-9_-]{1,100}[ \t]{0,9}:")
 _BLANK = re.compile(rb"\n[ \t]{0,9}\r?\n")
 _BASE64 = (string.ascii_letters + string.digits + "+/").encode()
@@ -28,7 +30,7 @@ _CODECS = {*aliases, *aliases.values(), "utf_8_sig"}
 _PARSER = BytesHeaderParser()
 
 
-@dataclass(frozen=True)
+@record
 class Limits:
     """How much of one message is read: characters, parts, levels, characters of a field."""
 

@@ -22,13 +22,13 @@ long, because half of the way to them is products of a matrix with single vector
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from mercer._config import get_config
+from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.solvers.band.strided import product
@@ -41,7 +41,7 @@ TILE = 512
 WORTH_THREADS = 700
 
 
-@dataclass(frozen=True)
+@record
 class Band:
     """A = Q B Qᵀ; `diagonals[d, j]` is B[j + d, j] in double precision, `q_transposed` is Qᵀ."""
 

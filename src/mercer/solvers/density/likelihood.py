@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer._progress import progress
 from mercer.solvers.local.bandwidth import COARSE, MOST, line_search
 from mercer.solvers.local.means import gather_relative, own_terms
@@ -36,7 +36,7 @@ def log_sums(weights: Weights, v: np.ndarray) -> np.ndarray:
         return np.asarray(np.log(np.maximum(sums[:, 0], 0.0)) + shift * math.log(2.0))
 
 
-@dataclass(frozen=True)
+@record
 class Likeliest:
     """The bandwidth, its mean leave-one-out log-likelihood, and every (h, value) tried."""
 

@@ -13,7 +13,6 @@ Several columns of y are processes of their own with the same kernel and noise.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotri
 
+from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, mirror
 from mercer.gram.base import Gram
 from mercer.gram.slopes import weighted_slopes
@@ -28,7 +28,7 @@ from mercer.gram.slopes import weighted_slopes
 LOG_2PI = math.log(2.0 * math.pi)
 
 
-@dataclass(frozen=True)
+@record
 class Evidence:
     """The logarithm of the evidence, and its slopes by the names of parameters, if asked for.
 

@@ -10,13 +10,12 @@ f moves with K (Rasmussen and Williams, Gaussian Processes for Machine Learning,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
+from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, mirror, solve_lower
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
@@ -33,7 +32,7 @@ FIXED = 1e-11
 MOST_STEPS = 50
 
 
-@dataclass(frozen=True)
+@record
 class Mode:
     """The best f at the examples, as f = Ka; `root` is W^½, `factor` the L of B = LLᵀ."""
 

@@ -13,13 +13,13 @@ not fit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from mercer._arrays import host
+from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve
 from mercer.gram.base import Gram
 from mercer.solvers.linear.iterations import conjugate_gradients
@@ -30,7 +30,7 @@ from mercer.solvers.linear.panels import panels_of
 FACTORED = 20_000
 
 
-@dataclass(frozen=True)
+@record
 class Directions:
     """`coef`: wⱼ = Σᵢ coefᵢⱼ φ(xᵢ), strongest first; `strengths`: wᵀS_b w / wᵀ(S_w + λI)w.
 

@@ -7,12 +7,12 @@ All starts run side by side: their means are columns of one A, and one pass over
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import host
+from mercer._lazy import record
 from mercer._progress import progress
 from mercer.gram.base import Gram
 from mercer.maps.centers import choose_centers
@@ -22,7 +22,7 @@ from mercer.solvers.linear.panels import Panels, panels_of
 ARRAYS = 6
 
 
-@dataclass(frozen=True)
+@record
 class Groups:
     """The group of each example, the coefficients A of the means, ‖μ‖², and Σ w ‖φ − μ‖²."""
 

@@ -6,10 +6,9 @@ back and tried again with more damping.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 
 #: Images fitted at a time.
@@ -18,7 +17,7 @@ BATCH = 256
 ENOUGH = 1e-3
 
 
-@dataclass(frozen=True)
+@record
 class Warps:
     """Displacements of the pixels of an image: `fields` (pixels × modes) in each direction that
     has room, and the price of every parameter."""

@@ -19,7 +19,6 @@ from scipy.linalg import cython_blas
 
 from mercer._config import get_config
 from mercer._linalg import mirror
-from mercer._machine.threads import look_for_pools_again
 from mercer._tiles import Scratch, Tiling, cut, sweep
 
 __all__ = ["add_squares", "mirror", "routine", "symmetric_times", "times", "transposed_times"]
@@ -56,9 +55,6 @@ _ROUTINES: dict[np.dtype, tuple[Callable[..., None] | None, Any]] = {
     np.dtype(np.float64): (routine("dsyrk", 10, 4), ctypes.c_double),
     np.dtype(np.float32): (routine("ssyrk", 10, 4), ctypes.c_float),
 }
-
-# SciPy brings a BLAS of its own. If Mercer looked for pools before it was loaded, look again.
-look_for_pools_again()
 
 
 def add_squares(P: np.ndarray, C: np.ndarray) -> None:

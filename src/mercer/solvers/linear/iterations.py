@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from mercer._arrays import namespace
+from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
 from mercer._steps import ConjugateStep, listener
@@ -25,7 +25,7 @@ PATIENCE, GAIN = 100, 1e-10
 Product = Callable[[Any, Any], Any]
 
 
-@dataclass(frozen=True)
+@record
 class Iterations:
     """The solution, the relative residual ‖AX − B‖/‖B‖ of each column, and why it ended."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from mercer._arrays import numpy_namespace
 from mercer._config import get_config
 from mercer._examples import take
+from mercer._lazy import record
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.gram.base import Gram
 from mercer.kernels import Kernel
@@ -29,7 +29,7 @@ ROWS, SCRATCH = 1024, 100_000_000
 WORTH_THREADS = 500_000
 
 
-@dataclass(frozen=True)
+@record
 class Normal:
     """`H` = ΦᵀWΦ (M, M), `R` = ΦᵀWt (M, T), `sums` = ΦᵀW1 (M,), Σwt (T,), Σw."""
 

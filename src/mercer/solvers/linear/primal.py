@@ -9,13 +9,13 @@ hᵢ = wᵢ (1/Σw + Σⱼ ψⱼ(xᵢ)²/(ωⱼ + λ)), the first term and cente
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning
 
 from mercer._arrays import host, namespace
+from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, eigh, solve_lower
 from mercer.solvers.linear.panels import Panels
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
@@ -26,7 +26,7 @@ JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 UNSEEN = 1e-10
 
 
-@dataclass(frozen=True)
+@record
 class PrimalFactor:
     """(ΦᵀWΦ + λP)⁻¹ as an operator, by its Cholesky factor, or by LU where it has none."""
 
@@ -108,7 +108,7 @@ def lower_factor(P: Any) -> Any:
     )
 
 
-@dataclass(frozen=True)
+@record
 class Rotation:
     """ψ = Bᵀφ with BᵀHB = diag(ω), BᵀPB = I."""
 

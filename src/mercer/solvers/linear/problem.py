@@ -10,16 +10,16 @@ Leaving example i out changes its prediction by cᵢ / (sᵢ Cᵢᵢ), with C th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
+from mercer._lazy import record
 from mercer.gram.base import Gram
 
 
-@dataclass(frozen=True)
+@record
 class RidgePath:
     """The first axis of everything runs over `alphas`; `loo` holds leave-one-out predictions."""
 
@@ -29,7 +29,7 @@ class RidgePath:
     loo: np.ndarray
 
 
-@dataclass(frozen=True)
+@record
 class RidgeSolution:
     """One column of `coef` and one `intercept` for each target.
 
@@ -51,7 +51,7 @@ class RidgeSolution:
         return cls(path.coef[0], path.intercept[0], path=path, **more)
 
 
-@dataclass(frozen=True)
+@record
 class RidgeProblem:
     """Targets (N, T) with one λ for each in `alphas`, or a path of λ that all targets share."""
 

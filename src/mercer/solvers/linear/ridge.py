@@ -7,12 +7,13 @@ gives a `RidgeSolution`, entered with ``register_solver("ridge", Solver("mine", 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import host
+from mercer._lazy import record
 from mercer._machine.threads import blas_for
 from mercer._steps import listening, relayed
 from mercer.gram.base import Gram
@@ -34,7 +35,7 @@ MANY = 12
 MANY_BAND = 6
 
 
-@dataclass(frozen=True)
+@record
 class Options:
     n_centers: int | None = None
     preconditioner: str | None = "nystrom"
@@ -44,7 +45,7 @@ class Options:
     centers: Any = "uniform"
 
 
-@dataclass(frozen=True)
+@record
 class RidgeTask:
     """A problem, the Gram of its examples X, and the length of φ where it is finite.
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._examples import count
+from mercer._lazy import record
 from mercer._progress import progress
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
@@ -36,7 +36,7 @@ FARTHEST = 16
 LeftOut = Callable[[Any, np.ndarray], np.ndarray]
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     """The bandwidth, its leave-one-out error, and every (h, error) that was tried."""
 

@@ -12,12 +12,13 @@ design, by singular values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from mercer._config import check_memory, get_config
+from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import cut
 from mercer.solvers.local.means import (
@@ -42,7 +43,7 @@ TINY = 1e-100
 BLOCK = 64
 
 
-@dataclass(frozen=True)
+@record
 class Fits:
     """For each query the fit, the coefficients β (query × coefficient × output), the local
     variance of the residuals, the variance of the fit per unit of noise, and which had no data."""

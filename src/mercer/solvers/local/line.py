@@ -12,11 +12,11 @@ those queries are reported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer.formula import Formula, simplify
 from mercer.formula.nodes import Input
 from mercer.formula.simplify import LOG2E
@@ -33,7 +33,7 @@ TRUNCATION = 1e-12
 WORTH = 2.0
 
 
-@dataclass(frozen=True)
+@record
 class Line:
     """A Gaussian of one coordinate: the rows it is taken over, and its σ there."""
 
@@ -53,7 +53,7 @@ def gaussian_of(formula: Formula) -> Line | None:
     return Line(distance.value, float(np.sqrt(-0.5 * LOG2E / rate.value)))
 
 
-@dataclass(frozen=True)
+@record
 class Stretches:
     """The stretches that hold queries: their Chebyshev points one after the other, which stretch
     each query is on, and its position there (−1 to 1)."""

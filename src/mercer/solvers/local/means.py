@@ -9,12 +9,12 @@ smoother on top of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from mercer._examples import take
+from mercer._lazy import record
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.gram.dispatch import engine_for
 from mercer.solvers.local.line import Stretches, gaussian_of
@@ -105,7 +105,7 @@ def _on_the_line(
     return sums, np.flatnonzero(doubtful)
 
 
-@dataclass(frozen=True)
+@record
 class Means:
     """For each query: the mean, the local variance, Σw² / (Σw)², and whether nothing was near."""
 

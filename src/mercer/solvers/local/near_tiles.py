@@ -18,13 +18,13 @@ skipped too, and a row whose sum is so small that they could matter is computed 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
+from mercer._lazy import record
 from mercer._tiles import Tiling
 from mercer.formula import Formula
 from mercer.formula.profile import Reach, reach
@@ -47,7 +47,7 @@ LONGEST, SHARE = 1 << 15, 0.2
 NOTHING = 1e-36
 
 
-@dataclass(frozen=True)
+@record
 class Runs(Tiling):
     """A tiling in which each panel has its own runs of columns."""
 
@@ -57,7 +57,7 @@ class Runs(Tiling):
         return iter(self.runs[panel.start // self.tile[0]])
 
 
-@dataclass(frozen=True)
+@record
 class Near:
     """The order of both sides, the tiles within reach, and the weight of what was left out."""
 

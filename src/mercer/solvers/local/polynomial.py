@@ -8,7 +8,6 @@ A basis makes the sums that the normal equations of all queries are read from, o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import comb
@@ -18,6 +17,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import check_memory, get_config
+from mercer._lazy import record
 from mercer.formula.inputs import numeric
 from mercer.solvers.local.weights import Weights
 
@@ -59,7 +59,7 @@ class Basis(ABC):
         """βᵀφ at the queries themselves."""
 
 
-@dataclass(frozen=True)
+@record
 class MonomialTable:
     """All monomials of the columns up to twice a degree; the first `size` go up to the degree.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from mercer._examples import widened
+from mercer._lazy import record
 from mercer._tiles import Scratch
 from mercer.formula.ranking import Ranking
 from mercer.gram.base import Gram
@@ -16,7 +16,7 @@ from mercer.gram.dispatch import HOST
 from mercer.solvers.neighbors.distances import own_similarity
 
 
-@dataclass(frozen=True)
+@record
 class Within:
     """Row i holds the entries from `start[i]` to `start[i + 1]`, nearest first."""
 

@@ -8,7 +8,6 @@ one, the row is searched again with safe distances.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._examples import count, widened
+from mercer._lazy import record
 from mercer._machine.jit import may_compile
 from mercer._tiles import Scratch
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
@@ -44,7 +44,7 @@ FEW_NUMBERS, FEW_PAIRS = 1 << 16, 1 << 18
 MERGE = 256
 
 
-@dataclass(frozen=True)
+@record
 class Neighbors:
     """For each query the indices of its neighbors, nearest first, and what they rank by."""
 

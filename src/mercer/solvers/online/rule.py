@@ -14,11 +14,11 @@ Which terms those are, and what they cost, says `mercer.solvers.online.sizes`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer._machine.jit import njit
 
 #: A score this small, relative to the sum of the absolute values of its terms, is a tie.
@@ -27,7 +27,7 @@ TIE = 8.0 * float(np.finfo(np.float64).eps)
 NONE, UPDATE, OPEN = 0, 1, 2
 
 
-@dataclass(frozen=True)
+@record
 class Rule:
     """The conventions of one perceptron; `rate` is η, `bias` whether b learns too."""
 

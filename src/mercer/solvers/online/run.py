@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mercer._lazy import record
 from mercer._progress import progress
 
 
@@ -64,7 +65,7 @@ class Journal:
         self.n = n
 
 
-@dataclass(frozen=True)
+@record
 class Visits:
     """Examples visited one after the other: their scores (b included) before, what each added."""
 
@@ -115,7 +116,7 @@ class Outcome:
         self.history.append(record)
 
 
-@dataclass(frozen=True)
+@record
 class Schedule:
     """Which examples are visited in which order: `epochs` passes, possibly a fraction of one.
 

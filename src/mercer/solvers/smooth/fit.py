@@ -6,12 +6,13 @@ A solver of your own is a function of a `SmoothTask` that gives a `SmoothSolutio
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import host
+from mercer._lazy import record
 from mercer._steps import relayed
 from mercer.gram.base import Gram
 from mercer.solvers.linear.nystrom import count_centers, draw_centers
@@ -26,7 +27,7 @@ from mercer.solvers.smooth.spaces import CenterSpan, Span
 EXACT_ROWS = 20_000
 
 
-@dataclass(frozen=True)
+@record
 class SmoothTask:
     """min Σ wᵢ ℓ(yᵢ, f(xᵢ) + b) + (α/2)‖f‖²; `max_iter` None leaves it to the solver."""
 

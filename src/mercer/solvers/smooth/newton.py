@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mercer._lazy import record
 from mercer._linalg import dot
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
@@ -34,7 +35,7 @@ class Point:
     penalty: float
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """A direction, its values at the examples, what its model gains and what it leaves to gain.
 
@@ -49,7 +50,7 @@ class Step:
     negative: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class SmoothSolution:
     """`objectives` after every step; `coef` in the coordinates of the space, if one was given.
 

@@ -8,7 +8,6 @@ the matrix itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.linalg import eigh
 
 from mercer._arrays import host
 from mercer._config import show_bytes
+from mercer._lazy import record
 from mercer.gram.base import Gram
 from mercer.solvers.linear.matrix import matrix_bytes, scaled_matrix
 from mercer.solvers.linear.panels import Panels, panels_of
@@ -31,7 +31,7 @@ TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 BASIS_SHARE = 0.2
 
 
-@dataclass(frozen=True)
+@record
 class Components:
     """λ (largest first) and vectors u as columns; the means K1/N that centering takes off.
 

@@ -11,13 +11,13 @@ diagonal stays in K then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
 from mercer._arrays import host
+from mercer._lazy import record
 from mercer._linalg import inverse_lower
 from mercer.gram.base import Gram
 from mercer.maps.centers import center_matrix, independent
@@ -36,7 +36,7 @@ from mercer.solvers.spectral.components import (
 EXACT_ROWS = 20_000
 
 
-@dataclass(frozen=True)
+@record
 class Embedding:
     """λ, e(xᵢ) as `rows`, and what puts new examples there: `coef` over the examples at `index`.
 

@@ -11,12 +11,12 @@ against all of itself, twice: a product with K costs so much more that nothing i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import host, namespace
+from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
 
@@ -31,7 +31,7 @@ MOST = 12
 SAME = 1e-6
 
 
-@dataclass(frozen=True)
+@record
 class Eigenpairs:
     """θ, largest first; vectors as columns; the largest ‖Ax − θx‖ relative to max |θ|; products."""
 
