@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._lazy import record
 from mercer._tiles import Scratch, cut
 from mercer.formula import Formula, evaluate
 from mercer.formula.evaluate import evaluate_into
@@ -18,16 +18,15 @@ from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side, over_sets, reduced
+from mercer.gram.rows.sparse import stays_sparse
 
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
 #: Numbers in all differences for which SciPy, which takes a tenth of a second, is not imported.
 FEW_NUMBERS = 10_000
-#: Wider sparse rows are multiplied as sparse matrices, narrower ones as dense tiles.
-SPARSE_COLUMNS = 4096
 
 
-@dataclass(frozen=True)
+@record
 class NumpyEngine:
     """Fills tiles of k between two sides."""
 
@@ -116,7 +115,11 @@ class NumpyEngine:
             self.x.grids[inputs].product(rows, self.z.grids[inputs], columns, out, scratch)
             return
         x, z = self.x.matrices[inputs], self.z.matrices[inputs]
-        if is_sparse(x) and is_sparse(z) and x.shape[1] > SPARSE_COLUMNS:
+        if is_sparse(x) != is_sparse(z):  # a sparse one times a dense one, whichever is which
+            x, z = x[rows], z[columns]
+            out[...] = x @ z.T if is_sparse(x) else (z @ x.T).T
+            return
+        if is_sparse(x) and stays_sparse(z):
             out[...] = (x[rows] @ z[columns].T).toarray()
             return
         np.matmul(self.x.panel(inputs, rows), self.z.panel(inputs, columns).T, out=out)
@@ -138,7 +141,7 @@ class NumpyEngine:
             out[...] = product
         x, z = self.x.matrices[inputs][rows], self.z.matrices[inputs][columns]
         nx, nz = self.x.squared_norms(inputs, rows), self.z.squared_norms(inputs, columns)
-        if self.compiled is not None and not is_sparse(x):
+        if self.compiled is not None and not (is_sparse(x) or is_sparse(z)):
             from mercer.gram.cpu.loops import distances_from_product
 
             distances_from_product(out, x, z, nx, nz, out.dtype.type(NEAR))
@@ -167,10 +170,11 @@ def _differences(x: Any, z: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     step = max(1, CACHE_ELEMENTS * 4 // x.shape[1]) if not is_sparse(x) else 4096
     for start in range(0, len(i), step):
         part = slice(start, start + step)
-        difference = x[i[part]] - z[j[part]]
+        difference = x[i[part]] - z[j[part]]  # dense where one of them is
         if is_sparse(difference):
             values[part] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
         else:
+            difference = np.asarray(difference)
             values[part] = np.einsum("ij,ij->i", difference, difference)
     return values
 

@@ -9,13 +9,13 @@ with every pair whose distance canceled (s < τ(‖x‖² + ‖z‖²)) computed
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._lazy import record
 from mercer.formula import derive, evaluate, simplify
 from mercer.formula.nodes import Formula, statistics
 
@@ -44,7 +44,7 @@ def needs_double(formula: Formula) -> bool:
     return any(node.op == "reduce" and steep(node.args[0]) for node in statistics(formula))
 
 
-@dataclass(frozen=True)
+@record
 class Method:
     """How ‖x − z‖² is made over one input: "product", "repaired" or "direct", centered or not.
 
@@ -62,7 +62,7 @@ _SMALL_BLOCK = Method("direct", reason="a small block")
 def direct_by_size(X: Any, Z: Any) -> Method | None:
     """Differences where they cost no more than a product, whatever the numbers are."""
     columns = X.shape[1]
-    if is_sparse(X):
+    if is_sparse(X) or is_sparse(Z):
         return None
     if X.shape[0] * Z.shape[0] * columns <= SMALL_WORK:
         return _SMALL_BLOCK

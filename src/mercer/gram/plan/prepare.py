@@ -17,6 +17,7 @@ from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.plan.range import check_range
 from mercer.gram.rows.columns import without_empty_columns
 from mercer.gram.rows.prepared import Side, row_value, squared_norms
+from mercer.gram.rows.sparse import made_dense
 from mercer.gram.rows.validate import common_dtype, dtype_of, matrix, numeric_inputs
 
 
@@ -29,6 +30,7 @@ def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
         for key in side:
             if dtype == np.float64:  # rows that were widened for float32 stay so
                 side[key] = side[key].astype(dtype, copy=False)
+    made_dense(left, right)
     grids = on_grid(formula, left, right)
     left, right = without_empty_columns(formula, left, right, grids)
     methods, centers = _methods(formula, left, right, dtype, grids)
@@ -121,7 +123,7 @@ def _methods(
             center = center if grid is None else grid.step * grid.snap(center)
             center = center.astype(np.result_type(X, Z))
         norms = _largest_norms(X, Z, center)
-        methods[key] = accuracy.choose(formula, node, is_sparse(X), norms, dtype)
+        methods[key] = accuracy.choose(formula, node, center is None, norms, dtype)
         centers[key] = center if methods[key].center else None
         if grid is not None and center is not None and methods[key].center:
             sides = grids.pop(key)
