@@ -115,7 +115,7 @@ class Means:
     far: np.ndarray
 
 
-@dataclass(frozen=True)
+@record
 class LocalSums:
     """For each query wᵀV, up to a factor, whether all is far, and Σw² / (Σw)² for bands."""
 
