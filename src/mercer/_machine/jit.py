@@ -8,12 +8,16 @@ does without Numba although it is there.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+#: Turns of a loop after which it is compiled: as it is written one takes about a microsecond, and
+#: Numba half a second to import and to load what it compiled before.
+TURNS = 200_000
 #: The environment variable that turns Numba off.
 OFF_SWITCH = "MERCER_NUMBA"
 
@@ -65,6 +69,42 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         return compiled(body, options)
 
     return decorated if function is None else decorated(function)
+
+
+class Loop:
+    """A loop that runs as it is written until it is `compiled`, with all loops that it calls.
+
+    So that Numba, whose import takes half a second, is not imported for little work.
+
+    >>> @Loop
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(3), int(double.compiled()(3))
+    (6, 6)
+    """
+
+    def __init__(self, body: Callable[..., Any]) -> None:
+        self._body, self._compiled, self._turns = body, False, 0
+        self.__doc__ = body.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._body(*arguments)
+
+    def expect(self, turns: int) -> None:
+        """To be told before the work: from so many turns on, in all, it is worth compiling."""
+        self._turns += turns
+        if self._turns > TURNS or "numba" in sys.modules:
+            self.compiled()
+
+    def compiled(self) -> Any:
+        """Machine code from now on, for these calls, too."""
+        if not self._compiled:
+            called = self._body.__globals__
+            for name in self._body.__code__.co_names:
+                if isinstance(called.get(name), Loop):  # what machine code calls must be that, too
+                    called[name] = called[name].compiled()
+            self._body, self._compiled = njit(nogil=True)(self._body), True
+        return self._body
 
 
 def overload(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

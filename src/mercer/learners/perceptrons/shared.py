@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from mercer._arrays import host, winners
@@ -165,6 +164,8 @@ class PerceptronBase(ClassifierMixin):
         n = len(y)
         if self.validation_fraction is None:
             return n, None
+        from sklearn.model_selection import train_test_split  # which loads much
+
         train, held = train_test_split(
             np.arange(n), test_size=self.validation_fraction, stratify=y, random_state=random
         )

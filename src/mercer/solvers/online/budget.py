@@ -149,6 +149,7 @@ class BudgetPerceptron:
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         positions = np.arange(order.stop) if isinstance(order, slice) else order
+        next_update.expect(len(positions) * self.rule.outputs)
         with single_threaded_blas():
             for start in range(0, len(positions), self._block):
                 if self.tally.updates < allowed:

@@ -138,6 +138,7 @@ class DualPerceptron:
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         self._allowed = allowed
+        next_update.expect(self.scores.size)
         with single_threaded_blas(), Background(self._threads) as background:
             self._background = background
             self._arrange(order)

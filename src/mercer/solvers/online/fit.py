@@ -15,7 +15,6 @@ from mercer.kernels import Kernel, Linear
 from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.memory import Memory
-from mercer.solvers.online.primal import PrimalPerceptron
 from mercer.solvers.online.run import Journal, Outcome, Schedule, run
 from mercer.solvers.online.sizes import Part
 from mercer.solvers.online.validation import Validation, accuracy
@@ -80,6 +79,8 @@ def learn_primal(
     block: int = 4096,
 ) -> tuple[Outcome, Journal, np.ndarray, np.ndarray, np.ndarray]:
     """The perceptron on features; gives w after it, Σ (t − 1) u φ and Σ |u| ‖φ‖, too."""
+    from mercer.solvers.online.primal import PrimalPerceptron  # which is compiled
+
     rule = memory.rule
     walker = PrimalPerceptron(
         features,

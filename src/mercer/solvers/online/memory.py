@@ -15,7 +15,6 @@ import numpy as np
 
 from mercer._config import get_config
 from mercer._examples import joined
-from mercer._machine.jit import njit
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
@@ -158,13 +157,15 @@ class RunningScores:
         if not len(times):
             return
         if self.averaging == "vote":
+            from mercer.solvers.online.votes import all_votes  # which is compiled
+
             chosen = np.arange(len(times)) if columns is None else columns
             updates, classes = np.nonzero(weights)  # of an update few classes learn
             first = np.searchsorted(updates, np.arange(len(times) + 1))
             chosen = np.ascontiguousarray(chosen, dtype=np.int64)
             extra = 1.0 if self.rule.bias else 0.0
-            _vote(
-                K, chosen, first, classes, weights[updates, classes], times, self.rule.ranked,
+            all_votes(
+                K, (chosen, first, classes, weights[updates, classes], times), self.rule.ranked,
                 extra, self.f, self.sums, self.since,
             )  # fmt: skip
             return
@@ -193,66 +194,3 @@ def _decisions(f: np.ndarray, ranked: bool) -> np.ndarray:
     votes = np.zeros_like(f)
     votes[np.arange(len(f)), f.argmax(axis=1)] = 1.0
     return votes
-
-
-@njit(nogil=True)
-def _winner(f: Any) -> int:
-    """The first of the best classes."""
-    best = 0
-    for c in range(1, len(f)):
-        if f[c] > f[best]:
-            best = c
-    return best
-
-
-@njit(nogil=True)
-def _vote(
-    K: Any, columns: Any, first: Any, classes: Any, weights: Any, times: Any, ranked: bool,
-    extra: float, f: Any, votes: Any, since: Any,
-) -> None:  # fmt: skip
-    """Update e adds weights[at] (k + extra) to classes[at], for `at` from first[e] on."""
-    updates = columns, first, classes, weights, times
-    last = since.copy()
-    for i in range(len(f)):
-        last[:] = since
-        if ranked:
-            _of_all(K[i], updates, extra, f[i], votes[i], last)
-        else:
-            _of_each(K[i], updates, extra, f[i], votes[i], last)
-    if len(f) > 0:
-        since[:] = last
-
-
-@njit(nogil=True)
-def _of_each(k: Any, updates: Any, extra: float, f: Any, votes: Any, last: Any) -> None:
-    """Each output votes for its sign, whenever it changes, for the time since it did."""
-    columns, first, classes, weights, times = updates
-    for e in range(len(times)):
-        for at in range(first[e], first[e + 1]):
-            c = classes[at]
-            votes[c] += (1.0 if f[c] > 0.0 else -1.0) * (times[e] - last[c])
-            last[c] = times[e]
-            f[c] += weights[at] * (k[columns[e]] + extra)
-
-
-@njit(nogil=True)
-def _of_all(k: Any, updates: Any, extra: float, f: Any, votes: Any, last: Any) -> None:
-    """All outputs vote for the winner, which is looked for again only where it lost."""
-    columns, first, classes, weights, times = updates
-    winner, start = _winner(f), last[0]
-    for e in range(len(times)):
-        size, before, held = k[columns[e]] + extra, f[winner], winner
-        for at in range(first[e], first[e + 1]):
-            f[classes[at]] += weights[at] * size
-        if f[winner] < before:
-            winner = _winner(f)
-        else:
-            for at in range(first[e], first[e + 1]):
-                c = classes[at]
-                if f[c] > f[winner] or (f[c] == f[winner] and c < winner):
-                    winner = c
-        if winner != held:
-            votes[held] += times[e] - start
-            start = times[e]
-    last[:] = times[len(times) - 1]
-    votes[winner] += last[0] - start

@@ -10,9 +10,12 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._machine.jit import njit, overload
 from mercer._steps import listener
-from mercer.solvers.online.rule import Rule, next_update
+from mercer.solvers.online import rule as rules
+from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally, Visits
 from mercer.solvers.online.sizes import norms
+
+next_update = rules.next_update.compiled()
 
 
 class PrimalPerceptron:

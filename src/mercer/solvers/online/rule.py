@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mercer._lazy import record
-from mercer._machine.jit import njit
+from mercer._machine.jit import Loop
 
 #: A score this small, relative to the sum of the absolute values of its terms, is a tie.
 TIE = 8.0 * float(np.finfo(np.float64).eps)
@@ -74,7 +74,7 @@ class Rule:
         return units, losses
 
 
-@njit(nogil=True)
+@Loop
 def next_update(
     scores: Any,
     sizes: Any,
@@ -112,7 +112,7 @@ def next_update(
     return stop
 
 
-@njit(nogil=True)
+@Loop
 def _beside_rival(
     scores: Any, sizes: Any, exact: bool, i: int, right: int, bias: Any, first: bool, margin: float,
     units: Any, loss: Any,
@@ -145,7 +145,7 @@ def _beside_rival(
     return UPDATE
 
 
-@njit(nogil=True)
+@Loop
 def _lowest_equal(scores: Any, sizes: Any, i: int, right: int, rival: int, bias: Any) -> int:
     """The lowest of the wrong classes whose scores are the rival's, up to rounding."""
     best = scores[i, rival] + bias[rival]
@@ -155,7 +155,7 @@ def _lowest_equal(scores: Any, sizes: Any, i: int, right: int, rival: int, bias:
     return rival
 
 
-@njit(nogil=True)
+@Loop
 def _against_rest(
     scores: Any, sizes: Any, exact: bool, i: int, right: int, bias: Any, first: bool, margin: float,
     units: Any, loss: Any,
@@ -177,16 +177,10 @@ def _against_rest(
     return made
 
 
-@njit(nogil=True)
 def add_update(
     scores: Any, sizes: Any, start: int, stop: int, column: Any, terms: Any, weights: Any,
     learns: bool,
 ) -> None:  # fmt: skip
     """scores += k(x, xₑ) u on some rows, sizes += |term| |u|; `learns`: b gets u, too."""
-    extra = 1.0 if learns else 0.0
-    for i in range(start, stop):
-        k, size = column[i - start], abs(terms[i - start]) + extra
-        for c in range(len(weights)):
-            if weights[c] != 0.0:
-                scores[i, c] += k * weights[c]
-                sizes[i, c] += size * abs(weights[c])
+    scores[start:stop] += column[:, None] * weights
+    sizes[start:stop] += (np.abs(terms) + float(learns))[:, None] * np.abs(weights)
