@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ import mercer
 from mercer import KernelRidge
 from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.pool import Call, gather, reduce, run
-from mercer.engines.cluster.sums import normal_sums
+from mercer.engines.cluster.sums import columns_of_k, normal_sums
 
 ROWS = int(os.environ.get("MERCER_BENCH_ROWS", 1_000_000))
 PIECE, CENTERS, SIGMA = 25_000, 1000, 5.0
@@ -111,9 +112,9 @@ def chunk_calls(count: int) -> list[Call]:
     X, y = lazy_rows(count * PIECE)
     rows = Chunks.of(X)
     targets, centers = rows.aligned(y), rows[np.arange(CENTERS)]
-    args = (mercer.Gaussian(SIGMA), centers, True, (1, 1, 0))
+    make = partial(columns_of_k, mercer.Gaussian(SIGMA), centers)
     pairs = zip(rows.pieces, targets.pieces, strict=True)
-    return [Call(normal_sums, (*args, *pair)) for pair in pairs]
+    return [Call(normal_sums, (make, True, *pair)) for pair in pairs]
 
 
 def task_costs(count: int = 8, rounds: int = 3) -> tuple[float, float, float]:

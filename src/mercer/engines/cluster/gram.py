@@ -14,6 +14,7 @@ from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.engines.cluster.sums import center_panels, floats
 from mercer.formula import Formula
 from mercer.gram.base import Body, Gram, check_factor, check_room, simplified
+from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import Cost
 from mercer.kernels.core import Kernel
@@ -153,11 +154,11 @@ class ChunkGram(Gram):
 
 
 def _pair_product(kernel: Any, X: Any, V: Any, Z: Any) -> np.ndarray:
-    return np.asarray(HostGram(kernel, floats(X), floats(Z)) @ np.asarray(V))
+    return np.asarray(solver_gram(kernel, floats(X), floats(Z)) @ np.asarray(V))
 
 
 def _block(kernel: Any, centers: Any, X: Any) -> np.ndarray:
-    return HostGram(kernel, np.asarray(X), centers).dense()
+    return np.asarray(solver_gram(kernel, np.asarray(X), centers).dense())
 
 
 def _diagonal(kernel: Any, X: Any) -> np.ndarray:

@@ -25,21 +25,23 @@ PAIR = 16
 
 @dataclass(frozen=True)
 class Workers:
-    """Who will work: how many tasks at a time, and the bytes that each of them has."""
+    """Who will work: how many tasks at a time, the bytes that each of them has, and on what."""
 
     tasks: int
     room: float
+    kinds: tuple[str, ...] = ()
 
     @classmethod
     def now(cls) -> Workers:
         """Those of the configuration."""
         settings, client = get_config(), client_of()
         if client is not None:
-            from mercer.engines.cluster.workers import check_workers
+            from mercer.engines.cluster.workers import check_workers, described
 
             facts = list(check_workers(client).values())
             rooms = [SHARE * f.memory / f.threads for f in facts if f.memory]
-            return cls(max(1, sum(f.threads for f in facts)), min(rooms, default=math.inf))
+            tasks = max(1, sum(f.threads for f in facts))
+            return cls(tasks, min(rooms, default=math.inf), tuple(described(facts)))
         count = settings.n_threads
         if isinstance(settings.cluster, Executor):
             count = getattr(settings.cluster, "_max_workers", None) or 1
@@ -78,6 +80,7 @@ class Plan:
             f"memory of a task: {show_bytes(self.memory)} (it has {room})",
             f"{show_bytes(self.sent)} are sent from here, {show_bytes(self.moved)} move as sums",
         ]
+        lines += self.workers.kinds
         if self.seconds is not None:
             lines.append(f"expected time: {_duration(self.seconds)}")
         return "\n".join(lines)

@@ -16,8 +16,8 @@ import numpy as np
 from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.plan import Plan, plan_of
 from mercer.engines.cluster.pool import Call, gather, reduce
-from mercer.gram.host import HostGram
-from mercer.solvers.linear.panels import FeaturePanels, GramPanels, HostPanels, Normal, Panels
+from mercer.gram.dispatch import HOST, solver_gram
+from mercer.solvers.linear.panels import FeaturePanels, GramPanels, Normal, Panels, panels_of
 
 #: Rows that a task goes through at least where its result is an M×M matrix: the matrix travels, and
 #: that must cost little beside computing it.
@@ -63,15 +63,20 @@ def from_triangle(triangle: np.ndarray, m: int) -> np.ndarray:
 # --- in a task -------------------------------------------------------------------------------
 
 #: Rows of one piece → the panels of their Φ.
-MakePanels = Callable[[Any], HostPanels]
+MakePanels = Callable[[Any], Panels]
 
 
-def columns_of_k(kernel: Any, centers: Any, X: Any) -> HostPanels:
-    """Φ = K(rows, centers)."""
-    return GramPanels(HostGram(kernel, floats(X), centers))
+def columns_of_k(kernel: Any, centers: Any, X: Any) -> Panels:
+    """Φ = K(rows, centers); on a worker's GPU, where it has one."""
+    gram = solver_gram(kernel, floats(X), centers)
+    if gram.engine == HOST.name:
+        return GramPanels(gram)
+    from mercer.engines.cluster.learning.device import Fetched
+
+    return Fetched(panels_of(gram))
 
 
-def features_of(kernel: Any, X: Any) -> HostPanels:
+def features_of(kernel: Any, X: Any) -> Panels:
     """Φ of a kernel with a finite φ."""
     return FeaturePanels(kernel, floats(X), len(X))
 
