@@ -190,6 +190,11 @@ def test_links_lead_to_pages_and_anchors_that_exist(path: Path) -> None:
             assert anchor in anchors(goal.read_text(encoding="utf-8")), link
 
 
+def test_no_block_of_python_is_left_unexecuted() -> None:
+    shown = {name(path) for path in PAGES if "```python" in path.read_text(encoding="utf-8")}
+    assert shown == set()
+
+
 def test_every_page_is_in_a_table_of_contents() -> None:
     listed = {"index.md"}
     for path in PAGES:
