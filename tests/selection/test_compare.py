@@ -262,6 +262,14 @@ def test_learners_by_name_and_class():
     assert "bandwidth" in only.best_row.params
 
 
+def test_widths_may_be_left_to_the_data():
+    X, y = mercer.data.circles(40)
+    board = compare(X, y, kernels=["rbf", "linear()"], learners=["ridge"], cv=3)
+    best = mercer.parse(board.best_row.kernel)
+    assert isinstance(best, Gaussian)
+    assert best.sigma > 0
+
+
 def test_progress_is_told():
     told = []
     X, y = mercer.data.circles(40)

@@ -137,10 +137,15 @@ class Choice:
         self.data = Data(rows, y, count, self.coded, splits, order, self.seed, asked, groups, times)
 
     def candidates(self, kernels: Iterable[Any] | None) -> list[Kernel]:
-        """The kernels that were named, or those that suit the data."""
+        """The kernels that were named, or those that suit the data.
+
+        Widths that are left to the data are chosen like the preprocessing: by all rows drawn, and
+        without their targets.
+        """
         if kernels is None:
             return kernels_for(self.data.X, self.steps.kind)
-        self.named = [as_kernel(k) for k in kernels]
+        given = [as_kernel(k) for k in kernels]
+        self.named = [k.fitted(self.data.X) if k.words else k for k in given]
         return self.named
 
     def grown_kernel(self, say: Callable[[str], None]) -> Kernel:
