@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from mercer._parameters import Anything
 from mercer.kernels import Linear, SquaredDistance, as_kernel
+from mercer.learners import KernelDensity as Density
 from mercer.learners import (
     KernelNeighborsClassifier,
     KernelNeighborsRegressor,
@@ -21,6 +22,7 @@ from mercer.learners import (
     LocalLinearRegressor,
     NadarayaWatsonRegressor,
 )
+from mercer.learners import KernelPCA as Components
 from mercer.maps import NystromMap, RandomFourierMap, TensorSketchMap
 
 #: What of ours a test has used; the plugin clears it before each test.
@@ -226,6 +228,56 @@ class NearestNeighbors(EuclideanNeighbors, KernelNeighborsRegressor, KNeighborsM
         return super().fit(X, np.zeros(_num_samples(X)))
 
 
+# --- structure -------------------------------------------------------------------------------
+
+
+class KernelPCA(ScikitLearnKernel, Components):
+    _parameters = _free(Components._parameters)
+    center = True
+
+    def __init__(
+        self, n_components=None, *, kernel="linear", gamma=None, degree=3, coef0=1,
+        kernel_params=None, alpha=1.0, fit_inverse_transform=False, eigen_solver="auto", tol=0,
+        max_iter=None, iterated_power="auto", remove_zero_eig=False, random_state=None, copy_X=True,
+        n_jobs=None,
+    ):  # fmt: skip
+        store(self, locals())
+
+    solver = property(lambda self: "blocks" if self.eigen_solver == "arpack" else "auto")
+    gamma_ = property(lambda self: self.gamma or 1.0 / self._columns)
+
+    def fit_transform(self, X, y=None):
+        return self.fit(X).transform(X)
+
+
+#: scikit-learn's windows, as functions of ‖x − z‖/h.
+DENSITIES = {
+    "gaussian": "gaussian(1)",
+    "tophat": "uniform()",
+    "epanechnikov": "epanechnikov()",
+    "exponential": "laplacian(1)",
+}
+
+
+class KernelDensity(Density):
+    bandwidths, gamma, degree, coef0 = None, None, None, None
+
+    def __init__(
+        self, *, bandwidth=1.0, algorithm="auto", kernel="gaussian", metric="euclidean", atol=0,
+        rtol=0, breadth_first=True, leaf_size=40, metric_params=None,
+    ):  # fmt: skip
+        store(self, locals())
+
+    def fit(self, X, y=None, sample_weight=None):
+        USED.add("KernelDensity")
+        if self.kernel not in DENSITIES or self.metric != "euclidean":
+            pytest.skip("not a window of Euclidean distances that is among the kernels")
+        return super().fit(X, y, sample_weight)
+
+    def _given_kernel(self):
+        return as_kernel(DENSITIES[self.kernel])
+
+
 # --- kernels as functions, and maps ----------------------------------------------------------
 
 
@@ -347,5 +399,7 @@ REPLACED = {
     "kernel_approximation": named(
         "sklearn.kernel_approximation", Nystroem, RBFSampler, PolynomialCountSketch
     ),
+    "kernel_pca": named("sklearn.decomposition", KernelPCA),
+    "kernel_density": named("sklearn.neighbors", KernelDensity),
     "kernel_regression": {"statsmodels.nonparametric.api.KernelReg": KernelReg},
 }

@@ -25,6 +25,19 @@ _NEAREST_ANSWERS = (
 )
 
 EXCEPTIONS = {
+    "kernel_pca": {
+        "test_kernel_pca_invalid_parameters": _WORDS,
+        "test_kernel_pca_consistent_transform": "examples are kept as they are, not copied: as "
+        "with copy_X=False",
+        "test_remove_zero_eig": "examples that do not vary are an error, not an empty answer",
+        "test_precomputed_kernel_not_psd": "a kernel that is none is used as it is, with a "
+        "warning; components of negative eigenvalues are zero",
+    },
+    "kernel_density": {
+        "test_kernel_density_sampling": "every window is drawn from, not only two of them",
+        "test_kde_sample_weights": "the draws with constant weights are others than without any, "
+        "from the same distribution",
+    },
     "svm": {
         "test_svr_errors": "a function that gives a matrix of the wrong shape is refused by fit, "
         "not only by predict",

@@ -21,6 +21,8 @@ SUITES = {
     "svm": (["--pyargs", "sklearn.svm.tests.test_svm"], {}),
     "kernel_ridge": (["--pyargs", "sklearn.tests.test_kernel_ridge"], {}),
     "neighbors": (["--pyargs", "sklearn.neighbors.tests.test_neighbors"], {}),
+    "kernel_pca": (["--pyargs", "sklearn.decomposition.tests.test_kernel_pca"], {}),
+    "kernel_density": (["--pyargs", "sklearn.neighbors.tests.test_kde"], {}),
     "kernel_approximation": (["--pyargs", "sklearn.tests.test_kernel_approximation"], {}),
     "pairwise": (["--pyargs", "sklearn.metrics.tests.test_pairwise"], {}),
     "kernel_regression": (

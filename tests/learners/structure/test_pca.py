@@ -6,6 +6,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as Peer
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
@@ -192,3 +193,15 @@ def test_many_copies_of_an_eigenvalue_are_all_found():
     whole = KernelPCA("linear", 20, solver="dense").fit(np.vstack([rows, rows[:1]]))
     assert np.ptp(whole.eigenvalues_[1:]) < 1e-10
     np.testing.assert_allclose(pca.eigenvalues_, whole.eigenvalues_, rtol=1e-10)
+
+
+def test_negative_eigenvalues_are_said():
+    K = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        model = KernelPCA("precomputed", 3).fit(K)
+    assert model.eigenvalues_.min() == 0.0
+
+
+def test_inverse_transform_without_its_fit_is_said():
+    with pytest.raises(NotFittedError, match="fit_inverse_transform"):
+        KernelPCA("linear", 1).fit(np.eye(3)).inverse_transform(np.zeros((1, 1)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_sparse, like
@@ -19,6 +21,9 @@ from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.solvers.spectral.components import Components, components
+
+#: A negative eigenvalue that is not rounding, relative to the largest; as in scikit-learn.
+SIGNIFICANT = 1e-5
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner):
@@ -143,6 +148,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
                 f"{self.kernel_!r} tells none of the {count(X)} examples apart (they vary by "
                 f"{found.total:.3g} in all), so there are no components: are they all the same?"
             )
+        negative = found.values < -SIGNIFICANT * np.abs(found.values).max()
+        if negative.any() and self.n_components is not None:
+            warnings.warn(
+                f"{int(negative.sum())} of the {self.n_components} components have a negative "
+                f"eigenvalue, so that {self.kernel_!r} is not positive semi-definite; they are "
+                "taken to be 0. Take fewer components, or make the matrix one: mercer.repair",
+                UserWarning,
+                stacklevel=4,
+            )
         values, vectors = np.where(zero, 0.0, found.values), found.vectors
         if self.n_components is None:
             values, vectors, zero = values[~zero], vectors[:, ~zero], zero[~zero]
@@ -196,7 +210,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
         """
         check_is_fitted(self, "expansion_")
         if not hasattr(self, "inverse_"):
-            raise ValueError(
+            raise NotFittedError(
                 "inverse_transform is learned in fit: make KernelPCA(fit_inverse_transform=True)"
             )
         return self.inverse_.predict(Z)
