@@ -112,6 +112,11 @@ def test_every_public_name_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) 
     assert set(dir(mercer)) - modules <= names
     assert "   :members: fit, " in pages
     assert "automethod" not in pages
+    # Links to the pages that use a name; their titles are plain text, as links must be.
+    assert ":doc:`1. The kernel trick </learn/lecture_000>`" in pages
+    links = re.findall(r":doc:`([^`]*)`", pages)
+    assert all(re.fullmatch(r"[^<>]+ </[\w/]+>", link) for link in links)
+    assert len(links) == pages.count(":doc:")
     assert "get_params" not in pages  # scikit-learn documents it
 
 

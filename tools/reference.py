@@ -88,12 +88,13 @@ def _prose() -> dict[str, tuple[str, str]]:
     ]
     texts = {f"/{path.relative_to(DOCS).with_suffix('').as_posix()}": path for path in paths}
     read = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
-    return {name: (text.partition("\n")[0].removeprefix("# "), text) for name, text in read.items()}
+    titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in read.items()}
+    return {name: (titles[name].replace("`", ""), text) for name, text in read.items()}
 
 
 def explained(name: str, most: int = 4) -> list[str]:
-    """Links to the pages that use a name, the chapters first."""
-    word = re.compile(rf"(?<![\w]){re.escape(name)}(?![\w])")
+    """Links to the pages that use a name as code, the chapters first."""
+    word = re.compile(rf"\b{name}\(|[.`]{name}\b" if name.islower() else rf"\b{name}\b")
     return [
         f":doc:`{title} <{path}>`" for path, (title, text) in _prose().items() if word.search(text)
     ][:most]
