@@ -173,8 +173,7 @@ class Choice:
             rivals = rival_trainers(
                 self.rivals, self.data.X, self.task, self.data.classes, self.class_weight
             )
-            more = self.clock.budget is not None and len(self.drawn) < len(self.y)
-            go_on = self._more_rows if more and self.times is None else None
+            go_on = self._more_rows if self.times is None else None
             run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals, go_on)
         except KeyboardInterrupt:
             if not race.best():
@@ -183,9 +182,7 @@ class Choice:
             self.notes.append("interrupted: the best of what had been tried until then was fitted")
 
     def _more_rows(self) -> bool:
-        """There are more rows than were drawn: the best few go on with them."""
-        if self.contest.last < self.data.n:
-            return False
+        """There are more rows than the race has come to: the best few go on with them."""
         order = draw_order(self.y, self.classified, self.seed)
         return MoreRows(
             self.contest,

@@ -60,7 +60,7 @@ class MoreRows:
         race = self.race
         going = list({e.trainer.learner: e for e in reversed(race.best()) if e.size == race.last}
                      .values())[::-1][:MOST]  # fmt: skip
-        size = race.last
+        size, rounds = race.last, len(race.sizes)
         while size < len(self.pool):
             size = min(int(GROWTH * size), len(self.pool))
             going = [e for e in going if self._fits(e, size, going)]
@@ -79,7 +79,7 @@ class MoreRows:
                 break
             race.sizes.append(size)
             going = sorted(going, key=Entry.rank)[: max(2, len(going) // 2)]
-        return race.last > race.data.n
+        return len(race.sizes) > rounds
 
     def _fits(self, entry: Entry, size: int, going: list[Entry]) -> bool:
         """Whether this one and those before it can run, and the slowest be fitted at the end."""

@@ -41,7 +41,7 @@ def run_stages(
         level += 1
     for repeat in range(1, min(repeats, len(race.data.splits))):
         race.run_all(_complete(race), race.last, repeat)
-    # On more rows than were drawn for the folds nothing else can be tried.
+    # After a stage on more rows, what has been tried on fewer only is no match.
     if budget is not None and not (go_on is not None and go_on()):
         spend_the_rest(race, repeats)
 
