@@ -224,3 +224,33 @@ def test_who_is_cut_off_on_more_rows_is_not_beaten_by_others_that_are_not(monkey
     assert board.best_row.kernel
     # Both go on together, on all rows but those of the two folds that judge.
     assert {row.rows_seen for row in board.rows if row is not board.baseline} == {120}
+
+
+def test_a_candidate_that_takes_too_long_is_left_out_and_named(monkeypatch):
+    from mercer.selection.racing import race as module
+
+    X, y = mercer.data.moons(200)
+    monkeypatch.setattr(module, "UNKNOWN", 0.0)
+    board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge"],
+                           rivals=["linear", "nearest"], holdout=None)  # fmt: skip
+    assert board.best_row.learner == "linear"  # the first one runs in any case
+    told = [note for note in board.notes if "was left out: stopped after" in note]
+    assert [note.partition(" ")[0] for note in told] == ["nearest", "Gaussian(sigma=0.3)"]
+
+
+def test_a_last_fit_that_took_less_than_expected_is_made_on_more_rows(monkeypatch):
+    from mercer.selection import choice
+    from mercer.selection.racing.race import Race
+
+    X, y = mercer.data.moons(200)
+    real = Race.rows_in
+
+    def rows_in(self, entry, seconds):
+        return real(self, entry, seconds) if entry.fitted else 120
+
+    monkeypatch.setattr(choice, "MOST_ROWS", 100)
+    monkeypatch.setattr(Race, "rows_in", rows_in)
+    monkeypatch.setattr("mercer.selection.racing.more_rows.MoreRows.run", lambda self: False)
+    board = mercer.compare(X, y, budget=1e4, kernels=["gaussian(0.3)"], learners=["ridge"],
+                           holdout=None)  # fmt: skip
+    assert board.saved.rows == 200

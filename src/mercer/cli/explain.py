@@ -71,8 +71,11 @@ def of_model(model: Any) -> dict[str, Any]:
     """The steps of a pipeline, its learner and kernel, and the rows it takes."""
     import mercer
 
-    *before, last = steps_of(model)
+    *before, whole = steps_of(model)
+    last = getattr(whole, "estimator_", whole)
     known: dict[str, Any] = {"learner": type(last).__name__}
+    if last is not whole:
+        known["probabilities"] = "calibrated on rows that it had not seen"
     if before:
         known["preprocessing"] = [type(step).__name__ for step in before]
     kernel = getattr(last, "kernel_", getattr(last, "kernel", None))

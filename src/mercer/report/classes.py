@@ -183,7 +183,7 @@ def _draw(curves: list[Curve | None], classes: np.ndarray, names: tuple[str, str
     for _, curve in known[len(named) :]:
         ax.plot(curve.x, curve.y, color=QUIET, linewidth=0.7, drawstyle=style)
     for i, (label, curve) in enumerate(named):
-        name = f"{label}: area {curve.area:.3f}"
+        name = f"{label}: area {100 * curve.area:.1f} %"
         ax.plot(curve.x, curve.y, color=color_of(i), label=name, drawstyle=style)
     if len(named) < len(known):
         mean = np.mean([curve.area for _, curve in known])

@@ -239,7 +239,7 @@ def _tiles(cards: list[tuple[str, str]]) -> Markup:
 def _notes(board: Any) -> Markup:
     notes = [f"{board.task}: {board.task_reason}"]
     notes += [n for n in board.notes if n not in notes]
-    items = [tag("li", note) for note in notes]
+    items = [tag("li", unbroken(note)) for note in notes]
     return tag("details", tag("summary", f"What was noticed and done ({len(items)})"),
                tag("ul", *items, class_="soft"), open="")  # fmt: skip
 

@@ -23,6 +23,8 @@ from mercer.selection.trainers.base import Outcome
 
 #: A winner is fitted on all rows, or at least on so many times those that it was compared on.
 ENOUGH = 3
+#: So many times the rows make another last fit worth its time.
+WORTH = 1.25
 
 
 class LastFit:
@@ -54,6 +56,22 @@ class LastFit:
         except OutOfTime:
             # As many as it was compared on: what that takes is known, and little.
             self.fit(winner, found, least)
+            return
+        self._on_more_rows(winner, found)
+
+    def _on_more_rows(self, winner: Entry, found: Dataset) -> None:
+        """Once more, where the fit took so much less than expected that there is time for it."""
+        race = self.race
+        while len(self.rows) < len(found):
+            winner.fitted[len(self.rows)] = self.seconds
+            count = race.rows_in(winner, race.clock.left())
+            end = race.clock.end - race.answer_seconds(winner, count)
+            if count < WORTH * len(self.rows):
+                return
+            try:
+                run_until(end, self.fit, winner, found, count)
+            except OutOfTime:
+                return
 
     def fit(self, winner: Entry, found: Dataset, count: int) -> None:
         """The winner on so many rows of a data set."""

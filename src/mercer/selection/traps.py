@@ -67,10 +67,14 @@ def check(found: Dataset, groups: Any = None, time: Any = None) -> Checked:
     """
     together, found = _per_row(found, groups, "groups")
     times, found = _per_row(found, time, "time")
+    notes = [
+        _said(f"{name!r} is left out of the columns: rows are held out {how}")
+        for name, how in ((groups, "by its values"), (time, "after those before it"))
+        if isinstance(name, str)
+    ]
     if times is not None and times.dtype.kind not in "iufbmM":
         raise ValueError(f"time holds {times.dtype}; it takes numbers or dates, one per row")
     assert found.y is not None
-    notes: list[Note] = []
     gone: list[int] = []
     if len(found) >= LEAST_ROWS:
         gone = _numbering(found, notes)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.proof import prove
-from mercer.selection.board.scoreboard import Saved, Scoreboard
+from mercer.selection.board.scoreboard import Saved, Scoreboard, show_seconds
 from mercer.selection.choice import Choice
 from mercer.selection.holdout import Headline
 from mercer.selection.racing.clock import Clock
@@ -78,6 +78,8 @@ def _outcome(choice: Choice, learned: bool) -> list[str]:
         )
     failed = [e for e in race.entries if e.failed][:MOST_FAILED]
     notes += [f"{e.name} was left out: {e.failed}" for e in failed]
+    slow = [e for e in race.entries if e.in_vain and not e.scores][:MOST_FAILED]
+    notes += [f"{e.name} was left out: stopped after {show_seconds(e.in_vain)}" for e in slow]
     notes += verdict(choice.standing, choice.winner, choice.metric)
     if not learned:
         notes.append(

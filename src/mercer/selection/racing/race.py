@@ -45,6 +45,8 @@ MOST_FOLDS = 20
 MOST_RESERVE = 0.35
 #: Seconds that are allowed per second that the last fit is expected to take.
 CAREFUL = 1.3
+#: The share of a budget that a candidate may take of which nothing is known.
+UNKNOWN = 0.12
 #: Rows that are to be judged after the last fit, at least.
 JUDGED = 1_000
 #: The least exponent with which the seconds of a fit are expected to grow with its rows.
@@ -92,6 +94,7 @@ class Entry:
     slow: bool = False  # too slow for a last fit in the time left
     folds: int = 0  # folds of this size that count: rivals have been tested on the same ones
     first: int = 1  # folds of one cross-validation, which everyone is to have
+    in_vain: float = 0.0  # seconds after which it was stopped without a score
     history: dict[int, float] = field(default_factory=dict)  # seconds of a fold by stage
     chosen: list[Outcome] = field(default_factory=list)  # settings, where `outcomes` tells none
     fitted: dict[int, float] = field(default_factory=dict)  # seconds of whole fits by rows
@@ -201,10 +204,13 @@ class Race:
 
     def run(self, entry: Entry, size: int, repeat: int = 0) -> None:
         """All folds of one repeat at this size, as far as the time allows."""
-        before = entry.state()
+        before, begin = entry.state(), time.perf_counter()
         try:
             # Someone must have a score, however long that takes.
             end = self.clock.end - self.kept(entry) if self.best() else math.inf
+            if self.clock.budget is not None and not entry.outcomes and self.best():
+                # What it takes is not known, and others are waiting.
+                end = min(end, begin + UNKNOWN * self.clock.budget)
             run_until(end, self._run, entry, size, repeat)
         except OutOfTime:
             # It may have come between a score and what belongs to it.
@@ -212,6 +218,7 @@ class Race:
             entry.folds = min(entry.folds, len(entry.scores))
             if not entry.scores:
                 vars(entry).update(before)
+                entry.in_vain = time.perf_counter() - begin
 
     def _run(self, entry: Entry, size: int, repeat: int) -> None:
         if entry.failed:

@@ -20,12 +20,14 @@ def verdict(standing: list[Entry], winner: Entry, metric: str) -> list[str]:
     same = [e for e in standing if e.size == winner.size]
     kernel = next((e for e in same if e.kernel is not None), None)
     if winner.rival is not None:
-        behind = ""
+        behind, word = "", "has won"
         if kernel:
             shown = with_unit(kernel.mean, metric)
+            if shown == with_unit(winner.mean, metric):
+                word = "is level with the best kernel, and steadier or simpler"
             behind = f"; the best with a kernel is {kernel.name}, {shown}"
         notes.append(
-            f"a rival has won: {winner.rival.title}, {metric_name(metric)} "
+            f"a rival {word}: {winner.rival.title}, {metric_name(metric)} "
             f"{with_unit(winner.mean, metric)} in the race"
             f"{behind}. {winner.rival.why[0].upper()}{winner.rival.why[1:]}"
         )
