@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 #: Seconds after the end at which code that has not looked at the clock is ended from outside, and
 #: between two such attempts: it may have met an error handler that caught everything.
-GRACE, AGAIN = 0.05, 0.5
+GRACE, AGAIN = 0.05, 0.2
 
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 _unwanted: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", default=None)
@@ -105,6 +105,8 @@ def run_until(end: float, work: Callable[..., T], *arguments: Any) -> T:
         finally:
             watch.done.set()
             _raise_in(watch.thread, None)  # one that is on its way must not arrive later
+            if watch.raised:
+                sys.unraisablehook = watch.told
 
 
 class _Watch:
@@ -113,6 +115,7 @@ class _Watch:
     def __init__(self, end: float, thread: int, frame: FrameType) -> None:
         self.end, self.thread, self.frame = end, thread, frame
         self.done, self.raised = threading.Event(), False
+        self.told = sys.unraisablehook
 
     def run(self) -> None:
         wait = self.end + GRACE - time.perf_counter()
@@ -122,9 +125,14 @@ class _Watch:
                 continue
             if not self._at_work():
                 return
-            self.raised = True
+            self.raised, sys.unraisablehook = True, self._not_told
             _raise_in(self.thread, OutOfTime)
             wait = AGAIN
+
+    def _not_told(self, what: sys.UnraisableHookArgs) -> None:
+        """Where it meets a callback of the garbage collector it is lost; the next one will do."""
+        if not issubclass(what.exc_type, OutOfTime):
+            self.told(what)
 
     def _at_work(self) -> bool:
         inner = sys._current_frames().get(self.thread)

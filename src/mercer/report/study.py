@@ -88,6 +88,10 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
         half = (time.perf_counter() + end) / 2
         with suppress(OutOfTime):
             run_until(half, _learning_curve, board, data, parts, metric, half, curve, models)
+        if not models and len(parts) == 1:  # answers of a fit on all of them are there already
+            held, count = board.headline.predictions, min(len(parts[0][0]), board.saved.rows)
+            fit = (None, held.rows, held.truth, held.predicted, count)
+            curve.insert(0, _point([fit], metric, board.task))
         if names:
             with suppress(OutOfTime):
                 run_until(end, _shuffle_columns, data, models, metric, falls)
@@ -136,11 +140,6 @@ def _learning_curve(
             curve.append(_point(fits, metric, board.task))
             cost = cost if ready else (time.perf_counter() - begin) / share
             models += [(model, test) for model, test, *_ in fits if share == 1.0]
-        elif share == 1.0 and len(parts) == 1:  # answers of a fit on all of them are there already
-            held = board.headline.predictions
-            count = min(len(parts[0][0]), board.saved.rows)
-            fit = (None, held.rows, held.truth, held.predicted, count)
-            curve.append(_point([fit], metric, board.task))
 
 
 def _is_fitted_on(board: Any, parts: list[Any]) -> bool:
