@@ -16,6 +16,8 @@ from mercer._tiles import Scratch, Tiling, sweep
 
 #: Operations per row and update, for the decision whether threads are worth their start.
 OPERATIONS = 8
+#: Rows that are walked together, so that loops over them vectorize and stay in the nearest cache.
+ROWS = 64
 
 
 def all_votes(
@@ -38,23 +40,16 @@ def all_votes(
 
 
 @njit(nogil=True)
-def _winner(f: Any) -> int:
-    """The first of the best classes."""
-    best = 0
-    for c in range(1, len(f)):
-        if f[c] > f[best]:
-            best = c
-    return best
-
-
-@njit(nogil=True)
 def _vote(K: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, since: Any) -> None:
     last = since.copy()
-    for i in range(len(f)):
+    for begin in range(0, len(f), ROWS):
         last[:] = since
+        rows = slice(begin, min(begin + ROWS, len(f)))
         if ranked:
-            _of_all(K[i], updates, extra, f[i], votes[i], last)
-        else:
+            _of_all(K[rows], updates, extra, f[rows], votes[rows], last)
+            continue
+        for i in range(rows.start, rows.stop):
+            last[:] = since
             _of_each(K[i], updates, extra, f[i], votes[i], last)
     if len(f) > 0:
         since[:] = last
@@ -73,23 +68,53 @@ def _of_each(k: Any, updates: Any, extra: float, f: Any, votes: Any, last: Any) 
 
 
 @njit(nogil=True)
-def _of_all(k: Any, updates: Any, extra: float, f: Any, votes: Any, last: Any) -> None:
-    """All outputs vote for the winner, which is looked for again only where it lost."""
+def _of_all(K: Any, updates: Any, extra: float, f: Any, votes: Any, last: Any) -> None:
+    """All outputs of each row vote for its winner, the first of the best classes.
+
+    An update changes the scores of few classes, of all rows in a stretch of memory. The winner is
+    looked for again where it is one of these classes and lost, or where one of them caught up.
+    """
     columns, first, classes, weights, times = updates
-    winner, start = _winner(f), last[0]
+    n, outputs = f.shape
+    scores = f.T.copy()
+    winner, best = np.zeros(n, np.int64), np.empty(n)
+    start, size = np.full(n, last[0]), np.empty(n)
+    for i in range(n):
+        best[i] = -np.inf
+        _look(scores, i, winner, best)
     for e in range(len(times)):
-        size, before, held = k[columns[e]] + extra, f[winner], winner
+        for i in range(n):
+            size[i] = K[i, columns[e]] + extra
         for at in range(first[e], first[e + 1]):
-            f[classes[at]] += weights[at] * size
-        if f[winner] < before:
-            winner = _winner(f)
-        else:
-            for at in range(first[e], first[e + 1]):
-                c = classes[at]
-                if f[c] > f[winner] or (f[c] == f[winner] and c < winner):
-                    winner = c
-        if winner != held:
-            votes[held] += times[e] - start
-            start = times[e]
+            own, weight = scores[classes[at]], weights[at]
+            for i in range(n):
+                own[i] += weight * size[i]
+        for at in range(first[e], first[e + 1]):
+            c = classes[at]
+            own, changed = scores[c], 0
+            for i in range(n):  # without a branch, so that it vectorizes
+                ahead = own[i] >= best[i]
+                changed += (winner[i] == c) != ahead
+                best[i] = own[i] if (winner[i] == c) & ahead else best[i]
+            for i in range(n if changed else 0):
+                held = winner[i]
+                if (held == c) != (own[i] >= best[i]):
+                    _look(scores, i, winner, best)
+                    if winner[i] != held:
+                        votes[i, held] += times[e] - start[i]
+                        start[i] = times[e]
     last[:] = times[len(times) - 1]
-    votes[winner] += last[0] - start
+    for i in range(n):
+        votes[i, winner[i]] += last[0] - start[i]
+        for c in range(outputs):
+            f[i, c] = scores[c, i]
+
+
+@njit(nogil=True)
+def _look(scores: Any, i: int, winner: Any, best: Any) -> None:
+    """The first of the best classes of row i, and its score."""
+    found = 0
+    for c in range(1, len(scores)):
+        if scores[c, i] > scores[found, i]:
+            found = c
+    winner[i], best[i] = found, scores[found, i]
