@@ -238,6 +238,10 @@ def test_stored_measurements_say_when_where_and_with_what(speed: ModuleType) -> 
         assert f"(bench-{name.replace('_', '-')})=" in speed.details()
 
 
+def test_signs_are_escaped_outside_of_code_only(speed: ModuleType) -> None:
+    assert speed._escaped("a*b and `set_config`, x_i") == r"a\*b and `set_config`, x\_i"
+
+
 def test_a_busy_machine_is_told(speed: ModuleType) -> None:
     found = {"date": "2026-01-01", "machine": "2 cores", "load": 0.1, "versions": {"numpy": "2"}}
     assert speed.where(found) == "Measured on 2026-01-01 (2 cores; numpy 2)."

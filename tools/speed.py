@@ -148,8 +148,10 @@ def where(found: dict[str, Any]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Signs of a docstring that Markdown would read as markup."""
-    return re.sub(r"([*_<$|~])", r"\\\1", text)
+    """Text whose signs Markdown would read as markup, except in code."""
+    parts = re.split(r"(`[^`]*`)", text)
+    parts[::2] = [re.sub(r"([*_<$|~])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def stale() -> str | None:
