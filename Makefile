@@ -108,6 +108,7 @@ format: $(DEV)
 	$(BIN)/python tools/catalog.py --write
 	$(BIN)/python tools/solvers.py --write
 	$(BIN)/python tools/speed.py --write
+	$(BIN)/python tools/gpu.py --write
 
 quick: $(DEV)
 	$(BIN)/ruff check $(CODE)

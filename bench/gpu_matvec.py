@@ -2,9 +2,10 @@
 
     PYTHONPATH=src python bench/gpu_matvec.py
 
-Prints the median time after warm-up, the error against float64 on a few rows, and the share of the
-ceiling that binds: of the tensor cores (a half-precision matrix product, measured first) or of the
-unit for exponentials (2^t in registers, measured first), for the pairs that have to be computed.
+Prints the median time after warm-up, the error against float64 on a few rows relative
+to ‖v‖, and the share of the ceiling that binds: of the tensor cores (a half-precision matrix
+product, measured first) or of the unit for exponentials (2^t in registers, measured first), for the
+pairs that have to be computed. "bytes" are numbers on a grid, which one product multiplies exactly.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
+from _gpu import Report
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Polynomial
@@ -77,10 +79,6 @@ def error(kernel: Any, X: torch.Tensor, Z: torch.Tensor, v: torch.Tensor, got: A
     return float(abs(got[:64].double().cpu().numpy() - exact).max() / float(v.norm()))
 
 
-def line(*cells: Any) -> None:
-    print("  ".join(f"{c!s:>12}" for c in cells), flush=True)
-
-
 def main() -> None:
     torch.manual_seed(0)
     top, exponentials = products_per_second(), exponentials_per_second()
@@ -88,7 +86,7 @@ def main() -> None:
         f"{torch.cuda.get_device_name()}: {top / 1e12:.0f} TFLOP/s in half precision, "
         f"{exponentials / 1e12:.2f}·10¹² exponentials per second"
     )
-    line("precision", "N", "D", "square", "ms", "target", "error", "torch ms", "ratio", "ceiling")
+    report = Report("gpu_matvec")
     cases = [
         ("high", 100_000, 3, 5.0, 5.0),
         ("high", 100_000, 16, 6.0, 6.0),
@@ -98,10 +96,13 @@ def main() -> None:
         ("fast", 60_000, 784, 10.5, 10.5),
         ("fast", 100_000, 64, 6.0, 6.0),
         ("fast", 1_000_000, 3, 120.0, 200.0),
+        ("bytes", 60_000, 784, 10.5, 10.5),
     ]
-    for precision, n, d, *targets in cases:
-        X = torch.rand(n, d, device="cuda")
-        Z = torch.rand(n, d, device="cuda")
+    for kind, n, d, *targets in cases:
+        X, Z = (torch.rand(n, d, device="cuda") for _ in range(2))
+        if kind == "bytes":
+            X, Z = ((256 * rows).floor() / 255 for rows in (X, Z))
+        precision = "fast" if kind == "fast" else "high"
         v = torch.randn(n, device="cuda")
         sigma = 0.3 * math.sqrt(d / 3)
         peer = float("nan")
@@ -114,10 +115,18 @@ def main() -> None:
                 ms = median_ms(partial(operator.matmul, G, v))
                 wrong = error(Gaussian(sigma), X, X if square else Z, v, G @ v)
                 pairs = 0.5 * n * n if square else float(n * n)
-                products = 2.0 * pairs * d * (3 if precision == "high" else 1) / top
+                products = 2.0 * pairs * d * (3 if kind == "high" else 1) / top
                 share = max(products, pairs / exponentials) / (ms * 1e-3)
-                line(precision, n, d, square, f"{ms:.2f}", target, f"{wrong:.1e}",
-                     f"{peer:.1f}", f"{peer / ms:.1f}", f"{share:.0%}")  # fmt: skip
+                shape = f"{n} rows and themselves" if square else f"{n} × {n} rows"
+                beside = (
+                    "" if math.isnan(peer) else f", PyTorch in chunks {peer / ms:.1f} × as long"
+                )
+                report.row(
+                    f"Gaussian K @ v, {shape}, D = {d}, {kind}", ms, "ms", target,
+                    f"error {wrong:.0e}, {share:.0%} of the ceiling of the "
+                    f"{'tensor cores' if products > pairs / exponentials else 'exponentials'}"
+                    + beside,
+                )  # fmt: skip
     n, d = 100_000, 64
     X, v = torch.rand(n, d, device="cuda"), torch.randn(n, device="cuda")
     sigma = 0.3 * math.sqrt(d / 3)
@@ -126,7 +135,7 @@ def main() -> None:
     four = 0.5 * Gaussian(sigma) * Polynomial(2, 1.0) + Gaussian(2 * sigma) + 0.1 * Linear()
     C = four.gram(X)
     both = median_ms(lambda: C @ v)
-    print(f"four kernels: {both:.2f} ms, {both / plain:.2f} × the Gaussian ({plain:.2f} ms), ≤ 1.6")
+    report.row("four kernels in one expression, beside the Gaussian alone", both / plain, "×", 1.6)
     V = torch.randn(n, 10, device="cuda")
     print(f"ten columns: {median_ms(lambda: G @ V):.2f} ms")
     L = Laplacian(0.1, norm=1).gram(X)
@@ -135,6 +144,7 @@ def main() -> None:
     _ = Gaussian(1.0).gram(torch.rand(1000, 7, device="cuda")) @ torch.ones(1000, device="cuda")
     torch.cuda.synchronize()
     print(f"first call of a new shape of kernel: {time.perf_counter() - begin:.2f} s")
+    report.keep()
 
 
 if __name__ == "__main__":

@@ -228,6 +228,16 @@ def test_the_readme_quotes_what_was_measured(speed: ModuleType) -> None:
     assert "<!-- speed: begin -->" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_page_on_gpus_shows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import gpu
+
+    assert gpu.stale() is None, "run make format"
+    for name, found in gpu.results().items():
+        assert (ROOT / "bench" / f"{name}.py").exists()
+        assert {"date", "device", "versions", "rows"} == set(found)
+
+
 def test_stored_measurements_say_when_where_and_with_what(speed: ModuleType) -> None:
     assert speed.names()
     for name in speed.names():

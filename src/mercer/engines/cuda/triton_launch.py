@@ -17,10 +17,17 @@ from mercer.engines.cuda.operands import (
     layouts_of,
     prepare_products,
     scale_of,
+    split_vectors,
     transposed,
     whole_tiles,
 )
-from mercer.engines.cuda.triton_source import ProductLayout, Rendered, render, renderable
+from mercer.engines.cuda.triton_source import (
+    ProductLayout,
+    Rendered,
+    fit_halves,
+    render,
+    renderable,
+)
 from mercer.gram.cpu.generated import load_generated
 
 #: Vectors that one launch multiplies at a time.
@@ -81,6 +88,11 @@ def launch(
             return torch.cat([launch(gram, kind, x, z, p, diagonal) for p in parts], dim=1)
     sources = gram.program.sources
     layouts = layouts_of(gram)
+    if kind in ("vector", "vectors") and diagonal is None and _halves_serve(gram, layouts, V):
+        assert V is not None
+        high, low, size = split_vectors(V)
+        halves = launch(gram, "halves", x, z, torch.stack([high, low], dim=2).flatten(1), None)
+        return size * (halves[:, ::2] + halves[:, 1::2])
     written, kernel = _written(gram, layouts, kind)
     operands: list[Any] = []
     for i, source in enumerate(sources):
@@ -119,6 +131,12 @@ def warm_up(gram: Any, kind: str) -> threading.Thread | None:
 
 #: Kernels that were launched: they are compiled.
 _LAUNCHED: set[int] = set()
+
+
+def _halves_serve(gram: Any, layouts: dict[int, ProductLayout], V: torch.Tensor | None) -> bool:
+    """Whether k and V may be halves: "fast" precision, few vectors, narrow rows."""
+    few = V is not None and 2 * V.shape[1] <= 16
+    return few and gram.precision == "fast" and fit_halves(gram.program, layouts)
 
 
 def prepare_side(gram: Any, x: Any) -> None:

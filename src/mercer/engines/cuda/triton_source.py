@@ -79,6 +79,17 @@ def renderable(program: Program) -> bool:
     return known and max(sets, default=0) <= LARGEST_SET and program.written_in(triton_form)
 
 
+def fit_halves(program: Program, layouts: dict[int, ProductLayout]) -> bool:
+    """Whether all of k is 2^t with t from one step of one product, rounded once."""
+    if len(layouts) != 1 or len(program.sources) != 1 or layouts[0].width != 16:
+        return False
+    fold = layouts[0].fold
+    if fold is None or not fold.exponent or layouts[0].scaled or fold.shift:
+        return False
+    epilogue = folded(program, {0: fold}).epilogue
+    return epilogue.op == "exp2" and epilogue.args[0].op == "tile"
+
+
 @dataclass(frozen=True)
 class Rendered:
     """The text of a module, its numbers, and the row values that it reads."""
@@ -92,12 +103,15 @@ class Rendered:
 def render(
     program: Program, layouts: dict[int, ProductLayout], kind: str, exponents: str = "any"
 ) -> Rendered:
-    """`kind`: "vector", "vectors", "symmetric" or "dense". `exponents`: "bounded", where none is
-    below the range of float32, or "any"; "plain" where there is no PTX."""
+    """`kind`: "vector", "vectors", "halves", "symmetric" or "dense". `exponents`: "bounded", where
+    none is below the range of float32, or "any"; "plain" where there is no PTX."""
     folds = {i: layout.fold for i, layout in layouts.items() if layout.fold is not None}
     writer = _Writer(folded(program, folds), layouts)
     # Where all that is left for a pair is an exponential, the unit for it is the bottleneck.
-    if folds and not writer.wide and exponents != "plain":
+    if kind == "halves":
+        plain = exponents == "plain"
+        writer.mixed = exponential.PLAIN_HALVES if plain else exponential.halves_source()
+    elif folds and not writer.wide and exponents != "plain":
         writer.mixed = exponential.source(exponents == "bounded")
     return Rendered(writer.module(kind), writer.numbers, writer.rows["x"], writer.rows["z"])
 
@@ -164,7 +178,7 @@ class _Writer:
         self._kept_rows()
         if kind == "symmetric":
             self.emit("own = tl.load(v + r)")
-        if kind == "vectors":
+        if kind in ("vectors", "halves"):
             self.emit("total = tl.zeros([BM, NV], tl.float32)")
             self.emit("e = tl.arange(0, NV)")
         elif kind != "dense":
@@ -184,7 +198,10 @@ class _Writer:
         """Over tiles of columns; `diagonal`: the tile may hold pairs of a row with itself."""
         self.emit(f"for j in range({first}, {last}, BN):")
         self.depth += 1
-        self._tile(diagonal)
+        if use == self._use_halves:
+            self._half_tile()
+        else:
+            self._tile(diagonal)
         use()
         for i, layout in self.layouts.items():
             for part in "hl"[: layout.parts]:
@@ -203,6 +220,12 @@ class _Writer:
                 self.emit(f"z{part}{i} += first.to(tl.int64) * {layout.width}")
                 if layout.kept:
                     self.emit(f"a{part}{i} = tl.load(x{part}{i} + ro{i})")
+
+    def _half_tile(self) -> None:
+        """k itself in half precision: the product with V is one of tensor cores, too."""
+        self.emit("q = j + tl.arange(0, BN)")
+        self.emit("bh0 = tl.load(zh0 + qo0)")
+        self.emit("k = exp2_halves(tl.dot(ah0, bh0, out_dtype=tl.float16))")
 
     def _tile(self, diagonal: bool) -> None:
         self.emit("q = j + tl.arange(0, BN)")
@@ -329,6 +352,13 @@ class _Writer:
         self.emit("at = q[:, None].to(tl.int64) * NV + e[None, :]")
         self.emit("weights = tl.load(v + at)")
         self.emit('total = tl.dot(k, weights, total, input_precision="tf32x3")')
+
+    def _use_halves(self) -> None:
+        self.emit("weights = tl.load(v + q[:, None].to(tl.int64) * NV + e[None, :])")
+        self.emit("total = tl.dot(k, weights, total)")
+
+    def _finish_halves(self) -> None:
+        self._finish_vectors()
 
     def _finish_vectors(self) -> None:
         self.emit("where = (tl.program_id(1).to(tl.int64) * n + r)[:, None] * NV + e[None, :]")
