@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin as SklearnClassifier
 from sklearn.base import RegressorMixin as SklearnRegressor
 
-from mercer._arrays import host, is_tensor
+from mercer._arrays import host, is_tensor, on_gpu
 
 
 def checked_rows(learner: Any, X: Any, *, reset: bool) -> Any:
@@ -51,7 +51,7 @@ class ClassifierMixin(SklearnClassifier):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of right answers."""
-        if not is_tensor(X):
+        if not (is_tensor(X) or on_gpu(X)):
             return float(super().score(X, host(y), sample_weight))
         from sklearn.metrics import accuracy_score
 
@@ -64,7 +64,7 @@ class RegressorMixin(SklearnRegressor):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R²: one minus the squared error relative to that of the mean."""
-        if not is_tensor(X):
+        if not (is_tensor(X) or on_gpu(X)):
             return float(super().score(X, host(y), sample_weight))
         from sklearn.metrics import r2_score
 
