@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from _gpu import Report
 
 from mercer import Gaussian, GaussianProcessRegressor
 from mercer.gram.dispatch import solver_gram
@@ -28,6 +30,7 @@ from mercer.solvers.evidence.exact import evidence
 
 warnings.simplefilter("ignore")
 DEVICE = "cuda"
+REPORT = Report("gpu_family")
 #: Rows on which the host computes the same in double precision.
 FEW = 3000
 
@@ -72,12 +75,11 @@ def process() -> None:
         gap = np.abs(np.asarray(few.slopes[name]) - wanted).max()
         error = max(error, gap / np.abs(wanted).max())
     _, took, first, peak = seconds(lambda: here(n))
-    print(
-        f"GP evidence and gradient, {n} × 10 exactly: {took:.2f} s (first call {first:.2f} s; "
-        f"target ≤ 6), peak {peak:.1f} GB (≤ 60), {n**3 / took / 1e12:.0f} TFLOP/s, relative "
-        f"error beside the host on {FEW} rows {error:.1e}",
-        flush=True,
-    )
+    REPORT.row(
+        f"GP evidence and its gradient, {n} × 10 exactly", took, "s", 6.0,
+        f"first call {first:.2f} s, peak {peak:.0f} GB (≤ 60), {n**3 / took / 1e12:.0f} TFLOP/s, "
+        f"relative error on {FEW} rows {error:.0e}",
+    )  # fmt: skip
 
 
 def learned() -> None:
@@ -93,12 +95,11 @@ def learned() -> None:
     model, took, first, peak = seconds(lambda: fit(there, 10_000), 1)
     few, exact = (fit(rows, FEW).log_marginal_likelihood_value_ for rows in (there, X))
     r2 = model.score(there[10_000:], y[10_000:])
-    print(
-        f"GP, 12 numbers learned on 10 000 × 10: {took:.2f} s (first call {first:.2f} s), "
-        f"{model.n_iter_} steps, peak {peak:.1f} GB, R² {r2:.4f} on 20 000 others; log p(y) of "
-        f"{FEW} rows beside the host's: {abs(few - exact):.1e}",
-        flush=True,
-    )
+    REPORT.row(
+        "GP, 12 numbers learned on 10000 × 10", took, "s", None,
+        f"first call {first:.2f} s, {model.n_iter_} steps, peak {peak:.1f} GB, R² {r2:.4f} on "
+        f"20 000 others; log p(y) of {FEW} rows beside the host's: {abs(few - exact):.0e}",
+    )  # fmt: skip
 
 
 def images(n: int) -> tuple[np.ndarray, str]:
@@ -121,12 +122,11 @@ def components() -> None:
     exact = KernelPCA(kernel, 20).fit(X[:FEW].astype(np.float64)).eigenvalues_
     error = np.abs(few - exact).max() / exact[0]
     model, took, first, peak = seconds(lambda: KernelPCA(kernel, 20).fit(there))
-    print(
-        f"KernelPCA, {n} × 784 ({source}), 20 components: {took:.2f} s (first call {first:.2f} s; "
-        f"target ≤ 5), {model.n_iter_} products, peak {peak:.1f} GB, eigenvalues beside float64 on "
-        f"{FEW} rows {error:.1e}",
-        flush=True,
-    )
+    REPORT.row(
+        f"KernelPCA, {n} × 784 ({source}), 20 components", took, "s", 5.0,
+        f"first call {first:.2f} s, {model.n_iter_} products, peak {peak:.0f} GB, eigenvalues "
+        f"beside float64 on {FEW} rows {error:.0e}",
+    )  # fmt: skip
 
 
 CLAIMS = {run.__name__: run for run in (process, learned, components)}
@@ -137,6 +137,5 @@ if __name__ == "__main__":
             CLAIMS[name]()
         except Exception as problem:  # one claim must not hide the others
             print(f"{name}: {type(problem).__name__}: {problem}", flush=True)
-            import traceback
-
             traceback.print_exc()
+    REPORT.keep()
