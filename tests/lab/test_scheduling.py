@@ -10,6 +10,7 @@ import pytest
 import mercer
 from mercer.lab.compute.wire import Reply, packed, unpacked
 from mercer.lab.serving.pool import Job, Pool, Worker
+from mercer.lab.serving.turns import BACKGROUND
 from mercer.lab.serving.worker import _answered
 
 ENDED = object()
@@ -50,6 +51,7 @@ class Story:
 
     def __init__(self, size=1, **options):
         self.pool, self.made, self.replies = Pool(size, **options), [], asyncio.Queue()
+        self.pool.others = max(1, size - 1)  # as on a machine with as many cores
 
         async def worker():
             self.made.append(Computer())
@@ -146,13 +148,37 @@ def test_pages_take_turns_and_keep_their_worker():
             s.made[0].finish()
             s.made[1].finish()
             assert {(await s.next())["id"], (await s.next())["id"]} == {ord("a"), ord("b")}
-            busy = next(c for c in s.made if len(c.given) == 2)
+            doing = lambda: [c for c in s.made if c.given and c.given[-1]["id"] == ord("c")]  # noqa: E731
+            await s.until(doing)
+            (busy,) = doing()
             busy.finish()
             assert (await s.next())["id"] == ord("c")
             s.ask("c", 1)
-            await s.until(lambda: len(busy.given) == 3)  # the one that knows its model
+            await s.until(lambda: busy.given[-1]["id"] == 1)  # the one that knows its model
             busy.finish()
             await s.next()
+
+    run(story)
+
+
+def test_the_page_in_front_finds_a_worker_among_many_others():
+    async def story():
+        async with Story(size=3, grace=60.0) as s:
+            s.ask(("front", "kernel"), 1)
+            await s.until(lambda: s.made[0].given)
+            s.made[0].finish()
+            assert (await s.next())["id"] == 1
+            for other in range(2, 50):
+                s.ask((other, "field"), other)
+            s.pool.ask(BACKGROUND, Job(b'{"id": 0}', 0, s.replies.put))
+            s.ask(("front", "field"), 50)
+            await s.until(lambda: any(c.given and c.given[-1]["id"] == 50 for c in s.made))
+            assert next(reversed(s.pool.waiting)) == BACKGROUND
+            s.pool.forget("front")  # then the next one may have the last worker, too
+            for computer in s.made:
+                computer.finish()
+            for _ in range(2):
+                await s.next()
 
     run(story)
 
@@ -164,7 +190,7 @@ def test_requests_of_a_page_that_has_gone_are_not_computed():
             s.ask(("gone", "pixel"), 2)
             s.ask(("here", "field"), 3)
             await s.until(lambda: s.made[0].given)
-            s.pool.forget(lambda asker: asker[0] == "gone")
+            s.pool.forget("gone")
             await s.until(lambda: len(s.made) == 2 and s.made[1].given)
             assert s.made[1].given[0]["id"] == 3
             s.made[1].finish()

@@ -10,6 +10,7 @@ from starlette.websockets import WebSocketDisconnect
 from mercer.lab.compute.requests import answer, read
 from mercer.lab.compute.wire import unpacked
 from mercer.lab.serving.app import MOST_CHARACTERS, make_app
+from mercer.lab.serving.turns import BACKGROUND
 
 TOKEN, HOST = "secret", "127.0.0.1:8000"
 ORIGIN = {"host": HOST, "origin": f"http://{HOST}"}
@@ -26,11 +27,11 @@ class HerePool:
 
     def ask(self, asker, job):
         self.asked.append(asker)
-        if asker != "preparing":
+        if asker != BACKGROUND:
             self.task = asyncio.ensure_future(job.deliver(answer(read(job.message))))
 
-    def forget(self, asked_by):
-        self.asked = [a for a in self.asked if not asked_by(a)]
+    def forget(self, page):
+        self.asked = [a for a in self.asked if a[0] != page]
 
 
 class BusyPool(HerePool):

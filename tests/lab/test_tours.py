@@ -38,7 +38,13 @@ def test_there_is_a_tour_per_lecture():
 @pytest.mark.parametrize("state", STATES)
 def test_a_link_leads_to_a_picture(ask, state):
     given = {name: values[0] for name, values in parse_qs(state).items()}
-    panel, kernel, name = given.pop("panel"), given.pop("kernel"), given.pop("data")
+    panel = given.pop("panel")
+    if panel == "digits":
+        assert re.fullmatch("t[0-9]", given.pop("strokes", "t0"))
+        assert abs(float(given.pop("angle", 0))) <= 180
+        assert not given
+        return
+    kernel, name = given.pop("kernel"), given.pop("data")
     learner = given.pop("learner", "perceptron")
     noise = float(given.pop("noise", 0.1))
     if panel == "curves":
@@ -51,6 +57,9 @@ def test_a_link_leads_to_a_picture(ask, state):
         reply = ask("curve", state=body)
     else:
         assert name in PRESETS
+        assert given.pop("show", "K") in ("K", "distances", "flat", "turning", "product", "squares")
+        assert given.pop("beside", learner) in LEARNERS
+        assert 2 <= int(given.pop("n", 20)) <= 1000
         assert learner in LEARNERS
         source = {"preset": name, "n": 20, "noise": noise, "seed": 0}
         X, y = Source.read(source).points()

@@ -28,11 +28,14 @@ class Preset:
     options: dict[str, Any] = field(default_factory=dict)
     center: tuple[float, float] = (0.0, 0.0)
     scale: float = 1.0
+    #: Whether it has one coordinate: the other one is 0.
+    line: bool = False
 
     def sample(self, n: int, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Points, and classes counted from 0."""
         make = getattr(data, self.function)
         X, y = make(n, noise=noise, random_state=seed, **self.options)
+        X = np.hstack([X, np.zeros_like(X)]) if self.line else X
         X = np.round((X - np.array(self.center)) * self.scale, DECIMALS)
         return X, np.unique(y, return_inverse=True)[1]
 
@@ -44,6 +47,7 @@ class Preset:
         moved = moved if self.scale == 1.0 else f"{moved} * {self.scale!r}"
         return [
             f"{X}, {y} = {made}",
+            *([f"{X} = np.hstack([{X}, np.zeros_like({X})])"] if self.line else []),
             f"{X} = np.round({moved}, {DECIMALS})",
             f"{y} = np.unique({y}, return_inverse=True)[1]",
         ]
@@ -59,6 +63,8 @@ PRESETS = {
         "a checkerboard", "checkerboard", n=240, noise=0.0, center=(2.0, 2.0), scale=0.6
     ),
     "blobs": Preset("two clouds", "blobs", n=60, noise=0.35, options={"distance": 1.6}),
+    "easy_line": Preset("an easy line", "easy_line", n=30, noise=0.0, scale=0.45, line=True),
+    "hard_line": Preset("a hard line", "hard_line", n=30, noise=0.0, scale=0.45, line=True),
     "three": Preset("three clouds", "blobs", n=90, noise=0.3, options={"classes": 3}, scale=0.8),
     "five": Preset("five clouds", "blobs", n=120, noise=0.25,
                    options={"classes": 5, "distance": 1.2}),

@@ -26,6 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from mercer.lab.compute.requests import REQUESTS, read
 from mercer.lab.compute.wire import Reply, packed
 from mercer.lab.serving.pool import Job, Pool
+from mercer.lab.serving.turns import BACKGROUND
 
 #: Characters of one message, at most: a table of a thousand rows and fifty columns has so many.
 MOST_CHARACTERS = 800_000
@@ -125,7 +126,7 @@ def make_app(
             pass
         finally:
             pages.discard(page)
-            workers.forget(lambda asker: isinstance(asker, tuple) and asker[0] == page)
+            workers.forget(page)
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
@@ -157,7 +158,7 @@ async def _prepared(workers: Pool) -> None:
             done.set()
 
         message = json.dumps({"id": 0, "ask": "prepare", "learner": learner}).encode()
-        workers.ask("preparing", Job(message, 0, deliver))
+        workers.ask(BACKGROUND, Job(message, 0, deliver))
         await done.wait()
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-from collections import OrderedDict
+import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from multiprocessing import connection
 from typing import Any
 
 from mercer.lab.compute.wire import Reply, packed
+from mercer.lab.serving.turns import Turns
 from mercer.lab.serving.worker import serve
 
 #: Seconds that a request may take.
@@ -65,9 +66,12 @@ class Pool:
             "forkserver" if "forkserver" in methods else "spawn"
         )
         self.size, self.limit, self.grace = size, limit, grace
+        #: Workers for all pages but the one in front, which finds a worker and a core.
+        self.others = max(1, min(size, os.cpu_count() or 1) - 1)
         self.idle: list[Worker] = []
         self.running: dict[Hashable, Worker] = {}
-        self.waiting: OrderedDict[Hashable, Job] = OrderedDict()
+        self.waiting: dict[Hashable, Job] = {}
+        self._turns = Turns()
         self._threads = ThreadPoolExecutor(2 * size + 2, thread_name_prefix="mercer-lab")
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -104,25 +108,29 @@ class Pool:
 
     def ask(self, asker: Hashable, job: Job) -> None:
         """Compute this as soon as a worker is free; it takes the place of an earlier request."""
+        self._turns.asked(page_of(asker))
         self.waiting[asker] = job
         if asker in self.running:
             self.running[asker].stop.set()
         self._next()
 
-    def forget(self, asked_by: Callable[[Hashable], bool]) -> None:
+    def forget(self, page: Hashable) -> None:
         """A page has gone: its requests are not computed any more."""
-        for asker in [a for a in self.waiting if asked_by(a)]:
+        self._turns.left(page)
+        for asker in [a for a in self.waiting if page_of(a) == page]:
             del self.waiting[asker]
-        for asker in [a for a in self.running if asked_by(a)]:
+        for asker in [a for a in self.running if page_of(a) == page]:
             self.running[asker].stop.set()
 
     def _next(self) -> None:
         """Give waiting requests to idle workers; an asker's former worker knows its model."""
-        for asker in list(self.waiting):
+        for asker in sorted(self.waiting, key=lambda asker: self._turns.rank(page_of(asker))):
             if not self.idle or self._closed:
                 return
             if asker in self.running:
                 continue  # its worker ends soon, or is killed
+            if not self._turns.in_front(page_of(asker)) and self._others() >= self.others:
+                return
             known = [w for w in self.idle if w.asker == asker]
             worker = (known or self.idle)[0]
             self.idle.remove(worker)
@@ -133,8 +141,14 @@ class Pool:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
+    def _others(self) -> int:
+        """How many workers compute for pages that are not in front."""
+        return sum(not self._turns.in_front(page_of(asker)) for asker in self.running)
+
     async def _run(self, asker: Hashable, worker: Worker, job: Job) -> None:
+        began = time.monotonic()
         reply = await self._computed(worker, job)
+        self._turns.worked(page_of(asker), time.monotonic() - began)
         if reply is None or not worker.process.is_alive():
             worker.kill()
             if not self._closed:
@@ -172,6 +186,11 @@ class Pool:
         if not worker.stop.is_set():
             await job.deliver(_refused(job, f"this took longer than {self.limit:g} s"))
         return None
+
+
+def page_of(asker: Hashable) -> Hashable:
+    """An asker is a page with its question, or alone."""
+    return asker[0] if isinstance(asker, tuple) else asker
 
 
 def _refused(job: Job, words: str) -> bytes:
