@@ -53,7 +53,7 @@ REST = """async (moves) => {
   for (let i = 0; i < moves; i++) {
     const state = {...lab.panel.snapshot(), kernel: `gaussian(${0.2 + 0.01 * i})`};
     const start = performance.now();
-    await lab.talk.ask("field", {state, size: 192, visits: false});
+    await lab.talk.ask("field", {state, size: 192, visits: false}, "beside");
     times.push(performance.now() - start);
   }
   return times;
@@ -110,13 +110,19 @@ def settled(page: Any) -> None:
     page.wait_for_function("() => window.lab.panel && window.lab.panel.settled")
 
 
-def one(page: Any, learner: str, kernel: str) -> list[Row]:
-    """A slider moves: what a person waits for."""
+def shown(page: Any, learner: str, kernel: str) -> None:
     state = f"#panel=playground&data=moons&n=200&learner={learner}&kernel="
     # The old panel is still there until the browser has told of the new address.
-    page.evaluate("(state) => { lab.panel.settled = false; location.hash = state; }",
-                  state + kernel.replace("+", "%2B"))  # fmt: skip
+    page.evaluate(
+        "(state) => { lab.panel.settled = false; location.hash = state; }",
+        state + kernel.replace("+", "%2B"),
+    )
     settled(page)
+
+
+def one(page: Any, learner: str, kernel: str) -> list[Row]:
+    """A slider moves: what a person waits for."""
+    shown(page, learner, kernel)
     page.evaluate(SLIDE, 5)
     times = np.array(page.evaluate(SLIDE, MOVES))
     what = f"lab, {learner}" + (", three kernels" if kernel == COMPOSITE else "")
@@ -130,9 +136,7 @@ def one(page: Any, learner: str, kernel: str) -> list[Row]:
 
 def dragged(page: Any, seconds: float = 3.0) -> Row:
     """The mouse moves a point around while frames are counted."""
-    page.evaluate("() => { lab.panel.settled = false; location.hash = "
-                  "'#panel=playground&data=moons&n=200&learner=ridge&kernel=gaussian(0.3)'; }")  # fmt: skip
-    settled(page)
+    shown(page, "ridge", "gaussian(0.3)")
     box = page.locator(".stage canvas").first.bounding_box()
     x, y = page.evaluate("lab.panel.plane.toScreen(...lab.panel.state.X.slice(0, 2))")
     page.mouse.move(box["x"] + x, box["y"] + y)
@@ -248,8 +252,8 @@ def measure() -> list[Row]:
                 page = opened(address)
                 first.append(page.evaluate("window.first"))
                 page.close()
-        shown = float(np.median(first))
-        rows.append(claim("lab: from opening the page to its first picture", shown, None, FIRST))
+        wait = float(np.median(first))
+        rows.append(claim("lab: from opening the page to its first picture", wait, None, FIRST))
         return [*rows, crowded(address)]
 
 

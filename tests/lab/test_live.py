@@ -98,6 +98,58 @@ def test_many_clients_are_all_answered(server):
     assert not [reply for reply in replies if "error" in reply]
 
 
+def resident(mark):
+    """Bytes of memory of all processes together, what they share counted once."""
+    total = 0
+    for pid in marked(mark):
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        except OSError:  # it has ended meanwhile
+            continue
+        total += sum(1024 * int(one.split()[1]) for one in lines if one.startswith("Pss:"))
+    return total
+
+
+BIG = {"kernel": "gaussian(0.3)", "learner": "svm", "options": {}, "source": None,
+       "X": [0.0] * 20_000, "y": [0] * 10_000}  # fmt: skip
+RUDE = [
+    {"ask": "field", "state": BIG, "size": 48, "visits": False},
+    {"ask": "field", "state": BIG | {"X": [float("nan")] * 40, "y": [0] * 20}, "size": 48,
+     "visits": False},
+    {"ask": "field", "state": BIG | {"X": [0.0] * 40, "y": [0, 1] * 10, "more": 1}, "size": 48,
+     "visits": False},
+    {"ask": "kernel", "text": "gaussian(1)+" * 60_000},
+    {"ask": "proof", "text": "(" * 400},
+    {"ask": "nothing"},
+]  # fmt: skip
+
+
+def test_memory_returns_to_where_it_was(server):
+    """Rude requests and two hundred pages, twice: the second time adds nothing."""
+
+    def visit(number):
+        with connected(server, open_timeout=PATIENCE) as client:
+            for i, body in enumerate(RUDE):
+                assert "error" in asked(client, number * 100 + i, **body)
+            X, y = [0.1 * i for i in range(-14, 14)], [0, 1] * 7
+            kernel = f"gaussian({0.3 + number / 1e3})"
+            state = BIG | {"learner": "ridge", "X": X, "y": y, "kernel": kernel}
+            reply = asked(client, number, ask="field", state=state, size=48, visits=False)
+            assert "error" not in reply
+
+    def crowd():
+        with ThreadPoolExecutor(20) as threads:
+            list(threads.map(visit, range(1, 201)))
+
+    crowd()
+    before = resident(server.mark)
+    crowd()
+    end = time.monotonic() + 60
+    while resident(server.mark) > 1.1 * before and time.monotonic() < end:
+        time.sleep(0.5)  # sockets close, workers fall idle
+    assert resident(server.mark) <= 1.1 * before
+
+
 def test_rude_clients_do_not_disturb_a_polite_one(server):
     parts = urlsplit(server.address)
     rude = [socket.create_connection((parts.hostname, parts.port)) for _ in range(20)]

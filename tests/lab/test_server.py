@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+import threading
 
 import pytest
 from starlette.testclient import TestClient
@@ -98,6 +100,31 @@ def test_every_module_that_the_page_imports_is_there(client):
         found = set(re.findall(r'from "\./([\w.]+)"', text.text))
         waiting += found - seen
     assert "playground.js" in seen
+
+
+def test_slow_writers_are_shown_the_door(monkeypatch):
+    import uvicorn
+
+    from mercer.lab.serving import patience
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"here"})
+
+    monkeypatch.setattr(patience, "PATIENCE", 0.05)
+    config = uvicorn.Config(app, http=patience.Impatient, lifespan="off", log_level="error")
+    server, listening = uvicorn.Server(config), socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        for words in (b"", b"GET / HTTP/1.1\r\nHost: ", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"):
+            with socket.create_connection(listening.getsockname(), timeout=60) as one:
+                one.sendall(words)
+                answer = b"".join(iter(lambda one=one: one.recv(4096), b""))  # until it is closed
+            assert (b"here" in answer) == words.endswith(b"\r\n\r\n")
+    finally:
+        server.should_exit = True
+        thread.join(60)
 
 
 def refused(client, address, headers):

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import uvicorn
 
 from mercer.lab.serving.app import make_app
+from mercer.lab.serving.patience import Impatient
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -41,6 +42,7 @@ def serve(
     application = make_app(token, _hosts(host, port), first=first)
     config = uvicorn.Config(
         application,
+        http=Impatient,
         log_level="error",
         ws_max_size=1 << 20,
         ws_ping_interval=20,
