@@ -42,7 +42,10 @@ SLIDE = """async (moves) => {
   for (let i = 0; i < moves; i++) {
     const before = lab.panel.final, start = performance.now();
     lab.panel.box.slide(0, Number((0.2 + 0.005 * i + 0.0001 * Math.random()).toPrecision(4)));
-    while (lab.panel.final === before) await frame();
+    while (lab.panel.final === before) {
+      if (performance.now() > start + 20000) throw new Error(lab.panel.message.textContent);
+      await frame();
+    }
     await frame();
     times.push(performance.now() - start);
   }
@@ -167,10 +170,13 @@ def state(sigma: float) -> dict[str, Any]:
 
 def connected(address: str) -> Any:
     from websockets.sync.client import connect
+    from websockets.typing import Origin
 
     parts = urlsplit(address)
-    client = connect(f"ws://{parts.netloc}/talk?{parts.query}", origin=f"http://{parts.netloc}",  # type: ignore[arg-type]
-                     max_size=None, open_timeout=60)  # fmt: skip
+    client = connect(
+        f"ws://{parts.netloc}/talk?{parts.query}", origin=Origin(f"http://{parts.netloc}"),
+        max_size=None, open_timeout=60,
+    )  # fmt: skip
     client.recv()
     return client
 
@@ -202,10 +208,12 @@ def crowd(address: str, over: threading.Event) -> None:
         one.sendall(b"GET / HTTP/1.1\r\nHost: ")
     clients = [connected(address) for _ in range(CROWD)]
     big = state(0.3) | {"X": [0.0] * 20_000, "y": [0] * 10_000}
-    bodies = [{"ask": "field", "state": state(0.31), "size": 48, "visits": False},
-              {"ask": "field", "state": big, "size": 48, "visits": False},
-              {"ask": "kernel", "text": "x" * 500_000},
-              {"ask": "proof", "text": "gaussian(1)*sigmoid(1,1)+1"}]  # fmt: skip
+    bodies: list[dict[str, Any]] = [
+        {"ask": "field", "state": state(0.31), "size": 48, "visits": False},
+        {"ask": "field", "state": big, "size": 48, "visits": False},
+        {"ask": "kernel", "text": "x" * 500_000},
+        {"ask": "proof", "text": "gaussian(1)*sigmoid(1,1)+1"},
+    ]
     number = 0
     while not over.is_set():
         for i, client in enumerate(clients):

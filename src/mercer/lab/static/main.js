@@ -78,7 +78,7 @@ sharing();
 
 let offline = null;
 const talk = new Talk((connected) => {
-  if (connected) { offline?.remove(); offline = null; return; }
+  if (connected) { if (offline) { offline.remove(); offline = null; lab.panel?.changed?.(); } return; }
   offline ??= h("p", {class: "offline", role: "alert"}, "The server has gone. Start mercer lab again, and open the address that it prints.");
   lab.place.prepend(offline);
 });
