@@ -38,9 +38,11 @@ export class KernelBox {
   }
 
   async read() {
+    const text = this.text;
     this.underline();
     try {
-      const found = await this.talk.ask("kernel", {text: this.text});
+      const found = await this.talk.ask("kernel", {text});
+      if (this.text !== text) return;   // a slider has moved meanwhile: these numbers are elsewhere now
       if (found.problem) return this.complain(found.problem);
       this.problem.hidden = true;
       this.numbers = found.numbers;
