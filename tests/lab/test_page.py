@@ -48,6 +48,20 @@ def test_a_visit(open_page):
 
 
 @pytest.mark.slow
+def test_a_slider_that_moves_while_its_text_is_read_keeps_its_place(open_page):
+    page = open_page("#panel=playground&data=xor&kernel=gaussian(0.2)")
+    settled(page)
+    moved = page.evaluate("""async () => {
+        const box = lab.panel.box, reading = box.read();
+        box.slide(0, 0.25123);
+        await reading;
+        box.slide(0, 0.3);
+        return box.text;
+    }""")
+    assert moved == "gaussian(0.3)"
+
+
+@pytest.mark.slow
 def test_a_perceptron_is_played_stepped_and_scrubbed(open_page):
     page = open_page("#panel=playground&data=moons&kernel=gaussian(0.3)")
     settled(page)

@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
 from mercer.lab.compute.wire import unpacked
-from mercer.lab.serving.pool import Job, Pool
+from mercer.lab.serving.pool import ASKED, Job, Pool
 
 pytestmark = pytest.mark.slow
 
@@ -54,3 +57,20 @@ def test_workers_answer_are_killed_and_end():
         assert not any(p.is_alive() for p in processes)
 
     asyncio.run(story())
+
+
+def test_a_worker_has_one_thread_in_every_library():
+    """Several of them share the cores: a second thread would wait busily for a core."""
+    script = (
+        "import mercer.lab.serving.warm, threadpoolctl\n"
+        "from mercer.lab.compute.preparing import prepare\n"
+        "prepare({'learner': 'process'})\n"
+        "print({one['num_threads'] for one in threadpoolctl.threadpool_info()})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {ASKED: "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "{1}", done.stderr

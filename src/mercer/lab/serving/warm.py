@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+import scipy.linalg  # noqa: F401 (its BLAS must be there before threads are limited)
 from threadpoolctl import threadpool_limits
 
 import mercer
@@ -18,6 +19,8 @@ from mercer.lab.compute.preparing import prepare
 LOADED_IN = os.getpid()
 
 if os.environ.get("MERCER_LAB_WORKER") == "1":
-    threadpool_limits(1)
     mercer.set_config(threads=1, progress=False)
     prepare({"learner": "perceptron"})
+    threadpool_limits(
+        1
+    )  # of the libraries that are loaded: NumPy, SciPy and scikit-learn have some

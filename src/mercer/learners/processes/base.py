@@ -78,7 +78,7 @@ class Process(KernelLearner):
         self.theta_, self.n_iter_ = searched.theta, searched.n_iter
         self.theta_names_ = self._numbers.spelled() + ["noise"] * self._learns_noise
         try:
-            self.log_marginal_likelihood_value_ = self._evidence(self.theta_, False).value
+            self.log_marginal_likelihood_value_ = self._value_learned()
         except LinAlgError as error:
             raise ValueError(
                 f"{type(self).__name__}: {searched.failure or error}. Give more noise, or other "
@@ -87,6 +87,10 @@ class Process(KernelLearner):
         warn_if_stopped(
             type(self).__name__, searched.stopped, str(self.max_iter), "Raise max_iter or tol."
         )
+
+    def _value_learned(self) -> float:
+        """log p(y) at `theta_`."""
+        return self._evidence(self.theta_, False).value
 
     def _checked(self, X: Any) -> Any:
         """New examples, in double precision."""

@@ -109,7 +109,6 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         numbers = Numbers.of(self.kernel_, self._bounds_of_kernel())
         self.__dict__["_numbers"] = numbers
         self._learn(numbers.start, numbers.bounds)
-        self.kernel_ = numbers.at(self.theta_)
         coef = np.stack([one.coef for one in self._modes], axis=1)
         self.dual_coef_ = coef[:, 0] if len(self.classes_) == 2 else coef
         points = self.kernel_.points(self.X_train_, None)
@@ -123,6 +122,10 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         if rows is not None:
             X, y = take(X, rows), y[rows]
         return laplace_evidence(HostGram(self._numbers.at(theta), X), y, slopes)
+
+    def _value_learned(self) -> float:
+        self.kernel_ = self._numbers.at(self.theta_)
+        return float(sum(one.value for one in self._modes))
 
     @cached_property
     def _modes(self) -> list[Mode]:
