@@ -34,7 +34,7 @@ export class Drawing {
       choose("brush", "Brush"), choose("erase", "Erase"), choose("look", "Look"),
       h("button", {disabled: !this.past.length, onclick: () => this.undo()}, "Undo"),
       h("button", {disabled: !this.plane.points.y.length, onclick: () => this.commit([], [])}, "Clear"),
-      present > 2 ? null : h("span", {class: "hint"}, {point: "Click to add a point, drag to move it", brush: "Drag to paint points", erase: "Drag over points to erase them", look: "Drag to see what decides"}[this.tool]));
+      present > 2 ? null : h("span", {class: "hint"}, {point: "Click to add, drag to move", brush: "Drag to paint points", erase: "Drag over points", look: "Drag to see what decides"}[this.tool]));
   }
 
   // Points that did not come from drawing: nothing to undo.

@@ -76,7 +76,7 @@ export class Gram {
     this.space.kind = spatial ? name : "turning";
     this.big.replaceChildren(spatial ? this.space.canvas : this.matrix, this.message);
     this.other.replaceChildren(spatial ? this.matrix : this.space.canvas);
-    this.caption.replaceChildren(...(spatial ? [h("b", {}, "k(x, z)"), ", move over a row"] : [h("b", {}, "Where φ sends them"), ", drag to turn"]));
+    this.caption.replaceChildren(h("b", {}, spatial ? "k(x, z)" : "Where φ sends them"));
     this.lifting.hidden = !(name in LIFTS);
     this.describe();
     this.remember();
