@@ -274,6 +274,26 @@ def test_the_same_models_as_in_this_process(client, monkeypatch):
         )
 
 
+@pytest.mark.slow
+def test_sums_over_lazy_rows_and_labels(client):
+    rows, y = da.from_array(X, chunks=(100, 3)), da.from_array(Y, chunks=100)
+    labels = da.where(y > 0, "b", "a")
+
+    def answers():
+        yield mercer.KernelRidgeClassifier(**MODEL).fit(rows, labels).dual_coef_
+        yield mercer.KernelLogisticRegression(**MODEL).fit(rows, labels).dual_coef_
+        yield KernelRidge("polynomial(2)", alphas=[0.1, 1]).fit(rows, y).loo_predictions_
+        yield mercer.NadarayaWatsonRegressor(bandwidth=0.5).fit(rows, y).predict(X[:50])
+        yield mercer.KernelNeighborsClassifier().fit(rows, labels).predict(X[:50])
+        yield mercer.KernelCentroidClassifier().fit(rows, labels).decision_function(X[:50])
+        yield mercer.stats.mmd_test(rows, rows + 0.1, permutations=20, random_state=0).statistic
+
+    with mercer.config(cluster=client):
+        there = list(answers())
+    for found, here in zip(there, answers(), strict=True):
+        np.testing.assert_array_equal(found, here)
+
+
 def test_another_version_is_refused(client, monkeypatch):
     monkeypatch.setattr(workers, "__version__", "9.9")
     monkeypatch.setattr(workers, "_known", {})

@@ -152,6 +152,14 @@ class Changed(Piece):
     def load(self) -> Any:
         return self.function(self.piece.load())
 
+    def node(self) -> Any:
+        node = self.piece.node()
+        if node is None:
+            return None
+        from dask import delayed
+
+        return delayed(self.function, pure=False)(node)
+
     def identity(self) -> bytes:
         return self.piece.identity() + pickle.dumps(self.function)
 

@@ -112,8 +112,9 @@ def plan_of(panels: Any, tasks: list[slice], targets: int = 1, timed: bool = Fal
     largest = max(sum(rows.sizes[part]) for part in tasks)
     one_sum = 8 * (m * (m + 1) // 2 + m * (targets + 1))
     center_bytes = m * row_bytes
-    sent = len(tasks) * center_bytes + held_bytes(rows.pieces)
-    workers = Workers.now()
+    # Dask sends a graph in which the centers stand once; an executor sends each task alone.
+    copies = 1 if client_of() is not None else len(tasks)
+    sent, workers = copies * center_bytes + held_bytes(rows.pieces), Workers.now()
     seconds = None
     if timed:
         seconds = _seconds_per_row(panels, targets) * n / min(workers.tasks, len(tasks))
