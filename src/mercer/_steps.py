@@ -45,8 +45,9 @@ class PairStep(Step):
     """A step of sequential minimal optimization: the coefficients of a pair of examples moved.
 
     `pair` has the example whose coefficient grew, then the one whose coefficient shrank. It is
-    empty after a step of Newton's method on all coefficients between their bounds. `gap` is what is
-    left of the violation of the conditions of optimality.
+    empty after a step that moved more of them: one of Newton's method, or along a direction that is
+    conjugate to the last one. `gap` is what is left of the violation of the conditions of
+    optimality.
     """
 
     pair: tuple[int, ...]

@@ -125,7 +125,7 @@ def test_room_for_few_rows_of_k(noisy):
 def test_shrinking_ends_at_the_optimum_over_all_rows(kind, memory, noisy, monkeypatch):
     X, t, signs = (part[:400] for part in noisy)
     monkeypatch.setattr(lazy, "SHRINK", 100)
-    for name, value in (("START", 0.0), ("PERIOD", 40), ("LEAVE", 0.01)):
+    for name, value in (("START", 0.0), ("PAYS", 0.0), ("PERIOD", 40), ("LEAVE", 0.01)):
         monkeypatch.setattr(shrinking, name, value)
     sizes, leave = [], shrinking.Shrinking._leave
 
@@ -221,3 +221,14 @@ def test_random_machines_predict_as_libsvm_does(seed):
     np.testing.assert_allclose(tube.predict(X), their_tube.predict(X), atol=1e-4 * scale)
     theirs = svm.OneClassSVM(nu=0.3, **words).fit(X, sample_weight=weights).score_samples(X)
     np.testing.assert_allclose(border.score_samples(X), theirs, rtol=1e-3)
+
+
+def test_conjugate_directions_shorten_the_way_down_a_narrow_valley():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 2))
+    signs = np.where(np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=300) > X[:, 1], 1, -1)
+    problem = c_svc(signs, np.full(300, 100.0))
+    found = solved(Gaussian(0.7).gram(X), problem, 1e-4)
+    check(found, problem, Gaussian(0.7)(X), 1e-4)
+    peer = svm.SVC(C=100.0, gamma=0.5 / 0.7**2, tol=1e-4).fit(X, signs)
+    assert found.n_iter < 0.6 * peer.n_iter_[0]

@@ -142,7 +142,7 @@ def pair_film(model: Any, X: Any, y: Any, frames: int) -> Film:
     def draw(index: int) -> str:
         step = steps[shown[index]]
         caption = f"SMO, step {step.number} of {len(steps)}: " + (
-            f"the pair {step.pair[0]}, {step.pair[1]}" if step.pair else "all free coefficients"
+            f"the pair {step.pair[0]}, {step.pair[1]}" if step.pair else "several coefficients"
         )
         field.show(left, field.scores(step.coef, step.intercept), caption, (-1.0, 0.0, 1.0))
         pair = field.X[list(step.pair)]

@@ -209,10 +209,10 @@ class Worker:
         self.problems, self.source, loop = problems, source, problems.loop
         dtype, groups = source.dtype, problems.n_groups
         padded = -(-most // loop.LANES) * loop.LANES
-        self.F, self.up, self.low = (np.empty((k, padded)) for k in (1, groups, groups))
+        self.vectors, self.up, self.low = (np.empty((k, padded)) for k in (4, groups, groups))
         self.singles = np.empty((2, padded), dtype)
-        self.index = np.zeros((3, padded), dtype=np.int64)
-        self.cursor, self.ends = np.zeros(3, dtype=np.int64), np.zeros(groups)
+        self.index = np.zeros((4, max(padded, loop.WIDEST + 2)), dtype=np.int64)
+        self.cursor, self.ends = np.zeros(5, dtype=np.int64), np.zeros(groups + 1)
         size = max(2 * padded, min(padded * most, memory // dtype.itemsize))
         self.table = np.empty(size, dtype)
         given = source.function
@@ -258,7 +258,7 @@ class Worker:
         """One call of the compiled loop, in the memory of this thread."""
         self.problems.loop.solve_problems(
             order, starts, variables, rows, groups, self.source.diagonal, self.K, self.right,
-            self.addresses, self.shape, self.Z, self.F[0], self.up, self.low, self.singles,
+            self.addresses, self.shape, self.Z, self.vectors, self.up, self.low, self.singles,
             self.index, self.cursor, self.ends, self.table, found, tol, self.source.rounding,
             limits, keep, stop.cell,
         )  # fmt: skip
@@ -275,7 +275,8 @@ class Worker:
             if p.taken[one] == taken:
                 break
             moved = (p.coefficients(one) - before).sum(axis=0)
-            pair = (int(moved.argmax()), int(moved.argmin()))
+            alone = np.count_nonzero(moved) == 2
+            pair = (int(moved.argmax()), int(moved.argmin())) if alone else ()
             b, gap = p.thresholds()[one], float(p.gaps()[one])
             if last is not None:
                 to(last)

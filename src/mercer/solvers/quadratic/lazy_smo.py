@@ -4,10 +4,15 @@
         i: the largest −f that may grow                    known from the pass before
         row i of K, if it is not kept                      one call of the formula's machine code
         j: the largest second-order gain with i            pass 1; the gap comes with it
-        a_i += step, a_j −= step; F += step (kᵢ − kⱼ)      pass 2; the next i comes with it
+        p = eᵢ − eⱼ + γ p, with γ so that the new p is conjugate to the last one
+        a += step p;  Q = kᵢ − kⱼ + γ Q;  F += step Q      pass 2; the next i comes with it
 
-A pass is two loads and a few operations per row, so it must vectorize: a bound is an additive mask,
-a maximum is kept for each chunk of `LANES`, and its index is searched in one chunk only.
+Steps along conjugate directions go down a long narrow valley, where steps of two variables zigzag:
+a large C takes 2 to 4 times fewer of them. In the first steps, and where a bound is in the way, γ
+is 0, which is plain SMO.
+
+A pass is a few loads and operations per row, so it must vectorize: a bound is an additive mask, a
+maximum is kept for each chunk of `CHUNK_OF_MAXIMA`, and its index is searched in one chunk only.
 
 F = K a is kept; the linear terms are in the masks. For a variable with value a the slope of the
 objective is F + plus where a > 0 and F + minus where a < 0: an SVR with its ±ε is one variable per
@@ -26,19 +31,34 @@ from mercer._machine.jit import njit
 from mercer.gram.cpu.bits import call_at, larger
 from mercer.gram.rows.prepared import CHUNK
 
-#: Rows whose maximum is stored at a time; arrays are padded to a multiple of this.
+#: Arrays are padded to a multiple of this: loops over them have no remainder.
 LANES = 64
+#: Rows whose maximum is taken at a time: each costs some instructions that do not vectorize.
+CHUNK_OF_MAXIMA = 512
+#: Steps of plain SMO before the first conjugate direction, between these and one per row: until then
+#: bounds are in the way of most steps.
+FEWEST, MOST = 128, 512
+#: Variables of a conjugate direction at most: each is compared with its bounds in every step.
+WIDEST = 24
+#: A direction is given up for a new one where conjugacy leaves less of its curvature.
+CURVED = 1e-3
 #: What stands for a curvature that is not positive (LIBSVM's value).
 TAU = 1e-12
 #: Columns of the table of variables: linear terms on both sides of 0, bounds, value and F.
 PLUS, MINUS, LOWER, UPPER, A, IMAGE = range(6)
 #: Rows of the table `index`: the slot of the kept rows that a row of K is in (−1: none), the row in
-#: a slot, and whether a slot was used lately.
-SLOT, OWNER, RECENT = range(3)
+#: a slot, whether a slot was used lately, and the variables of the direction.
+SLOT, OWNER, RECENT, MOVING = range(4)
+#: Rows of the table `vectors`: K a, with the direction p of the last step K p and p, and −f where
+#: it may grow.
+F_ROW, Q_ROW, P_ROW, WANT = range(4)
 #: Entries of `found` per problem, and of each of its groups: the largest −f that may grow, the
 #: least that may shrink, the sum and the number of those in between.
 STEPS, COMPUTED, OBJECTIVE, GROUPS = range(4)
 TOP, BOTTOM, SUM, FREE = range(4)
+#: Entries of `cursor`: slots in use, the slot to be looked at next, rows of K that were computed,
+#: variables of the direction, and steps.
+USED, NEXT, MADE, WIDTH, TAKEN = range(5)
 
 _FAST = {"nnan", "nsz", "arcp", "contract", "reassoc"}
 #: For the parts of the one function that is called from outside.
@@ -51,16 +71,28 @@ _PART: dict[str, Any] = {
 
 
 @njit(nogil=True, fastmath=_FAST, **_PART)
+def _index_of(values, value):  # type: ignore[no-untyped-def]
+    """The first index of a value that is there: no branch in the loop, so that it vectorizes."""
+    none = np.int32(len(values) - 1)
+    at = none
+    for t in range(len(values)):
+        here = np.int32(t) if values[t] == value else none
+        at = here if here < at else at
+    return at
+
+
+@njit(nogil=True, fastmath=_FAST, **_PART)
 def _partner(F, low, row, diagonal, i, top, floor, gains):  # type: ignore[no-untyped-def]
     """The j that gains most with i (−1: none), its gain, and the largest f that may shrink."""
     real = gains.dtype.type
     zero, two, own = real(0), real(2), diagonal[i]
     best, bottom, where = zero, -np.inf, 0
-    for s in range(0, len(F), LANES):
-        f, may, g = F[s : s + LANES], low[s : s + LANES], gains[s : s + LANES]
-        k, d = row[s : s + LANES], diagonal[s : s + LANES]
+    for s in range(0, len(F), CHUNK_OF_MAXIMA):
+        e = min(s + CHUNK_OF_MAXIMA, len(F))
+        f, may, g = F[s:e], low[s:e], gains[s:e]
+        k, d = row[s:e], diagonal[s:e]
         high, deep = zero, -np.inf
-        for t in range(LANES):
+        for t in range(e - s):
             v = may[t] + f[t]
             deep = larger(v, deep)
             slope = real(larger(top + v, 0.0))
@@ -71,30 +103,29 @@ def _partner(F, low, row, diagonal, i, top, floor, gains):  # type: ignore[no-un
         if high > best:
             best, where = high, s
     if best > zero:
-        for t in range(where, where + LANES):
-            if gains[t] == best:
-                return t, best, bottom
+        return where + _index_of(gains[where : where + CHUNK_OF_MAXIMA], best), best, bottom
     return -1, best, bottom
 
 
 @njit(nogil=True, fastmath=_FAST, **_PART)
-def _move(F, up, row_i, row_j, step):  # type: ignore[no-untyped-def]
-    """F += step (kᵢ − kⱼ); the row that now most wants to grow, and its −f."""
+def _move(F, Q, want, up, row_i, row_j, new, gamma, step):  # type: ignore[no-untyped-def]
+    """Q = new (kᵢ − kⱼ) + γ Q, F += step Q; the row that now most wants to grow, and its −f."""
     top, where = -np.inf, 0
-    for s in range(0, len(F), LANES):
-        f, may = F[s : s + LANES], up[s : s + LANES]
-        ki, kj = row_i[s : s + LANES], row_j[s : s + LANES]
+    for s in range(0, len(F), CHUNK_OF_MAXIMA):
+        e = min(s + CHUNK_OF_MAXIMA, len(F))
+        f, q, g, may, ki, kj = F[s:e], Q[s:e], want[s:e], up[s:e], row_i[s:e], row_j[s:e]
         high = -np.inf
-        for t in range(LANES):
-            v = f[t] + step * (np.float64(ki[t]) - np.float64(kj[t]))
+        for t in range(e - s):
+            u = new * (np.float64(ki[t]) - np.float64(kj[t])) + gamma * q[t]
+            v = f[t] + step * u
+            q[t] = u
             f[t] = v
-            high = larger(may[t] - v, high)
+            wish = may[t] - v
+            g[t] = wish
+            high = larger(wish, high)
         if high > top:
             top, where = high, s
-    for t in range(where, where + LANES):
-        if up[t] - F[t] == top:
-            return t, top
-    return where, top
+    return where + _index_of(want[where : where + CHUNK_OF_MAXIMA], top), top
 
 
 @njit(nogil=True, **_PART)
@@ -106,7 +137,7 @@ def _mark(flat, t, up, low):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, **_PART)
-def _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, index, Z, shape):  # type: ignore[no-untyped-def]
+def _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape):  # type: ignore[no-untyped-def]
     """The rows of a problem side by side, in panels as a row of K reads Z, and padded."""
     stride, width = shape[0], right.shape[1]
     for t in range(stride):
@@ -143,19 +174,19 @@ def _fetch(t, busy, rows, K, source, diagonal, index, cursor, table):  # type: i
     slot, stride = index[SLOT, t], len(diagonal)
     if slot < 0:
         capacity = min(len(table) // stride, index.shape[1])
-        slot = cursor[0]
+        slot = cursor[USED]
         if slot < capacity:
-            cursor[0] += 1
+            cursor[USED] += 1
         else:
             # The first slot that was not used since it was passed the last time.
-            slot = cursor[1] if cursor[1] < capacity else 0
+            slot = cursor[NEXT] if cursor[NEXT] < capacity else 0
             while slot == busy or index[RECENT, slot]:
                 index[RECENT, slot] = 0
                 slot = slot + 1 if slot + 1 < capacity else 0
-            cursor[1] = slot + 1
+            cursor[NEXT] = slot + 1
             index[SLOT, index[OWNER, slot]] = -1
         index[OWNER, slot], index[SLOT, t] = t, slot
-        cursor[2] += 1
+        cursor[MADE] += 1
         _compute(t, rows, K, source, diagonal, table, slot * stride)
     index[RECENT, slot] = 1
     return slot
@@ -188,19 +219,60 @@ def _change(flat, p, q, slope, curve):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, **_PART)
+def _along(flat, moving, count, p, step):  # type: ignore[no-untyped-def]
+    """a += step p over the first `count` variables of `moving`; False at a bound, and no change."""
+    moved = False
+    for r in range(count):
+        t = moving[r]
+        a, d = flat[t, A], step * p[t]
+        end = (flat[t, UPPER] if a >= 0 else 0.0) if d > 0 else (flat[t, LOWER] if a <= 0 else 0.0)
+        if (a + d >= end) if d > 0 else (a + d <= end):
+            return False
+        moved |= a + d != a
+    for r in range(count if moved else 0):
+        flat[moving[r], A] += step * p[moving[r]]
+    return moved
+
+
+@njit(nogil=True, **_PART)
+def _direct(moving, count, p, i, j, gamma):  # type: ignore[no-untyped-def]
+    """p = eᵢ − eⱼ + γ p; gives how many variables it has."""
+    for r in range(count):
+        p[moving[r]] *= gamma
+    if gamma == 0.0:
+        count = 0
+    for t, sign in ((i, 1.0), (j, -1.0)):
+        known = p[t] != 0.0
+        for r in range(0 if known else count):
+            known |= moving[r] == t
+        if not known:
+            moving[count] = t
+            count += 1
+        p[t] += sign
+    return count
+
+
+@njit(nogil=True, **_PART)
 def _advance(  # type: ignore[no-untyped-def]
-    flat, rows, group, K, source, F, up, low, diagonal, gains, index, cursor, table, ends, tol,
-    rounding, limit, stop,
+    flat, rows, group, K, source, F, Q, p, want, up, low, diagonal, gains, index, cursor, table,
+    ends, tol, rounding, limit, stop,
 ):  # fmt: skip
     """At most `limit` steps to a gap of `tol`; gives how many."""
-    stride, groups, real = len(F), len(up), table.dtype.type
-    row_i, row_j, step, steps = diagonal, diagonal, 0.0, 0
+    stride, groups, real, moving = len(F), len(up), table.dtype.type, index[MOVING]
+    row_i, row_j, new, gamma, step, steps = diagonal, diagonal, 0.0, 1.0, 0.0, 0
+    plain = max(FEWEST, min(MOST, len(flat)))
+    if cursor[TAKEN] == 0:
+        p[:], Q[:], ends[groups] = 0.0, 0.0, 0.0
     while True:
         gap, best, busy, i, j = -np.inf, real(0), np.int64(-1), np.int64(-1), np.int64(-1)
         for phase in range(groups + 1):
             # The row of every group that most wants to grow, then the partner of the best one.
             if phase < groups:
-                t, ends[phase] = _move(F, up[phase], row_i, row_j, 0.0 if phase else step)
+                again = phase > 0
+                t, ends[phase] = _move(
+                    F, Q, want, up[phase], row_i, row_j, 0.0 if again else new,
+                    1.0 if again else gamma, 0.0 if again else step,
+                )  # fmt: skip
             elif gap <= tol or j < 0 or steps >= limit or stop[0]:
                 return steps
             else:
@@ -218,12 +290,28 @@ def _advance(  # type: ignore[no-untyped-def]
         g = group[i]
         curve = np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(row_i[j])
         curve = max(curve, TAU, rounding * np.float64(diagonal[i]))
-        step = _change(flat, i, j, ends[g] + low[g, j] + F[j], curve)
+        slope, across = ends[g] + low[g, j] + F[j], Q[i] - Q[j]
+        # Along eᵢ − eⱼ + γ p the curvature is less by what pᵀKp, in `ends`, has explained.
+        bent, gamma, left, new = ends[groups], 0.0, curve, 1.0
+        if bent > 0.0 and cursor[TAKEN] >= plain and cursor[WIDTH] < WIDEST:
+            left = curve - across * across / bent
+            gamma = -across / bent if left > CURVED * curve else 0.0
+        cursor[WIDTH] = _direct(moving, cursor[WIDTH], p, i, j, gamma)
+        step = slope / left
+        if gamma != 0.0 and _along(flat, moving, cursor[WIDTH], p, step):
+            ends[groups] = left
+        else:
+            # A bound is in the way, or there is no direction: two variables, as far as they go.
+            gamma = 0.0
+            cursor[WIDTH] = _direct(moving, cursor[WIDTH], p, i, j, gamma)
+            step = _change(flat, i, j, slope, curve)
+            ends[groups] = curve if step == slope / curve else 0.0
         if step == 0.0:
             return steps
         _mark(flat, i, up[g], low[g])
         _mark(flat, j, up[g], low[g])
         steps += 1
+        cursor[TAKEN] += 1
 
 
 @njit(nogil=True, **_PART)
@@ -247,8 +335,8 @@ def _measure(flat, group, F, up, low, found):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=False)
 def solve_problems(  # type: ignore[no-untyped-def]
-    order, starts, variables, examples, groups, diagonals, K, right, source, shape, Z, F, up, low,
-    singles, index, cursor, ends, table, found, tol, rounding, limits, keep, stop,
+    order, starts, variables, examples, groups, diagonals, K, right, source, shape, Z, vectors, up,
+    low, singles, index, cursor, ends, table, found, tol, rounding, limits, keep, stop,
 ):  # fmt: skip
     """Problems `order`, one after the other, in place.
 
@@ -269,15 +357,16 @@ def solve_problems(  # type: ignore[no-untyped-def]
             flat[t, IMAGE] = 0.0
             begun |= flat[t, A] != 0.0
         if not keep:
-            cursor[0] = cursor[1] = 0
-        cursor[2] = 0
-        _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, index, Z, shape)
-        active, diagonal, gains = F[:stride], singles[0, :stride], singles[1, :stride]
+            cursor[:] = 0
+        cursor[MADE] = 0
+        F, Q, direction = vectors[F_ROW, :stride], vectors[Q_ROW, :stride], vectors[P_ROW, :stride]
+        want, diagonal, gains = vectors[WANT, :stride], singles[0, :stride], singles[1, :stride]
+        _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape)
         if begun:
-            _add_up(flat, rows, K, source, active, diagonal, index, cursor, table)
+            _add_up(flat, rows, K, source, F, diagonal, index, cursor, table)
         found[p, STEPS] = _advance(
-            flat, rows, group, K, source, active, up, low, diagonal, gains, index, cursor, table,
-            ends, tol, rounding, limits[p], stop,
+            flat, rows, group, K, source, F, Q, direction, want, up, low, diagonal, gains, index,
+            cursor, table, ends, tol, rounding, limits[p], stop,
         )  # fmt: skip
-        found[p, COMPUTED] = cursor[2]
+        found[p, COMPUTED] = cursor[MADE]
         _measure(flat, group, F, up, low, found[p])

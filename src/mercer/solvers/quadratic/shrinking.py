@@ -18,9 +18,14 @@ import numpy as np
 if TYPE_CHECKING:
     from mercer.solvers.quadratic.lazy import Stop, Worker
 
-#: Problems of so many rows shrink.
-SHRINK = 4000
-#: Steps per row after which rows may leave: a short problem would lose more when they return.
+#: Problems of so many rows shrink, and those of so many do so after one step per row: then not all
+#: rows of K can be kept.
+SHRINK, LARGE = 500, 4000
+#: A smaller problem shrinks when its steps took so many times as long as its rows of K, which are
+#: made again when all rows return. An entry of K with `COLUMNS` columns takes as long as the part
+#: of a step that belongs to one row.
+PAYS, COLUMNS = 4.0, 16
+#: Steps per row before any problem shrinks.
 START = 1.0
 #: Steps between two looks at which rows could leave.
 PERIOD = 1000
@@ -51,7 +56,7 @@ class Shrinking:
             steps = self._advance(tol, burst, stop)
             over = stop.is_set() or self.left <= 0
             if steps == burst and not over:
-                if before - self.left >= START * n:
+                if self._pays(before - self.left):
                     self._leave()
             elif len(self.active) < n:
                 # All rows return; F is made again, and the rows of K on the way are kept.
@@ -62,6 +67,12 @@ class Shrinking:
                 tol = problems.tol
         self.found[0, self.loop.COMPUTED] = self.computed
         problems.taken[self.p] += before - self.left
+
+    def _pays(self, steps: int) -> bool:
+        """Whether steps on fewer rows will gain more than the return of all rows costs."""
+        n, columns = len(self.rows), self.worker.right.shape[1]
+        rows = self.computed * (1 + columns / COLUMNS)
+        return steps >= START * n and (n >= LARGE or steps >= PAYS * rows)
 
     def _advance(self, tol: float, limit: int, stop: Stop) -> int:
         variables = self.variables[self.active]
@@ -84,7 +95,7 @@ class Shrinking:
         top, bottom = ends[g, self.loop.TOP], ends[g, self.loop.BOTTOM]
         # The masks and F of the last call are still in the memory of the worker.
         worker, every = self.worker, np.arange(m)
-        F = worker.F[0, :m]
+        F = worker.vectors[self.loop.F_ROW, :m]
         grows, shrinks = worker.up[g, every] - F, -worker.low[g, every] - F
         stay = np.flatnonzero((grows >= bottom) | (shrinks <= top))
         if len(stay) > (1 - LEAVE) * m:
@@ -95,7 +106,7 @@ class Shrinking:
     def _move_together(self, stay: np.ndarray, m: int) -> None:
         """Kept rows of K, without the columns that leave; a row never moves up."""
         worker, loop = self.worker, self.loop
-        table, index, used = worker.table, worker.index, int(worker.cursor[0])
+        table, index, used = worker.table, worker.index, int(worker.cursor[loop.USED])
         old, stride = (-(-size // loop.LANES) * loop.LANES for size in (m, len(stay)))
         new = np.full(m, -1)
         new[stay] = np.arange(len(stay))
@@ -110,4 +121,7 @@ class Shrinking:
         index[loop.OWNER, :count] = owner[slots]
         index[loop.SLOT] = -1
         index[loop.SLOT, owner[slots]] = np.arange(count)
-        worker.cursor[:2] = count, 0
+        worker.cursor[loop.USED], worker.cursor[loop.NEXT] = count, 0
+        # The direction of the last step had all rows: a new one begins.
+        worker.vectors[[loop.Q_ROW, loop.P_ROW]] = 0.0
+        worker.cursor[loop.WIDTH], worker.ends[-1] = 0, 0.0
