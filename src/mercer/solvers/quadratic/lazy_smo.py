@@ -35,7 +35,7 @@ from mercer.gram.rows.prepared import CHUNK
 LANES = 64
 #: Rows whose maximum is taken at a time: each costs some instructions that do not vectorize.
 CHUNK_OF_MAXIMA = 512
-#: Steps of plain SMO before the first conjugate direction, between these and one per row: until then
+#: Steps of plain SMO before the first conjugate direction: one per row, within these. Until then
 #: bounds are in the way of most steps.
 FEWEST, MOST = 128, 512
 #: Variables of a conjugate direction at most: each is compared with its bounds in every step.
