@@ -24,17 +24,13 @@ from mercer.formula.nodes import Formula, statistics
 from mercer.gram.cpu.compiled import can_compile
 from mercer.gram.cpu.generated import load_generated
 from mercer.gram.cpu.numba_row import render_row
-from mercer.gram.plan.accuracy import TOLERANCE, Method, sensitivity, tolerates_rounding
+from mercer.gram.cpu.single_precision import movable
+from mercer.gram.plan.accuracy import Method
 from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.rows.prepared import row_value
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
-
-#: Statistics whose rounding `in_single` knows.
-_ROUNDED = {"sqdist", "dot", "l1", "linf"}
-#: Those that a common shift of all rows does not change.
-_DIFFERENCES = {"sqdist", "l1", "linf"}
 
 
 @record
@@ -77,12 +73,12 @@ def _looped(formula: Formula) -> Program | None:
 
 
 def row_function(gram: HostGram, program: Program, single: bool) -> RowFunction:
-    """`single`: in float32, whatever the rows are (see `in_single`)."""
+    """`single`: in float32, whatever the rows are (see `mercer.gram.cpu.single_precision`)."""
     x, z = gram.sides()
     dtype = np.dtype(np.float32) if single else gram.dtype
     blocks = [_dense(x.matrices[s.rows]) for s in program.sources]
     if dtype != gram.dtype:
-        free = _movable(program)
+        free = movable(program.formula)
         blocks = [
             b - b.mean(axis=0) if s.rows in free else b
             for b, s in zip(blocks, program.sources, strict=True)
@@ -109,40 +105,6 @@ def _beside(values: list[np.ndarray], blocks: list[np.ndarray], dtype: np.dtype)
     if not values and len(blocks) == 1:
         return np.ascontiguousarray(blocks[0], dtype=dtype)
     return np.ascontiguousarray(np.column_stack([*values, *blocks]), dtype=dtype)
-
-
-def in_single(gram: HostGram, program: Program) -> bool:
-    """Whether k computed from rows in float32 has the digits that float32 can hold."""
-    if gram.dtype == np.float32:
-        return True
-    found = [n for n in statistics(program.formula) if n.op not in ("sqnorm", "rowfn")]
-    if not all(n.op in _ROUNDED for n in found):
-        return False
-    unit, free = float(np.finfo(np.float32).eps) / 2, _movable(program)
-    for node in found:
-        rows = _dense(gram.sides()[0].matrices[node.value])
-        rows = rows - rows.mean(axis=0) if node.value in free else rows
-        power = 1 if node.op in ("l1", "linf") else 2
-        largest = float((np.abs(rows) ** power).sum(axis=1).max(initial=0.0))
-        if not np.isfinite(largest) or largest > 1e30:
-            return False
-        if node.op == "sqdist":
-            kept = tolerates_rounding(program.formula, node, (largest, None), unit, np.float32(0))
-        else:
-            slope = sensitivity(program.formula, node, 2.0 ** np.ceil(np.log2(largest or 1.0)))
-            kept = 4 * unit * largest * slope <= TOLERANCE[4]
-        if not kept:
-            return False
-    return True
-
-
-def _movable(program: Program) -> set[Any]:
-    """Inputs that only differences read: their mean can be taken off before they are rounded."""
-    read: dict[Any, set[str]] = {}
-    for node in statistics(program.formula):
-        key = node.value[1] if node.op in ("sqnorm", "reduce") else node.value
-        read.setdefault(key, set()).add(node.op)
-    return {key for key, ops in read.items() if ops <= _DIFFERENCES}
 
 
 def _dense(matrix: Any) -> np.ndarray:

@@ -70,13 +70,14 @@ def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
         return
     if not compiles():
         return
-    from mercer.gram.cpu.row_function import columns, in_single, loop_program, row_function
+    from mercer.gram.cpu.row_function import columns, loop_program, row_function
+    from mercer.gram.cpu.single_precision import suffices
 
     program, most = loop_program(gram), Tasks.of(tasks).most
     width = 0 if program is None else columns(gram, program)
     whole = _whole(gram, len(tasks), most)
     if program is not None and _lazily(width, len(tasks), most, whole):
-        if gram.dtype != np.float32 and most >= SINGLE and in_single(gram, program):
+        if gram.dtype != np.float32 and most >= SINGLE and suffices(gram, centered=True):
             single = row_function(gram, program, single=True)
             yield Source(single.dtype, gram.diagonal(), single)
         exact = row_function(gram, program, single=False)

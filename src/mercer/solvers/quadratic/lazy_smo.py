@@ -253,26 +253,41 @@ def _direct(moving, count, p, i, j, gamma):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, **_PART)
+def _descend(flat, p, moving, cursor, i, j, slope, curve, across, bent, plain):  # type: ignore[no-untyped-def]
+    """Moves a along eᵢ − eⱼ + γ p to the lowest point; gives γ, the step, and the new pᵀKp.
+
+    `across` is (eᵢ − eⱼ)ᵀKp and `bent` pᵀKp (0: there is no p) of the last direction. What it has
+    explained of the curvature is left out of the new one.
+    """
+    gamma, left = 0.0, curve
+    if bent > 0.0 and cursor[TAKEN] >= plain and cursor[WIDTH] < WIDEST:
+        left = curve - across * across / bent
+        gamma = -across / bent if left > CURVED * curve else 0.0
+    cursor[WIDTH] = _direct(moving, cursor[WIDTH], p, i, j, gamma)
+    if gamma != 0.0 and _along(flat, moving, cursor[WIDTH], p, slope / left):
+        return gamma, slope / left, left
+    # A bound is in the way, or there is no direction: two variables, as far as they go.
+    cursor[WIDTH] = _direct(moving, cursor[WIDTH], p, i, j, 0.0)
+    step = _change(flat, i, j, slope, curve)
+    return 0.0, step, curve if step == slope / curve else 0.0
+
+
+@njit(nogil=True, **_PART)
 def _advance(  # type: ignore[no-untyped-def]
     flat, rows, group, K, source, F, Q, p, want, up, low, diagonal, gains, index, cursor, table,
     ends, tol, rounding, limit, stop,
 ):  # fmt: skip
-    """At most `limit` steps to a gap of `tol`; gives how many."""
-    stride, groups, real, moving = len(F), len(up), table.dtype.type, index[MOVING]
+    """At most `limit` steps to a gap of `tol`; gives how many. The last entry of `ends` is pᵀKp."""
+    stride, groups, real = len(F), len(up), table.dtype.type
     row_i, row_j, new, gamma, step, steps = diagonal, diagonal, 0.0, 1.0, 0.0, 0
     plain = max(FEWEST, min(MOST, len(flat)))
-    if cursor[TAKEN] == 0:
-        p[:], Q[:], ends[groups] = 0.0, 0.0, 0.0
     while True:
         gap, best, busy, i, j = -np.inf, real(0), np.int64(-1), np.int64(-1), np.int64(-1)
         for phase in range(groups + 1):
             # The row of every group that most wants to grow, then the partner of the best one.
             if phase < groups:
-                again = phase > 0
-                t, ends[phase] = _move(
-                    F, Q, want, up[phase], row_i, row_j, 0.0 if again else new,
-                    1.0 if again else gamma, 0.0 if again else step,
-                )  # fmt: skip
+                t, ends[phase] = _move(F, Q, want, up[phase], row_i, row_j, new, gamma, step)
+                new, gamma, step = 0.0, 1.0, 0.0
             elif gap <= tol or j < 0 or steps >= limit or stop[0]:
                 return steps
             else:
@@ -290,26 +305,15 @@ def _advance(  # type: ignore[no-untyped-def]
         g = group[i]
         curve = np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(row_i[j])
         curve = max(curve, TAU, rounding * np.float64(diagonal[i]))
-        slope, across = ends[g] + low[g, j] + F[j], Q[i] - Q[j]
-        # Along eᵢ − eⱼ + γ p the curvature is less by what pᵀKp, in `ends`, has explained.
-        bent, gamma, left, new = ends[groups], 0.0, curve, 1.0
-        if bent > 0.0 and cursor[TAKEN] >= plain and cursor[WIDTH] < WIDEST:
-            left = curve - across * across / bent
-            gamma = -across / bent if left > CURVED * curve else 0.0
-        cursor[WIDTH] = _direct(moving, cursor[WIDTH], p, i, j, gamma)
-        step = slope / left
-        if gamma != 0.0 and _along(flat, moving, cursor[WIDTH], p, step):
-            ends[groups] = left
-        else:
-            # A bound is in the way, or there is no direction: two variables, as far as they go.
-            gamma = 0.0
-            cursor[WIDTH] = _direct(moving, cursor[WIDTH], p, i, j, gamma)
-            step = _change(flat, i, j, slope, curve)
-            ends[groups] = curve if step == slope / curve else 0.0
+        slope, bent = ends[g] + low[g, j] + F[j], ends[groups]
+        gamma, step, ends[groups] = _descend(
+            flat, p, index[MOVING], cursor, i, j, slope, curve, Q[i] - Q[j], bent, plain
+        )
         if step == 0.0:
             return steps
         _mark(flat, i, up[g], low[g])
         _mark(flat, j, up[g], low[g])
+        new = 1.0
         steps += 1
         cursor[TAKEN] += 1
 
@@ -362,6 +366,8 @@ def solve_problems(  # type: ignore[no-untyped-def]
         F, Q, direction = vectors[F_ROW, :stride], vectors[Q_ROW, :stride], vectors[P_ROW, :stride]
         want, diagonal, gains = vectors[WANT, :stride], singles[0, :stride], singles[1, :stride]
         _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape)
+        if cursor[TAKEN] == 0:
+            Q[:], direction[:], ends[len(up)] = 0.0, 0.0, 0.0
         if begun:
             _add_up(flat, rows, K, source, F, diagonal, index, cursor, table)
         found[p, STEPS] = _advance(

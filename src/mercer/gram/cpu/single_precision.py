@@ -1,0 +1,70 @@
+"""Whether k of rows in float32 has the digits that float32 can hold."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._arrays import is_sparse
+from mercer.formula.nodes import Formula, statistics
+from mercer.gram.plan.accuracy import TOLERANCE, sensitivity, tolerates_rounding
+from mercer.gram.rows.prepared import squared_norms
+
+if TYPE_CHECKING:
+    from mercer.gram.host import HostGram
+
+#: Statistics whose rounding is known.
+_ROUNDED = {"sqdist", "dot", "l1", "linf"}
+#: Those that a common shift of all rows does not change.
+_DIFFERENCES = {"sqdist", "l1", "linf"}
+#: Squared norms beyond this are too near to the end of float32's range.
+LARGEST = 1e30
+
+
+def suffices(gram: HostGram, *, centered: bool = False) -> bool:
+    """Whether rounding the rows of this Gram to float32 leaves k its digits.
+
+    `centered`: their mean is taken off before, where only differences are read (see `movable`).
+    """
+    found = [n for n in statistics(gram.formula) if n.op not in ("sqnorm", "rowfn")]
+    if not all(n.op in _ROUNDED for n in found):
+        return False
+    free = movable(gram.formula) if centered else set()
+    sides = gram.sides()[:1] if gram.square else gram.sides()
+    return all(
+        _keeps(gram.formula, n, [s.matrices[n.value] for s in sides], n.value in free)
+        for n in found
+    )
+
+
+def movable(formula: Formula) -> set[Any]:
+    """Inputs that only differences read: their mean can be taken off before they are rounded."""
+    read: dict[Any, set[str]] = {}
+    for node in statistics(formula):
+        key = node.value[1] if node.op in ("sqnorm", "reduce") else node.value
+        read.setdefault(key, set()).add(node.op)
+    return {key for key, ops in read.items() if ops <= _DIFFERENCES}
+
+
+def _keeps(formula: Formula, node: Formula, sides: list[Any], centered: bool) -> bool:
+    """The same for one statistic."""
+    unit = float(np.finfo(np.float32).eps) / 2
+    largest = max(_norm(rows, node.op, centered) for rows in sides)
+    if not largest <= LARGEST:
+        return False
+    if node.op == "sqdist":
+        return tolerates_rounding(formula, node, (largest, None), unit, np.float32(0))
+    slope = sensitivity(formula, node, 2.0 ** math.ceil(math.log2(largest or 1.0)))
+    return 4 * unit * largest * slope <= TOLERANCE[4]
+
+
+def _norm(rows: Any, op: str, centered: bool) -> float:
+    """The largest ‖x‖², or sum of |x|."""
+    if centered:
+        rows = rows.toarray() if is_sparse(rows) else rows
+        rows = rows - rows.mean(axis=0)
+    with np.errstate(over="ignore"):
+        sums = np.asarray(abs(rows).sum(axis=1)) if op in ("l1", "linf") else squared_norms(rows)
+    return float(sums.max(initial=0.0))
