@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,9 @@ from mercer.formula.written import monomial, number, raised, summed, term, varia
 from mercer.gram.dispatch import make_gram
 from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
+
+#: How often a model is asked as a rule: a loop that does not pay once is compiled for so many.
+REPEATS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +74,21 @@ class KernelExpansion:
             shape = (count(X), *self.coef.shape[1:])
             return like(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
         few = small_block(self.kernel, X, self.points)
-        if few is not None:
-            values = (few @ self.coef.reshape(len(self.coef), -1)).reshape(
-                len(few), *self.coef.shape[1:]
-            )
-        else:
-            values = make_gram(self.kernel, X, self.points) @ self.coef
+        if few is None:
+            return self.over(make_gram(self.kernel, X, self.points))  # type: ignore[no-any-return]
+        flat = self.coef.reshape(len(self.coef), -1)
+        return (few @ flat).reshape(len(few), *self.coef.shape[1:]) + self.intercept
+
+    def over(self, gram: Any, then: Callable[[Any], Any] = lambda values: values) -> Any:
+        """f for every row of a Gram whose columns are the points, or what `then` makes of it."""
+        values = gram.times(self.coef, REPEATS)
         if isinstance(values, np.ndarray):
-            return values + np.asarray(self.intercept, dtype=values.dtype)
-        return values + values.new_tensor(self.intercept)  # a tensor stays where it is
+            return then(values + np.asarray(self.intercept, dtype=values.dtype))
+        return then(values + values.new_tensor(self.intercept))  # a tensor stays where it is
+
+    def weights(self) -> Any:
+        """Σᵢ |αᵢ|, one number per output: the rounding of f is at most that of k times this."""
+        return np.abs(self.coef).sum(axis=0)
 
     def pruned(self, tolerance: float = 0.0) -> KernelExpansion:
         """Without the points whose coefficients are all zero (or at most `tolerance`)."""

@@ -11,8 +11,11 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
+from mercer._arrays import winners
 from mercer.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
+from mercer.learners.svms.labels import quick_winners
+from mercer.learners.svms.votes import pair_votes
 
 KERNELS = {
     "rbf": (Gaussian.from_gamma(0.05), {"kernel": "rbf", "gamma": 0.05}),
@@ -304,3 +307,19 @@ def test_many_classes_are_scored_by_the_support_vectors_of_two_at_a_time():
     assert f.coef.shape == (len(model.support_), 435)
     np.testing.assert_allclose(f(X), Gaussian(2.0)(X, f.points) @ f.coef + f.intercept, atol=1e-12)
     assert len(pickle.loads(pickle.dumps(model)).expansion_) == len(f)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_by_float32_are_those_of_float64(seed):
+    """Whatever the kernel, C and number of classes: rows in doubt are asked for again."""
+    rng = np.random.default_rng(seed)
+    classes = (2, 5, 24)[seed % 3]
+    y = rng.integers(0, classes, 500)
+    X = rng.normal(size=(classes, 3))[y] + rng.normal(size=(500, 3)).round(1)
+    kernel = (Gaussian(3.0), Polynomial(3, offset=1.0, gamma=0.3))[seed % 2]
+    model = KernelSVC(kernel, C=10.0**seed / 100, tol=0.01).fit(X, y)
+    asked = np.concatenate([X, rng.normal(size=(300, 3))])
+    quick, doubtful = quick_winners(model.expansion_, asked, classes)
+    exact = winners(model._votes(asked, pair_votes))
+    assert set(np.flatnonzero(quick != exact)) <= set(doubtful.tolist())
+    np.testing.assert_array_equal(model.predict(asked), exact)

@@ -217,6 +217,14 @@ class HostGram(Gram):
     def diagonal(self) -> np.ndarray:
         return self._diagonal.copy()
 
+    @property
+    def largest(self) -> float:
+        """√(max k(x, x) max k(z, z)), which bounds |k| where it is positive semi-definite."""
+        own = simplified_diagonal(self.formula)
+        sides = ((self._x, "X"), (self._z, "Z"))
+        ends = [float(row_value(own, side, side.raw, name).max()) for side, name in sides]
+        return float(np.sqrt(max(ends[0], 0.0) * max(ends[1], 0.0)))
+
     def in_double(self, index: Any = None) -> np.ndarray:
         opaque = isinstance(self.kernel, Kernel) and self.kernel.is_opaque
         if self.dtype == np.float64 or opaque:  # a given matrix or a black box has no more digits

@@ -22,6 +22,7 @@ from mercer.kernels import DEFAULT
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.calibrated import calibrated
+from mercer.learners.svms.labels import quick_winners
 from mercer.learners.svms.many_classes import MANY, PairExpansion
 from mercer.learners.svms.pairs import Pairs, as_pairs
 from mercer.learners.svms.shared import SupportVectorBase, sparse_like, weights_of
@@ -258,6 +259,7 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     def decision_function(self, X: Any) -> Any:
         """f(x); positive for the second class of two, one column per class ("ovr") or a pair."""
+        X = self._checked(X)
         wide = self.decision_function_shape == "ovo"
         return self._values(X) if wide else self._votes(X, one_against_rest)
 
@@ -265,12 +267,19 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         """The class with most votes."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        votes = self._votes(X, one_against_rest if self.break_ties else pair_votes)
-        return labels_at(winners(votes), self.classes_)
+        X = self._checked(X)
+        if self.break_ties:
+            return labels_at(winners(self._votes(X, one_against_rest)), self.classes_)
+        quick = quick_winners(self.expansion_, X, len(self.classes_))
+        if quick is None:
+            return labels_at(winners(self._votes(X, pair_votes)), self.classes_)
+        found, doubtful = quick
+        if len(doubtful):
+            found[doubtful] = winners(self._votes(X[doubtful], pair_votes))
+        return labels_at(found, self.classes_)
 
     def _votes(self, X: Any, votes: Callable[[Any, int], Any]) -> Any:
         """One number per class from the scores of all pairs; of two classes, their one score."""
-        check_is_fitted(self)
         classes = len(self.classes_)
         return self._values(X) if classes == 2 else self._values(X, lambda f: votes(f, classes))
 

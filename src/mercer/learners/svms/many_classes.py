@@ -14,8 +14,9 @@ import numpy as np
 
 from mercer._examples import count
 from mercer._tiles import cut
-from mercer.expansion import KernelExpansion
+from mercer.expansion import REPEATS, KernelExpansion
 from mercer.gram.dispatch import make_gram
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 
 #: Classes from which this pays: with fewer, one product with all columns is faster.
@@ -75,6 +76,9 @@ class PairExpansion(KernelExpansion):
         gram = make_gram(self.kernel, X, self.points)
         if not gram.resident or not len(self):
             return then(super().__call__(X))
+        return self.over(gram, then)
+
+    def over(self, gram: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
         per_row = 8 * (len(self) + 4 * len(self.intercept))
         height = max(1, min(PANEL, gram.limit_bytes // 4) // per_row)
         parts = [then(self._panel(gram.take(rows))) for rows in cut(0, gram.shape[0], height)]
@@ -82,7 +86,13 @@ class PairExpansion(KernelExpansion):
 
     def _panel(self, gram: Any) -> Any:
         """Pair (i, j): the sum over support vectors of i, by j's row, and of j, by i's row."""
-        K, classes = gram.dense().T, len(self.n_support)
+        classes = len(self.n_support)
+        if isinstance(gram, HostGram):
+            K = np.empty(gram.shape, dtype=gram.dtype)
+            gram.sweep(lambda *tile: None, out=K, repeats=REPEATS, what="kernel times matrix")
+        else:
+            K = gram.dense()
+        K = K.T
         dual = gram.asarray(self.dual_coef, dtype=K.dtype)
         ends = np.cumsum(self.n_support).tolist()
         sums = gram.xp.stack(
@@ -91,6 +101,13 @@ class PairExpansion(KernelExpansion):
         first, second = self._pairs
         scores = sums[first * (classes - 1) + second - 1] + sums[second * (classes - 1) + first]
         return (scores + gram.asarray(self.intercept, dtype=K.dtype)[:, None]).T
+
+    def weights(self) -> Any:
+        ends = np.concatenate([[0], np.cumsum(self.n_support)])
+        before = np.cumsum(np.pad(np.abs(self.dual_coef), ((0, 0), (1, 0))), axis=1)
+        sums = np.diff(before[:, ends], axis=1)
+        first, second = self._pairs
+        return sums[second - 1, first] + sums[first, second]
 
     def __len__(self) -> int:
         return int(np.sum(self.n_support))

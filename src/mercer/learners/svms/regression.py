@@ -143,7 +143,7 @@ class KernelSVR(RegressorMixin, SupportVectorBase):
 
     def predict(self, X: Any) -> Any:
         """f(x)."""
-        return self._values(X)
+        return self._values(self._checked(X))
 
 
 class KernelOneClass(OutlierMixin, SupportVectorBase):
@@ -231,12 +231,12 @@ class KernelOneClass(OutlierMixin, SupportVectorBase):
 
     def decision_function(self, X: Any) -> Any:
         """w·φ(x) − ρ: positive inside."""
-        return self._values(X)
+        return self._values(self._checked(X))
 
     def score_samples(self, X: Any) -> Any:
         """w·φ(x)."""
-        return self._values(X) + self.offset_
+        return self._values(self._checked(X)) + self.offset_
 
     def predict(self, X: Any) -> Any:
         """1 inside, −1 outside."""
-        return 2 * (self._values(X) >= 0) - 1
+        return 2 * (self._values(self._checked(X)) >= 0) - 1

@@ -82,11 +82,15 @@ class SupportVectorBase(KernelLearner):
 
     # --- predicting -------------------------------------------------------------------------
 
-    def _values(self, X: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
-        """The scores of every row, or what `then` makes of them."""
+    def _checked(self, X: Any) -> Any:
+        """Rows that the fitted model takes."""
         check_fitted(self)
         X = self._examples(X, reset=False)
         check_width(type(self).__name__, self.kernel_, X, self.shape_fit_[0])
+        return X
+
+    def _values(self, X: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
+        """The scores of every checked row, or what `then` makes of them."""
         if isinstance(self.expansion_, PairExpansion):
             return self.expansion_(X, lambda scores: then(as_scores(scores)))
         return then(as_scores(self.expansion_(X)))

@@ -26,14 +26,26 @@ def one_against_rest(values: Any, classes: int) -> Any:
     return pair_votes(values, classes) + sums / (3 * (abs(sums) + 1))
 
 
-def _sums(values: Any, classes: int) -> Any:
-    """For each class the scores of the pairs that it is the first of, less those of the others."""
+def pairs_per_class(chosen: np.ndarray, classes: int) -> np.ndarray:
+    """How many of the chosen pairs each class is one of.
+
+    >>> pairs_per_class(np.array([[True, False, True]]), 3)
+    array([[1., 2., 1.]])
+    """
+    return _sums(chosen.astype(np.float64), classes, 1)
+
+
+def _sums(values: Any, classes: int, second: int = -1) -> Any:
+    """For each class the scores of the pairs that it is the first of, less those of the others.
+
+    With ``second=1`` those are added.
+    """
     sums = _like(like(np.zeros((len(values), classes)), values), values)
     start = 0
     for i in range(classes - 1):
         pairs = values[:, start : start + classes - 1 - i]  # (i, i + 1), (i, i + 2), …
         sums[:, i] += pairs.sum(axis=1)
-        sums[:, i + 1 :] -= pairs
+        sums[:, i + 1 :] += second * pairs
         start += classes - 1 - i
     return sums
 
