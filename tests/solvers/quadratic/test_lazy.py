@@ -36,6 +36,7 @@ PROBLEMS = {
     "eps-SVR": lambda t, s: epsilon_svr(t, np.linspace(0.5, 9.0, len(t)), 0.1),
     "no tube": lambda t, s: epsilon_svr(t, np.full(len(t), 1.0), 0.0),
     "nu-SVC": lambda t, s: nu_svc(s, np.ones(len(s)), 0.3),
+    "nu-SVR": lambda t, s: nu_svr(t, np.linspace(0.5, 9.0, len(t)), 0.3),
     "one class": lambda t, s: one_class(np.linspace(0.5, 1.5, len(t)), 0.2),
 }
 KERNELS = [
@@ -147,17 +148,17 @@ def test_shrinking_ends_at_the_optimum_over_all_rows(kind, memory, noisy, monkey
 def test_where_rows_come_from_and_what_is_not_solved_here(noisy, monkeypatch):
     X, t, signs = (part[:50] for part in noisy)
     rows, gram = np.arange(50), Gaussian().gram(X)
-    for task in (
-        Task(rows, nu_svr(t, np.ones(50), 0.5)),
-        Task(rows, c_svc(signs, np.ones(50)), "hard margin"),
-    ):
-        assert solve_lazily(gram, [task], 1e-3, -1, 1, 1 << 20, "test") is None
+    hard = Task(rows, c_svc(signs, np.ones(50)), "hard margin")
+    assert solve_lazily(gram, [hard], 1e-3, -1, 1, 1 << 20, "test") is None
     wide = Gaussian().gram(np.random.default_rng(0).normal(size=(600, lazy.COLUMNS + 1)))
     task = Task(np.arange(600), c_svc(np.tile(signs, 12), np.ones(600)))
     (made,) = sources(wide, [task])
     assert made.K is None
-    (whole,) = sources(wide, [task] * lazy.MANY)
-    assert whole.function is None
+    single, whole = sources(wide, [task] * lazy.MANY)
+    assert (single.dtype, whole.dtype) == (np.float32, np.float64)
+    assert single.function is whole.function is None
+    tube = Task(np.arange(600), epsilon_svr(np.tile(t, 12), np.ones(600), 0.1))
+    assert [source.K is None for source in sources(wide, [tube])] == [False, False]
     monkeypatch.setattr(lazy, "BYTES", 1000)
     assert not list(sources(wide, [task]))
 

@@ -39,6 +39,24 @@ def suffices(gram: HostGram, *, centered: bool = False) -> bool:
     )
 
 
+def narrowed(gram: HostGram) -> HostGram | None:
+    """The same K(X, X) in float32, where that has the digits; None where it has not, or is already.
+
+    Rows are rounded as they are: products of them have no mean taken off before.
+    """
+    rows = gram.points()
+    plain = type(rows) is np.ndarray or is_sparse(rows)
+    if gram.dtype != np.float64 or not plain or rows.dtype != np.float64:
+        return None
+    if not gram.square or rows.size * 4 > gram.limit_bytes // 16 or not suffices(gram):
+        return None
+    try:
+        single = type(gram)(gram.kernel, rows.astype(np.float32))
+    except ValueError:  # numbers that only float64 can hold
+        return None
+    return single if single.dtype == np.float32 else None
+
+
 def movable(formula: Formula) -> set[Any]:
     """Inputs that only differences read: their mean can be taken off before they are rounded."""
     read: dict[Any, set[str]] = {}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -27,14 +27,14 @@ from mercer._steps import Listener, PairStep, listener
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import CHUNK
-from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
+from mercer.solvers.quadratic.problem import Quadratic, Solution, Solutions, Task, Tasks
 from mercer.solvers.quadratic.shrinking import SHRINK, Shrinking
 
 #: Rows of the largest problem from which float32 pays; below, rows of K are the smaller part.
 SINGLE = 1000
 #: Columns up to which a row by its function is no slower than by a matrix product, and the bytes of
 #: a problem's rows up to which it is not much slower: they stay in the cache from row to row.
-COLUMNS, BYTES = 128, 4_000_000
+COLUMNS, BYTES = 128, 16_000_000
 #: Rows up to which all of K is computed: for any kernel, and for several problems by a formula.
 FEW_ROWS, WHOLE = 500, 3000
 #: So many problems share rows of K, and those of so few rows rather read than make them.
@@ -71,20 +71,24 @@ def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
     if not compiles():
         return
     from mercer.gram.cpu.row_function import columns, loop_program, row_function
-    from mercer.gram.cpu.single_precision import suffices
+    from mercer.gram.cpu.single_precision import narrowed, suffices
 
-    program, most = loop_program(gram), Tasks.of(tasks).most
-    width = 0 if program is None else columns(gram, program)
-    whole = _whole(gram, len(tasks), most)
-    if program is not None and _lazily(width, len(tasks), most, whole):
+    program, flat = loop_program(gram), Tasks.of(tasks)
+    most, width = flat.most, 0 if program is None else columns(gram, program)
+    # Most examples of a regression are support vectors.
+    dense = len(flat.problem.linear) == 2 and width > COLUMNS
+    whole = _whole(gram, len(tasks), most, dense)
+    if program is not None and not (dense and whole) and _lazily(width, len(tasks), most, whole):
         if gram.dtype != np.float32 and most >= SINGLE and suffices(gram, centered=True):
             single = row_function(gram, program, single=True)
             yield Source(single.dtype, gram.diagonal(), single)
         exact = row_function(gram, program, single=False)
         yield Source(exact.dtype, gram.diagonal(), exact)
     elif whole:
-        K = gram.dense()
-        yield Source(K.dtype, K.diagonal(), K=K)
+        for each in (narrowed(gram) if len(gram.diagonal()) >= FEW_ROWS else None, gram):
+            if each is not None:
+                K = each.dense()
+                yield Source(K.dtype, K.diagonal(), K=K)
 
 
 def _lazily(width: int, tasks: int, most: int, whole: bool) -> bool:
@@ -94,13 +98,15 @@ def _lazily(width: int, tasks: int, most: int, whole: bool) -> bool:
     return width <= COLUMNS or 4 * width * most <= BYTES
 
 
-def _whole(gram: HostGram, tasks: int, most: int) -> bool:
+def _whole(gram: HostGram, tasks: int, most: int, dense: bool) -> bool:
     """Whether all of K is computed: it is small, and most of it will be asked for."""
     n = gram.shape[0]
     if 4 * n * n * gram.dtype.itemsize > gram.limit_bytes:
         return False
     opaque = any(source.kind == "opaque" for source in gram.program.sources)
-    return n <= FEW_ROWS or (tasks >= MANY and (most <= SMALL or (n <= WHOLE and not opaque)))
+    if tasks >= MANY and most <= SMALL:
+        return True
+    return n <= FEW_ROWS or (n <= WHOLE and not opaque and (dense or tasks >= MANY))
 
 
 def _take(tasks: Sequence[Task]) -> bool:
@@ -109,6 +115,25 @@ def _take(tasks: Sequence[Task]) -> bool:
     kinds = {(t.method, len(t.problem.linear), t.problem.groups is None) for t in some}
     method, sides, one_sum = min(kinds)
     return len(kinds) == 1 and method in ("solve", "resume") and (sides == 1 or one_sum)
+
+
+def _has_separate_sums(task: Task) -> bool:
+    return len(task.problem.linear) == 2 and task.problem.groups is not None
+
+
+def _apart(task: Task) -> Task:
+    """Two sides with separate sums as variables of their own, over the same rows twice."""
+    flat = {
+        f.name: None if (v := getattr(task.problem, f.name)) is None else v.reshape(1, -1)
+        for f in fields(Quadratic)
+    }
+    return Task(np.tile(task.rows, 2), Quadratic(**flat), task.method)
+
+
+def _together(found: Solution) -> Solution:
+    """The solution of such a problem, with its two sides."""
+    n = len(found.image) // 2
+    return replace(found, a=found.a.reshape(2, n), image=found.image[:n])
 
 
 class Stop(threading.Event):
@@ -294,11 +319,16 @@ def solve_lazily(
     threads: int,
     memory: int,
     what: str,
-) -> tuple[Solutions, list[int], bool] | None:
+) -> tuple[Sequence[Solution], list[int], bool] | None:
     """Solutions, the problems that are not finished, and whether Ctrl-C came; None: not for here.
 
     `memory`: bytes of each thread for rows of K.
     """
+    if not isinstance(tasks, Tasks) and all(_has_separate_sums(task) for task in tasks):
+        lazy = solve_lazily(
+            gram, [_apart(task) for task in tasks], tol, max_iter, threads, memory, what
+        )
+        return None if lazy is None else ([_together(one) for one in lazy[0]], *lazy[1:])
     problems, tell = None, listener()
     for source in sources(gram, tasks):
         if problems is None:

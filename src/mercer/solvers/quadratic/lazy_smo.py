@@ -144,13 +144,16 @@ def _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape
         F[t], singles[0, t] = 0.0, 1.0
         for g in range(len(up)):
             up[g, t] = low[g, t] = -np.inf
-        r = rows[t if t < n else 0]
-        at = t // CHUNK * CHUNK * width + t % CHUNK
-        for d in range(width):
-            Z[at + d * CHUNK] = right[r, d]
         if t < n:
-            F[t], singles[0, t] = flat[t, IMAGE], diagonals[r]
+            F[t], singles[0, t] = flat[t, IMAGE], diagonals[rows[t]]
             _mark(flat, t, up[group[t]], low[group[t]])
+    # Panel by panel: what is written is in order, and what is read stays in the first cache.
+    for first in range(0, stride, CHUNK):
+        last = min(first + CHUNK, stride)
+        for d in range(width):
+            at = first * width + d * CHUNK - first
+            for t in range(first, last):
+                Z[at + t] = right[rows[t if t < n else 0], d]
 
 
 @njit(nogil=True, **_PART)
