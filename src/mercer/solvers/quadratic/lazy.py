@@ -123,7 +123,7 @@ def _has_separate_sums(task: Task) -> bool:
 
 def _apart(task: Task) -> Task:
     """Two sides with separate sums as variables of their own, over the same rows twice."""
-    flat = {
+    flat: dict[str, Any] = {
         f.name: None if (v := getattr(task.problem, f.name)) is None else v.reshape(1, -1)
         for f in fields(Quadratic)
     }
