@@ -70,25 +70,38 @@ def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
         return
     if not compiles():
         return
-    from mercer.gram.cpu.row_function import columns, loop_program, row_function
-    from mercer.gram.cpu.single_precision import narrowed, suffices
+    from mercer.gram.cpu.row_function import columns, loop_program
 
     program, flat = loop_program(gram), Tasks.of(tasks)
     most, width = flat.most, 0 if program is None else columns(gram, program)
     # Most examples of a regression are support vectors.
     dense = len(flat.problem.linear) == 2 and width > COLUMNS
     whole = _whole(gram, len(tasks), most, dense)
-    if program is not None and not (dense and whole) and _lazily(width, len(tasks), most, whole):
-        if gram.dtype != np.float32 and most >= SINGLE and suffices(gram, centered=True):
-            single = row_function(gram, program, single=True)
-            yield Source(single.dtype, gram.diagonal(), single)
-        exact = row_function(gram, program, single=False)
-        yield Source(exact.dtype, gram.diagonal(), exact)
+    rows = program is not None and _lazily(width, len(tasks), most, whole)
+    if rows and not (dense and whole):
+        yield from _by_rows(gram, program, most)
     elif whole:
-        for each in (narrowed(gram) if len(gram.diagonal()) >= FEW_ROWS else None, gram):
-            if each is not None:
-                K = each.dense()
-                yield Source(K.dtype, K.diagonal(), K=K)
+        yield from _at_once(gram)
+
+
+def _by_rows(gram: HostGram, program: Any, most: int) -> Iterator[Source]:
+    from mercer.gram.cpu.row_function import row_function
+    from mercer.gram.cpu.single_precision import suffices
+
+    if gram.dtype != np.float32 and most >= SINGLE and suffices(gram, centered=True):
+        single = row_function(gram, program, single=True)
+        yield Source(single.dtype, gram.diagonal(), single)
+    exact = row_function(gram, program, single=False)
+    yield Source(exact.dtype, gram.diagonal(), exact)
+
+
+def _at_once(gram: HostGram) -> Iterator[Source]:
+    from mercer.gram.cpu.single_precision import narrowed
+
+    single = narrowed(gram) if gram.shape[0] >= FEW_ROWS else None
+    for each in (gram,) if single is None else (single, gram):
+        K = each.dense()
+        yield Source(K.dtype, K.diagonal(), K=K)
 
 
 def _lazily(width: int, tasks: int, most: int, whole: bool) -> bool:
