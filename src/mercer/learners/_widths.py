@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,7 @@ def warn_if_far_off(kernel: Kernel, X: Any) -> None:
     """
     if kernel.is_opaque or count(X) < 2:
         return
-    paths = list(_widths(kernel))
-    if not paths:
+    if not (paths := _paths(kernel)):
         return
     index = np.arange(count(X))
     if len(index) > SAMPLE:
@@ -58,6 +58,19 @@ def own_widths(kernel: Kernel) -> list[str]:
     """The widths of a kernel that are not 1, as "sigma=2"."""
     found = _widths(kernel).items()
     return [f"{path.rpartition('__')[2]}={value:g}" for path, value in found if value != 1.0]
+
+
+def _paths(kernel: Kernel) -> tuple[str, ...]:
+    try:
+        return _known_paths(kernel)
+    except TypeError:  # a parameter that cannot be hashed
+        return tuple(_widths(kernel))
+
+
+@lru_cache(maxsize=256)
+def _known_paths(kernel: Kernel) -> tuple[str, ...]:
+    """Found again for every kernel that equals an earlier one, as in a search."""
+    return tuple(_widths(kernel))
 
 
 def _widths(kernel: Kernel) -> dict[str, float]:

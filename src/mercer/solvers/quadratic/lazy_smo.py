@@ -213,7 +213,7 @@ def _change(flat, p, q, slope, curve):  # type: ignore[no-untyped-def]
     a, b = flat[p, A], flat[q, A]
     end_a = 0.0 if a < 0 else flat[p, UPPER]
     end_b = 0.0 if b > 0 else flat[q, LOWER]
-    step = min(slope / curve, end_a - a, b - end_b)
+    step = min(min(slope / curve, end_a - a), b - end_b)
     # What is reached is set, not approached: rounding must not leave a hair's width.
     flat[p, A] = end_a if step == end_a - a else a + step
     flat[q, A] = end_b if step == b - end_b else b - step
@@ -244,14 +244,15 @@ def _direct(moving, count, p, i, j, gamma):  # type: ignore[no-untyped-def]
         p[moving[r]] *= gamma
     if gamma == 0.0:
         count = 0
-    for t, sign in ((i, 1.0), (j, -1.0)):
+    for side in range(2):
+        t = j if side else i
         known = p[t] != 0.0
         for r in range(0 if known else count):
             known |= moving[r] == t
         if not known:
             moving[count] = t
             count += 1
-        p[t] += sign
+        p[t] += -1.0 if side else 1.0
     return count
 
 
@@ -307,7 +308,7 @@ def _advance(  # type: ignore[no-untyped-def]
         row_i, row_j = table[busy * stride : busy * stride + stride], row
         g = group[i]
         curve = np.float64(diagonal[i]) + np.float64(diagonal[j]) - 2.0 * np.float64(row_i[j])
-        curve = max(curve, TAU, rounding * np.float64(diagonal[i]))
+        curve = max(max(curve, TAU), rounding * np.float64(diagonal[i]))
         slope, bent = ends[g] + low[g, j] + F[j], ends[groups]
         gamma, step, ends[groups] = _descend(
             flat, p, index[MOVING], cursor, i, j, slope, curve, Q[i] - Q[j], bent, plain
@@ -363,14 +364,14 @@ def solve_problems(  # type: ignore[no-untyped-def]
         for t in range(0 if keep else n):
             flat[t, IMAGE] = 0.0
             begun |= flat[t, A] != 0.0
-        if not keep:
-            cursor[:] = 0
+        for t in range(0 if keep else len(cursor)):
+            cursor[t] = 0
         cursor[MADE] = 0
         F, Q, direction = vectors[F_ROW, :stride], vectors[Q_ROW, :stride], vectors[P_ROW, :stride]
         want, diagonal, gains = vectors[WANT, :stride], singles[0, :stride], singles[1, :stride]
         _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape)
-        if cursor[TAKEN] == 0:
-            Q[:], direction[:], ends[len(up)] = 0.0, 0.0, 0.0
+        for t in range(0 if cursor[TAKEN] else stride):
+            Q[t] = direction[t] = ends[len(up)] = 0.0
         if begun:
             _add_up(flat, rows, K, source, F, diagonal, index, cursor, table)
         found[p, STEPS] = _advance(

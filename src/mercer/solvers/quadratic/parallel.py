@@ -39,6 +39,8 @@ LEAST = 256
 EXPENSIVE = 500
 #: Bytes of rows that a cheaper kernel keeps: what the last-level cache and fast reuse can gain.
 CHEAP_BYTES = 256_000_000
+#: Problems of so few rows are not worth a look at what else they need, where so much is free.
+SMALL, FREE_BYTES = 500, 1_000_000_000
 #: Rows from which one problem is worth several threads.
 ALONE = 2000
 
@@ -116,8 +118,9 @@ def _decomposed(
 
 def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     """Threads, and the bytes of each for rows of K and K[W, W], inside the memory limit."""
-    limit = gram.limit_bytes
-    item = gram.dtype.itemsize
+    item, limit = gram.dtype.itemsize, gram.limit_bytes
+    if most <= SMALL and limit >= FREE_BYTES:
+        return threads, SMALL * SMALL * item
     wide = gram.bytes_per_row
     everything = most == gram.shape[0]
     # Beyond the rows: the columns of the problem side by side, its vectors, a tile, rows at hand.
