@@ -24,7 +24,7 @@ def cases(tmp_path_factory):
 
 
 #: How far floats may differ. Another processor, or another version of NumPy or Numba, rounds the
-#: last digits otherwise. The solver of the SVM stops at a violation of 1e-3 and where it stops hangs
+#: last digits otherwise. The solver of the SVM stops at a violation of 1e-3, and where hangs
 #: on those digits; with the C of the linear boards, in the thousands, that is a percent of the
 #: targets. (The decisions of an SVC are classes, and those do not change.)
 TOLERANCE = {"KernelSVR": 2e-2}
