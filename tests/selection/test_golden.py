@@ -29,6 +29,9 @@ def cases(tmp_path_factory):
 #: targets. (The decisions of an SVC are classes, and those do not change.)
 TOLERANCE = {"KernelSVR": 2e-2}
 ROUNDING = 1e-9
+#: The scores of a tube are the same for every large C but for what the solver leaves open: which C
+#: is the best one hangs on that, and with it the number of support vectors.
+OPEN = {"C", "n_support", "memory_bytes"}
 
 
 def same(found, expected, where, tolerance):
@@ -39,8 +42,7 @@ def same(found, expected, where, tolerance):
         if "learner" in expected:
             tolerance = TOLERANCE.get(expected["learner"], ROUNDING)
         for key, value in expected.items():
-            # A tube's scores are the same for every large C but for what the solver leaves open.
-            if not (key == "C" and tolerance == TOLERANCE["KernelSVR"]):
+            if not (key in OPEN and tolerance == TOLERANCE["KernelSVR"]):
                 same(found[key], value, f"{where}.{key}", tolerance)
     elif isinstance(expected, list):
         assert len(found) == len(expected), where

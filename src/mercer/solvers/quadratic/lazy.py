@@ -34,7 +34,7 @@ from mercer.solvers.quadratic.shrinking import SHRINK, Shrinking
 SINGLE = 1000
 #: Columns up to which a row by its function is no slower than by a matrix product, and the bytes of
 #: a problem's rows up to which it is not much slower: they stay in the cache from row to row.
-COLUMNS, BYTES = 128, 16_000_000
+COLUMNS, BYTES = 128, 8_000_000
 #: Rows up to which all of K is computed: for any kernel, and for several problems by a formula.
 FEW_ROWS, WHOLE = 500, 3000
 #: So many problems share rows of K, and those of so few rows rather read than make them.
