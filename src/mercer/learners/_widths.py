@@ -33,9 +33,7 @@ def warn_if_far_off(kernel: Kernel, X: Any) -> None:
         return
     if not (paths := _paths(kernel)):
         return
-    index = np.arange(count(X))
-    if len(index) > SAMPLE:
-        index = np.sort(np.random.default_rng(0).choice(len(index), SAMPLE, replace=False))
+    index = _sample(count(X))
     # Where k tells a few of them apart, it is not far off for all of them.
     if not _far_off(kernel, host(take(X, index[:FEW]))):
         return
@@ -52,6 +50,14 @@ def warn_if_far_off(kernel: Kernel, X: Any) -> None:
             UserWarning,
             stacklevel=5,
         )
+
+
+@lru_cache(maxsize=64)
+def _sample(n: int) -> np.ndarray:
+    """Which of n examples are looked at."""
+    if n <= SAMPLE:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False))
 
 
 def own_widths(kernel: Kernel) -> list[str]:

@@ -7,6 +7,7 @@ import numbers
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,12 @@ from mercer.kernels.parameters.widths import WORDS, Chosen, as_width
 
 if TYPE_CHECKING:
     from mercer.kernels.core import Kernel
+
+
+@lru_cache(maxsize=512)
+def _names(cls: Any) -> tuple[str, ...]:
+    """Of the fields of a dataclass."""
+    return tuple(f.name for f in dataclasses.fields(cls))
 
 
 class Parameters:
@@ -38,7 +45,7 @@ class Parameters:
         return tuple((name, value) for name, value in self._fields() if _is_kernel(value))
 
     def _fields(self) -> list[tuple[str, Any]]:
-        return [(f.name, getattr(self, f.name)) for f in dataclasses.fields(self)]  # type: ignore[arg-type]
+        return [(name, getattr(self, name)) for name in _names(type(self))]
 
     def _key(self) -> tuple[Any, ...]:
         values = (FrozenArray.of(v) if isinstance(v, np.ndarray) else v for _, v in self._fields())
