@@ -45,7 +45,8 @@ class Parameters:
         return tuple((name, value) for name, value in self._fields() if _is_kernel(value))
 
     def _fields(self) -> list[tuple[str, Any]]:
-        return [(name, getattr(self, name)) for name in _names(type(self))]
+        cls: Any = type(self)
+        return [(name, getattr(self, name)) for name in _names(cls)]
 
     def _key(self) -> tuple[Any, ...]:
         values = (FrozenArray.of(v) if isinstance(v, np.ndarray) else v for _, v in self._fields())
