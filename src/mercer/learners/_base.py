@@ -107,8 +107,8 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
         if is_chunked(X) and not self._learns_from_pieces:
             raise TypeError(
                 f"{type(self).__name__} learns from rows in one process, and these are in pieces: "
-                "give it an array (X.compute()), or take KernelRidge or KernelRidgeClassifier, "
-                "which learn from sums over pieces"
+                "give it an array (X.compute()), or take ridge or logistic regression, a support "
+                "vector machine or a perceptron, which learn from pieces"
             )
         X = self._examples(X, reset=True)
         self.kernel_ = self._with_numbers(given, X, sample_weight)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import warnings
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -9,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
+from mercer._config import get_config
 from mercer._examples import count
 from mercer._lazy import record
 from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
@@ -160,7 +163,11 @@ class Smoother(KernelLearner):
             self.bandwidth_ = start * share
             return
         choice = leave_one_out_bandwidth(
-            lambda h, rows: self._left_out(everyone, h, rows), everyone.y, start, everyone.weight
+            partial(self._left_out, everyone),
+            everyone.y,
+            start,
+            everyone.weight,
+            partial(self._by_workers, everyone) if get_config().cluster is not None else None,
         )
         self.bandwidth_, self.loo_error_ = choice.bandwidth * share, choice.error
         self.bandwidths_tried_ = choice.tried
@@ -207,6 +214,19 @@ class Smoother(KernelLearner):
         queries = scaled if everyone else take(scaled, rows)
         weights = Weights(self._formula, queries, scaled, rows, EVALUATIONS)
         return self._estimate(weights, take(sample.X, rows), sample).value
+
+    def _by_workers(self, sample: Sample, grid: list[Any], rows: np.ndarray) -> list[np.ndarray]:
+        """`_left_out` for every bandwidth of a grid, a task each."""
+        from mercer.engines.cluster.pool import Call, gather_until
+
+        model: Any = copy.copy(self)
+        model.X_fit_ = model.y_fit_ = None  # the sample is all that a task looks at
+        calls = [Call(model._left_out, (sample, h, rows)) for h in grid]
+        found = gather_until(calls, "bandwidth", math.inf)
+        for one in found:
+            if isinstance(one, Exception):
+                raise one
+        return found
 
     def leave_one_out(self) -> np.ndarray:
         """The prediction of every training example from all the others, at the bandwidth found.

@@ -86,6 +86,15 @@ def test_the_search_by_workers_finds_the_same_kernel(threads):
     assert [n.expression for n in there.tree.nodes] == [n.expression for n in here.tree.nodes]
 
 
+@pytest.mark.parametrize("options", [{}, {"per_column": True}], ids=["one", "per column"])
+def test_bandwidths_by_workers_are_those_of_this_process(threads, options):
+    there = mercer.NadarayaWatsonRegressor(**options).fit(X, Y)
+    with mercer.config(cluster="here"):
+        here = mercer.NadarayaWatsonRegressor(**options).fit(X, Y)
+    np.testing.assert_array_equal(there.bandwidth_, here.bandwidth_)
+    assert len(there.bandwidths_tried_) == len(here.bandwidths_tried_)
+
+
 def test_laggards_are_stopped_and_errors_are_given(threads, tmp_path, monkeypatch):
     def endless():
         (tmp_path / "begun").touch()

@@ -151,8 +151,12 @@ def leave_one_out_bandwidth(
     targets: np.ndarray,
     start: Any,
     sample_weight: np.ndarray | None = None,
+    several: Callable[[list[Any], np.ndarray], list[np.ndarray]] | None = None,
 ) -> Choice:
-    """The h of least leave-one-out error; one number, or one per column where `start` has many."""
+    """The h of least leave-one-out error; one number, or one per column where `start` has many.
+
+    `several`: what `left_out` gives for each of several h, where workers can do that at a time.
+    """
     n = len(targets)
     if n < 2:
         return Choice(start, math.nan, ())
@@ -163,21 +167,27 @@ def leave_one_out_bandwidth(
     tried: list[tuple[Any, float]] = []
     with progress("bandwidth", None) as bar:
 
-        def loss_on(rows: np.ndarray) -> Callable[[Any], float]:
-            def loss(h: Any) -> float:
-                gap = targets[rows] - left_out(h, rows)
-                value = max(nothing, float(v[rows] @ (gap**2).sum(axis=1) / v[rows].sum()))
-                tried.append((h, value))
-                bar.advance(note=f"h = {np.round(h, 4)}")
-                return value
+        def judged(h: Any, rows: np.ndarray, answers: np.ndarray) -> float:
+            gap = targets[rows] - answers
+            value = max(nothing, float(v[rows] @ (gap**2).sum(axis=1) / v[rows].sum()))
+            tried.append((h, value))
+            bar.advance(note=f"h = {np.round(h, 4)}")
+            return value
 
-            return loss
+        def loss_on(rows: np.ndarray) -> Callable[[Any], float]:
+            return lambda h: judged(h, rows, left_out(h, rows))
+
+        def losses(grid: list[Any]) -> list[float]:
+            assert several is not None
+            found = several(grid, few)
+            return [judged(h, few, answers) for h, answers in zip(grid, found, strict=True)]
 
         few, many = np.sort(shuffled[:COARSE]), np.sort(shuffled[:MOST])
         middle = float(np.exp(np.mean(np.log(start))))
         shape = np.asarray(start) / middle
         try:
-            h, error = line_search(loss_on(few), loss_on(many), shape, middle)
+            first = None if several is None else losses
+            h, error = line_search(loss_on(few), loss_on(many), shape, middle, first)
             if np.ndim(start):
                 h, error = _all_columns(loss_on(many), np.asarray(h), error)
         except KeyboardInterrupt:
@@ -193,9 +203,16 @@ def leave_one_out_bandwidth(
 
 
 def line_search(
-    coarse: Callable[[Any], float], fine: Callable[[Any], float], shape: Any, middle: float
+    coarse: Callable[[Any], float],
+    fine: Callable[[Any], float],
+    shape: Any,
+    middle: float,
+    first: Callable[[list[Any]], list[float]] | None = None,
 ) -> tuple[Any, float]:
-    """Over h = shape · eᵘ: a grid in u, extended while its end is best, then the bottom."""
+    """Over h = shape · eᵘ: a grid in u, extended while its end is best, then the bottom.
+
+    `first`: what `coarse` gives for each h of the first grid, at a time.
+    """
     from scipy.optimize import minimize_scalar
 
     def at(u: float) -> Any:
@@ -203,7 +220,9 @@ def line_search(
         return h if np.ndim(h) else float(h)
 
     step = math.log(2.0)
-    grid = {i: coarse(at(math.log(middle) + i * step)) for i in range(-BELOW, ABOVE + 1)}
+    widths = {i: at(math.log(middle) + i * step) for i in range(-BELOW, ABOVE + 1)}
+    found = [*map(coarse, widths.values())] if first is None else first([*widths.values()])
+    grid = dict(zip(widths, found, strict=True))
     values = np.array(list(grid.values()))
     if np.ptp(values) <= 1e-12 * np.abs(values).max():
         # k does not see the scale of x (a cosine, categories): any h will do, so none.
