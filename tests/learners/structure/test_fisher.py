@@ -62,6 +62,20 @@ def test_products_find_what_the_factor_finds(monkeypatch):
     np.testing.assert_allclose(parts.transform(X), whole.transform(X), atol=1e-6)
 
 
+@pytest.mark.parametrize("factored", [10**6, 0])
+def test_weights_stand_for_repeated_examples(factored, monkeypatch):
+    monkeypatch.setattr("mercer.solvers.groups.fisher.FACTORED", factored)
+    random = np.random.default_rng(0)
+    X, times = random.normal(size=(40, 3)), random.integers(0, 4, 40)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
+    once = KernelFisherDiscriminant("rbf").fit(X, y, sample_weight=times)
+    often = KernelFisherDiscriminant("rbf").fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(once.strengths_, often.strengths_, rtol=1e-7)
+    for method in ("transform", "predict_proba"):
+        a, b = (getattr(model, method)(X) for model in (once, often))
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
 def test_moons_pipelines_searches_and_files(tmp_path):
     rows, labels = make_moons(200, noise=0.15, random_state=0)
     names = np.array(["low", "high"])[labels]

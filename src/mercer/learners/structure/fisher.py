@@ -18,7 +18,12 @@ from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
-from mercer.learners._options import check_width, labeled, warn_if_stopped
+from mercer.learners._options import (
+    check_width,
+    labeled,
+    warn_if_stopped,
+    weights_or_none,
+)
 from mercer.solvers.groups.fisher import directions
 
 
@@ -100,23 +105,28 @@ class KernelFisherDiscriminant(
         self.tol, self.max_iter = tol, max_iter
         self.gamma, self.degree, self.coef0 = gamma, degree, coef0
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Find the directions and the means of the classes along them."""
-        X, y = self._start(X, y, labels=True)
-        self.classes_, codes, _ = labeled(type(self).__name__, np.asarray(y), None, None)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the directions and the means of the classes along them.
+
+        A weight w stands for w equal examples.
+        """
+        X, y = self._start(X, y, sample_weight=sample_weight, labels=True)
+        given = weights_or_none(sample_weight, X)
+        self.classes_, codes, _ = labeled(type(self).__name__, np.asarray(y), given, None)
         groups, n = len(self.classes_), count(X)
+        weights = np.ones(n) if given is None else given
         gram = solver_gram(self.kernel_, X)
         found = directions(
-            gram, codes, groups, float(self.alpha), float(self.tol), int(self.max_iter)
+            gram, codes, groups, float(self.alpha), float(self.tol), int(self.max_iter), given
         )
         warn_if_stopped(type(self).__name__, found.stopped, str(self.max_iter), "Raise alpha.")
         most = groups - 1 if self.n_components is None else min(groups - 1, self.n_components)
         # wᵀ(S_w + λI)w = 1 is a sum over examples: times this, the variance within classes is 1.
-        scale = np.sqrt(n)
+        scale = np.sqrt(weights.sum())
         coef, values = scale * found.coef[:, :most], scale * found.values[:, :most]
-        sizes = np.bincount(codes, minlength=groups)
-        center = values.mean(axis=0)
-        sums = np.stack([np.bincount(codes, v, groups) for v in values.T], axis=1)
+        sizes = np.bincount(codes, weights, groups)
+        center = np.average(values, axis=0, weights=weights)
+        sums = np.stack([np.bincount(codes, weights * v, groups) for v in values.T], axis=1)
         self.means_ = sums / sizes[:, None] - center
         self.strengths_ = found.strengths[:most]
         total = max(float(found.strengths.sum()), 1e-300)

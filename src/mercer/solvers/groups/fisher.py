@@ -8,7 +8,7 @@ there are classes. With W = I − (means within classes), S_w = ΦᵀWΦ, and
     (ΦᵀWΦ + λI)⁻¹Φᵀ E = Φᵀ A,   A = (E − C)/λ,   (WKW + λI) C = W K E,
 
 a symmetric positive definite system: one Cholesky factor, or conjugate gradients where that does
-not fit.
+not fit. Weights w stand for so many equal examples: √wᵢ φ(xᵢ) takes the place of φ(xᵢ).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FACTORED = 20_000
 class Directions:
     """`coef`: wⱼ = Σᵢ coefᵢⱼ φ(xᵢ), strongest first; `strengths`: wᵀS_b w / wᵀ(S_w + λI)w.
 
-    `values`: wⱼ·φ(xᵢ) of the examples themselves.
+    `values`: wⱼ·φ(xᵢ) of the examples themselves, 0 for those without weight.
     """
 
     coef: np.ndarray
@@ -45,18 +45,26 @@ class Directions:
 
 
 def directions(
-    gram: Gram, labels: np.ndarray, groups: int, alpha: float, tol: float, max_iter: int
+    gram: Gram,
+    labels: np.ndarray,
+    groups: int,
+    alpha: float,
+    tol: float,
+    max_iter: int,
+    weights: np.ndarray | None = None,
 ) -> Directions:
     """As many directions as there are classes, less one, with wᵀ(S_w + λI)w = 1."""
-    n, sizes = len(labels), np.bincount(labels, minlength=groups).astype(np.float64)
-    E = (labels[:, None] == np.arange(groups)) / np.sqrt(sizes) - np.sqrt(sizes) / n
+    w = np.ones(len(labels)) if weights is None else weights
+    scale = np.sqrt(w)[:, None]
+    sizes = np.bincount(labels, w, groups)
+    E = scale * ((labels[:, None] == np.arange(groups)) / np.sqrt(sizes) - np.sqrt(sizes) / w.sum())
 
     def within(V: np.ndarray) -> np.ndarray:
         """W V: the mean of each class taken off."""
-        sums = np.stack([np.bincount(labels, v, groups) for v in V.T], axis=1)
-        return np.asarray(V - (sums / sizes[:, None])[labels])
+        sums = np.stack([np.bincount(labels, v, groups) for v in (scale * V).T], axis=1)
+        return np.asarray(V - scale * (sums / sizes[:, None])[labels])
 
-    solve, times, run = _solver(gram, within, alpha, tol, max_iter)
+    solve, times, run = _solver(gram, within, scale, alpha, tol, max_iter)
     # C = WC, and what rounding leaves besides would be divided by λ, too.
     A = (E - within(solve(within(times(E))))) / alpha
     image = times(A)
@@ -64,17 +72,22 @@ def directions(
     strengths, V = np.linalg.eigh((S + S.T) / 2)
     strengths, V = strengths[::-1][: groups - 1], V[:, ::-1][:, : groups - 1]
     V = V / np.sqrt(np.where(strengths > 0, strengths, np.inf))
-    signs = np.sign((A @ V)[np.abs(A @ V).argmax(axis=0), np.arange(groups - 1)])
-    V = V * np.where(signs == 0, 1.0, signs)
+    coef = scale * A @ V
+    each = coef / np.where(w > 0, w, np.inf)[:, None]  # of one of the equal examples
+    signs = np.sign(each[np.abs(each).argmax(axis=0), np.arange(groups - 1)])
+    signs = np.where(signs == 0, 1.0, signs)
     iterations, stopped = (run[0].n_iter, run[0].stopped) if run else (0, "")
-    return Directions(A @ V, strengths, image @ V, iterations, stopped)
+    values = image @ V / np.where(scale > 0, scale, np.inf)
+    return Directions(coef * signs, strengths, values * signs, iterations, stopped)
 
 
-def _solver(gram: Gram, within: Any, alpha: float, tol: float, max_iter: int) -> Any:
-    """(WKW + λI)⁻¹ and K as functions, and what conjugate gradients say of themselves."""
+def _solver(
+    gram: Gram, within: Any, scale: np.ndarray, alpha: float, tol: float, max_iter: int
+) -> Any:
+    """(WKW + λI)⁻¹ and K of the scaled φ, and what conjugate gradients say of themselves."""
     n = gram.shape[0]
     if n <= FACTORED and matrix_fits(2, n, 8, 16):
-        K = scaled_matrix(gram, double=True)
+        K = scaled_matrix(gram, None if (scale == 1).all() else scale[:, 0], double=True)
         inner = within(within(K).T)
         add_to_diagonal(inner, alpha)
         inner = (inner + inner.T) / 2
@@ -86,7 +99,7 @@ def _solver(gram: Gram, within: Any, alpha: float, tol: float, max_iter: int) ->
     panels.keep(0.4)
 
     def times(V: np.ndarray) -> np.ndarray:
-        return np.asarray(host(panels.product(panels.asarray(V))))
+        return scale * np.asarray(host(panels.product(panels.asarray(scale * V))))
 
     def solve(B: np.ndarray) -> np.ndarray:
         found = conjugate_gradients(
