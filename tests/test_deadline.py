@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -103,7 +104,8 @@ def test_pictures_are_left_out_when_the_time_is_over():
 def test_code_that_never_looks_at_the_clock_is_ended():
     def work():
         while True:
-            pass
+            with suppress(Exception):
+                sum(range(100))
 
     with pytest.raises(OutOfTime):
         run_until(time.perf_counter() + 0.01, work)
@@ -115,7 +117,7 @@ def test_an_error_that_comes_of_being_ended_is_no_other_error():
         try:
             while True:
                 pass
-        except OutOfTime:
+        except BaseException:
             raise KeyError("what was to be cleaned up") from None
 
     with pytest.raises(OutOfTime):
@@ -143,7 +145,7 @@ def test_code_that_catches_every_error_is_ended_at_the_next_attempt(monkeypatch)
             inside.set()
             while True:
                 pass
-        except OutOfTime:
+        except BaseException:
             inside.set()
             while True:
                 pass

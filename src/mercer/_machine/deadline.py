@@ -1,7 +1,7 @@
 """The end of a time budget: work that lasts looks here, and ends with `OutOfTime` when it is over.
 
 Every loop that shows its progress looks at each step, in whichever thread it runs. Code of others
-never looks: `run_until` raises `OutOfTime` in it from outside. A single call into LAPACK cannot be
+never looks: `run_until` ends it from outside. A single call into LAPACK cannot be
 ended at all: `one_call` does not begin it where it would take longer than there is time.
 
 >>> with until(time.perf_counter() - 1.0):
@@ -39,6 +39,10 @@ _begun = time.perf_counter()
 
 class OutOfTime(Exception):
     """The time for a piece of work is over; what it has done so far is dropped."""
+
+
+class _Ended(BaseException):
+    """How code of others is ended: like Ctrl-C, it passes handlers of every `Exception`."""
 
 
 @contextmanager
@@ -98,7 +102,7 @@ def run_until(end: float, work: Callable[..., T], *arguments: Any) -> T:
         threading.Thread(target=watch.run, daemon=True).start()
         try:
             return work(*arguments)
-        except Exception as error:
+        except (Exception, _Ended) as error:
             if watch.raised:  # whatever came of it: some code cleans up, and fails at that
                 raise OutOfTime("the time is over") from error
             raise
@@ -110,7 +114,7 @@ def run_until(end: float, work: Callable[..., T], *arguments: Any) -> T:
 
 
 class _Watch:
-    """Raises `OutOfTime` in a thread, at `end`, as long as it has `frame` on its stack."""
+    """Raises `_Ended` in a thread, at `end`, as long as it has `frame` on its stack."""
 
     def __init__(self, end: float, thread: int, frame: FrameType) -> None:
         self.end, self.thread, self.frame = end, thread, frame
@@ -126,12 +130,12 @@ class _Watch:
             if not self._at_work():
                 return
             self.raised, sys.unraisablehook = True, self._not_told
-            _raise_in(self.thread, OutOfTime)
+            _raise_in(self.thread, _Ended)
             wait = AGAIN
 
     def _not_told(self, what: sys.UnraisableHookArgs) -> None:
         """Where it meets a callback of the garbage collector it is lost; the next one will do."""
-        if not issubclass(what.exc_type, OutOfTime):
+        if not issubclass(what.exc_type, _Ended):
             self.told(what)
 
     def _at_work(self) -> bool:
@@ -141,7 +145,7 @@ class _Watch:
         return inner is not None
 
 
-def _raise_in(thread: int, error: type[Exception] | None) -> None:
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
     """Raise an error in a thread at its next step in Python; None takes one back."""
     if sys.implementation.name == "cpython":
         given = None if error is None else ctypes.py_object(error)
