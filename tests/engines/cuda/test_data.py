@@ -132,6 +132,49 @@ for model, target in (
     assert torch.equal(a.predict(F), b.predict(T))
     assert a.score(F, Foreign(there(target))) == b.score(T, target)
 """,
+    "sparse rows stay sparse where few numbers are stored": """
+from dataclasses import replace
+from scipy import sparse
+import mercer.engines.cuda as device
+from mercer.gram.dispatch import make_gram
+from mercer.gram.host import HostGram
+from mercer.engines.cuda.sparse import SparseGram
+
+if torch.cuda.is_available():
+    mercer.set_config(device="cuda")
+else:
+    settings = device.get_config
+    device.get_config = lambda: replace(settings(), device="cuda")
+    device.require_cuda = lambda: None
+S = sparse.random(60, 2000, 0.004, format="csr", random_state=0)
+Q = sparse.random(25, 2000, 0.004, format="csr", random_state=1)
+for kernel in (Gaussian(1.0), Polynomial(2, 1.0), Gaussian(1.0) * Linear() + Linear()):
+    for dtype, limit in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        x, z = S.astype(dtype), Q.astype(dtype)
+        K, own = (HostGram(kernel, S.toarray(), Z).dense() for Z in (Q.toarray(), None))
+        G, W = make_gram(kernel, x, z), make_gram(kernel, x)
+        assert isinstance(G, SparseGram) and isinstance(W, SparseGram)
+        V = rng.normal(size=(25, 2))
+        index = np.array([3, 50, 1])
+        for got, wanted in (
+            (G.dense(), K), (G @ V, K @ V), (G.T.dense(), K.T), (W.diagonal(), np.diag(own)),
+            (W.take(index, [0, 5]).dense(), own[index][:, [0, 5]]), (W.in_double(), own),
+        ):
+            assert np.allclose(mercer._arrays.host(got), wanted, atol=limit * np.abs(own).max())
+# Where differences are needed, or a center, rows are dense: so are those of many numbers.
+assert not isinstance(make_gram(Laplacian(1.0, norm=1), S), SparseGram)
+assert not isinstance(make_gram(Gaussian(1.0), S * 1e4), SparseGram)
+assert not isinstance(make_gram(Gaussian(1.0), S[:, :50]), SparseGram) or S[:, :50].nnz < 15
+y, labels = S.sum(axis=1).A1 + 0.1 * rng.normal(size=60), (S.sum(axis=1).A1 > 4).astype(int)
+for model, target in (
+    (KernelRidge("gaussian(1)", alpha=0.1), y),
+    (KernelSVC("gaussian(1)", tol=1e-6), labels),
+    (KernelPerceptron("polynomial(2, offset=1)", shuffle=False, epochs=2), labels),
+    (KernelNeighborsClassifier("gaussian(1)"), labels),
+):
+    on, off = (clone(model).fit(rows, target) for rows in (S, S.toarray()))
+    assert np.allclose(answers(on, Q), answers(off, Q.toarray()), atol=1e-5), model
+""",
     "errors of memory free what was taken": """
 from mercer.engines.cuda.memory import room_for
 import weakref

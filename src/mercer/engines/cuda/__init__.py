@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer._arrays import as_tensor, is_tensor, on_gpu
+from mercer._arrays import as_tensor, is_sparse, is_tensor, on_gpu
 from mercer._config import get_config
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import Engine, has_formula, register
@@ -43,6 +43,11 @@ def make(kernel: Any, X: Any, Z: Any = None) -> Gram:
             from mercer.engines.cuda.given import GivenGram
 
             return GivenGram(kernel, X, Z)
+        if is_sparse(X):
+            from mercer.engines.cuda.sparse import sparse_gram
+
+            if (gram := sparse_gram(kernel, X, Z)) is not None:
+                return gram
         return (StreamedGram if too_large(X, Z) or too_large(Z, X) else CudaGram)(kernel, X, Z)
 
 

@@ -28,6 +28,8 @@ NOWHERE = -1
 class GivenGram(CudaGram):
     """`Gram` of `Precomputed`: X are rows of K, Z positions of columns."""
 
+    generated = False
+
     def __init__(self, kernel: Precomputed, X: Any, Z: Any = None) -> None:
         self.kernel, self.formula = kernel, simplified(kernel)
         self.precision = get_config().precision

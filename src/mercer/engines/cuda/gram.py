@@ -55,6 +55,8 @@ class CudaGram(Gram):
     """`Gram` whose rows live on a GPU."""
 
     engine = "cuda"
+    #: Whether kernels can be generated for these rows.
+    generated = True
     program: Program
     symmetric = True  # type: ignore[assignment]
 
@@ -379,7 +381,7 @@ class CudaGram(Gram):
         known: dict[Formula, Any] = {}
         for i, source in enumerate(self.program.sources):
             if source.kind == "product":
-                tile = x.centered(source.rows) @ z.centered(source.rows).T
+                tile = self._inner(x, z, source.rows)
             else:
                 tile = _differences(source.node, x.numbers(source.rows), z.numbers(source.rows))
             known[Formula("tile", value=i)] = tile
@@ -399,6 +401,10 @@ class CudaGram(Gram):
             result = result if result._base is None else result.clone()
             result.diagonal().copy_(diagonal)
         return result
+
+    def _inner(self, x: DeviceSide, z: DeviceSide, rows: Input) -> torch.Tensor:
+        """x·z of centered rows."""
+        return x.centered(rows) @ z.centered(rows).T
 
     def _give(self, tensor: torch.Tensor) -> Any:
         return tensor if self._as_tensor else host(tensor)

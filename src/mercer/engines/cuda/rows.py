@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from mercer._arrays import is_sparse
+from mercer._arrays import host, is_sparse
 from mercer._config import get_config
 from mercer._tiles import cut
 from mercer.engines.cuda.ops import NARROW, apply_steps, computed_in, evaluate_torch, widened
@@ -50,7 +50,10 @@ class DeviceSide:
         matrices = {key: m[index] for key, m in self.matrices.items()}
         # The rows themselves are often one of the inputs: they are copied once.
         same = [matrices[key] for key, m in self.matrices.items() if m is self.raw]
-        raw = same[0] if same else None if self.raw is None else self.raw[index]
+        if same or self.raw is None:
+            raw = same[0] if same else None
+        else:
+            raw = self.raw[host(index) if is_sparse(self.raw) else index]
         values = tuple(v[index] for v in self.values)
         return DeviceSide(n, matrices, self.centers, raw, values, prepared)
 
@@ -146,8 +149,8 @@ def _row_statistic(node: Formula, side: DeviceSide) -> torch.Tensor:
         return side.matrices[node.value[1]].double() @ c - 0.5 * (c @ c)
     if node.op == "rowfn":
         _, function, rows = node.value
-        host = widened(apply_steps(side.raw, rows)).cpu().numpy()
-        return torch.as_tensor(row_weights(function, host, "the data"), device=side.device)
+        here = widened(apply_steps(side.raw, rows)).cpu().numpy()
+        return torch.as_tensor(row_weights(function, here, "the data"), device=side.device)
     how, rows = node.value
     block = side.matrices[rows].double()
     known = {n: block for n in node.args[0].walk() if n.op == "coord"}

@@ -36,7 +36,7 @@ MAX_VECTORS = 64
 
 def usable(gram: Any) -> bool:
     """Whether a generated kernel can serve: float32, Triton at hand, all operations known."""
-    if gram.torch_dtype != torch.float32 or not hasattr(gram, "program"):
+    if gram.torch_dtype != torch.float32 or not gram.generated:
         return False
     if not renderable(gram.program):
         return False

@@ -56,7 +56,8 @@ def _nearest_here(
     # Another block may hold a row's own point: then none of these is left out.
     mine = None if own is None else torch.as_tensor(_within(own, columns), device=gram.device)
     room = int(min(BLOCK, gram.limit_bytes // BYTES))
-    if rank.by_distance:
+    # Differences of sparse rows would be dense: their distances are taken from the product.
+    if rank.by_distance and gram.generated:
         rows = rank.statistic.value
         x, z = (widened(apply_steps(side.raw, rows)) for side in (gram._x, gram._z))
         search: Any = _Distances(x, z, room)

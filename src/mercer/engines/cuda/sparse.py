@@ -1,0 +1,179 @@
+"""Sparse rows on a device, as they are given: x·z by sparse products, dense a few rows at a time.
+
+A dense product of tensor cores costs a multiplication per column, a sparse one a slower one per
+number that is stored, and no memory for zeros. So rows stay sparse where few numbers in a thousand
+are stored, or where dense rows would not fit; and only where products are all that k needs of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from mercer._arrays import host, is_sparse
+from mercer._config import get_config
+from mercer.engines.cuda.gram import TOLERANCE, CudaGram
+from mercer.engines.cuda.memory import device_limit
+from mercer.engines.cuda.rows import DeviceSide, row_vector
+from mercer.formula import Formula
+from mercer.formula.inputs import check_finite, numeric
+from mercer.formula.nodes import ROOT, Input, statistics
+from mercer.gram.base import simplified
+from mercer.gram.plan.accuracy import Method, needs_double
+from mercer.gram.plan.program import compile_program
+from mercer.gram.rows.validate import numeric_inputs
+
+#: Share of numbers that are stored, below which a sparse product is the faster one.
+FEW = 1 / 200
+#: Share of the device's memory that dense rows and their copies may take.
+RESIDENT = 0.25
+#: Numbers that are made dense at a time.
+CHUNK = 1 << 26
+
+
+def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
+    """K of rows that are multiplied as they are; None where they had better be dense."""
+    sides = [X] if Z is None else [X, Z]
+    if not all(is_sparse(side) for side in sides):
+        return None
+    formula, device = simplified(kernel), torch.device(get_config().device)
+    if not _stay_sparse(formula, sides, device):
+        return None
+    gram = SparseGram(kernel, X, Z)
+    distances = [node for node in statistics(formula) if node.op == "sqdist"]
+    limit = TOLERANCE["high"] if gram.torch_dtype == torch.float32 else 2e-13
+    # No center can be taken off sparse rows: far from zero the product would cancel.
+    fine = all(gram._error(node, gram._x, gram._z, "high") <= limit for node in distances)
+    return gram if fine else None
+
+
+def _stay_sparse(formula: Formula, sides: list[Any], device: torch.device) -> bool:
+    plain = all(not key.steps for key in numeric_inputs(formula))
+    if not plain or any(
+        node.op in ("reduce", "l1", "linf", "rowfn") for node in statistics(formula)
+    ):
+        return False
+    stored, entries = sum(side.nnz for side in sides), sum(np.prod(s.shape) for s in sides)
+    return stored < FEW * entries or 12 * entries > RESIDENT * device_limit(device)
+
+
+class SparseRows:
+    """Rows in CSR form: what `DeviceSide` holds instead of a tensor."""
+
+    def __init__(
+        self, starts: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, width: int
+    ) -> None:
+        self.starts, self.columns, self.values = starts, columns, values
+        self.shape = (len(starts) - 1, width)
+        self.dtype, self.device = values.dtype, values.device
+
+    @classmethod
+    def of(cls, rows: Any, device: torch.device) -> SparseRows:
+        csr = rows.tocsr()
+        csr.sum_duplicates()
+        parts = (csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data)
+        return cls(*(torch.as_tensor(part, device=device) for part in parts), csr.shape[1])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> SparseRows:
+        if isinstance(index, slice):
+            start, stop, _ = index.indices(len(self))
+            first, last = int(self.starts[start]), int(self.starts[stop])
+            starts = self.starts[start : stop + 1] - first
+            return SparseRows(
+                starts, self.columns[first:last], self.values[first:last], self.shape[1]
+            )
+        counts = (self.starts[1:] - self.starts[:-1])[index]
+        starts = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        # The place of every stored number: from the start of its row on.
+        shift = torch.repeat_interleave(self.starts[:-1][index] - starts[:-1], counts)
+        at = shift + torch.arange(len(shift), device=self.device)
+        return SparseRows(starts, self.columns[at], self.values[at], self.shape[1])
+
+    def to(self, dtype: torch.dtype) -> torch.Tensor:
+        """Dense rows."""
+        dense = torch.zeros(self.shape, dtype=dtype, device=self.device)
+        rows = torch.repeat_interleave(
+            torch.arange(len(self), device=self.device), self.starts[1:] - self.starts[:-1]
+        )
+        dense[rows, self.columns] = self.values.to(dtype)
+        return dense
+
+    def double(self) -> torch.Tensor:
+        return self.to(torch.float64)
+
+    def products(self, others: SparseRows) -> torch.Tensor:
+        """x·z for all rows of both."""
+        rows = torch.sparse_csr_tensor(
+            self.starts, self.columns, self.values, self.shape, check_invariants=False
+        )
+        out = torch.empty(len(self), len(others), dtype=self.dtype, device=self.device)
+        step = max(1, CHUNK // self.shape[1])
+        for start in range(0, len(others), step):
+            dense = others[start : start + step].to(self.dtype)
+            out[:, start : start + step] = rows @ dense.T.contiguous()
+        return out
+
+
+class SparseGram(CudaGram):
+    """`Gram` of sparse rows: blocks by PyTorch's functions, from sparse products."""
+
+    generated = False
+
+    def __init__(self, kernel: Any, X: Any, Z: Any = None) -> None:
+        self.kernel, self.formula = kernel, simplified(kernel)
+        self.precision, self._as_tensor = get_config().precision, False
+        X = self._checked(X, "X")
+        Z = X if Z is None else self._checked(Z, "Z")
+        if X.shape[1] != Z.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} columns and Z has {Z.shape[1]}: they must agree")
+        single = X.dtype == Z.dtype == np.float32 and not needs_double(self.formula)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self.torch_dtype = torch.float32 if single else torch.float64
+        self.square, self.exact, self.shared = Z is X, {}, {}
+        device = torch.device(get_config().device)
+        x = SparseRows.of(X.astype(self.dtype), device)
+        z = x if self.square else SparseRows.of(Z.astype(self.dtype), device)
+        a = DeviceSide(len(x), {ROOT: x}, {}, X)  # type: ignore[dict-item]
+        b = DeviceSide(len(z), {ROOT: z}, {}, Z)  # type: ignore[dict-item]
+        self.program = compile_program(self.formula, {ROOT: Method("product", reason="sparse")})
+        for side, formulas in ((a, self.program.row_x), (b, self.program.row_z)):
+            side.values = tuple(row_vector(f, side, self.torch_dtype) for f in formulas)
+        self._x, self._z, self.shape = a, b, (len(x), len(z))
+
+    @staticmethod
+    def _checked(rows: Any, name: str) -> Any:
+        rows = numeric(rows)
+        check_finite(rows, name)
+        return rows.tocsr()
+
+    def _inner(self, x: DeviceSide, z: DeviceSide, rows: Input) -> torch.Tensor:
+        left: Any = x.matrices[rows]
+        return left.products(z.matrices[rows])  # type: ignore[no-any-return]
+
+    @property
+    def bytes_per_row(self) -> int:
+        return 2 * self.dtype.itemsize * self._z.raw.nnz // max(1, self._z.n)
+
+    def points(self, index: Any = None) -> Any:
+        return self._x.raw if index is None else self._x.raw[np.asarray(host(index))]
+
+    def of(self, kernel: Any) -> CudaGram:
+        gram = (sparse_gram(kernel, self.points(), self.others())
+                or CudaGram(kernel, self.points(), self.others()))  # fmt: skip
+        gram._as_tensor = self._as_tensor
+        return gram
+
+    def in_double(self, index: Any = None) -> torch.Tensor:
+        return SparseGram(self.kernel, self.points(index).astype(np.float64)).tensor()
+
+    def doubled(self) -> CudaGram:
+        return SparseGram(self.kernel, self.points().astype(np.float64))
+
+    @property
+    def T(self) -> CudaGram:
+        return self if self.square else SparseGram(self.kernel, self._z.raw, self._x.raw)
