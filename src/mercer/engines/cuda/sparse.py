@@ -51,9 +51,8 @@ def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
 
 def _stay_sparse(formula: Formula, sides: list[Any], device: torch.device) -> bool:
     plain = all(not key.steps for key in numeric_inputs(formula))
-    if not plain or any(
-        node.op in ("reduce", "l1", "linf", "rowfn") for node in statistics(formula)
-    ):
+    dense = ("reduce", "l1", "linf", "rowfn")
+    if not plain or any(node.op in dense for node in statistics(formula)):
         return False
     stored, entries = sum(side.nnz for side in sides), sum(np.prod(s.shape) for s in sides)
     return stored < FEW * entries or 12 * entries > RESIDENT * device_limit(device)
@@ -73,8 +72,11 @@ class SparseRows:
     def of(cls, rows: Any, device: torch.device) -> SparseRows:
         csr = rows.tocsr()
         csr.sum_duplicates()
-        parts = (csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data)
-        return cls(*(torch.as_tensor(part, device=device) for part in parts), csr.shape[1])
+        starts, columns, values = (
+            torch.as_tensor(part, device=device)
+            for part in (csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data)
+        )
+        return cls(starts, columns, values, csr.shape[1])
 
     def __len__(self) -> int:
         return self.shape[0]
