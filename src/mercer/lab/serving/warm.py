@@ -13,12 +13,15 @@ import scipy.linalg  # noqa: F401 (its BLAS must be there before threads are lim
 from threadpoolctl import threadpool_limits
 
 import mercer
+from mercer._machine.jit import compiles
 from mercer.lab.compute.preparing import prepare
 
 #: The process that loaded this: a worker compares it with its own.
 LOADED_IN = os.getpid()
 
 if os.environ.get("MERCER_LAB_WORKER") == "1":
+    if compiles():
+        import numba  # noqa: F401 (from then on loops are compiled at once, here and not in each worker)
     mercer.set_config(threads=1, progress=False)
     prepare({"learner": "perceptron"})
     threadpool_limits(
