@@ -251,6 +251,7 @@ def test_a_task_has_the_settings_of_its_client_and_its_share_of_the_worker(clien
     assert all("1 task at a time and 1 GB each, on the processor" in line for line in told)
 
 
+@pytest.mark.slow  # three fresh processes compile two solvers
 def test_the_same_models_as_in_this_process(client, monkeypatch):
     monkeypatch.setattr(svm, "ROWS", 200)
     labels, rows = Y > 0, da.from_array(X, chunks=(100, 3))
