@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -112,11 +113,14 @@ def first(
     size, everyone = race.sizes[0], list(trainers.values())
     on_matrix = [t for t in everyone if not t.entry.chooses_scale]
     judges = [t for t in on_matrix if t.entry.judges] or on_matrix
-    without = [race.add(None, t) for t in rivals]
+    without = sorted([race.add(None, t) for t in rivals], key=_own)
+    cheapest = list(itertools.filterfalse(_own, without[:1]))
     judged = [race.add(k, t) for k in kernels for t in judges]
     # The cheapest rival, which can be fitted on all rows whatever the time; the most promising
-    # kernel; the other rivals: a short budget may not reach further kernels.
-    parts = (without[:1], judged[: len(judges)], without[1:], judged[len(judges) :])
+    # kernel; the other rivals: a short budget may not reach further kernels. The first one has all
+    # the time it takes, so it must be no estimator of the user's.
+    few = len(judges)
+    parts = (cheapest, judged[:few], without[len(cheapest) :], judged[few:])
     for part in parts if not with_workers() else [[*without, *judged]]:
         race.stage(part, size, keep)
     leaders = [e.kernel for e in race.best() if e.kernel is not None][:1] or kernels[:1]
@@ -124,6 +128,11 @@ def first(
     if not isinstance(race.data.X, list):
         more += [race.add(Gaussian(1.0), t) for t in everyone if t.entry.chooses_scale]
     race.stage(more, size, keep)
+
+
+def _own(entry: Entry) -> bool:
+    """Whether this is an estimator of the user's."""
+    return entry.rival is not None and not entry.rival.stored
 
 
 def _survivors(standing: list[Entry], keep: int, best_of: set[str]) -> list[Entry]:
