@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,18 +99,19 @@ def run_until(end: float, work: Callable[..., T], *arguments: Any) -> T:
         if math.isinf(_end.get()):
             return work(*arguments)
         watch = _Watch(_end.get(), threading.get_ident(), sys._getframe())
-        threading.Thread(target=watch.run, daemon=True).start()
+        watch.start()
         try:
-            return work(*arguments)
-        except (Exception, _Ended) as error:
-            if watch.raised:  # whatever came of it: some code cleans up, and fails at that
-                raise OutOfTime("the time is over") from error
-            raise
-        finally:
-            watch.done.set()
-            _raise_in(watch.thread, None)  # one that is on its way must not arrive later
-            if watch.raised:
-                sys.unraisablehook = watch.told
+            try:
+                return work(*arguments)
+            except (Exception, _Ended) as error:
+                if watch.raised:  # whatever came of it: some code cleans up, and fails at that
+                    raise OutOfTime("the time is over") from error
+                raise
+            finally:
+                watch.stop()
+        except _Ended as error:  # it came on the way to `stop`
+            watch.stop()
+            raise OutOfTime("the time is over") from error
 
 
 class _Watch:
@@ -118,16 +119,45 @@ class _Watch:
 
     def __init__(self, end: float, thread: int, frame: FrameType) -> None:
         self.end, self.thread, self.frame = end, thread, frame
-        self.done, self.raised = threading.Event(), False
-        self.told = sys.unraisablehook
+        self.raised, self.told = False, sys.unraisablehook
+        #: Held by the thread that is watched until its work is done. Letting it go is one call into
+        #: C, which no error from outside can cut in two.
+        self.gate = threading.Lock()
+        self.worker = threading.Thread(target=self._run, daemon=True)
 
-    def run(self) -> None:
+    def start(self) -> None:
+        self.gate.acquire()
+        self.worker.start()
+
+    def stop(self) -> None:
+        """End the watch; an error that is on its way arrives here, and nowhere else.
+
+        Taking it back instead would leave the interpreter with a note that there is one, for good:
+        Python 3.11 then repeats an instruction for ever where a program is traced.
+        """
+        while True:
+            try:
+                with suppress(RuntimeError):  # it was let go before an error came
+                    self.gate.release()
+                self.worker.join()
+                if not self.raised:
+                    break
+                _raise_in(self.thread, _Ended)
+                while True:
+                    pass
+            except _Ended:
+                if not self.worker.is_alive():
+                    break
+        if self.raised:
+            sys.unraisablehook = self.told
+
+    def _run(self) -> None:
         wait = self.end + GRACE - time.perf_counter()
-        while not self.done.wait(max(wait, 0.0)):
+        while not self.gate.acquire(timeout=max(wait, 0.0)):
             wait = self.end - time.perf_counter()
             if wait > 0:  # woken too early
                 continue
-            if not self._at_work():
+            if sys.implementation.name != "cpython" or not self._at_work():
                 return
             self.raised, sys.unraisablehook = True, self._not_told
             _raise_in(self.thread, _Ended)
@@ -145,11 +175,9 @@ class _Watch:
         return inner is not None
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an error in a thread at its next step in Python; None takes one back."""
-    if sys.implementation.name == "cpython":
-        given = None if error is None else ctypes.py_object(error)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), given)
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Raise an error in a thread at its next step in Python, instead of one that is on its way."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 @contextmanager
