@@ -127,6 +127,7 @@ class Newton:
 
     def __init__(self, space: Space, loss: SmoothLoss, alpha: float, intercept: bool) -> None:
         self.space, self.loss, self.alpha, self.intercept = space, loss, alpha, intercept
+        space.weights = loss.weights
         self.n_products = 0
 
     def start(self, given: tuple[Any, Any] | None) -> Point:

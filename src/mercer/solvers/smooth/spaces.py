@@ -56,6 +56,8 @@ class Space(ABC):
     rounding: float = 0.0
     #: Examples of which a preconditioner fits into the memory.
     most: int = 2**62
+    #: Of every example; one of weight two counts as two of them.
+    weights: Any = None
 
     def __init__(
         self, panels: Panels, size: int, rank: int | None, random: np.random.RandomState
@@ -120,10 +122,11 @@ class Space(ABC):
 
         return solve
 
-    def modes(self, F: Any, share: float) -> Modes:
-        """The eigenvectors of share · FᵀF, its eigenvalues, and share · Fᵀ1 in them."""
-        sizes, U = self.panels.xp.linalg.eigh(share * (F.T @ F))
-        return U, sizes, share * (F.sum(0) @ U)
+    def modes(self, F: Any, share: Any) -> Modes:
+        """The eigenvectors of FᵀSF, its eigenvalues, and FᵀS1 in them, S = diag(share)."""
+        shared = share * F
+        sizes, U = self.panels.xp.linalg.eigh(shared.T @ F)
+        return U, sizes, shared.sum(0) @ U
 
     def averaged(
         self, modes: Modes, mean: Any, total: Any, alpha: float, intercept: bool
@@ -182,8 +185,8 @@ class Span(Space):
         if own.shape[1] == 1:
             solve = self.bordered(F, own, diagonal, alpha, intercept)
         else:
-            total = diagonal.sum(0)
-            solve = self.averaged(modes, own.mean(0), total, alpha, intercept)
+            total, weight = diagonal.sum(0), self._weights(chosen, F).sum()
+            solve = self.averaged(modes, own.sum(0) / weight, total, alpha, intercept)
 
         def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
             # In an orthonormal basis of the span of S: solved there, r/α outside of it.
@@ -207,7 +210,16 @@ class Span(Space):
         if cheap and (1 + 2 * get_config().n_threads) * tall <= self.room:
             # A kernel of low rank: take everything.
             F = rows.transposed_product(basis.T)
-        return self.asarray(pivots), rows, basis, F, self.modes(F, 1.0) if columns > 1 else None
+        modes = self.modes(F, self._weights(chosen, F)) if columns > 1 else None
+        return self.asarray(pivots), rows, basis, F, modes
+
+    def _weights(self, chosen: np.ndarray, F: Any) -> Any:
+        """Of the examples that F has rows for, as a column."""
+        if self.weights is None:
+            return self.zeros(len(F), 1) + 1.0
+        return (self.weights if len(F) == self.size else self.weights[self.asarray(chosen)])[
+            :, None
+        ]
 
     @cached_property
     def rounding(self) -> float:  # type: ignore[override]
