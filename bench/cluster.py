@@ -163,7 +163,7 @@ def measure() -> list[Row]:
     one, two = on_workers(1), on_workers(2)
     bits = int((one.model.dual_coef_ != two.model.dual_coef_).sum())
     there, here, empty = task_costs()
-    centers = np.asarray(one.model.centers_)
+    centers = np.asarray(one.model.expansion_.points)
     beside = (two.sent - centers.nbytes) / 1e6
     busy = f"{one.cpu:.1f} and {two.cpu:.1f} seconds of processors"
     rows = [
