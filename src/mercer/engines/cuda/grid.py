@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from mercer._arrays import host
-from mercer.engines.cuda.ops import NARROW, widened
+from mercer.engines.cuda.ops import CHUNK, NARROW, widened
 from mercer.gram.byte_products.grid import FIRST, find_grid, rounding
 
 #: Steps from zero that a row may have; from a center on the grid it then has twice as many.
 FARTHEST = 1024
-#: Numbers that are looked at a time.
-CHUNK = 1 << 26
+#: How far a number may be from its multiple of s, relative to it.
+ROUNDING = rounding(np.dtype(np.float32))
 
 
 class Exact(NamedTuple):
@@ -68,7 +69,3 @@ def _are_halves(X: torch.Tensor) -> bool:
         return False
     parts = X.split(max(1, CHUNK // X.shape[1]))
     return all(bool((part.half().to(part.dtype) == part).all()) for part in parts)
-
-
-#: How far a number may be from its multiple of s, relative to it.
-ROUNDING = rounding(torch.zeros(0).numpy().dtype)

@@ -67,6 +67,10 @@ def evaluate_torch(formula: Formula, known: dict[Formula, Any]) -> Any:
 NARROW = (torch.float16, torch.bfloat16, torch.uint8, torch.int8, torch.bool)
 
 
+#: Numbers of rows that are widened, looked at or made dense at a time.
+CHUNK = 1 << 26
+
+
 def computed_in(dtype: torch.dtype) -> torch.dtype:
     """The type in which k is computed from such numbers."""
     return torch.float32 if dtype in NARROW or dtype == torch.float32 else torch.float64

@@ -13,15 +13,12 @@ import torch
 from mercer._arrays import host, is_sparse
 from mercer._config import get_config
 from mercer._tiles import cut
-from mercer.engines.cuda.ops import NARROW, apply_steps, computed_in, evaluate_torch, widened
+from mercer.engines.cuda.ops import CHUNK, NARROW, apply_steps, computed_in, evaluate_torch, widened
 from mercer.formula import Formula
 from mercer.formula.inputs import numeric
 from mercer.formula.nodes import Input, set_size, statistics
 from mercer.gram.rows.prepared import over_sets
 from mercer.gram.rows.validate import row_weights
-
-#: Numbers that are widened at a time.
-CHUNK = 1 << 26
 
 
 @dataclass

@@ -16,7 +16,9 @@ from mercer._arrays import host, is_sparse
 from mercer._config import get_config
 from mercer.engines.cuda.gram import TOLERANCE, CudaGram
 from mercer.engines.cuda.memory import device_limit
+from mercer.engines.cuda.ops import CHUNK
 from mercer.engines.cuda.rows import DeviceSide, row_vector
+from mercer.engines.cuda.streamed import RESIDENT
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
 from mercer.formula.nodes import ROOT, Input, statistics
@@ -27,10 +29,6 @@ from mercer.gram.rows.validate import numeric_inputs
 
 #: Share of numbers that are stored, below which a sparse product is the faster one.
 FEW = 1 / 200
-#: Share of the device's memory that dense rows and their copies may take.
-RESIDENT = 0.25
-#: Numbers that are made dense at a time.
-CHUNK = 1 << 26
 
 
 def sparse_gram(kernel: Any, X: Any, Z: Any) -> SparseGram | None:
