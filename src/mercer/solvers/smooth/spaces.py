@@ -217,9 +217,8 @@ class Span(Space):
         """Of the examples that F has rows for, as a column."""
         if self.weights is None:
             return self.zeros(len(F), 1) + 1.0
-        return (self.weights if len(F) == self.size else self.weights[self.asarray(chosen)])[
-            :, None
-        ]
+        weights = self.weights if len(F) == self.size else self.weights[self.asarray(chosen)]
+        return weights[:, None]
 
     @cached_property
     def rounding(self) -> float:  # type: ignore[override]
