@@ -222,8 +222,15 @@ class RowsOfK:
         engine.fill(rows, slice(0, self._z.n), out, self.scratch if scratch is None else scratch)
         return out
 
+    def square(self, rows: slice, scratch: Scratch) -> np.ndarray:
+        """A stretch of rows against the same examples as columns, in memory of the scratch."""
+        z = self._packed(self._z.take(self.examples[rows]))
+        out = scratch.get("square", (z.n, z.n), self.dtype)
+        self._engine(self._x, z).fill(rows, slice(0, z.n), out, scratch)
+        return out
+
     def panel(self, rows: slice, scratch: Scratch) -> np.ndarray:
-        """The same, from what is kept, or in memory of the scratch."""
+        """As `fill`, from what is kept, or in memory of the scratch."""
         if self.kept is not None:
             return self.kept[rows]
         shape = (rows.stop - rows.start, self._z.n)

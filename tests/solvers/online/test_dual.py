@@ -331,3 +331,25 @@ def test_compiled_loops_make_the_same_updates(kernel, monkeypatch):
         run(walker, Schedule(300, 2))
         made.append(walker.journal.positions.copy())
     np.testing.assert_array_equal(made[0], made[1])
+
+
+@pytest.mark.parametrize("ranked", [True, False])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Polynomial(2)], ids=repr)
+def test_k_of_a_leaf_changes_no_update(monkeypatch, kernel, ranked):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)).astype(np.float32)
+    labels, weights = rng.integers(0, 3, 300), rng.uniform(0.5, 2.0, 300)
+    walkers = []
+    for bought in (False, True):
+        monkeypatch.setattr("mercer.solvers.online.dual.buys", lambda *_, bought=bought: bought)
+        rule = Rule(3, ranked, bias=True, rate=0.5)
+        walkers.append(DualPerceptron(kernel.gram(X), labels, rule, weights=weights, leaf=64))
+        run(walkers[-1], Schedule(300, epochs=2))
+    column, leaf = walkers
+    assert len(column.journal) > 100
+    for name in ("positions", "times", "units"):
+        assert np.array_equal(getattr(column.journal, name), getattr(leaf.journal, name))
+    assert column.tally.updates == leaf.tally.updates
+    assert column.tally.loss == pytest.approx(leaf.tally.loss, rel=1e-4)
+    np.testing.assert_allclose(leaf.scores, column.scores, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(leaf.bias, column.bias)

@@ -10,7 +10,7 @@ done for many updates and many examples at once, by one matrix product:
  of rows │ ░░░░░░░░░░░░░ │▒▒│↘ │    │     visit, one product
     ↓    │ ░░░░░░░░░░░░░ │▒▒▒▒▒│↘   │   ▒ inside the block: halves of it, the updates of the
          │ ░░░░░░░░░░░░░ │▒▒▒▒▒│▒▒↘ │     upper half on the rows of the lower, recursively
-         └───────────────┴──┴──┴────┘   ↘ a few rows: in sequence, one column of K an update
+         └───────────────┴──┴──┴────┘   ↘ a few rows: in sequence (`mercer.solvers.online.leaf`)
 
 What an update in a block owes to the rows above it is noted as a debt, and paid when the block is
 next reached. So k is evaluated once for each example and update, and only against examples that
@@ -33,7 +33,8 @@ from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
-from mercer.solvers.online.rule import Rule, add_update, next_update
+from mercer.solvers.online.leaf import buys, walk_leaf
+from mercer.solvers.online.rule import Rule, add_update
 from mercer.solvers.online.run import Journal, Tally, Visits
 from mercer.solvers.online.sizes import Part, Sizes
 
@@ -66,9 +67,9 @@ class _Block:
         """The first update that is still needed."""
         return min([self.applied, *(entries.start for _, entries in self.debts)])
 
-    def position(self, row: int) -> int:
-        """Which example a row of the block is."""
-        return int(self.rows.start + row if isinstance(self.rows, slice) else self.rows[row])
+    def index(self, rows: np.ndarray) -> np.ndarray:
+        """Which examples rows of the block are."""
+        return self.rows.start + rows if isinstance(self.rows, slice) else self.rows[rows]
 
     def positions(self, start: int, stop: int) -> slice | np.ndarray:
         """Which examples some rows of the block are."""
@@ -126,7 +127,10 @@ class DualPerceptron:
         self._flops = gram.cost.flops / (n * n)
         self._blocks: list[_Block] = []
         self._order: Any = None
-        self._units = np.zeros(rule.outputs)
+        # The updates of a leaf: rows of the block, and what was added to which output.
+        self._places = np.zeros(self._leaf, dtype=np.int64)
+        self._units = np.zeros((self._leaf + 1, rule.outputs))
+        self._rates = rule.rate * (np.ones(n) if weights is None else weights)
         self._loss = np.zeros(1)
         self._one_column = np.empty((self._leaf, 1), dtype=gram.dtype)
         self._allowed = np.inf
@@ -138,7 +142,7 @@ class DualPerceptron:
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         self._allowed = allowed
-        next_update.expect(self.scores.size)
+        walk_leaf.expect(self.scores.size)
         with single_threaded_blas(), Background(self._threads) as background:
             self._background = background
             self._arrange(order)
@@ -266,55 +270,75 @@ class DualPerceptron:
         self, block: _Block, panel: RowsOfK, scores: Any, sizes: Any, labels: Any, start: int,
         stop: int,
     ) -> None:  # fmt: skip
-        rule, tally, units = self.rule, self.tally, self._units
-        numbers = rule.numbers
-        column = self._one_column[: stop - start]
-        rows = block.positions(start, stop)
+        rows, tally, rule = block.positions(start, stop), self.tally, self.rule
         sizes[start:stop], exact = self._sizes.bounds(rows), self._sizes.final
-        at = start
+        norms, rates = self._sizes.norms[rows], self._rates[rows]
+        at, columns, K = start, 0, self._one_column[:, :0]
         while True:
+            if not K.size and self._buys(columns, stop - start):
+                K = panel.square(slice(start, stop), self._scratch[-1])
             self._loss[0] = 0.0
-            found = next_update(
-                scores, sizes, exact, labels, at, stop, self.bias, *numbers, units, self._loss
-            )
+            made, end = walk_leaf(
+                scores, sizes, exact, labels, start, at, stop, K, norms, self._sizes.final,
+                self.bias, *rule.numbers, rates, rule.bias, self._places, self._units, self._loss,
+            )  # fmt: skip
             tally.loss += float(self._loss[0])
-            if found < 0:  # a tie or not: one product for all rows of the leaf tells
-                units[:] = 0.0
-                self._told(rows, scores, at, ~found, start)
-                tally.visits += ~found - at
-                sizes[start:stop], exact, at = self._sizes.exact(rows), True, ~found
-                continue
-            tally.visits += min(found + 1, stop) - at
-            if found == stop:
-                self._told(rows, scores, at, stop, start)
-                return
-            tally.updates += rule.cut(units, self._allowed - tally.updates)
-            position = block.position(found)
-            if self.weights is not None:
-                units *= self.weights[position]
-            self._told(rows, scores, at, found + 1, start)
-            self.journal.add(position, tally.visits, units)
-            self._columns.append(position)
-            weights = rule.rate * units
-            self._sizes.add(position, weights)
-            if rule.bias:
-                self.bias += weights
-            # Rows above the update get it, too: they are few, and so nothing is owed to them.
-            last = panel.shape[1] - 1
-            panel.take(columns=slice(last, last + 1)).fill(slice(start, stop), column)
-            k = column[:, 0]
-            terms = self._sizes.terms(rows, position) if self._sizes.final else k
-            add_update(scores, sizes, start, stop, k, terms, weights, rule.bias)
-            at = found + 1
-            if tally.updates >= self._allowed:
+            seen = ~end if end < 0 else min(end + 1, stop)
+            if made:
+                self._add(block, self._places[:made], at, self._units[:made])
+            self._told(rows, scores, at, seen, start, made)
+            tally.visits += seen - at
+            at = seen
+            if end < 0:  # a tie or not: one product for all rows of the leaf tells
+                sizes[start:stop], exact = self._sizes.exact(rows), True
+            elif end < stop:  # without K of the leaf
+                self._apply_last(panel, scores, sizes, rows, slice(start, stop))
+                columns += 1
+            if end == stop or tally.updates >= self._allowed:
                 return
 
-    def _told(self, rows: Any, scores: Any, at: int, end: int, start: int) -> None:
-        """Tell of some visits, and that the last one added `_units`; `rows` begin at `start`."""
+    def _buys(self, columns: int, rows: int) -> bool:
+        """Whether K of a leaf pays; without it every visit can be told of, and the last allowed."""
+        if self._tell is not None or self._columns.opaque:
+            return False
+        enough = self._allowed - self.tally.updates >= rows * self.rule.outputs
+        return enough and buys(columns, rows, self._flops)
+
+    def _add(self, block: _Block, places: np.ndarray, at: int, units: np.ndarray) -> None:
+        """Note updates on some rows of a block, of which `at` was the first to be visited."""
+        tally, rule = self.tally, self.rule
+        if len(units) == 1:
+            tally.updates += rule.cut(units[0], self._allowed - tally.updates)
+        else:
+            tally.updates += int(rule.updates(units).sum())
+        positions = block.index(places)
+        if self.weights is not None:
+            units *= self.weights[positions, None]
+        self.journal.extend(positions, tally.visits + places - at + 1, units)
+        self._columns.append(positions)
+        self._sizes.add(positions, rule.rate * units)
+
+    def _apply_last(self, panel: RowsOfK, scores: Any, sizes: Any, rows: Any, leaf: slice) -> None:
+        """Add the last update to the rows of a leaf.
+
+        Rows above it get it, too: they are few, and so nothing is owed to them.
+        """
+        weights, last = self.rule.rate * self.journal.units[-1], panel.shape[1] - 1
+        if self.rule.bias:
+            self.bias += weights
+        column = self._one_column[: leaf.stop - leaf.start]
+        panel.take(columns=slice(last, last + 1)).fill(leaf, column)
+        k = column[:, 0]
+        position = int(self.journal.positions[-1])
+        terms = self._sizes.terms(rows, position) if self._sizes.final else k
+        add_update(scores, sizes, leaf.start, leaf.stop, k, terms, weights, self.rule.bias)
+
+    def _told(self, rows: Any, scores: Any, at: int, end: int, start: int, made: int) -> None:
+        """Tell of some visits, and what the last one added if it did; `rows` begin at `start`."""
         if self._tell is not None and end > at:
             positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
             units = np.zeros((end - at, self.rule.outputs))
-            units[-1] = self._units
+            units[-1] = self._units[0] if made else 0.0
             some = positions[at - start : end - start]
             self._tell(Visits(some, scores[at:end] + self.bias, units))
 

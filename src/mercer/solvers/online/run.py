@@ -46,19 +46,18 @@ class Journal:
         return self._units[: self.n]
 
     def add(self, position: int, time: int, units: np.ndarray) -> None:
-        if self.n == len(self._times):
-            for name in ("_positions", "_times", "_units"):
-                old = getattr(self, name)
-                setattr(self, name, np.concatenate([old, np.empty_like(old)]))
-        self._positions[self.n] = position
-        self._times[self.n] = time
-        self._units[self.n] = units
-        self.n += 1  # last: an interrupt before this line leaves a journal without the entry
+        self.extend(np.array([position]), np.array([time]), units[None])
 
     def extend(self, positions: np.ndarray, times: np.ndarray, units: np.ndarray) -> None:
         """Several entries at once."""
-        for position, time, added in zip(positions, times, units, strict=True):
-            self.add(position, time, added)
+        end = self.n + len(times)
+        for name, new in (("_positions", positions), ("_times", times), ("_units", units)):
+            old = getattr(self, name)
+            if end > len(old):
+                old = np.concatenate([old, np.empty_like(old, shape=(end, *old.shape[1:]))])
+                setattr(self, name, old)
+            old[self.n : end] = new
+        self.n = end  # last: an interrupt before this line leaves a journal without the entries
 
     def cut(self, n: int) -> None:
         """Forget all but the first n entries."""

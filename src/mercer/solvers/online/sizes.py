@@ -54,12 +54,12 @@ class Sizes:
         self._sums = np.zeros((0, rule.outputs))
         self._included = np.full(len(self.norms), -1)
 
-    def add(self, position: int, weights: np.ndarray) -> None:
-        """Take in an update of the journal."""
+    def add(self, positions: np.ndarray, weights: np.ndarray) -> None:
+        """Take in updates of the journal."""
         steps = np.abs(weights)
-        self.reach += self.norms[position] * steps
+        self.reach += self.norms[positions] @ steps
         if self._rule.bias:
-            self._bias = self._bias + steps
+            self._bias = self._bias + steps.sum(axis=0)
 
     def bounds(self, rows: Any) -> np.ndarray:
         """The sizes of the scores of these rows, or upper bounds of them."""
