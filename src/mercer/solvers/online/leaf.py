@@ -35,9 +35,9 @@ def walk_leaf(
 ) -> tuple[int, int]:  # fmt: skip
     """Update after update from row `at` on; how many, and where it ends, as `next_update` says it.
 
-    `K`, `norms` and `rates` (how far an update goes) belong to the rows from `start` to `stop`. Each
-    update is noted in `places` and `units`. Without columns in K it ends at the first update. Sizes
-    that are `final` grow by products of norms, others by |k|.
+    `K`, `norms` and `rates` (how far an update goes) belong to the rows from `start` to `stop`.
+    Updates are noted in `places` and `units`. Without columns in K it ends at the first of them.
+    Sizes that are `final` grow by products of norms, others by |k|.
     """
     made = 0
     while True:
