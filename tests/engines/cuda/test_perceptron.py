@@ -4,7 +4,7 @@ import pytest
 
 BEGIN = """
 import numpy as np, torch
-from mercer.gram.host import Gram
+from mercer.engines.cuda import gram
 from mercer.engines.cuda.gram import CudaGram
 from mercer.kernels import Linear, Polynomial
 from mercer.engines.cuda.solvers import perceptron
@@ -88,7 +88,7 @@ for outputs, ranked in ((1, False), (3, False), (3, True)):
     "K of a span of rows at a time": """
 perceptron_walk.ROWS = 16
 perceptron.SHARE = 1e-12
-perceptron.PIECE = 256
+perceptron.PANEL = gram.PANEL = 256
 X = rng.integers(-2, 3, size=(100, 3)).astype(np.float32)
 for outputs, ranked in ((1, False), (3, True)):
     labels = rng.integers(0, max(2, outputs), size=100)
@@ -102,7 +102,7 @@ for outputs, ranked in ((1, False), (3, True)):
     same(a, b)
 """,
     "more updates in an epoch than are taken at a time": """
-perceptron.PIECE = 1
+perceptron.PANEL = 1
 X = rng.integers(-2, 3, size=(700, 3)).astype(np.float32)
 a, b = both(Linear(), X, rng.integers(0, 2, size=700), Rule(1, False), [slice(0, 700)])
 assert len(a.journal) > 300

@@ -187,7 +187,7 @@ def test_examples_that_occur_twice_keep_the_digits_of_a_large_c():
     (found,) = on_device(kernel, X, [problem])
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
     with mercer.config(precision="fast"):
-        table = kernel_rows.KeptRows(CudaGram(kernel, torch.as_tensor(X, device=DEVICE)), 1 << 30)
+        table = kernel_rows.KeptRows(CudaGram(kernel, torch.as_tensor(X, device=DEVICE)))
     assert table.K.dtype == torch.float32
 
 
@@ -225,7 +225,7 @@ def test_the_pair_that_violates_most_is_always_chosen(noisy):
     """In every group, whatever is inside already and however many want to get in."""
     X, _, signs = noisy
     rng = np.random.default_rng(1)
-    source = kernel_rows.KeptRows(CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE)), 1 << 30)
+    source = kernel_rows.KeptRows(CudaGram(KERNEL, torch.as_tensor(X, device=DEVICE)))
     problems = []
     for _ in range(8):
         problem = nu_svc(signs, np.ones(200), 0.3)

@@ -2,8 +2,7 @@
 
 Triton compiles a kernel where it is first launched, for half a second to two: its passes, the
 assembler, and a C compiler for the launcher, most of which runs outside of Python. A solver that
-knows what it will launch says so here before it begins, with arguments of the same types, and asks
-for it again, by `wait`, just before the launch.
+knows what it will launch says so here before it begins, and each launch calls `wait` before it.
 """
 
 from __future__ import annotations
@@ -11,11 +10,25 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 _pending: dict[int, list[threading.Thread]] = {}
+
+
+def in_background(kernel: Any, work: Callable[[], Any]) -> None:
+    """Do what this kernel needs before its launch while the caller goes on."""
+
+    def quietly() -> None:
+        # A problem here comes again where the kernel is launched, and is told there.
+        with contextlib.suppress(Exception):
+            work()
+
+    thread = threading.Thread(target=quietly, daemon=True)
+    _pending.setdefault(id(kernel), []).append(thread)
+    thread.start()
 
 
 def compile_ahead(device: torch.device, kernel: Any, *arguments: Any, **options: Any) -> None:
@@ -24,17 +37,18 @@ def compile_ahead(device: torch.device, kernel: Any, *arguments: Any, **options:
         return
 
     def work() -> None:
-        # A problem here comes again where the kernel is launched, and is told there.
-        with contextlib.suppress(Exception), torch.cuda.device(device):
+        with torch.cuda.device(device):
             # Asking for the launcher compiles and loads it.
             _ = kernel.warmup(*arguments, grid=(1,), **options).run
 
-    thread = threading.Thread(target=work, daemon=True)
-    _pending.setdefault(id(kernel), []).append(thread)
-    thread.start()
+    in_background(kernel, work)
 
 
 def wait(kernel: Any) -> None:
     """Until what was begun for this kernel is ready, so that it is not compiled twice."""
-    for thread in _pending.pop(id(kernel), ()):
+    begun = _pending.get(id(kernel), [])
+    if threading.current_thread() in begun:
+        return
+    for thread in begun:
         thread.join()
+    _pending.pop(id(kernel), None)

@@ -49,6 +49,9 @@ UNIT = {"high": 2.0**-22, "fast": 2.0**-11}
 TOLERANCE = {"high": 8e-6, "fast": 1.6e-3}
 #: The largest block that PyTorch's own functions work on at a time, in elements.
 BLOCK = 1 << 26
+#: Entries of K that are computed at a time for an array of all of it: they fill a GPU, and are
+#: small beside its memory.
+PANEL = 1 << 28
 
 
 class CudaGram(Gram):
@@ -209,15 +212,30 @@ class CudaGram(Gram):
                 self, "vectors" if V.shape[1] > 1 else "vector", self._x, self._z, V, diagonal
             )
         result = torch.empty(self.shape[0], V.shape[1], dtype=V.dtype, device=V.device)
-        step = max(1, min(BLOCK, self.limit_bytes // (6 * self.dtype.itemsize)) // self.shape[1])
-        for start in range(0, self.shape[0], step):
-            part = slice(start, min(start + step, self.shape[0]))
+        for part in cut(0, self.shape[0], self._step(BLOCK, self.limit_bytes)):
             block = self._torch_block(self._x.take(part), self._z, None)
             if diagonal is not None:
                 at = torch.arange(part.start, part.stop, device=V.device)
                 block[at - part.start, at] = diagonal[at]
             result[part] = block @ V
         return result
+
+    def _step(self, entries: int, room: int) -> int:
+        """Rows of K to compute at once: PyTorch's functions need a few copies of what they make."""
+        return max(1, min(entries, room // (6 * self.dtype.itemsize)) // self.shape[1])
+
+    @clear_errors
+    def whole(self, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """K in one array of this type, its diagonal exact; one call would make several arrays."""
+        n, dtype = self.shape[0], dtype or self.torch_dtype
+        room = self.limit_bytes - math.prod(self.shape) * dtype.itemsize
+        K = torch.empty(self.shape, dtype=dtype, device=self.device)
+        # However short memory is, a hundred and some panels are small enough.
+        for rows in cut(0, n, max(n // 128, self._step(PANEL, room))):
+            K[rows] = self.tensor(rows)
+        if self.square or self._x is self._z:
+            K.diagonal().copy_(self.diagonal_tensor())
+        return K
 
     def block(self, rows: Any, columns: Any) -> Any:
         return self.take(rows, columns).dense()
@@ -247,11 +265,10 @@ class CudaGram(Gram):
     ) -> None:
         """Tiles are panels of whole rows, as tensors; the device fills each by all its threads."""
         n, m = self.shape
-        step = max(1, min(BLOCK, self.limit_bytes // (6 * self.dtype.itemsize)) // m)
         diagonal = self.diagonal_tensor() if exact_diagonal and self.square else None
         scratch = Scratch(0)
         with progress(what, float(n)) as bar:
-            for rows in cut(0, n, step):
+            for rows in cut(0, n, self._step(BLOCK, self.limit_bytes)):
                 tile = self.tensor(rows, slice(0, m))
                 if diagonal is not None:
                     at = torch.arange(rows.start, rows.stop, device=tile.device)
@@ -334,11 +351,7 @@ class CudaGram(Gram):
         return gram
 
     def in_double(self, index: Any = None) -> torch.Tensor:
-        """Panel by panel: PyTorch's functions would make several arrays of the size of K."""
-        wide = CudaGram(self.kernel, self.points(index).double())
-        A = torch.empty(wide.shape, dtype=torch.float64, device=wide.device)
-        wide.sweep(lambda *tile: None, out=A, exact_diagonal=True)
-        return A
+        return CudaGram(self.kernel, self.points(index).double()).whole()
 
     def doubled(self) -> CudaGram:
         """The same K, computed in double precision."""

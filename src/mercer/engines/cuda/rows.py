@@ -52,6 +52,8 @@ class DeviceSide:
         else:
             raw = self.raw[host(index) if is_sparse(self.raw) else index]
         values = tuple(v[index] for v in self.values)
+        if "diagonal" in self.cache:
+            prepared["diagonal"] = self.cache["diagonal"][index]
         return DeviceSide(n, matrices, self.centers, raw, values, prepared)
 
     def numbers(self, rows: Input) -> torch.Tensor:

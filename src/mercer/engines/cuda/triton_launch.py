@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import threading
 from typing import Any
 
 import torch
 
+from mercer.engines.cuda.ahead import in_background, wait
 from mercer.engines.cuda.operands import (
     bounded,
     extended,
@@ -111,22 +111,19 @@ def launch(
     return _run(kernel, kind, operands, written.numbers, layouts, x.n, z.n, V, diagonal)
 
 
-def warm_up(gram: Any, kind: str) -> threading.Thread | None:
-    """Compile a kind of product in the background by computing one with zeros, if none was yet."""
+def compile_vectors_ahead(gram: Any) -> None:
+    """Compile K V in the background by computing one with zeros, if none was yet."""
     if gram.device.type != "cuda" or not usable(gram):
-        return None
-    layouts = layouts_of(gram)
-    if id(_written(gram, layouts, kind)[1]) in _LAUNCHED:
-        return None
+        return
+    kernel = _written(gram, layouts_of(gram), "vectors")[1]
+    if id(kernel) in _LAUNCHED:
+        return
 
     def work() -> None:
-        with contextlib.suppress(Exception), current(gram.device):
-            V = torch.zeros(gram.shape[1], 2, device=gram.device)
-            launch(gram, kind, gram._x, gram._z, V, gram.diagonal_tensor())
+        V = torch.zeros(gram.shape[1], 2, device=gram.device)
+        launch(gram, "vectors", gram._x, gram._z, V, gram.diagonal_tensor())
 
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    return thread
+    in_background(kernel, work)
 
 
 #: Kernels that were launched: they are compiled.
@@ -179,8 +176,8 @@ def _run(
         targets.append(filled(V, 1 if kind == "vector" else padded))
     targets.append(out)
     grid = (panels, -(-m // length))
-    if _AHEAD is not None:
-        _AHEAD.join()
+    wait(None)  # see `_hash_ahead`
+    wait(kernel)
     _LAUNCHED.add(id(kernel))
     with current(device):
         kernel[grid](
@@ -195,24 +192,16 @@ def _run(
     return total[:, None] if kind == "vector" else total[:, :vectors]
 
 
-def _hash_ahead() -> threading.Thread | None:
-    """Triton hashes its own files before it first looks into its cache, for a third of a second:
-    that is begun here, while rows are still being prepared."""
-    if not torch.cuda.is_available() or importlib.util.find_spec("triton") is None:
-        return None
+def _hash_ahead() -> None:
+    from triton.runtime.cache import triton_key
 
-    def work() -> None:
-        with contextlib.suppress(Exception):  # what it is called is Triton's own business
-            from triton.runtime.cache import triton_key
-
-            triton_key()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    return thread
+    triton_key()
 
 
-_AHEAD = _hash_ahead()
+# Triton hashes its own files before it first looks into its cache, for a third of a second: that
+# is begun here, while rows are still being prepared, and every launch waits for it.
+if torch.cuda.is_available() and importlib.util.find_spec("triton") is not None:
+    in_background(None, _hash_ahead)
 
 
 def current(device: torch.device) -> Any:

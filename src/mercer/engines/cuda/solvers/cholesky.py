@@ -14,7 +14,7 @@ from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
-from mercer.engines.cuda.triton_launch import warm_up
+from mercer.engines.cuda.triton_launch import compile_vectors_ahead
 from mercer.solvers.linear.factor import FEW_DIGITS, Factor, warn_condition, warn_indefinite
 
 #: Columns of a block.
@@ -73,7 +73,7 @@ class DeviceShifted:
         self.gram = gram
         self.scale = None if scale is None else torch.as_tensor(scale, device=gram.device)
         # Residuals need products: their kernel is compiled while K is factorized.
-        self._compiling = warm_up(gram, "vectors")
+        compile_vectors_ahead(gram)
 
     def factor(self, alpha: float) -> Factor:
         """By Cholesky, in double precision where single is not enough; by LU where K is not PSD."""
@@ -116,8 +116,6 @@ class DeviceShifted:
     def times(self, V: torch.Tensor, alpha: float) -> torch.Tensor:
         """(SKS + λI)V, K anew from the data: in the residual its rounding must not be the same."""
         s = None if self.scale is None else self.scale[:, None]
-        if self._compiling is not None:
-            self._compiling.join()
         product = self.gram.product((V if s is None else s * V).to(self.gram.torch_dtype))
         return (product.double() if s is None else s * product.double()) + alpha * V
 

@@ -9,6 +9,7 @@ a problem are a few runs, which are read in place.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -17,29 +18,46 @@ from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.rows import DeviceSide
 from mercer.engines.cuda.solvers.working_block import triton_serves
 
-#: Entries of K computed at a time: large enough to fill a GPU, small beside its memory.
-PANEL = 1 << 28
 #: The share of the limit that all of K may take; otherwise it is computed when it is asked for.
 KEPT = 2 / 3
 #: Runs of rows above which a problem's rows are copied instead.
 RUNS = 256
 
 
-def kernel_rows(gram: CudaGram, limit: int, rows: Sequence[np.ndarray]) -> KeptRows | ComputedRows:
+def kernel_rows(gram: CudaGram, limit: int, rows: Sequence[np.ndarray]) -> KernelRows:
     """K for problems over these rows of the Gram, as the limit allows."""
     size = gram.shape[0] ** 2 * gram.dtype.itemsize
-    return KeptRows(gram, limit) if size <= KEPT * limit else ComputedRows(gram, rows)
+    return KeptRows(gram) if size <= KEPT * limit else ComputedRows(gram, rows)
+
+
+class KernelRows(Protocol):
+    """What problems that are solved together ask of K; all of `rows` are rows of the Gram."""
+
+    #: Bytes on the device.
+    held: int
+
+    def block(self, rows: torch.Tensor, twins: bool) -> torch.Tensor:
+        """K[W, W] of every problem; `twins`: an example may be two of its variables."""
+
+    def add_combination(
+        self,
+        image: torch.Tensor,
+        index: torch.Tensor,
+        rows: torch.Tensor,
+        changed: torch.Tensor,
+        change: torch.Tensor,
+    ) -> None:
+        """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]], for the problems of `index`."""
 
 
 class KeptRows:
-    """All of K; `held` are its bytes. `index` names the problems, `rows` are those of the Gram."""
+    """All of K, in one array."""
 
-    def __init__(self, gram: CudaGram, limit: int) -> None:
-        self.held = gram.shape[0] ** 2 * gram.dtype.itemsize
-        self.K = _whole(gram, limit - self.held)
+    def __init__(self, gram: CudaGram) -> None:
+        self.K = _all_of(gram)
+        self.held = self.K.nbytes
 
     def block(self, rows: torch.Tensor, twins: bool) -> torch.Tensor:
-        """K[W, W] of every problem."""
         return self.K[rows[:, :, None], rows[:, None, :]]
 
     def add_combination(
@@ -50,7 +68,6 @@ class KeptRows:
         changed: torch.Tensor,
         change: torch.Tensor,
     ) -> None:
-        """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]]."""
         changed, change, count = changes_first(changed, change)
         if triton_serves(image.device):
             from mercer.engines.cuda.solvers.smo_triton import add_image
@@ -90,7 +107,6 @@ class ComputedRows:
         return runs, _inverse(order)
 
     def block(self, rows: torch.Tensor, twins: bool) -> torch.Tensor:
-        """K[W, W] of every problem; `twins`: an example may be two of its variables."""
         problems, size = rows.shape
         K = torch.empty(problems, size, size, dtype=self.diagonal.dtype, device=rows.device)
         for p, own in enumerate(rows):
@@ -110,7 +126,6 @@ class ComputedRows:
         changed: torch.Tensor,
         change: torch.Tensor,
     ) -> None:
-        """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]]."""
         changed, change, count = changes_first(changed, change)
         x = self.gram._x
         for p, (many, name) in enumerate(zip(count.tolist(), index.tolist(), strict=True)):
@@ -145,23 +160,17 @@ def _inverse(order: torch.Tensor) -> torch.Tensor:
     return place
 
 
-def _whole(gram: CudaGram, room: int) -> torch.Tensor:
+def _all_of(gram: CudaGram) -> torch.Tensor:
     """All of K.
 
     A large C multiplies the error of every entry, and examples that occur twice show it most: their
     k(x, x′) should be k(x, x). So entries are rounded once, from double precision, where the device
     multiplies doubles fast: on such a chip that is a fraction of a second for 60 000 rows.
     """
-    n, device = gram.shape[0], gram.device
-    K = torch.empty(n, n, dtype=gram.torch_dtype, device=device)
-    if gram.precision == "high" and gram.dtype == np.float32 and doubles_are_fast(device):
-        gram = gram.doubled()
-    step = _panel(room, gram, n)
-    for start in range(0, n, step):
-        part = slice(start, min(start + step, n))
-        K[part] = gram.tensor(part, slice(0, n))
-    K.diagonal().copy_(gram.diagonal_tensor())
-    return K
+    round_once = gram.precision == "high" and gram.dtype == np.float32
+    if round_once and doubles_are_fast(gram.device):
+        return gram.doubled().whole(gram.torch_dtype)
+    return gram.whole()
 
 
 def doubles_are_fast(device: torch.device) -> bool:
@@ -180,9 +189,3 @@ def changes_first(
     order = torch.argsort((change == 0).to(torch.int8), dim=1, stable=True)
     count = (change != 0).sum(dim=1, dtype=torch.int32)
     return changed.gather(1, order), change.gather(1, order), count
-
-
-def _panel(room: int, gram: CudaGram, columns: int) -> int:
-    """Rows of K to compute at once: PyTorch's own functions need a few copies of a panel."""
-    entries = max(1, min(PANEL, room // (8 * gram.dtype.itemsize)))
-    return max(1, entries // columns)

@@ -18,15 +18,12 @@ import torch
 
 from mercer._arrays import host
 from mercer._tiles import cut
-from mercer.engines.cuda.gram import CudaGram
-from mercer.engines.cuda.memory import room_for
+from mercer.engines.cuda.gram import PANEL, CudaGram
 from mercer.engines.cuda.solvers.perceptron_walk import Table, TableWalk, block_rows, prepare
 from mercer.solvers.online.rule import TIE, Rule
 from mercer.solvers.online.run import Journal, Tally
 from mercer.solvers.online.sizes import Part, Sizes
 
-#: Elements of K that are made at a time.
-PIECE = 1 << 28
 #: The share of the memory limit that K may take.
 SHARE = 0.5
 
@@ -128,7 +125,7 @@ class DevicePerceptron:
         if len(positions):
             x, z = self.gram._x.take(rows), self.gram._x.take(positions)
             K = self.gram.between(x, z)
-            for part in cut(0, len(rows), max(1, PIECE // len(positions))):
+            for part in cut(0, len(rows), max(1, PANEL // len(positions))):
                 scores[part] += K.tensor(part).double() @ weights
         return Table(
             self._block(rows),
@@ -156,13 +153,6 @@ class DevicePerceptron:
         self._settled = len(self.journal)
 
     def _block(self, rows: torch.Tensor) -> torch.Tensor:
-        """K between these rows, panel by panel."""
-        n = len(rows)
-        x = self.gram._x if n == self.gram.shape[0] else self.gram._x.take(rows)
-        gram = self.gram.between(x, x)
-        with room_for(self.gram.points()):
-            K = torch.empty(n, n, dtype=self.gram.torch_dtype, device=rows.device)
-        for part in cut(0, n, max(1, PIECE // n)):
-            K[part] = gram.tensor(part)
-        K.diagonal().copy_(self.gram.diagonal_tensor()[rows])
-        return K
+        """K between these rows."""
+        x = self.gram._x if len(rows) == self.gram.shape[0] else self.gram._x.take(rows)
+        return self.gram.between(x, x).whole()

@@ -24,7 +24,7 @@ from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
-from mercer.engines.cuda.solvers.kernel_rows import ComputedRows, KeptRows, kernel_rows
+from mercer.engines.cuda.solvers.kernel_rows import KernelRows, kernel_rows
 from mercer.engines.cuda.solvers.svm_batch import (
     Measure,
     choose,
@@ -135,7 +135,7 @@ class _Run:
     def __init__(
         self,
         gram: CudaGram,
-        source: KeptRows | ComputedRows,
+        source: KernelRows,
         part: list[int],
         problems: Sequence[Quadratic],
         rows: Sequence[np.ndarray],

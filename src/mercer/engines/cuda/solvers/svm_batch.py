@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import torch
 
-from mercer.engines.cuda.solvers.kernel_rows import ComputedRows, KeptRows
+from mercer.engines.cuda.solvers.kernel_rows import KernelRows
 from mercer.engines.cuda.solvers.working_block import Block
 from mercer.solvers.quadratic.problem import Quadratic, Solution
 
@@ -56,7 +56,7 @@ def make_batch(
     problems: Sequence[Quadratic],
     rows: Sequence[np.ndarray],
     size: int,
-    source: KeptRows | ComputedRows,
+    source: KernelRows,
     device: torch.device,
 ) -> Batch:
     """The problems at their starts, wide enough for working sets of `size` variables."""
@@ -197,7 +197,7 @@ def choose(batch: Batch, now: Measure, size: int, most: int, tol: float, turn: i
     return chosen
 
 
-def gather(batch: Batch, chosen: torch.Tensor, source: KeptRows | ComputedRows) -> Block:
+def gather(batch: Batch, chosen: torch.Tensor, source: KernelRows) -> Block:
     """What SMO takes. Variables that fill up W without having been chosen are held still."""
     n = batch.rows.shape[1]
     rows = batch.rows.gather(1, chosen % n)
@@ -211,9 +211,7 @@ def gather(batch: Batch, chosen: torch.Tensor, source: KeptRows | ComputedRows) 
     return Block(K, diagonal, f, a, lower, upper, batch.group.gather(1, chosen))
 
 
-def scatter(
-    batch: Batch, chosen: torch.Tensor, a: torch.Tensor, source: KeptRows | ComputedRows
-) -> None:
+def scatter(batch: Batch, chosen: torch.Tensor, a: torch.Tensor, source: KernelRows) -> None:
     """The new values of the chosen variables, and F for all rows."""
     change = a - batch.a.gather(1, chosen)
     batch.a.scatter_(1, chosen, a)
