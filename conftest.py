@@ -1,8 +1,14 @@
-"""Doctests of modules whose optional package is not installed are left out, not failed."""
+"""What holds for every test: Numba is there from the start, and what is not installed is left out.
+
+Small problems of a process without Numba are solved without it, so that answers, equal up to the
+tolerance of a solver, would otherwise depend on which test came first.
+"""
 
 from __future__ import annotations
 
 import ast
+import os
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,9 +23,16 @@ OPTIONAL = (
 )
 MISSING = {name for name in OPTIONAL if find_spec(name) is None}
 
+if os.environ.get("MERCER_NUMBA") != "0":
+    with suppress(ImportError):
+        import numba  # noqa: F401
+
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Only imports at the top of a module count; any other failure to import is an error."""
+    """Doctests of modules whose optional package is not installed are left out, not failed.
+
+    Only imports at the top of a module count; any other failure to import is an error.
+    """
     if collection_path.suffix != ".py" or "src" not in collection_path.parts or not MISSING:
         return None
     imported: set[str] = set()

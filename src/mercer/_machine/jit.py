@@ -33,6 +33,11 @@ def may_compile() -> bool:
         return False
 
 
+def is_imported() -> bool:
+    """Whether Numba has been imported, so that compiled code costs no more than its compilation."""
+    return "numba" in sys.modules
+
+
 @lru_cache(maxsize=1)
 def compiles() -> bool:
     """Whether loops are compiled; the first question imports Numba, and a warning says if not."""
@@ -93,7 +98,7 @@ class Loop:
     def expect(self, turns: int) -> None:
         """To be told before the work: from so many turns on, in all, it is worth compiling."""
         self._turns += turns
-        if self._turns > TURNS or "numba" in sys.modules:
+        if self._turns > TURNS or is_imported():
             self.compiled()
 
     def compiled(self) -> Any:

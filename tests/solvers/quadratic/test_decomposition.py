@@ -174,7 +174,7 @@ def test_an_error_in_one_problem_ends_all(noisy, monkeypatch):
         raise ZeroDivisionError("broken")
 
     monkeypatch.setattr(many, "solve_lazily", lambda *given: None)
-    monkeypatch.setitem(many.METHODS, "solve", broken)
+    monkeypatch.setattr("mercer.solvers.quadratic.decomposition.solve", broken)
     tasks = [Task(np.arange(20), c_svc(signs[:20], np.ones(20))) for _ in range(4)]
     with pytest.raises(ZeroDivisionError):
         solve_all(Gaussian().gram(X), tasks, 1e-3, -1, "test")

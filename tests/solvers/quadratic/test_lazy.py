@@ -9,7 +9,7 @@ from sklearn import svm
 import mercer
 from mercer.kernels import ArcCosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
-from mercer.solvers.quadratic import lazy, shrinking
+from mercer.solvers.quadratic import lazy, plain_smo, shrinking
 from mercer.solvers.quadratic.lazy import Problems, solve_lazily, sources
 from mercer.solvers.quadratic.problem import (
     Task,
@@ -233,3 +233,58 @@ def test_conjugate_directions_shorten_the_way_down_a_narrow_valley():
     check(found, problem, Gaussian(0.7)(X), 1e-4)
     peer = svm.SVC(C=100.0, gamma=0.5 / 0.7**2, tol=1e-4).fit(X, signs)
     assert found.n_iter < 0.6 * peer.n_iter_[0]
+
+
+# --- in NumPy, before Numba is imported --------------------------------------------------------
+
+
+@pytest.fixture
+def fresh_process(monkeypatch):
+    """As if Numba were not imported yet; compiled steps are counted."""
+    monkeypatch.setattr(plain_smo, "is_imported", lambda: False)
+    monkeypatch.setattr(plain_smo, "_taken", 0)
+    calls, solve = [], lazy.Worker.solve
+    monkeypatch.setattr(lazy.Worker, "solve", lambda *given: calls.append(0) or solve(*given))
+    return calls
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_numpy_reaches_the_optimum_of_every_formulation(kind, noisy, fresh_process):
+    X, t, signs = (part[:150] for part in noisy)
+    problem = PROBLEMS[kind](t, signs)
+    found = solved(Gaussian(1.5).gram(X), problem, 1e-4)
+    assert found.converged
+    assert not fresh_process
+    check(found, problem, Gaussian(1.5)(X), 1e-4)
+    few = solved(Gaussian(1.5).gram(X), problem, 1e-4, max_iter=5)
+    assert (few.n_iter, few.converged) == (5, False)
+
+
+def test_what_numpy_has_not_finished_goes_on_compiled(noisy, fresh_process, monkeypatch):
+    X, _, signs = (part[:300] for part in noisy)
+    gram = Gaussian(1.5).gram(X)
+    rows = [np.arange(0, 300, 2), np.arange(1, 300, 3)]
+    tasks = [Task(part, c_svc(signs[part], np.full(len(part), 9.0))) for part in rows]
+    monkeypatch.setattr(plain_smo, "FEW_STEPS", 60)
+    found, late, interrupted = solve_lazily(gram, tasks, 1e-4, -1, 1, 1 << 24, "test")
+    assert (len(fresh_process), late, interrupted) == (1, [], False)
+    for one, task in zip(found, tasks, strict=True):
+        check(one, task.problem, Gaussian(1.5)(X[task.rows]), 1e-4)
+    assert plain_smo.steps_left() == 0
+
+
+def test_ctrl_c_in_numpy_leaves_what_was_found(noisy, fresh_process, monkeypatch):
+    X, _, signs = (part[:100] for part in noisy)
+    step, taken = plain_smo._Problem._step, []
+
+    def interrupted(self, *given):
+        taken.append(0)
+        if len(taken) > 10:
+            raise KeyboardInterrupt
+        return step(self, *given)
+
+    monkeypatch.setattr(plain_smo._Problem, "_step", interrupted)
+    task = Task(np.arange(100), c_svc(signs, np.ones(100)))
+    (found,), late, stopped = solve_lazily(Gaussian().gram(X), [task], 1e-3, -1, 1, 1 << 20, "test")
+    assert (found.n_iter, found.converged, late, stopped) == (10, False, [], True)
+    np.testing.assert_allclose(found.image, Gaussian()(X) @ found.a[0], atol=1e-12)

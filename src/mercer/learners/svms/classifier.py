@@ -21,7 +21,6 @@ from mercer._steps import PairStep, told
 from mercer.kernels import DEFAULT
 from mercer.learners._base import classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
-from mercer.learners.svms.calibrated import calibrated
 from mercer.learners.svms.labels import quick_winners
 from mercer.learners.svms.many_classes import MANY, PairExpansion
 from mercer.learners.svms.pairs import Pairs, as_pairs
@@ -174,6 +173,8 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         self._gather(X, codes, pairs)
         self.__dict__.pop("calibrated_", None)
         if self.probability:
+            from mercer.learners.svms.calibrated import calibrated  # imports much
+
             self.calibrated_ = calibrated(self, host(X), y, host(sample_weight))
         return self
 

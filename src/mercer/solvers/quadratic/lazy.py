@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -27,7 +27,10 @@ from mercer._steps import Listener, PairStep, listener
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import CHUNK
-from mercer.solvers.quadratic.problem import Quadratic, Solution, Solutions, Task, Tasks
+from mercer.solvers.quadratic.flat_problems import Problems
+from mercer.solvers.quadratic.layout import STEPS
+from mercer.solvers.quadratic.plain_smo import solve_plainly
+from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, Tasks
 from mercer.solvers.quadratic.shrinking import SHRINK, Shrinking
 
 #: Rows of the largest problem from which float32 pays; below, rows of K are the smaller part.
@@ -39,15 +42,10 @@ COLUMNS, BYTES = 128, 8_000_000
 FEW_ROWS, WHOLE = 500, 3000
 #: So many problems share rows of K, and those of so few rows rather read than make them.
 MANY, SMALL = 6, 256
-#: Steps that a problem may take here: so many, or so many per row.
-STEPS, STEPS_PER_ROW = 100_000, 50
 #: Rows of a piece of the queue: what a thread does between two looks at it.
 PIECE = 8192
 #: Rows of one problem, or of many that are as much work, for the caller's thread alone.
 FEW = 3000
-#: The rounding of f, as a share of the tolerance, up to which float32 is enough. It is estimated as
-#: ε ‖a‖ max k, which was at least 1.5 times the largest error of Gaussians and polynomials.
-ROUNDING = 0.5
 
 
 @dataclass(frozen=True)
@@ -66,9 +64,7 @@ class Source:
 
 def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
     """What to begin with, then what has more digits; nothing for problems of another kind."""
-    if not isinstance(gram, HostGram) or not gram.square or not _take(tasks):
-        return
-    if not compiles():
+    if not _take(gram, tasks) or not compiles():
         return
     from mercer.gram.cpu.row_function import columns, loop_program
 
@@ -114,7 +110,7 @@ def _lazily(width: int, tasks: int, most: int, whole: bool) -> bool:
 def _whole(gram: HostGram, tasks: int, most: int, dense: bool) -> bool:
     """Whether all of K is computed: it is small, and most of it will be asked for."""
     n = gram.shape[0]
-    if 4 * n * n * gram.dtype.itemsize > gram.limit_bytes:
+    if not _has_room(gram):
         return False
     opaque = any(source.kind == "opaque" for source in gram.program.sources)
     if tasks >= MANY and most <= SMALL:
@@ -122,8 +118,14 @@ def _whole(gram: HostGram, tasks: int, most: int, dense: bool) -> bool:
     return n <= FEW_ROWS or (n <= WHOLE and not opaque and (dense or tasks >= MANY))
 
 
-def _take(tasks: Sequence[Task]) -> bool:
+def _has_room(gram: Gram) -> bool:
+    return 4 * gram.shape[0] ** 2 * gram.dtype.itemsize <= gram.limit_bytes
+
+
+def _take(gram: Gram, tasks: Sequence[Task]) -> TypeGuard[HostGram]:
     """Two sides must be one variable with a kink, which separate sums (ν) forbid."""
+    if not isinstance(gram, HostGram) or not gram.square:
+        return False
     some = [tasks] if isinstance(tasks, Tasks) else tasks
     kinds = {(t.method, len(t.problem.linear), t.problem.groups is None) for t in some}
     method, sides, one_sum = min(kinds)
@@ -161,91 +163,13 @@ class Stop(threading.Event):
         super().set()
 
 
-class Problems:
-    """The problems as flat arrays, one after the other, and what was found."""
-
-    def __init__(self, tasks: Sequence[Task], tol: float, max_iter: int) -> None:
-        from mercer.solvers.quadratic import lazy_smo
-
-        self.tol, self.max_iter, self.loop = tol, max_iter, lazy_smo
-        flat = Tasks.of(tasks)
-        self.starts, self.rows = flat.starts, flat.rows.astype(np.int64)
-        problem, self.sides = flat.problem, len(flat.problem.linear)
-        # A variable with two sides is one with a kink at 0.
-        columns = [problem.linear[0], problem.linear[-1], problem.lower[-1], problem.upper[0]]
-        zero = np.zeros(len(self.rows))
-        start = zero if problem.start is None else problem.start.sum(axis=0)
-        self.variables = np.stack([*columns, start, zero], axis=1)
-        groups = zero if problem.groups is None else problem.groups[0]
-        self.groups = groups.astype(np.int8)
-        self.n_groups = int(self.groups.max()) + 1
-        sizes = self.sizes
-        self.found = np.zeros((len(tasks), lazy_smo.GROUPS + 4 * self.n_groups))
-        limits = np.maximum(STEPS, STEPS_PER_ROW * sizes)
-        self.limits = np.minimum(limits, max_iter) if max_iter >= 0 else limits
-        self.taken = np.zeros(len(tasks), dtype=np.int64)
-
-    @property
-    def sizes(self) -> np.ndarray:
-        return np.diff(self.starts)
-
-    def _per_group(self) -> np.ndarray:
-        return self.found[:, self.loop.GROUPS :].reshape(len(self.found), self.n_groups, 4)
-
-    def gaps(self) -> np.ndarray:
-        ends = self._per_group()
-        return (ends[:, :, self.loop.TOP] - ends[:, :, self.loop.BOTTOM]).max(axis=1)
-
-    def thresholds(self) -> np.ndarray:
-        """The mean of −f over the variables in between, else the middle of what bounds leave."""
-        top, bottom, total, free = np.moveaxis(self._per_group(), 2, 0)
-        with np.errstate(invalid="ignore"):
-            middle = np.where(np.isfinite(top) & np.isfinite(bottom), (top + bottom) / 2, 0.0)
-            one = np.where(np.isfinite(top), top, np.where(np.isfinite(bottom), bottom, 0.0))
-            both = np.isfinite(top + bottom)
-            return np.where(free > 0, total / np.maximum(free, 1), np.where(both, middle, one))
-
-    def rounded(self, source: Source) -> np.ndarray:
-        """Problems whose f may be wrong, by the rounding of K, by a share of the tolerance."""
-        a = self.variables[:, self.loop.A]
-        length = np.sqrt(np.add.reduceat(a * a, self.starts[:-1]))
-        error = source.rounding * float(np.abs(source.diagonal).max()) * length
-        return np.flatnonzero(error > ROUNDING * self.tol)
-
-    def unfinished(self) -> np.ndarray:
-        """Problems that took all the steps they may take here, and may take more elsewhere."""
-        late = (self.gaps() > self.tol) & (self.taken >= self.limits)
-        return np.flatnonzero(late & ((self.max_iter < 0) | (self.taken < self.max_iter)))
-
-    def coefficients(self, p: int) -> np.ndarray:
-        """(sides, rows) of one problem."""
-        return self._sides(self.variables[self.starts[p] : self.starts[p + 1], self.loop.A])
-
-    def _sides(self, a: np.ndarray) -> np.ndarray:
-        if self.sides == 1:
-            return a[None].copy()
-        return np.stack([np.maximum(a, 0.0), np.minimum(a, 0.0)])
-
-    def solutions(self) -> Solutions:
-        gaps = self.gaps()
-        return Solutions(
-            self.starts,
-            self._sides(self.variables[:, self.loop.A]),
-            self.variables[:, self.loop.IMAGE].copy(),
-            self.found[:, self.loop.OBJECTIVE],
-            self.thresholds(),
-            gaps,
-            self.taken,
-            gaps <= self.tol,
-            self.found[:, self.loop.COMPUTED],
-        )
-
-
 class Worker:
     """The memory of one thread, for problems of up to `most` rows."""
 
     def __init__(self, problems: Problems, source: Source, most: int, memory: int) -> None:
-        self.problems, self.source, loop = problems, source, problems.loop
+        from mercer.solvers.quadratic import lazy_smo as loop
+
+        self.problems, self.source, self.loop = problems, source, loop
         dtype, groups = source.dtype, problems.n_groups
         padded = -(-most // loop.LANES) * loop.LANES
         self.vectors, self.up, self.low = (np.empty((k, padded)) for k in (4, groups, groups))
@@ -279,7 +203,7 @@ class Worker:
         limits = p.limits - p.taken if limit is None else np.full(len(p.limits), limit)
         arrays = (order, p.starts, p.variables, p.rows, p.groups)
         self.run(*arrays, p.found, p.tol, limits, limit is not None, stop)
-        p.taken[order] += p.found[order, p.loop.STEPS].astype(np.int64)
+        p.taken[order] += p.found[order, STEPS].astype(np.int64)
 
     def run(
         self,
@@ -295,7 +219,7 @@ class Worker:
         stop: Stop,
     ) -> None:
         """One call of the compiled loop, in the memory of this thread."""
-        self.problems.loop.solve_problems(
+        self.loop.solve_problems(
             order, starts, variables, rows, groups, self.source.diagonal, self.K, self.right,
             self.addresses, self.shape, self.Z, self.vectors, self.up, self.low, self.singles,
             self.index, self.cursor, self.ends, self.table, found, tol, self.source.rounding,
@@ -342,18 +266,35 @@ def solve_lazily(
             gram, [_apart(task) for task in tasks], tol, max_iter, threads, memory, what
         )
         return None if lazy is None else ([_together(one) for one in lazy[0]], *lazy[1:])
-    problems, tell = None, listener()
-    for source in sources(gram, tasks):
-        if problems is None:
-            problems = Problems(tasks, tol, max_iter)
-            todo = np.argsort(-problems.sizes, kind="stable")
-        interrupted = _solve(problems, source, todo, threads, memory, what, tell)
-        todo = problems.rounded(source)
-        if interrupted or not len(todo):
-            break
-    if problems is None:
+    if not _take(gram, tasks):
+        return None
+    problems = Problems(tasks, tol, max_iter)
+    interrupted = _solve_in_turn(gram, tasks, problems, threads, memory, what)
+    if interrupted is None:
         return None
     return problems.solutions(), problems.unfinished().tolist(), interrupted
+
+
+def _solve_in_turn(
+    gram: HostGram,
+    tasks: Sequence[Task],
+    problems: Problems,
+    threads: int,
+    memory: int,
+    what: str,
+) -> bool | None:
+    """In NumPy, then with rows of K from one source after the other; None: from none."""
+    tell = listener()
+    todo = np.argsort(-problems.sizes, kind="stable")
+    interrupted = solve_plainly(gram, problems, todo) if tell is None and _has_room(gram) else None
+    if interrupted is not None:
+        todo = problems.open()
+    for source in sources(gram, tasks) if len(todo) and not interrupted else ():
+        interrupted = _solve(problems, source, todo, threads, memory, what, tell)
+        todo = problems.rounded(source.rounding, source.diagonal)
+        if interrupted or not len(todo):
+            break
+    return interrupted
 
 
 def _solve(

@@ -30,6 +30,23 @@ import numpy as np
 from mercer._machine.jit import njit
 from mercer.gram.cpu.bits import call_at, larger
 from mercer.gram.rows.prepared import CHUNK
+from mercer.solvers.quadratic.layout import (
+    BOTTOM,
+    COMPUTED,
+    FREE,
+    GROUPS,
+    IMAGE,
+    LOWER,
+    MINUS,
+    OBJECTIVE,
+    PLUS,
+    STEPS,
+    SUM,
+    TAU,
+    TOP,
+    UPPER,
+    A,
+)  # fmt: skip
 
 #: Arrays are padded to a multiple of this: loops over them have no remainder.
 LANES = 64
@@ -42,20 +59,12 @@ FEWEST, MOST = 128, 512
 WIDEST = 24
 #: A direction is given up for a new one where conjugacy leaves less of its curvature.
 CURVED = 1e-3
-#: What stands for a curvature that is not positive (LIBSVM's value).
-TAU = 1e-12
-#: Columns of the table of variables: linear terms on both sides of 0, bounds, value and F.
-PLUS, MINUS, LOWER, UPPER, A, IMAGE = range(6)
 #: Rows of the table `index`: the slot of the kept rows that a row of K is in (−1: none), the row in
 #: a slot, whether a slot was used lately, and the variables of the direction.
 SLOT, OWNER, RECENT, MOVING = range(4)
 #: Rows of the table `vectors`: K a, with the direction p of the last step K p and p, and −f where
 #: it may grow.
 F_ROW, Q_ROW, P_ROW, WANT = range(4)
-#: Entries of `found` per problem, and of each of its groups: the largest −f that may grow, the
-#: least that may shrink, the sum and the number of those in between.
-STEPS, COMPUTED, OBJECTIVE, GROUPS = range(4)
-TOP, BOTTOM, SUM, FREE = range(4)
 #: Entries of `cursor`: slots in use, the slot to be looked at next, rows of K that were computed,
 #: variables of the direction, and steps.
 USED, NEXT, MADE, WIDTH, TAKEN = range(5)

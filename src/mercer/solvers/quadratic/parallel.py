@@ -20,18 +20,9 @@ from mercer._progress import progress
 from mercer._steps import listener
 from mercer.gram.base import Gram
 from mercer.gram.rows_of_k import HEIGHT, WIDTH
-from mercer.solvers.quadratic.decomposition import Options, resume, solve
-from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
 from mercer.solvers.quadratic.lazy import solve_lazily
 from mercer.solvers.quadratic.problem import Solution, Task, Tasks
-from mercer.solvers.quadratic.working_block import Workspace
 
-METHODS: dict[str, Callable[..., Solution]] = {
-    "solve": solve,
-    "resume": resume,
-    "hard margin": hard_margin,
-    "hard tube": hard_tube,
-}
 #: Rows of the smallest working set that makes sense, and the fewest rows of K to be kept.
 LEAST = 256
 #: Operations per entry of K above which computed rows are kept in all the memory there is. A
@@ -83,6 +74,17 @@ def _decomposed(
     what: str,
 ) -> tuple[list[Solution], bool]:
     """By working sets, over rows of K that matrix products compute."""
+    # Imported here, because that imports Numba.
+    from mercer.solvers.quadratic.decomposition import Options, resume, solve
+    from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
+    from mercer.solvers.quadratic.working_block import Workspace
+
+    methods: dict[str, Callable[..., Solution]] = {
+        "solve": solve,
+        "resume": resume,
+        "hard margin": hard_margin,
+        "hard tube": hard_tube,
+    }
     settings, most = get_config(), max(len(task.rows) for task in tasks)
     threads = min(threads, len(tasks))
     each = settings.n_threads if threads == 1 and most >= ALONE else 1
@@ -109,7 +111,7 @@ def _decomposed(
                 task, note = tasks[index], GapProgress(bar.advance, tol)
                 options = Options(tol, max_iter, memory, stopped, note, tell)
                 rows = gram.rows_of_k(task.rows, threads=each)
-                method = METHODS[task.method]
+                method = methods[task.method]
                 solutions[index] = method(rows, task.problem, options, workspace)
                 note.finish()
 

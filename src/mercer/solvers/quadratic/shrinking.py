@@ -41,7 +41,7 @@ class Shrinking:
     def __init__(self, worker: Worker, p: int) -> None:
         problems = worker.problems
         part = slice(int(problems.starts[p]), int(problems.starts[p + 1]))
-        self.worker, self.loop, self.p = worker, problems.loop, p
+        self.worker, self.loop, self.p = worker, worker.loop, p
         self.variables, self.rows = problems.variables[part], problems.rows[part]
         self.groups, self.found = problems.groups[part], problems.found[p : p + 1]
         self.active = np.arange(len(self.rows))

@@ -1,0 +1,106 @@
+"""All problems of a machine in flat arrays, for loops that take them in turn; what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mercer.solvers.quadratic.layout import (
+    BOTTOM,
+    COMPUTED,
+    GROUPS,
+    IMAGE,
+    OBJECTIVE,
+    TOP,
+    A,
+)  # fmt: skip
+from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
+
+#: Steps that a problem may take here: so many, or so many per row.
+MOST_STEPS, STEPS_PER_ROW = 100_000, 50
+#: The rounding of f, as a share of the tolerance, up to which float32 is enough. It is estimated as
+#: ε ‖a‖ max k, which was at least 1.5 times the largest error of Gaussians and polynomials.
+ROUNDING = 0.5
+
+
+class Problems:
+    """The problems as flat arrays, one after the other, and what was found."""
+
+    def __init__(self, tasks: Sequence[Task], tol: float, max_iter: int) -> None:
+        self.tol, self.max_iter = tol, max_iter
+        flat = Tasks.of(tasks)
+        self.starts, self.rows = flat.starts, flat.rows.astype(np.int64)
+        problem, self.sides = flat.problem, len(flat.problem.linear)
+        # A variable with two sides is one with a kink at 0.
+        columns = [problem.linear[0], problem.linear[-1], problem.lower[-1], problem.upper[0]]
+        zero = np.zeros(len(self.rows))
+        start = zero if problem.start is None else problem.start.sum(axis=0)
+        self.variables = np.stack([*columns, start, zero], axis=1)
+        groups = zero if problem.groups is None else problem.groups[0]
+        self.groups = groups.astype(np.int8)
+        self.n_groups = int(self.groups.max()) + 1
+        sizes = self.sizes
+        self.found = np.zeros((len(tasks), GROUPS + 4 * self.n_groups))
+        limits = np.maximum(MOST_STEPS, STEPS_PER_ROW * sizes)
+        self.limits = np.minimum(limits, max_iter) if max_iter >= 0 else limits
+        self.taken = np.zeros(len(tasks), dtype=np.int64)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return np.diff(self.starts)
+
+    def _per_group(self) -> np.ndarray:
+        return self.found[:, GROUPS:].reshape(len(self.found), self.n_groups, 4)
+
+    def gaps(self) -> np.ndarray:
+        ends = self._per_group()
+        return (ends[:, :, TOP] - ends[:, :, BOTTOM]).max(axis=1)
+
+    def thresholds(self) -> np.ndarray:
+        """The mean of −f over the variables in between, else the middle of what bounds leave."""
+        top, bottom, total, free = np.moveaxis(self._per_group(), 2, 0)
+        with np.errstate(invalid="ignore"):
+            middle = np.where(np.isfinite(top) & np.isfinite(bottom), (top + bottom) / 2, 0.0)
+            one = np.where(np.isfinite(top), top, np.where(np.isfinite(bottom), bottom, 0.0))
+            both = np.isfinite(top + bottom)
+            return np.where(free > 0, total / np.maximum(free, 1), np.where(both, middle, one))
+
+    def rounded(self, rounding: float, diagonal: np.ndarray) -> np.ndarray:
+        """Problems whose f may be wrong, by the rounding of K, by a share of the tolerance."""
+        a = self.variables[:, A]
+        length = np.sqrt(np.add.reduceat(a * a, self.starts[:-1]))
+        error = rounding * float(np.abs(diagonal).max()) * length
+        return np.flatnonzero(error > ROUNDING * self.tol)
+
+    def open(self) -> np.ndarray:
+        """Problems that may take more steps here."""
+        return np.flatnonzero((self.gaps() > self.tol) & (self.taken < self.limits))
+
+    def unfinished(self) -> np.ndarray:
+        """Problems that took all the steps they may take here, and may take more elsewhere."""
+        late = (self.gaps() > self.tol) & (self.taken >= self.limits)
+        return np.flatnonzero(late & ((self.max_iter < 0) | (self.taken < self.max_iter)))
+
+    def coefficients(self, p: int) -> np.ndarray:
+        """(sides, rows) of one problem."""
+        return self._sides(self.variables[self.starts[p] : self.starts[p + 1], A])
+
+    def _sides(self, a: np.ndarray) -> np.ndarray:
+        if self.sides == 1:
+            return a[None].copy()
+        return np.stack([np.maximum(a, 0.0), np.minimum(a, 0.0)])
+
+    def solutions(self) -> Solutions:
+        gaps = self.gaps()
+        return Solutions(
+            self.starts,
+            self._sides(self.variables[:, A]),
+            self.variables[:, IMAGE].copy(),
+            self.found[:, OBJECTIVE],
+            self.thresholds(),
+            gaps,
+            self.taken,
+            gaps <= self.tol,
+            self.found[:, COMPUTED],
+        )

@@ -1,0 +1,156 @@
+"""SMO in NumPy on the whole of K: for the first small problems of a process, and without Numba.
+
+A step takes ten calls of NumPy, some 20 µs for hundreds of rows. Numba takes half a second to be
+imported, and seconds to compile where no machine code is kept yet: so many steps are solved here
+first. The steps, the stopping rule and the tables are those of `lazy_smo`, without its conjugate
+directions; what is not finished here goes on there, from where it is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mercer._machine.deadline import check_time
+from mercer._machine.jit import compiles, is_imported, may_compile
+from mercer.gram.host import HostGram
+from mercer.solvers.quadratic.flat_problems import Problems
+from mercer.solvers.quadratic.layout import (
+    BOTTOM,
+    COMPUTED,
+    FREE,
+    GROUPS,
+    IMAGE,
+    MINUS,
+    OBJECTIVE,
+    PLUS,
+    STEPS,
+    SUM,
+    TAU,
+    TOP,
+    A,
+)  # fmt: skip
+
+#: Steps of a process here, while Numba could still be imported: as long as its import takes.
+FEW_STEPS = 15_000
+#: Rows of the whole K that is computed for this; without Numba so many.
+FEW_ROWS, MOST_ROWS = 1000, 3000
+#: Steps between two looks at the time.
+PERIOD = 500
+
+_taken = 0
+
+
+def steps_left() -> float:
+    """How many steps this process may still take here."""
+    if not may_compile():
+        if _taken > FEW_STEPS:
+            compiles()  # says once that there is no Numba, where it begins to matter
+        return math.inf
+    return 0 if is_imported() else max(0, FEW_STEPS - _taken)
+
+
+def solve_plainly(gram: HostGram, problems: Problems, order: np.ndarray) -> bool | None:
+    """Problems `order`, in place, as far as the steps go; whether Ctrl-C came.
+
+    None: they are too large for this, or compiled code is there.
+    """
+    global _taken
+    if not steps_left() or gram.shape[0] > (FEW_ROWS if may_compile() else MOST_ROWS):
+        return None
+    try:
+        K = gram.dense()
+        for p in order:
+            one = _Problem(K, problems, p)
+            try:
+                one.solve(problems.tol, min(problems.limits[p], steps_left()))
+            finally:
+                _taken += one.steps
+                problems.taken[p] += one.steps
+                one.measure(problems.found[p])
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+class _Problem:
+    """One of them: masks say which variables may grow (`up`) and shrink (`low`), per group."""
+
+    def __init__(self, K: np.ndarray, problems: Problems, p: int) -> None:
+        part = slice(int(problems.starts[p]), int(problems.starts[p + 1]))
+        self.variables, self.group = problems.variables[part], problems.groups[part]
+        rows, n = problems.rows[part], problems.starts[p + 1] - problems.starts[p]
+        self.K = K if n == len(K) and (np.diff(rows) == 1).all() else K[np.ix_(rows, rows)]
+        self.diagonal = self.K.diagonal().astype(np.float64)
+        self.F, self.steps = self.K @ self.variables[:, A], 0
+        self.up, self.low = (np.full((problems.n_groups, n), -np.inf) for _ in range(2))
+        for t in range(n):
+            self._mark(t)
+
+    def _mark(self, t: int) -> None:
+        plus, minus, lower, upper, a, _ = self.variables[t].tolist()
+        g = self.group[t]
+        self.up[g, t] = -minus if a < 0 else -plus if a < upper else -np.inf
+        self.low[g, t] = plus if a > 0 else minus if a > lower else -np.inf
+
+    def solve(self, tol: float, limit: float) -> None:
+        while self.steps < limit:
+            if self.steps % PERIOD == 0:
+                check_time()
+            pair = self._pair(tol)
+            if pair is None or not self._step(*pair):
+                return
+            self.steps += 1
+
+    def _pair(self, tol: float) -> tuple[int, int, float, float] | None:
+        """The row that most wants to grow, its best partner, their slope and their curvature."""
+        best, found = 0.0, None
+        for up, low in zip(self.up, self.low, strict=True):
+            wish = up - self.F
+            i = int(wish.argmax())
+            slopes = low + self.F
+            slopes += wish[i]
+            if not slopes.max() > tol:
+                continue
+            curves = self.K[i] * -2.0
+            curves += self.diagonal
+            curves += self.diagonal[i]
+            np.maximum(curves, TAU, out=curves)
+            gains = np.maximum(slopes, 0.0)
+            gains *= gains
+            gains /= curves
+            j = int(gains.argmax())
+            if gains[j] > best:
+                best, found = gains[j], (i, j, float(slopes[j]), float(curves[j]))
+        return found
+
+    def _step(self, i: int, j: int, slope: float, curve: float) -> bool:
+        """aᵢ grows by as much as aⱼ shrinks, to a bound or the kink at 0; False if none moves."""
+        _, _, _, upper, a, _ = self.variables[i].tolist()
+        _, _, lower, _, b, _ = self.variables[j].tolist()
+        end_a, end_b = 0.0 if a < 0 else upper, 0.0 if b > 0 else lower
+        step = min(slope / curve, end_a - a, b - end_b)
+        new_a = end_a if step == end_a - a else a + step
+        new_b = end_b if step == b - end_b else b - step
+        if new_a == a and new_b == b:
+            return False
+        self.variables[i, A], self.variables[j, A] = new_a, new_b
+        self._mark(i)
+        self._mark(j)
+        self.F += step * (self.K[i] - self.K[j])
+        return True
+
+    def measure(self, found: np.ndarray) -> None:
+        """What `lazy_smo` tells of a solution."""
+        v, F = self.variables, self.F
+        v[:, IMAGE] = F
+        linear = np.where(v[:, A] > 0, v[:, PLUS], v[:, MINUS])
+        found[STEPS], found[COMPUTED] = self.steps, len(v)
+        found[OBJECTIVE] = v[:, A] @ (0.5 * F + linear)
+        for g, (up, low) in enumerate(zip(self.up, self.low, strict=True)):
+            grows, shrinks = up - F, -low - F
+            free = grows[grows == shrinks]
+            own = found[GROUPS + 4 * g : GROUPS + 4 * g + 4]
+            own[TOP], own[BOTTOM] = grows.max(), shrinks.min()
+            own[SUM], own[FREE] = free.sum(), len(free)
