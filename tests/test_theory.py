@@ -37,7 +37,7 @@ def test_least_squares_that_end_too_early_are_noticed(monkeypatch):
     X, y = blobs(0, gap=0.5)
     right = theory.separability(Linear(), X, y, fit_intercept=True)
     balanced = np.where(y > 0, 1 / (y > 0).sum(), 1 / (y < 0).sum())
-    monkeypatch.setattr("mercer.theory.bounds._by_nnls", lambda system, target: balanced)
+    monkeypatch.setattr("mercer.theory.separation._by_nnls", lambda system, target: balanced)
     assert theory.separability(Linear(), X, y, fit_intercept=True).margin == pytest.approx(
         right.margin
     )

@@ -41,18 +41,9 @@ from mercer.plot.images import (
     support_images,
     tangent_vectors,
 )
-from mercer.plot.kernels import (
-    eigenfunctions,
-    fourier,
-    gram,
-    kernel_gallery,
-    kernel_shape,
-    kernel_surface,
-    monomial_growth,
-    spectrum,
-    taylor_truncations,
-)
+from mercer.plot.kernels import kernel_gallery, kernel_shape, kernel_surface
 from mercer.plot.lifting import LinearInFeatures, before_and_after, feature_space
+from mercer.plot.matrices import gram, spectrum
 from mercer.plot.models import decision_regions, points, thresholds, weight_vectors
 from mercer.plot.perceptrons import (
     ProofCurves,
@@ -63,6 +54,7 @@ from mercer.plot.perceptrons import (
 )
 from mercer.plot.regression import query_weights, regression_curve, regression_curves
 from mercer.plot.separators import hardness, hebb_and_perceptron, margin, separators, version_space
+from mercer.plot.series import eigenfunctions, fourier, monomial_growth, taylor_truncations
 from mercer.plot.tests import change_points, witness
 
 __all__ = [

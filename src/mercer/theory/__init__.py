@@ -1,24 +1,19 @@
 """What theory says, next to what happened.
 
-Bounds and margins (`bounds`), separators of small data sets in the plane (`separators`), and the
-lectures' derivations as functions whose lines are checked by numbers (`derivations`).
+Radius and margin (`lengths`), bounds (`bounds`) and their table for a fitted model (`reports`), the
+widest separator of two classes (`separation`), all separators of small data sets in the plane
+(`separators`), and the lectures' derivations as functions whose lines are checked by numbers
+(`derivations`).
 """
 
 from __future__ import annotations
 
 from mercer.theory.bounds import (
-    Report,
-    Separation,
     compression_bound,
     deviation_bound,
-    margin,
     margin_bound,
     mistake_bound,
-    radius,
     regret,
-    report,
-    separability,
-    signs,
 )
 from mercer.theory.derivations import (
     Derivation,
@@ -28,6 +23,9 @@ from mercer.theory.derivations import (
     monomial_table,
     ridge_dual,
 )
+from mercer.theory.lengths import margin, radius, signs
+from mercer.theory.reports import Report, report
+from mercer.theory.separation import Separation, separability
 from mercer.theory.separators import VersionSpace, fewest_errors, hebb, version_space
 
 __all__ = [

@@ -1,0 +1,177 @@
+"""Whether two classes can be separated: the widest separator, or a certificate that none exists."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.expansion import KernelExpansion
+from mercer.gram.host import HostGram
+from mercer.kernels import Kernel, as_kernel
+from mercer.theory.lengths import signs
+
+#: A gap below this share of the radius cannot be told from rounding.
+RESOLUTION = 1e-7
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Whether two classes can be told apart by a function of the kernel's space.
+
+    Separable: `separator` has the widest gap there is, `margin` is its half width. Not separable:
+    `certificate` holds μ ≥ 0, Σμ = 1, with Σ μᵢ yᵢ φ(xᵢ) = 0 (and Σ μᵢ yᵢ = 0 with an intercept):
+    a mixture of one class that is a mixture of the other. `residual` is the length of that sum.
+
+    Parameters
+    ----------
+    separable : bool
+        Whether there is a separator.
+    separator : KernelExpansion or None
+        The widest one.
+    margin : float
+        Half the width of its gap.
+    certificate : ndarray or None
+        Weights μ that show that there is none.
+    residual : float
+        Length of the sum that should be zero.
+
+    Examples
+    --------
+    >>> from mercer import data, theory
+    >>> theory.separability("polynomial(2)", *data.xor()).separable
+    True
+    """
+
+    separable: bool
+    separator: KernelExpansion | None
+    margin: float
+    certificate: np.ndarray | None
+    residual: float
+
+    @property
+    def width(self) -> float:
+        """δ = 2ρ, the full width of the gap."""
+        return 2 * self.margin
+
+    def __bool__(self) -> bool:
+        return self.separable
+
+    def __str__(self) -> str:
+        if self.separable:
+            assert self.separator is not None
+            return (
+                f"separable: half width ρ = {self.margin:.6g}, full width δ = {self.width:.6g}, "
+                f"{len(self.separator)} support vectors"
+            )
+        assert self.certificate is not None
+        used = int((self.certificate > 0).sum())
+        return f"not separable: a mixture of {used} examples, ‖Σ μᵢ yᵢ φ(xᵢ)‖ = {self.residual:.3g}"
+
+
+def separability(kernel: Kernel | str, X: Any, y: Any, fit_intercept: bool = False) -> Separation:
+    """The widest separator min ‖w‖, yᵢ (w·φ(xᵢ) + b) ≥ 1, or a certificate that none exists.
+
+    Solved exactly, as a least-distance problem by non-negative least squares on the features
+    that the eigenvectors of K give.
+
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel, or an expression such as "gaussian(2)".
+    X : array or list
+        The examples.
+    y : array of shape (n,)
+        Two classes.
+    fit_intercept : bool, default False
+        Whether the separator may have a bias b.
+
+    Returns
+    -------
+    Separation
+        True in an ``if`` where the classes are separable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Linear, Polynomial, theory
+    >>> X, y = np.array([[1.0, 1], [-1, 1], [-1, -1], [1, -1]]), [1, -1, 1, -1]
+    >>> bool(theory.separability(Linear(), X, y))
+    False
+    >>> print(theory.separability(Polynomial(2), X, y))
+    separable: half width ρ = 1.41421, full width δ = 2.82843, 2 support vectors
+    """
+    kernel = as_kernel(kernel)
+    y = signs(y)
+    K = HostGram(kernel, X).dense().astype(np.float64)
+    if len(K) != len(y):
+        raise ValueError(f"X has {len(K)} rows and y has {len(y)} labels")
+    features = _features(K)
+    length = math.sqrt(float(np.diag(K).max())) or 1.0
+    system = [(y[:, None] * features / length).T, np.ones((1, len(y)))]
+    if fit_intercept:
+        # A bias that costs next to nothing: its feature is long, so that its weight stays small.
+        system.insert(1, 1e4 * y[None, :])
+    target = np.zeros(sum(map(len, system)))
+    target[-1] = 1.0
+    for least_squares in (_by_nnls, _by_bounds):
+        mixture = least_squares(np.vstack(system), target)
+        mu = mixture / float(mixture.sum())
+        gap = float(np.linalg.norm(features.T @ (mu * y)))
+        balance = abs(float(mu @ y)) * length if fit_intercept else 0.0
+        if max(gap, balance) <= RESOLUTION * length:
+            rho = 0.0
+            break
+        coef = mu * y / gap**2
+        intercept, rho = _intercept_and_margin(K, coef, y, fit_intercept)
+        # Half the distance of the mixtures is at least the half width of any gap between the
+        # classes; where both are equal, neither can be improved.
+        if rho >= (1 - 1e-6) * gap:
+            break
+    if rho <= RESOLUTION * length:
+        return Separation(False, None, 0.0, mu, max(gap, balance))
+    separator = KernelExpansion(kernel, X, coef, intercept).pruned()
+    return Separation(True, separator, rho, None, 0.0)
+
+
+def _features(K: np.ndarray) -> np.ndarray:
+    """Φ with ΦΦᵀ = K, from the eigenvectors of K."""
+    values, vectors = np.linalg.eigh((K + K.T) / 2)
+    scale = float(np.abs(values).max())
+    if values.min() < -1e-8 * max(scale, 1e-300):
+        raise ValueError(
+            "the kernel matrix has a negative eigenvalue: separability is a question about "
+            "valid kernels (see mercer.prove and mercer.repair)"
+        )
+    keep = values > len(K) * np.finfo(float).eps * scale
+    return np.asarray(vectors[:, keep] * np.sqrt(values[keep]))
+
+
+def _intercept_and_margin(
+    K: np.ndarray, coef: np.ndarray, y: np.ndarray, fit_intercept: bool
+) -> tuple[float, float]:
+    """b in the middle between the classes, or 0, and ρ of the separator of these coefficients."""
+    scores = K @ coef
+    intercept = 0.0
+    if fit_intercept:
+        up, down = scores[y > 0].min(), scores[y < 0].max()
+        intercept = -float(up + down) / 2
+    norm = math.sqrt(float(coef @ scores))
+    return intercept, float((y * (scores + intercept)).min()) / norm
+
+
+def _by_nnls(system: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The combination of columns with weights ≥ 0 that comes closest to the target."""
+    from scipy.optimize import nnls
+
+    return np.asarray(nnls(system, target, maxiter=30 * system.shape[1] + 1000)[0])
+
+
+def _by_bounds(system: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The same by another algorithm: SciPy 1.15 ends its `nnls` too early at times."""
+    from scipy.optimize import lsq_linear
+
+    found = lsq_linear(system, target, bounds=(0, np.inf), method="bvls", tol=1e-15)
+    return np.asarray(found.x)
