@@ -23,7 +23,7 @@ from mercer.onnx.operations import ONNX
 
 #: What each target has no form for, and so leaves to NumPy or refuses; no more, no less.
 LACKS = {
-    "numba": {"exp", "log", "tanh", "sin", "cos", "arccos", "arcsin"},
+    "numba": {"exp", "tanh", "sin", "cos", "arccos", "arcsin"},
     "triton": {"exp", "arccos", "arcsin"},
     "torch": set(),
     "onnx": set(),

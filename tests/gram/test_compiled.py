@@ -15,6 +15,7 @@ from mercer import Gaussian, Gram, Laplacian, Linear, Polynomial, Similarity
 from mercer.formula import ROOT, Formula
 from mercer.formula.nodes import X_J, Z_J, dot, reduce_columns
 from mercer.gram.cpu import compiled, generated
+from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import NUMBA, render
 from mercer.gram.host import HostGram
 from mercer.gram.plan import planner as plan
@@ -81,6 +82,7 @@ FORMULAS = {
     "linf": (Laplacian(0.5, norm="inf"), NARROW, False),
     "prod and pow": (mercer.BSpline(3, 2.0), NARROW, False),
     "prod over many columns": (mercer.BSpline(1, 9.0), WIDE, False),
+    "log": (mercer.RationalQuadratic(1e3, 2.0), NARROW, False),
     "div": (mercer.ChiSquared(0.2), NARROW, False),
     "eq and mean": (mercer.Hamming(), WIDE, False),
     "row values": (mercer.Tanimoto() + Polynomial(3, 1.0).normalized(), NARROW, False),
@@ -96,7 +98,7 @@ def test_float32(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["few columns, written out", "repaired", "row values", "everything else"]
+    "name", ["few columns, written out", "repaired", "log", "row values", "everything else"]
 )
 def test_float64(name: str) -> None:
     k, rows, products = FORMULAS[name]
@@ -153,6 +155,20 @@ def test_extreme_exponents() -> None:
         np.testing.assert_allclose(up[:, 0], np.exp(0.5 * x[:6, 0].astype(float)), rtol=2e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logarithms_of_all_sizes(dtype: str) -> None:
+    space: dict = {}
+    exec(header(dtype), space)  # noqa: S102 - the text is our own
+    sizes = np.finfo(dtype)
+    x = np.geomspace(float(sizes.tiny), float(sizes.max) / 2, 300)
+    x = np.r_[x, 1 + np.linspace(-0.1, 0.1, 99), sizes.smallest_subnormal, 0, -1, np.inf, np.nan]
+    x = x.astype(dtype)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = np.log(x.astype(float))
+    found = [space["log"](value) for value in x]
+    np.testing.assert_allclose(found, expected, rtol=2.5 * float(sizes.eps), atol=0)
+
+
 def test_one_text_serves_every_parameter() -> None:
     X = NARROW[:60].astype(np.float32)
     texts = {
@@ -192,7 +208,7 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch) -
 
 def test_what_has_no_vectorized_form_stays_in_numpy() -> None:
     X = NARROW[:50]
-    for text in ("sigmoid()", "periodic()", "arc_cosine(1)", "rational_quadratic()"):
+    for text in ("sigmoid()", "periodic()", "arc_cosine(1)"):
         G = parse(text).gram(X)
         assert not compiled.can_compile(G.program)
         assert not G._plan().compiled

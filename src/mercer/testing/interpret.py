@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._tiles import Scratch
-from mercer.gram.cpu.compiled import Compiled
+from mercer.gram.cpu.compiled import Compiled, constants
 from mercer.gram.cpu.engine import NumpyEngine
 from mercer.gram.cpu.numba_source import render
 from mercer.gram.host import HostGram
@@ -51,4 +51,4 @@ def _without_compiler(gram: HostGram) -> Compiled:
     }
     exec(plain, space)  # noqa: S102 - the text is our own
     module: Any = SimpleNamespace(**space)
-    return Compiled(program, module, np.asarray(numbers or [0.0], dtype=dtype), source)
+    return Compiled(program, module, constants(numbers, dtype), source)

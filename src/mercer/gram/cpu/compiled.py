@@ -73,4 +73,10 @@ def compile_epilogue(program: Program, dtype: np.dtype, widths: list[int]) -> Co
     """The compiled loops of a program; `widths`: features of its direct sources, in order."""
     source, numbers = render(program, dtype.name, widths)
     module = load_generated(source)
-    return Compiled(program, module, np.asarray(numbers or [0.0], dtype=dtype), source)
+    return Compiled(program, module, constants(numbers, dtype), source)
+
+
+def constants(numbers: list[float], dtype: Any) -> np.ndarray:
+    """The numbers of a text; what float32 cannot hold, such as a bound, is infinite there."""
+    with np.errstate(over="ignore"):
+        return np.asarray(numbers or [0.0], dtype=dtype)

@@ -100,7 +100,8 @@ class NumpyEngine:
                 else:
                     v = vx[node.value][part, None] if node.op == "rowx" else vz[node.value][None, :]
                     known[node] = v
-            evaluate_into(block, formula, known)
+            with np.errstate(over="ignore"):  # of constants, which float32 may not hold
+                evaluate_into(block, formula, known)
 
     def _opaque(self, node: Formula, rows: slice, columns: slice, out: Any) -> None:
         leaf = node.value[0]

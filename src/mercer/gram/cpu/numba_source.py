@@ -332,6 +332,7 @@ NUMBA: dict[str, Callable[..., str]] = {
     "add": lambda *a: " + ".join(a),
     "mul": lambda *a: " * ".join(a),
     "exp2": lambda u: f"exp2({u})",
+    "log": lambda u: f"log({u})",
     "sqrt": lambda u: f"np.sqrt({u})",
     "rsqrt": lambda u: f"(ZERO if {u} == ZERO else ONE / np.sqrt({u}))",
     "div": lambda u, v: f"(ZERO if {v} == ZERO else {u} / {v})",

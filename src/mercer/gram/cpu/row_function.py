@@ -21,7 +21,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._lazy import record
 from mercer.formula.nodes import Formula, statistics
-from mercer.gram.cpu.compiled import can_compile
+from mercer.gram.cpu.compiled import can_compile, constants
 from mercer.gram.cpu.generated import load_generated
 from mercer.gram.cpu.numba_row import render_row
 from mercer.gram.cpu.single_precision import movable
@@ -97,7 +97,7 @@ def _compiled(formula: Formula, dtype: str, widths: tuple[int, ...]) -> tuple[An
     program = _looped(formula)
     assert program is not None
     source, numbers = render_row(program, dtype, list(widths))
-    return load_generated(source), np.asarray(numbers or [0.0], dtype=dtype)
+    return load_generated(source), constants(numbers, dtype)
 
 
 def _beside(values: list[np.ndarray], blocks: list[np.ndarray], dtype: np.dtype) -> np.ndarray:
