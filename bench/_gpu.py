@@ -8,7 +8,9 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,18 @@ def seconds(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float, float
         torch.cuda.synchronize()
         times.append(time.perf_counter() - start)
     return result, sorted(times[1:] or times)[max(repeats - 1, 0) // 2], times[0]
+
+
+def run_claims(report: Report, *claims: Callable[[], None]) -> None:
+    """The claims that the command line names, or all of them, and their rows kept."""
+    by_name = {claim.__name__: claim for claim in claims}
+    for name in sys.argv[1:] or by_name:
+        try:
+            by_name[name]()
+        except Exception as problem:  # one claim must not hide the others
+            print(f"{name}: {type(problem).__name__}: {problem}", flush=True)
+            traceback.print_exc()
+    report.keep()
 
 
 def peak_gb(run: Callable[[], Any]) -> tuple[Any, float]:

@@ -10,17 +10,13 @@ from MERCER_DATA; without it images of the same size are made.
 from __future__ import annotations
 
 import os
-import sys
-import time
-import traceback
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from _gpu import Report
+from _gpu import Report, peak_gb, run_claims, seconds
 
 from mercer import Gaussian, GaussianProcessRegressor
 from mercer.gram.dispatch import solver_gram
@@ -33,22 +29,6 @@ DEVICE = "cuda"
 REPORT = Report("gpu_family")
 #: Rows on which the host computes the same in double precision.
 FEW = 3000
-
-
-def seconds(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float, float, float]:
-    """The result, the median time after the first call, the first call's, and the peak in GB."""
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    times = []
-    for _ in range(repeats + 1):
-        result = None
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        result = run()
-        torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    peak = torch.cuda.max_memory_allocated() / 1e9
-    return result, sorted(times[1:])[(repeats - 1) // 2], times[0], peak
 
 
 def waves(n: int, d: int = 10) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +54,7 @@ def process() -> None:
     for name, wanted in exact.slopes.items():
         gap = np.abs(np.asarray(few.slopes[name]) - wanted).max()
         error = max(error, gap / np.abs(wanted).max())
-    _, took, first, peak = seconds(lambda: here(n))
+    (_, took, first), peak = peak_gb(lambda: seconds(lambda: here(n)))
     REPORT.row(
         f"GP evidence and its gradient, {n} × 10 exactly", took, "s", 6.0,
         f"first call {first:.2f} s, peak {peak:.0f} GB (≤ 60), {n**3 / took / 1e12:.0f} TFLOP/s, "
@@ -92,7 +72,7 @@ def learned() -> None:
         make = GaussianProcessRegressor(kernel, normalize_y=False, solver="exact", random_state=0)
         return make.fit(rows[:n], y[:n])
 
-    model, took, first, peak = seconds(lambda: fit(there, 10_000), 1)
+    (model, took, first), peak = peak_gb(lambda: seconds(lambda: fit(there, 10_000), 1))
     few, exact = (fit(rows, FEW).log_marginal_likelihood_value_ for rows in (there, X))
     r2 = model.score(there[10_000:], y[10_000:])
     REPORT.row(
@@ -121,7 +101,7 @@ def components() -> None:
     few = KernelPCA(kernel, 20).fit(there[:FEW]).eigenvalues_
     exact = KernelPCA(kernel, 20).fit(X[:FEW].astype(np.float64)).eigenvalues_
     error = np.abs(few - exact).max() / exact[0]
-    model, took, first, peak = seconds(lambda: KernelPCA(kernel, 20).fit(there))
+    (model, took, first), peak = peak_gb(lambda: seconds(lambda: KernelPCA(kernel, 20).fit(there)))
     REPORT.row(
         f"KernelPCA, {n} × 784 ({source}), 20 components", took, "s", 5.0,
         f"first call {first:.2f} s, {model.n_iter_} products, peak {peak:.0f} GB, eigenvalues "
@@ -129,13 +109,5 @@ def components() -> None:
     )  # fmt: skip
 
 
-CLAIMS = {run.__name__: run for run in (process, learned, components)}
-
 if __name__ == "__main__":
-    for name in sys.argv[1:] or CLAIMS:
-        try:
-            CLAIMS[name]()
-        except Exception as problem:  # one claim must not hide the others
-            print(f"{name}: {type(problem).__name__}: {problem}", flush=True)
-            traceback.print_exc()
-    REPORT.keep()
+    run_claims(REPORT, process, learned, components)

@@ -7,9 +7,7 @@ Prints the median after a warm-up and the first call apart. `mnist.npz` is read 
 
 from __future__ import annotations
 
-import sys
 import time
-import traceback
 import warnings
 from functools import partial
 from importlib.util import find_spec
@@ -17,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from _gpu import Report, mnist, seconds
+from _gpu import Report, mnist, run_claims, seconds
 
 import mercer
 from mercer import Gaussian, Polynomial
@@ -190,16 +188,5 @@ def _waves(n: int, d: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     return X, torch.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * noise
 
 
-CLAIMS = {
-    run.__name__: run
-    for run in (perceptron, exact_ridge, centers, logistic, local, ten_million, many_centers)
-}
-
 if __name__ == "__main__":
-    for name in sys.argv[1:] or CLAIMS:
-        try:
-            CLAIMS[name]()
-        except Exception as problem:  # one claim must not hide the others
-            print(f"{name}: {type(problem).__name__}: {problem}", flush=True)
-            traceback.print_exc()
-    REPORT.keep()
+    run_claims(REPORT, perceptron, exact_ridge, centers, logistic, local, ten_million, many_centers)

@@ -8,17 +8,14 @@ Ours may take less than this floor, which is BLAS's: pixels are multiplied as by
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
+from _bare import PANEL, Panels
 from _harness import (
     MB,
     Row,
-    all_cores,
     at_most,
     below,
     claim,
-    cores,
     data_file,
     in_new_process,
     main,
@@ -26,13 +23,11 @@ from _harness import (
     peak_growth,
     race,
     skipped,
-    timed,
 )
-from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Gaussian
 
-SIGMA, COLUMNS, PANEL = 5.0, 10, 1024
+SIGMA, COLUMNS = 5.0, 10
 NAME = "Gaussian K @ V MNIST 60000×10000, 10 columns, vs bare products"
 TARGET, MEMORY = at_most(1.3), below(256, "MB")
 
@@ -47,31 +42,18 @@ def inputs() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, Z, V
 
 
-class Products:
-    """X Zᵀ V in row panels of `PANEL`, nothing else."""
+class Products(Panels):
+    """X Zᵀ V in panels of rows, nothing else."""
 
     def __init__(self, X: np.ndarray, Z: np.ndarray, V: np.ndarray) -> None:
-        self.X, self.Z, self.V = X, Z, V
-        self.starts = range(0, len(X), PANEL)
-        self.buffers = [np.empty((PANEL, len(Z)), X.dtype) for _ in range(cores())]
+        super().__init__(X, len(Z))
+        self.Z, self.V = Z, V
         self.out = np.empty((len(X), V.shape[1]), X.dtype)
 
     def panel(self, start: int, buffer: np.ndarray) -> None:
         rows = self.X[start : start + PANEL]
         tile = np.matmul(rows, self.Z.T, out=buffer[: len(rows)])
         np.matmul(tile, self.V, out=self.out[start : start + PANEL])
-
-    def threaded_blas(self) -> None:
-        for start in self.starts:
-            self.panel(start, self.buffers[0])
-
-    def thread_a_panel(self) -> None:
-        def share(worker: int) -> None:
-            for start in self.starts[worker :: cores()]:
-                self.panel(start, self.buffers[worker])
-
-        with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores()) as pool:
-            list(pool.map(share, range(cores())))
 
 
 def extra_memory() -> float:
@@ -88,15 +70,11 @@ def measure() -> list[Row]:
         return [skipped(NAME, TARGET, why), skipped("  its extra memory", MEMORY, why)]
     X, Z, V = inputs()
     k = Gaussian(sigma=SIGMA)
-    bare = Products(X, Z, V)
-    with all_cores():
-        ways = {w.__name__: w for w in (bare.threaded_blas, bare.thread_a_panel)}
-        speed = {name: min(timed(way), timed(way)) for name, way in ways.items()}
-    best = min(speed, key=speed.__getitem__)
-    times = race(lambda: k.gram(X, Z) @ V, ways[best], rounds=3)
+    bare = Products(X, Z, V).fastest()
+    times = race(lambda: k.gram(X, Z) @ V, bare, rounds=3)
     memory = in_new_process(__file__, "extra_memory") / MB
     return [
-        claim(NAME, times.ours, times.peer, TARGET, f"{best}; {times.note}"),
+        claim(NAME, times.ours, times.peer, TARGET, f"{bare.__name__}; {times.note}"),
         claim("  its extra memory", memory, None, MEMORY, "the matrix would be 2400 MB"),
     ]
 

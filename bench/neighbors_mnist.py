@@ -8,30 +8,25 @@ Ours may take less than this floor, which is BLAS's: pixels are multiplied as by
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
+from _bare import PANEL, Panels
 from _harness import (
     Row,
-    all_cores,
     at_most,
     below,
     claim,
-    cores,
     data_file,
     faster,
     main,
     no_data,
     race,
     skipped,
-    timed,
 )
 from sklearn.neighbors import KNeighborsClassifier
-from threadpoolctl import threadpool_limits
 
 from mercer import Gaussian, KernelNeighborsClassifier
 
-PANEL, WIDTH = 1024, 11_000
+WIDTH = 11_000
 NAMES = (
     "1-NN MNIST, Gaussian kernel: error",
     "1-NN MNIST 10000 × 60000, vs the bare matrix product",
@@ -48,32 +43,19 @@ def inputs() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         return X, mnist["y_train"], Q, mnist["y_test"]
 
 
-class Products:
+class Products(Panels):
     """Q Xᵀ in tiles of `PANEL` × `WIDTH`, nothing else."""
 
-    def __init__(self, Q: np.ndarray, X: np.ndarray) -> None:
-        self.Q, self.X = Q, X
-        self.starts = range(0, len(Q), PANEL)
-        self.buffers = [np.empty((PANEL, WIDTH), Q.dtype) for _ in range(cores())]
+    def __init__(self, Q: np.ndarray, Z: np.ndarray) -> None:
+        super().__init__(Q, WIDTH)
+        self.Z = Z
 
     def panel(self, start: int, buffer: np.ndarray) -> None:
-        rows = self.Q[start : start + PANEL]
-        for at in range(0, len(self.X), WIDTH):
-            columns = self.X[at : at + WIDTH]
+        rows = self.X[start : start + PANEL]
+        for at in range(0, len(self.Z), WIDTH):
+            columns = self.Z[at : at + WIDTH]
             out = buffer.ravel()[: len(rows) * len(columns)].reshape(len(rows), len(columns))
             np.matmul(rows, columns.T, out=out)
-
-    def threaded_blas(self) -> None:
-        for start in self.starts:
-            self.panel(start, self.buffers[0])
-
-    def thread_a_panel(self) -> None:
-        def share(worker: int) -> None:
-            for start in self.starts[worker :: cores()]:
-                self.panel(start, self.buffers[worker])
-
-        with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores()) as pool:
-            list(pool.map(share, range(cores())))
 
 
 def measure() -> list[Row]:
@@ -84,18 +66,14 @@ def measure() -> list[Row]:
     model = KernelNeighborsClassifier(Gaussian(5.0), n_neighbors=1).fit(X, y)
     model.predict(Q[:500])
     peer = KNeighborsClassifier(1, algorithm="brute").fit(X, y)
-    bare = Products(Q, X)
-    with all_cores():
-        ways = {w.__name__: w for w in (bare.threaded_blas, bare.thread_a_panel)}
-        speed = {name: timed(way) for name, way in ways.items()}
-    best = min(speed, key=speed.__getitem__)
+    bare = Products(Q, X).fastest()
     wrong = 100 * float((model.predict(Q) != labels).mean())
     same = float((model.kneighbors(Q[:300])[1] == peer.kneighbors(Q[:300])[1]).mean())
-    floor = race(lambda: model.predict(Q), ways[best], rounds=2)
+    floor = race(lambda: model.predict(Q), bare, rounds=2)
     brute = race(lambda: model.predict(Q), lambda: peer.predict(Q), rounds=1)
     return [
         claim(NAMES[0], wrong, None, TARGETS[0], f"Euclidean 3.09 %; same neighbor {same:.1%}"),
-        claim(NAMES[1], floor.ours, floor.peer, TARGETS[1], f"{best}; {floor.note}"),
+        claim(NAMES[1], floor.ours, floor.peer, TARGETS[1], f"{bare.__name__}; {floor.note}"),
         claim(NAMES[2], brute.ours, brute.peer, TARGETS[2], brute.note),
     ]
 

@@ -14,7 +14,6 @@ import warnings
 import numpy as np
 from _harness import (
     Row,
-    all_cores,
     at_most,
     claim,
     data_file,
@@ -23,7 +22,6 @@ from _harness import (
     no_data,
     race,
     skipped,
-    timed,
 )
 from mnist_matvec import Products
 
@@ -98,11 +96,8 @@ def against_floor(
     average = fit(X, y, how, "average")
     # "ovr" may update several classes on one example: the kernel is needed once for all of them.
     columns = int(np.count_nonzero(np.diff(last.mistakes_, prepend=-1)))
-    bare = Products(X, X[:SAMPLE], np.zeros((SAMPLE, 10), np.float32))
-    with all_cores():
-        ways = [bare.threaded_blas, bare.thread_a_panel]
-        best = min(ways, key=lambda way: min(timed(way), timed(way)))
-    times = race(lambda: fit(X, y, how), best, rounds=rounds)
+    bare = Products(X, X[:SAMPLE], np.zeros((SAMPLE, 10), np.float32)).fastest()
+    times = race(lambda: fit(X, y, how), bare, rounds=rounds)
     errors = [100 * (1 - m.score(T, t)) for m in (last, average)]
     note = (
         f"{last.n_mistakes_} mistakes, {len(last.support_)} support vectors, test error "
