@@ -151,9 +151,7 @@ def margin(X: Any, y: Any, ax: Any = None, example: int | None = None) -> Any:
     distance = (X @ w + b) / norm
     ax = axes(ax)
     low, high = frame(X)
-    straight_line(ax, w, b, low, high)
-    for side in (-1, 1):
-        straight_line(ax, w, b + side * found.margin * norm, low, high, linestyle="--", linewidth=1)
+    _gap(ax, w, b, found.margin, low, high)
     scatter(ax, X, y)
     near = np.abs(distance) <= found.margin * (1 + 1e-6)
     rings(ax, X[near], "support vectors")
@@ -170,6 +168,14 @@ def margin(X: Any, y: Any, ax: Any = None, example: int | None = None) -> Any:
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.set_aspect("equal")
     return tidy(ax, f"margin δ = {found.width:.3g}", "x₁", "x₂")
+
+
+def _gap(ax: Any, w: Any, b: float, margin: float, low: Any, high: Any, label: str = "") -> None:
+    """A separator, and where the classes begin on both sides of it."""
+    straight_line(ax, w, b, low, high, label=label or None)
+    for shift in (-margin, margin):
+        border = b + shift * float(np.linalg.norm(w))
+        straight_line(ax, w, border, low, high, linestyle="--", linewidth=1)
 
 
 def hardness(X: Any, y: Any, ax: Any = None) -> Any:
@@ -205,11 +211,7 @@ def hardness(X: Any, y: Any, ax: Any = None) -> Any:
             label=f"R = {R:.3g}")  # fmt: skip
     if found.separator is not None:
         w, b = np.asarray(found.separator.primal()), float(found.separator.intercept)
-        low, high = np.array([-R, -R]), np.array([R, R])
-        straight_line(ax, w, b, low, high, label=f"ρ = {found.margin:.3g}")
-        for side in (-1, 1):
-            shift = side * found.margin * float(np.linalg.norm(w))
-            straight_line(ax, w, b + shift, low, high, linestyle="--", linewidth=0.9)
+        _gap(ax, w, b, found.margin, (-R, -R), (R, R), label=f"ρ = {found.margin:.3g}")
         word = f"(R/ρ)² = {short((R / found.margin) ** 2)}"
     else:
         word = "not separable"
