@@ -47,7 +47,7 @@ def indefinite(
     value, size = _form(entries, [float(c) for c in vector], math.fsum)
     if not value < -8 * count(points) * rounding_of(entries) * size:
         return None
-    doubt = _noise(target, points, entries)
+    doubt = _noise(target, points)
     spread = float(np.sum(np.abs(vector) * _lengths(entries)))
     return (float(value), False) if value < -SAFETY * doubt * spread**2 else None
 
@@ -64,7 +64,7 @@ def asymmetric(target: Target, points: Any) -> tuple[float, bool] | None:
     gap = float(entries[0, 1] - entries[1, 0])
     if not abs(gap) > 64 * rounding_of(entries) * float(np.abs(entries).max()):
         return None
-    doubt = _noise(target, points, entries) * float(np.prod(_lengths(entries)))
+    doubt = _noise(target, points) * float(np.prod(_lengths(entries)))
     return (gap, False) if abs(gap) > SAFETY * doubt else None
 
 
@@ -91,7 +91,7 @@ def _lengths(K: np.ndarray) -> np.ndarray:
     return np.sqrt(np.where(diagonal > 0, diagonal, np.abs(K).max(axis=1)))
 
 
-def _noise(target: Target, points: Any, K: np.ndarray) -> float:
+def _noise(target: Target, points: Any) -> float:
     """How rough the entries are, relative to √(k(x,x) k(z,z)), as the points move along a line."""
     if not isinstance(points, np.ndarray) or points.dtype.kind != "f":
         return 0.0

@@ -68,10 +68,10 @@ def embedding(
             solver = "dense"
     if solver == "nystrom":
         return _by_centers(gram, count, n_centers, how, random)
-    own = host(gram.diagonal()).astype(np.float64)
     if solver == "dense" or 2 * krylov.fewest(count) > n:
-        return _dense(gram, count, own)
+        return _dense(gram, count)
     check_basis(gram, count)
+    own = host(gram.diagonal()).astype(np.float64)
     panels = panels_of(gram)
     kept = panels.keep(0.5)
     ones = panels.asarray(np.ones((n, 1)))
@@ -87,7 +87,7 @@ def embedding(
     return _whole(found.values, rows, found.n_iter, found.stopped)
 
 
-def _dense(gram: Gram, count: int, own: np.ndarray) -> Embedding:
+def _dense(gram: Gram, count: int) -> Embedding:
     n = gram.shape[0]
     if not matrix_fits(1, n, 8, count):
         raise MemoryError(
