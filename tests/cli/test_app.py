@@ -177,3 +177,19 @@ def test_unknown_names_are_no_commands() -> None:
     import click
 
     assert app.get_command(click.Context(app), "nothing") is None
+
+
+def test_modules_that_are_loaded_later_are_those_they_stand_for() -> None:
+    code = (
+        "import sys; from mercer._machine.deferred import defer; from mercer.cli import app\n"
+        "for module, known in app.DEFERRED.items(): defer(module, known)\n"
+        "import scipy.stats; from scipy.stats import gmean; from scipy import stats\n"
+        "print(hasattr(sys.modules['scipy.stats'], '__file__'))\n"
+        "from sklearn.linear_model import LogisticRegression\n"
+        "from scipy.stats import norm; from scipy.stats.mstats import mquantiles as q\n"
+        "print(gmean([1, 4]), norm.ppf(0.5), stats.rankdata([3, 1])[0], q([0.5], [0.5])[0])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT, check=True
+    )
+    assert run.stdout.splitlines() == ["False", "2.0 0.0 2.0 0.5"]

@@ -27,6 +27,7 @@ import click
 
 import mercer
 from mercer._machine.deadline import begin_command
+from mercer._machine.deferred import defer
 from mercer._suggest import suggest
 from mercer.cli.output import echo, say
 
@@ -45,6 +46,13 @@ COMMANDS = {
     "lab": "See kernels move: a page in the browser to draw, to learn, to understand.",
     "bench": "Measure the claims about speed and memory (in a source checkout).",
     "completion": "Print the script that completes commands in your shell.",
+}
+
+#: Modules that scikit-learn names at its start and few commands use; what it takes of them.
+DEFERRED = {
+    "scipy.stats": ("chi2", "gmean", "rankdata", "spearmanr"),
+    "scipy.interpolate": ("BSpline",),
+    "scipy.integrate": ("trapezoid",),
 }
 
 #: What a user can put right: said in one line, without a traceback.
@@ -83,6 +91,9 @@ class App(click.Group):
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run, and end the process with one of the codes above."""
         begin_command(whole_process=args is None)
+        if args is None:  # the process is our own
+            for module, known in DEFERRED.items():
+                defer(module, known)
         extra.pop("standalone_mode", None)
         argv = list(sys.argv[1:] if args is None else args)
         debug = bool(argv and argv[0] == "--debug") or bool(os.environ.get("MERCER_DEBUG"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer import plot
+import mercer
 from mercer._escape.html import Markup
 from mercer._figures import QUIET, color_of, legend, tidy
 from mercer.report.svg import figure
@@ -135,7 +135,7 @@ def class_figures(held: OutOfFold, classes: np.ndarray) -> Iterator[tuple[Markup
         side = 4.4 if len(classes) > 6 else 3.6
 
         def confusion(ax: Any) -> None:
-            plot.confusion(held.truth, held.predicted, labels=classes, ax=ax)
+            mercer.plot.confusion(held.truth, held.predicted, labels=classes, ax=ax)
 
         yield (
             figure(confusion, (side + 0.6, side), "confusion matrix"),
@@ -156,7 +156,7 @@ def class_figures(held: OutOfFold, classes: np.ndarray) -> Iterator[tuple[Markup
     if sure is not None:
         bins = int(np.clip(len(sure[0]) // ROWS_PER_BIN, 3, 10))
         yield (
-            figure(lambda ax: plot.calibration(*sure, bins, ax).set_title(""), (4.4, 4.0),
+            figure(lambda ax: mercer.plot.calibration(*sure, bins, ax).set_title(""), (4.4, 4.0),
                    "calibration"),
             "How sure the model was of its answer, and how often it was right.",
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer import plot
+import mercer
 from mercer._escape.html import Markup, tag
 from mercer._examples import take
 from mercer._figures import color_of, tidy
@@ -35,12 +35,12 @@ def number_figures(held: OutOfFold) -> Iterator[tuple[Markup, str]]:
     """Numbers: predictions against the truth, and what is left to explain."""
     truth, said = held.truth, held.predicted
     yield (
-        figure(lambda ax: plot.predicted_against_truth(truth, said, ax=ax), (4.6, 4.2),
+        figure(lambda ax: mercer.plot.predicted_against_truth(truth, said, ax=ax), (4.6, 4.2),
                "predictions against the truth"),
         "On the line, the prediction is the truth.",
     )  # fmt: skip
     yield (
-        figure(lambda ax: plot.residuals(truth, said, ax=ax), (4.6, 4.2), "residuals"),
+        figure(lambda ax: mercer.plot.residuals(truth, said, ax=ax), (4.6, 4.2), "residuals"),
         "What is left to explain, against what was predicted.",
     )
 
@@ -77,7 +77,7 @@ def _plane(board: Any, data: Any) -> Iterator[Markup]:
     if board.task == "classification" and X.shape[1] == 2:
 
         def regions(ax: Any) -> None:
-            plot.decision_regions(
+            mercer.plot.decision_regions(
                 model, points, data.y, ax=ax, support=model.support_, margins=model.has_margins
             )
             ax.set(title="", xlabel=names[0], ylabel=names[1])
@@ -88,7 +88,7 @@ def _plane(board: Any, data: Any) -> Iterator[Markup]:
     elif board.task == "regression" and X.shape[1] == 1:
 
         def curve(ax: Any) -> None:
-            plot.regression_curve(model, points, data.y, ax=ax)
+            mercer.plot.regression_curve(model, points, data.y, ax=ax)
             ax.set(xlabel=names[0], ylabel=str(data.target))
 
         yield captioned(figure(curve, (5.0, 4.0), "fitted curve"), "The fitted curve.")
@@ -125,7 +125,7 @@ def _gram(board: Any, data: Any) -> Iterator[Markup]:
     classes = board.task == "classification" and len(np.unique(y)) <= MOST_CLASSES
 
     def heat(ax: Any) -> None:
-        plot.gram(kernel, rows, y if classes else None, ax=ax, title="")
+        mercer.plot.gram(kernel, rows, y if classes else None, ax=ax, title="")
 
     order = "by class" if classes else f"by {data.target or 'target'}"
     yield captioned(
@@ -135,7 +135,7 @@ def _gram(board: Any, data: Any) -> Iterator[Markup]:
     )  # fmt: skip
 
     def eigenvalues(ax: Any) -> None:
-        plot.spectrum(kernel, rows, ax=ax)
+        mercer.plot.spectrum(kernel, rows, ax=ax)
         ax.set_title("")
 
     yield captioned(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from mercer.data.dataset import Dataset
 from mercer.learners.probabilities import by_class, scores_of
@@ -210,7 +210,7 @@ def interval(
     """
     n = len(truth)
     if metric is accuracy:
-        z, p = norm.ppf(0.5 + LEVEL / 2), accuracy(truth, predicted)
+        z, p = float(ndtri(0.5 + LEVEL / 2)), accuracy(truth, predicted)
         middle = (p + z * z / (2 * n)) / (1 + z * z / n)
         half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         return float(max(0.0, middle - half)), float(min(1.0, middle + half))

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.data.columns import listed
 from mercer.data.dataset import Dataset, Note
-from mercer.selection.metrics import r2
+from mercer.selection.metrics import r2, ranks
 
 #: Rows looked at for a column that tells the target alone; for means of the target, as all rows of
 #: a group must be there, tables of at most so many.
@@ -125,8 +125,6 @@ def _by_value(values: np.ndarray, y: np.ndarray, others: np.ndarray, truth: np.n
 
 def _between(values: np.ndarray, y: np.ndarray, others: np.ndarray, truth: np.ndarray) -> float:
     """R² of a line through the means of the targets at each value, or of their ranks."""
-    from scipy.stats import rankdata
-
     known, asked = np.isfinite(values), np.isfinite(others)
     if known.mean() < 0.9 or asked.mean() < 0.9:
         return 0.0
@@ -136,8 +134,8 @@ def _between(values: np.ndarray, y: np.ndarray, others: np.ndarray, truth: np.nd
     if len(at) < 3:
         return line
     # A function of the target with a long tail has no line, but the same order.
-    ranks = np.corrcoef(rankdata(others[asked]), rankdata(truth[asked]))[0, 1]
-    return max(line, float(ranks**2))
+    alike = np.corrcoef(ranks(others[asked]), ranks(truth[asked]))[0, 1]
+    return max(line, float(alike**2))
 
 
 def named_classes(found: Dataset) -> list[Note]:
