@@ -16,11 +16,10 @@ from mercer._linalg import dot
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
 from mercer._steps import DescentStep, listener
+from mercer.solvers.smooth.conjugate import Curvature, Direction, Step, conjugate_step
 from mercer.solvers.smooth.losses import SmoothLoss
-from mercer.solvers.smooth.spaces import Precondition, Space
+from mercer.solvers.smooth.spaces import Space
 
-#: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.
-LOOSEST = 0.25
 #: Where single precision ends, an objective this near to its minimum is near enough.
 ROUGH = 1e-4
 
@@ -33,21 +32,6 @@ class Point:
     intercept: Any
     values: Any
     penalty: float
-
-
-@record
-class Step:
-    """A direction, its values at the examples, what its model gains and what it leaves to gain.
-
-    `negative`: an inner product of something with itself was below zero.
-    """
-
-    coef: Any
-    intercept: Any
-    values: Any
-    gain: float
-    left: float
-    negative: bool = False
 
 
 @record
@@ -151,44 +135,25 @@ class Newton:
         rb = (-1.0 if self.intercept else 0.0) * g.sum(axis=0)
         diagonal = self.loss.diagonal(mean)
         precondition = self.space.preconditioner(diagonal, self.alpha, self.intercept)
-        return self._solve(mean, r, rb, precondition, objective)
 
-    def _solve(
-        self,
-        mean: Any,
-        r: Any,
-        rb: Any,
-        precondition: Precondition,
-        objective: float,
-    ) -> Step:
-        """H d = r by conjugate gradients in the inner product of the space."""
-        d, db, values = 0.0 * r, 0.0 * rb, 0.0 * mean
-        q, qb, qv = d, db, values
-        rz = gain = last = 0.0
-        turn, negative = 0, False
-        for turn in range(1, 201):
+        def toward(r: Any, rb: Any) -> tuple[Direction, float]:
             z, zb = centered(self.loss, *precondition(r, rb))
-            zf = self._evaluate(z)
-            new = self.space.inner(r, z, zf) + float(rb @ zb)
-            beta = new / rz if turn > 1 else 0.0
-            q, qb, qv, rz = z + beta * q, zb + beta * qb, zf + zb + beta * qv, new
-            curved = self.loss.curvature(mean, qv)
-            square = self.space.inner(q, q, qv - qb)
-            bend = dot(qv, curved) + self.alpha * square
-            negative = square < -self.space.rounding * dot(q, q)
-            if negative or not (bend > 0 and rz > 0):
-                break
-            length = rz / bend
-            last = 0.5 * length * rz
-            gain += last
-            d, db, values = d + length * q, db + length * qb, values + length * qv
-            # The gains fall geometrically; the nearer the optimum, the finer the step.
-            if turn * last <= min(LOOSEST, gain / max(objective, 1e-300)) * gain:
-                break
-            r = r - length * (self.space.gradient(curved) + self.alpha * q)
-            if self.intercept:
-                rb = rb - length * curved.sum(axis=0)
-        return Step(d, db, values, gain, turn * last, negative)
+            f = self._evaluate(z)
+            return Direction(z, zb, f + zb), self.space.inner(r, z, f) + float(rb @ zb)
+
+        def along(q: Direction) -> Curvature:
+            curved = self.loss.curvature(mean, q.values)
+            square = self.space.inner(q.coef, q.coef, q.values - q.intercept)
+
+            def image() -> tuple[Any, Any]:
+                of_intercept = curved.sum(axis=0) if self.intercept else 0.0
+                return self.space.gradient(curved) + self.alpha * q.coef, of_intercept
+
+            negative = square < -self.space.rounding * dot(q.coef, q.coef)
+            return Curvature(dot(q.values, curved) + self.alpha * square, image, negative)
+
+        nothing = Direction(0.0 * r, 0.0 * rb, 0.0 * mean)
+        return conjugate_step(nothing, (r, rb), toward, along, objective)
 
     def searched(self, point: Point, step: Step, objective: float) -> Point:
         """The full step, or half of it, or half of that, …"""

@@ -25,8 +25,9 @@ from mercer.engines.cluster.sums import (
     triangle_of,
 )
 from mercer.solvers.linear.nystrom import by_products
+from mercer.solvers.smooth.conjugate import Curvature, Direction, Step, conjugate_step
 from mercer.solvers.smooth.losses import Binary, Multinomial, SmoothLoss
-from mercer.solvers.smooth.newton import LOOSEST, Point, Step, centered
+from mercer.solvers.smooth.newton import Point, centered
 from mercer.solvers.smooth.spaces import CenterSpan
 
 #: Steps of half, a quarter, … of Newton's that are tried, all in one pass.
@@ -200,7 +201,21 @@ class SumsNewton:
             return self._solved(sums, r, rb)
         mean = sums.curvature / self.panels.shape[0]
         precondition = self.space.preconditioner_of_mean(mean, self.alpha, self.intercept)
-        return self._by_products(point, r, rb, precondition, objective)
+        at = self._place(point.coef, point.intercept)
+
+        def toward(r: Any, rb: Any) -> tuple[Direction, float]:
+            z, zb = centered(self.loss, *precondition(r, rb))
+            return Direction(z, zb), dot(r, z) + float(rb @ zb)
+
+        def along(q: Direction) -> Curvature:
+            direction = self._place(q.coef, q.intercept)
+            image = self._total(curvature_image, at, direction, what="product")
+            Hq = self.space.basis.T @ image.coef + self.alpha * q.coef
+            bend = dot(q.coef, Hq) + float(q.intercept @ image.intercept)
+            return Curvature(bend, lambda: (Hq, image.intercept if self.intercept else 0.0))
+
+        nothing = Direction(0.0 * r, 0.0 * rb)
+        return conjugate_step(nothing, (r, rb), toward, along, objective)
 
     def _solved(self, sums: NewtonSums, r: Any, rb: Any) -> Step:
         """The step itself, from the whole matrix."""
@@ -216,37 +231,6 @@ class SumsNewton:
         right = np.append(r[:, 0], rb)
         found = np.linalg.solve(H, right)
         return Step(found[:m, None], found[m:], None, 0.5 * float(right @ found), 0.0)
-
-    def _by_products(
-        self, point: Point, r: Any, rb: Any, precondition: Any, objective: float
-    ) -> Step:
-        """Conjugate gradients, as finely as the distance from the optimum asks for."""
-        at = self._place(point.coef, point.intercept)
-        d, db = 0.0 * r, 0.0 * rb
-        q, qb = d, db
-        rz = gain = last = 0.0
-        turn = 0
-        for turn in range(1, 201):
-            z, zb = centered(self.loss, *precondition(r, rb))
-            new = dot(r, z) + float(rb @ zb)
-            beta = new / rz if turn > 1 else 0.0
-            q, qb, rz = z + beta * q, zb + beta * qb, new
-            along = self._place(q, qb)
-            image = self._total(curvature_image, at, along, what="product")
-            Hq = self.space.basis.T @ image.coef + self.alpha * q
-            bend = dot(q, Hq) + float(qb @ image.intercept)
-            if not (bend > 0 and rz > 0):
-                break
-            length = rz / bend
-            last = 0.5 * length * rz
-            gain += last
-            d, db = d + length * q, db + length * qb
-            if turn * last <= min(LOOSEST, gain / max(objective, 1e-300)) * gain:
-                break
-            r = r - length * Hq
-            if self.intercept:
-                rb = rb - length * image.intercept
-        return Step(d, db, None, gain, turn * last)
 
     def searched(self, point: Point, step: Step, objective: float) -> Point:
         """The full step, or the first of its halves, quarters, … that is low enough."""
