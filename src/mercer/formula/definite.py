@@ -88,9 +88,7 @@ def split(matrix: FrozenArray) -> Split | None:
         if time.monotonic() > deadline:
             return None
         p = max(rest, key=lambda i: abs(M[i][i]))
-        size, i, j = max(
-            ((abs(M[i][j]), i, j) for k, i in enumerate(rest) for j in rest[:k]), default=(0, 0, 0)
-        )
+        size, i, j = _largest_beside_diagonal(M, rest)
         if not M[p][p] and not size:
             break
         if 2 * abs(M[p][p]) < size:
@@ -108,6 +106,12 @@ def split(matrix: FrozenArray) -> Split | None:
                 M[i][j] = (pivot * M[i][j] - column[i] * column[j]) // last
         last = pivot
     return _columns(pivots, added, exponents, shift)
+
+
+def _largest_beside_diagonal(M: list[list[int]], rows: list[int]) -> tuple[int, int, int]:
+    """The largest entry of these rows and columns that is not on the diagonal, and its indices."""
+    pairs = ((i, j) for k, i in enumerate(rows) for j in rows[:k])
+    return max(((abs(M[i][j]), i, j) for i, j in pairs), default=(0, 0, 0))
 
 
 def _add_row(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._examples import count
 from mercer._figures import QUIET, axes, color_of, legend, tidy
 from mercer.kernels import as_kernel
 from mercer.plot.kernels import kernel_title
@@ -57,32 +58,38 @@ def gram(
     """
     k = as_kernel(kernel)
     ax = axes(ax)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    n = count(X)
     index = np.arange(n) if n <= largest else np.linspace(0, n - 1, largest).astype(int)
     numbers = n <= 8 if numbers is None else numbers
+    sort = not numbers if sort is None else sort
     if y is not None:
         y = np.asarray(y)[index]
-        if not numbers if sort is None else sort:
+        if sort:
             order = np.argsort(y, kind="stable")
             index, y = index[order], y[order]
     K = np.asarray(k.gram(X).block(index, index), dtype=float)
     top, clipped = _brightest(K)
     image = ax.imshow(K, cmap="viridis", interpolation="nearest", vmax=top)
     if numbers:
-        middle = (float(K.min()) + float(K.max())) / 2
-        for (i, j), value in np.ndenumerate(K):
-            color = "white" if value < middle else "black"
-            ax.text(j, i, f"{value:.3g}", ha="center", va="center", color=color)
-        names = [f"$x^{{{i + 1}}}$" for i in index]
-        ax.set_xticks(range(len(index)), names)
-        ax.set_yticks(range(len(index)), names)
-        ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+        _entries(ax, K, index)
     else:
         ax.figure.colorbar(image, ax=ax, shrink=0.85, extend="max" if clipped else "neither")
         if y is not None:
             _class_lines(ax, y)
     ax.set_title(kernel_title(k) if title is None else title)
     return ax
+
+
+def _entries(ax: Any, K: np.ndarray, index: np.ndarray) -> None:
+    """The numbers themselves, and the names of the examples beside them."""
+    middle = (float(K.min()) + float(K.max())) / 2
+    for (i, j), value in np.ndenumerate(K):
+        color = "white" if value < middle else "black"
+        ax.text(j, i, f"{value:.3g}", ha="center", va="center", color=color)
+    names = [f"$x^{{{i + 1}}}$" for i in index]
+    ax.set_xticks(range(len(index)), names)
+    ax.set_yticks(range(len(index)), names)
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
 
 
 def _class_lines(ax: Any, y: np.ndarray) -> None:

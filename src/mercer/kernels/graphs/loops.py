@@ -105,35 +105,65 @@ def fill_walks(
     edges are all pairs of edges, is never made. `length` < 0: until a term no longer matters.
     """
     for i in range(len(starts_x)):
-        n, first_x = sizes_x[i], starts_x[i]
+        first_x, end_x = starts_x[i], starts_x[i] + sizes_x[i]
+        own_x, edges_x = labels_x[first_x:end_x], pointers_x[first_x : end_x + 1]
         for j in range(len(starts_z)):
-            m, first_z = sizes_z[j], starts_z[j]
-            now = np.zeros((n, m))
-            half = np.empty((n, m))
-            total = 0.0
-            for u in range(n):
-                for v in range(m):
-                    if labels_x[first_x + u] == labels_z[first_z + v]:
-                        now[u, v] = 1.0
-                        total += 1.0
-            term, step = total, 0
+            first_z, end_z = starts_z[j], starts_z[j] + sizes_z[j]
+            own_z, edges_z = labels_z[first_z:end_z], pointers_z[first_z : end_z + 1]
+            walks = np.empty((len(own_x), len(own_z)))
+            half = np.empty_like(walks)
+            term = total = _begin_walks(own_x, own_z, walks)
+            step = 0
             while term > tolerance * total and step != length:
                 step += 1
-                half[:, :] = 0.0
-                for u in range(n):
-                    row = half[u]
-                    for e in range(pointers_x[first_x + u], pointers_x[first_x + u + 1]):
-                        other = now[neighbors_x[e] - first_x]
-                        for v in range(m):
-                            row[v] += other[v]
-                term = 0.0
-                for u in range(n):
-                    for v in range(m):
-                        value = 0.0
-                        if labels_x[first_x + u] == labels_z[first_z + v]:
-                            for e in range(pointers_z[first_z + v], pointers_z[first_z + v + 1]):
-                                value += half[u, neighbors_z[e] - first_z]
-                        now[u, v] = decay * value
-                        term += decay * value
+                _extend_in_x(walks, edges_x, neighbors_x, first_x, half)
+                term = _extend_in_z(half, own_x, own_z, edges_z, neighbors_z, first_z, decay, walks)
                 total += term
             out[i, j] = total
+
+
+@njit(nogil=True)
+def _begin_walks(labels_x: Any, labels_z: Any, walks: Any) -> Any:
+    """Walks of no steps: pairs of nodes with equal labels, and how many there are."""
+    total = 0.0
+    for u in range(len(labels_x)):
+        for v in range(len(labels_z)):
+            walks[u, v] = 1.0 if labels_x[u] == labels_z[v] else 0.0
+            total += walks[u, v]
+    return total
+
+
+@njit(nogil=True)
+def _extend_in_x(walks: Any, edges: Any, neighbors: Any, first: Any, half: Any) -> None:
+    """half[u, v] = Σ walks[u′, v] over the neighbors u′ of u."""
+    half[:, :] = 0.0
+    for u in range(len(half)):
+        row = half[u]
+        for e in range(edges[u], edges[u + 1]):
+            other = walks[neighbors[e] - first]
+            for v in range(len(row)):
+                row[v] += other[v]
+
+
+@njit(nogil=True)
+def _extend_in_z(
+    half: Any,
+    labels_x: Any,
+    labels_z: Any,
+    edges: Any,
+    neighbors: Any,
+    first: Any,
+    decay: Any,
+    walks: Any,
+) -> Any:
+    """walks[u, v] = decay · Σ half[u, v′] over the neighbors v′ of v, where labels are equal."""
+    term = 0.0
+    for u in range(len(labels_x)):
+        for v in range(len(labels_z)):
+            value = 0.0
+            if labels_x[u] == labels_z[v]:
+                for e in range(edges[v], edges[v + 1]):
+                    value += half[u, neighbors[e] - first]
+            walks[u, v] = decay * value
+            term += decay * value
+    return term
