@@ -49,51 +49,80 @@ def bound(
     """
     if not noise > 0:
         raise LinAlgError("the variational bound needs some noise")
-    X, xp = whole.points(), whole.xp
-    points = take(X, centers)
-    across, inner = solver_gram(whole.kernel, X, points), solver_gram(whole.kernel, points)
-    Kmm = inner.in_double()
-    unit = float(Kmm.diagonal().mean())
-    add_to_diagonal(Kmm, JITTER * unit)
-    L = cholesky(Kmm)
-    if L is None:
-        raise LinAlgError("the centers are equal or nearly so: take fewer, or more noise")
-    L, y = xp.tril(L), whole.asarray(y)
-    n, targets, m = len(y), y.shape[1], len(L)
-    w = np.ones(n) if weights is None else weights
-    scale, more = whole.asarray(np.sqrt(w)), repeated(weights, noise, n)
-    y = scale[:, None] * y
-    A = solve_lower(L, whole.asarray(across.dense(), xp.float64).T) * scale
-    B = A @ A.T / noise
-    add_to_diagonal(B, 1.0)
-    trace_q = noise * (float(B.diagonal().sum()) - m)
-    full = xp.asarray(B, copy=True) if slopes else B
-    LB = cholesky(B)
-    if LB is None:
-        raise LinAlgError("the noise is too small for this kernel to be told from rounding")
-    LB = xp.tril(LB)
-    projected = A @ y
-    solved = cholesky_solve(LB, projected)
-    own = float(w @ host(whole.diagonal()))
-    fit = (float((y * y).sum()) - float((projected * solved).sum()) / noise) / noise
-    logdet = (n + more) * np.log(noise) + 2.0 * float(xp.log(LB.diagonal()).sum())
-    slack = (own - trace_q) / (2.0 * noise)
-    value = float(-0.5 * (fit + targets * (logdet + (n + more) * LOG_2PI)) - targets * slack)
+    matrices = _Matrices(whole, centers, y, noise, weights, slopes)
     if not slopes:
-        return Evidence(value)
-    a = (y - A.T @ solved / noise) / noise
-    one = whole.asarray(np.eye(m))
-    inverse = cholesky_solve(LB, one)
-    Aa = A @ a
-    sides = (Aa @ a.T + targets / noise * (A - inverse @ A)) * scale
-    outer = Aa @ Aa.T + targets * (full - 2.0 * one + inverse)
-    of_across = weighted_slopes(across, solve_lower(L, sides, transposed=True).T)
-    left = solve_lower(L, outer, transposed=True)
-    of_inner = weighted_slopes(inner, -0.5 * solve_lower(L, left.T, transposed=True))
-    of_own = diagonal_slopes(whole, -0.5 * targets / noise * w)
-    found: dict[str, Any] = {
-        name: of_across[name] + of_inner[name] + of_own[name] for name in of_across
-    }
-    trace_inverse = (n + more - m + float(inverse.diagonal().sum())) / noise
-    of_noise = 0.5 * (float((a * a).sum()) - targets * trace_inverse) + targets * slack / noise
-    return Evidence(value, found, of_noise)
+        return Evidence(matrices.value())
+    return Evidence(matrices.value(), *matrices.slopes())
+
+
+class _Matrices:
+    """Those of the bound, as they are named above; weights scale y and the columns of A."""
+
+    def __init__(
+        self,
+        whole: Gram,
+        centers: np.ndarray,
+        y: np.ndarray,
+        noise: float,
+        weights: np.ndarray | None,
+        slopes: bool,
+    ) -> None:
+        X, xp, n = whole.points(), whole.xp, len(y)
+        points = take(X, centers)
+        self.whole, self.noise, self.targets = whole, noise, y.shape[1]
+        self.weights = np.ones(n) if weights is None else weights
+        self.n_examples = n + repeated(weights, noise, n)
+        self.across = solver_gram(whole.kernel, X, points)
+        self.inner = solver_gram(whole.kernel, points)
+        self.L = self._factor_of_centers()
+        self.scale = whole.asarray(np.sqrt(self.weights))
+        self.y = self.scale[:, None] * whole.asarray(y)
+        Knm = whole.asarray(self.across.dense(), xp.float64)
+        self.A = solve_lower(self.L, Knm.T) * self.scale
+        B = self.A @ self.A.T / noise
+        add_to_diagonal(B, 1.0)
+        self.trace_q = noise * (float(B.diagonal().sum()) - len(B))
+        self.B = xp.asarray(B, copy=True) if slopes else B
+        LB = cholesky(B)
+        if LB is None:
+            raise LinAlgError("the noise is too small for this kernel to be told from rounding")
+        self.LB = xp.tril(LB)
+        self.projected = self.A @ self.y
+        self.solved = cholesky_solve(self.LB, self.projected)
+        own = float(self.weights @ host(whole.diagonal()))
+        self.slack = (own - self.trace_q) / (2.0 * noise)
+
+    def _factor_of_centers(self) -> Any:
+        Kmm = self.inner.in_double()
+        add_to_diagonal(Kmm, JITTER * float(Kmm.diagonal().mean()))
+        L = cholesky(Kmm)
+        if L is None:
+            raise LinAlgError("the centers are equal or nearly so: take fewer, or more noise")
+        return self.whole.xp.tril(L)
+
+    def value(self) -> float:
+        y, noise, n = self.y, self.noise, self.n_examples
+        fit = (float((y * y).sum()) - float((self.projected * self.solved).sum()) / noise) / noise
+        logdet = n * np.log(noise) + 2.0 * float(self.whole.xp.log(self.LB.diagonal()).sum())
+        likelihood = -0.5 * (fit + self.targets * (logdet + n * LOG_2PI))
+        return float(likelihood - self.targets * self.slack)
+
+    def slopes(self) -> tuple[dict[str, Any], float]:
+        """The derivatives in the numbers of the kernel, and in the noise."""
+        L, A, noise, targets = self.L, self.A, self.noise, self.targets
+        a = (self.y - A.T @ self.solved / noise) / noise
+        one = self.whole.asarray(np.eye(len(L)))
+        inverse = cholesky_solve(self.LB, one)
+        Aa = A @ a
+        sides = (Aa @ a.T + targets / noise * (A - inverse @ A)) * self.scale
+        outer = Aa @ Aa.T + targets * (self.B - 2.0 * one + inverse)
+        of_across = weighted_slopes(self.across, solve_lower(L, sides, transposed=True).T)
+        left = solve_lower(L, outer, transposed=True)
+        of_inner = weighted_slopes(self.inner, -0.5 * solve_lower(L, left.T, transposed=True))
+        of_own = diagonal_slopes(self.whole, -0.5 * targets / noise * self.weights)
+        of_kernel: dict[str, Any] = {
+            name: of_across[name] + of_inner[name] + of_own[name] for name in of_across
+        }
+        trace_inverse = (self.n_examples - len(L) + float(inverse.diagonal().sum())) / noise
+        of_fit = 0.5 * (float((a * a).sum()) - targets * trace_inverse)
+        return of_kernel, of_fit + targets * self.slack / noise
