@@ -324,10 +324,7 @@ def linear_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pai
     >>> X.shape, t.shape
     ((50, 1), (50,))
     """
-    check_size(n, noise)
-    rng = _generator(random_state)
-    x = np.sort(rng.uniform(0, 10, n))
-    return Pair(x[:, None], x + noise * rng.normal(size=n))
+    return _noisy(n, noise, random_state, lambda x: x)
 
 
 def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -> Pair:
@@ -354,10 +351,7 @@ def sine_linear_noise(n: int = 100, noise: float = 0.5, random_state: Any = 0) -
     >>> X.shape, t.shape
     ((50, 1), (50,))
     """
-    check_size(n, noise)
-    rng = _generator(random_state)
-    x = np.sort(rng.uniform(0, 10, n))
-    return Pair(x[:, None], x / 2 + 2 * np.sin(x) + noise * rng.normal(size=n))
+    return _noisy(n, noise, random_state, lambda x: x / 2 + 2 * np.sin(x))
 
 
 def pure_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
@@ -384,10 +378,15 @@ def pure_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
     >>> X.shape, t.shape
     ((50, 1), (50,))
     """
+    return _noisy(n, noise, random_state, np.zeros_like)
+
+
+def _noisy(n: int, noise: float, random_state: Any, f: Callable[..., Any]) -> Pair:
+    """f(x) + noise at random x in [0, 10], in their order."""
     check_size(n, noise)
     rng = _generator(random_state)
     x = np.sort(rng.uniform(0, 10, n))
-    return Pair(x[:, None], noise * rng.normal(size=n))
+    return Pair(x[:, None], f(x) + noise * rng.normal(size=n))
 
 
 TOYS: dict[str, Callable[..., Pair]] = {

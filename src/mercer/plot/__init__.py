@@ -32,13 +32,11 @@ from mercer.plot.curves import error_curves, errors_over, learning_curve
 from mercer.plot.drawings import glyph, strokes
 from mercer.plot.errors import calibration, confusion, predicted_against_truth, residuals, roc
 from mercer.plot.films import Film, film
-from mercer.plot.images import (
+from mercer.plot.images import images, neighbor_images, support_images
+from mercer.plot.invariance import (
     deformation,
     deformed_templates,
-    images,
-    neighbor_images,
     rotation_curve,
-    support_images,
     tangent_vectors,
 )
 from mercer.plot.kernels import kernel_gallery, kernel_shape, kernel_surface
