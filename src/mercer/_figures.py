@@ -51,6 +51,14 @@ def row_of_axes(
     return tuple(axes)
 
 
+def few_ticks_in_space(ax: Any, zoom: float) -> Any:
+    """Axes in space whose numbers do not crowd the picture; a larger zoom leaves less around it."""
+    ax.set_box_aspect(None, zoom=zoom)
+    ax.locator_params(nbins=4)
+    ax.tick_params(labelsize="x-small", pad=-1)
+    return ax
+
+
 def tidy(ax: Any, title: str = "", x: str = "", y: str = "") -> Any:
     """Title and labels where they are given; no frame where nothing is."""
     if title:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._figures import QUIET, axes, color_of, row_of_axes, tidy
+from mercer._figures import QUIET, axes, color_of, few_ticks_in_space, row_of_axes, tidy
 from mercer.kernels import BSpline, Gaussian, Kernel, Laplacian, Linear, Polynomial, as_kernel
 
 #: Parameters that a title always tells, by their sign; others where they are not the default.
@@ -129,10 +129,7 @@ def kernel_surface(
     ax.set_xlabel("z₁", labelpad=-4)
     ax.set_ylabel("z₂", labelpad=-4)
     ax.set_title(kernel_title(k), fontsize="medium")
-    ax.set_box_aspect(None, zoom=0.86)
-    ax.locator_params(nbins=4)
-    ax.tick_params(labelsize="x-small", pad=-1)
-    return ax
+    return few_ticks_in_space(ax, 0.86)
 
 
 #: The five pictures of "Perceptron and Kernels", with the point around which each is drawn.

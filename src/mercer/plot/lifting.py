@@ -12,6 +12,7 @@ from mercer._figures import (
     QUIET,
     axes,
     color_of,
+    few_ticks_in_space,
     frame,
     mesh,
     plane,
@@ -156,10 +157,7 @@ def _in_space(
         plane_in_space(ax, model.w, model.b, *frame(phi[:, :3], 0.1))
     scatter(ax, phi[:, :3], y, 34.0, labels)
     ax.set(xlabel="φ₁", ylabel="φ₂", zlabel="φ₃", title="feature space")
-    ax.set_box_aspect(None, zoom=0.82)
-    ax.locator_params(nbins=4)
-    ax.tick_params(labelsize="x-small", pad=-1)
-    return ax
+    return few_ticks_in_space(ax, 0.82)
 
 
 def plane_in_space(

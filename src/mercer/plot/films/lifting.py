@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._figures import QUIET, frame, mesh, scatter, tidy
+from mercer._figures import QUIET, few_ticks_in_space, frame, mesh, scatter, tidy
 from mercer.plot.films.field import Field, fitted
 from mercer.plot.films.reel import Film
 from mercer.plot.lifting import plane_in_space
@@ -50,9 +50,7 @@ def lifting_film(model: Any, X: Any, y: Any, frames: int) -> Film:
         scatter(space, (1 - lift) * flat + lift * phi, field.y, 38.0, labels=False)
         space.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
         space.set(xlabel="φ₁", ylabel="φ₂", zlabel="φ₃")
-        space.locator_params(nbins=4)
-        space.tick_params(labelsize="x-small", pad=-1)
-        space.set_box_aspect(None, zoom=0.88)
+        few_ticks_in_space(space, 0.88)
         space.view_init(elev=22, azim=-60 + 360 * _smooth(time - 2))
         left.clear()
         if cut > 0.5:
@@ -60,11 +58,10 @@ def lifting_film(model: Any, X: Any, y: Any, frames: int) -> Film:
         else:
             field.mark(left, "input space")
         tidy(left)
-        if cut > 0:
-            space.set_title("a plane in feature space is a curve in the input")
-            return "a plane in feature space is a curve in the input"
-        space.set_title(f"the inputs rise to φ(x): {100 * lift:.0f} %")
-        return f"the inputs rise to φ(x): {100 * lift:.0f} %"
+        rising = f"the inputs rise to φ(x): {100 * lift:.0f} %"
+        title = "a plane in feature space is a curve in the input" if cut > 0 else rising
+        space.set_title(title)
+        return title
 
     return Film(figure, draw, frames, seconds=0.1)
 

@@ -92,6 +92,7 @@ def fit_warps(
 def _fit(
     warps: Warps, X: np.ndarray, template: np.ndarray, scale: float, max_iter: int
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Levenberg and Marquardt's steps: more damping where one does not help, less where it does."""
     image = template.reshape(warps.shape)
     slopes = [np.gradient(image, axis=axis) for axis in warps.axes]
     size = len(warps.price)
@@ -104,17 +105,9 @@ def _fit(
     for _ in range(max_iter):
         if not len(busy):
             break
-        rows, columns = warps.positions(steps[busy])
-        J = np.concatenate(
-            [_read(s, rows, columns)[:, None, :] * warps.fields.T for s in slopes], axis=1
+        trial = steps[busy] + _damped_step(
+            warps, slopes, steps[busy], residual[busy], damping[busy], scale
         )
-        H = J @ J.transpose(0, 2, 1) / scale
-        corner = np.arange(size)
-        H[:, corner, corner] += warps.price
-        H[:, corner, corner] *= 1.0 + damping[busy, None]
-        H[:, corner, corner] += 1e-12
-        downhill = (J @ residual[busy, :, None])[:, :, 0] / scale - warps.price * steps[busy]
-        trial = steps[busy] + np.linalg.solve(H, downhill[:, :, None])[:, :, 0]
         left = X[busy] - warped(warps, template, trial)
         new = _price(warps, left, trial, scale)
         better = new < price[busy]
@@ -125,6 +118,28 @@ def _fit(
         damping[busy] *= np.where(better, 0.25, 8.0)
         busy = busy[~done]
     return steps, price
+
+
+def _damped_step(
+    warps: Warps,
+    slopes: list[np.ndarray],
+    steps: np.ndarray,
+    residual: np.ndarray,
+    damping: np.ndarray,
+    scale: float,
+) -> np.ndarray:
+    """(JJᵀ/s + P, its diagonal damped)⁻¹ (Jr/s − P·steps), J the slopes along every warp."""
+    rows, columns = warps.positions(steps)
+    J = np.concatenate(
+        [_read(s, rows, columns)[:, None, :] * warps.fields.T for s in slopes], axis=1
+    )
+    H = J @ J.transpose(0, 2, 1) / scale
+    corner = np.arange(len(warps.price))
+    H[:, corner, corner] += warps.price
+    H[:, corner, corner] *= 1.0 + damping[:, None]
+    H[:, corner, corner] += 1e-12
+    downhill = (J @ residual[:, :, None])[:, :, 0] / scale - warps.price * steps
+    return np.linalg.solve(H, downhill[:, :, None])[:, :, 0]
 
 
 def _price(warps: Warps, residual: np.ndarray, steps: np.ndarray, scale: float) -> np.ndarray:
