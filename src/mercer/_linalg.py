@@ -5,6 +5,7 @@ Matrices are in double precision. Only what is on and below the diagonal of a fa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,18 @@ def cholesky_solve(L: Any, B: Any) -> Any:
 
         return torch.cholesky_solve(B, L)
     return dpotrs(L.T, np.asfortranarray(B, dtype=np.float64), lower=0)[0]
+
+
+def definite_solver(A: Any) -> Callable[[Any], Any]:
+    """B ↦ A⁻¹B for a positive definite A, which may be overwritten.
+
+    Where rounding has made A indefinite, and for tensors, whose triangular solves are slow, A⁻¹
+    is computed.
+    """
+    L = None if is_tensor(A) else cholesky(A)
+    if L is None:
+        return namespace(A).linalg.inv(A).__matmul__  # type: ignore[no-any-return]
+    return lambda B: cholesky_solve(L, B)
 
 
 def solve_lower(L: Any, B: Any, transposed: bool = False) -> Any:

@@ -65,15 +65,25 @@ def test_a_slider_that_moves_while_its_text_is_read_keeps_its_place(open_page):
 def test_a_perceptron_is_played_stepped_and_scrubbed(open_page):
     page = open_page("#panel=playground&data=moons&kernel=gaussian(0.3)")
     settled(page)
-    length = page.evaluate("lab.panel.playbar.length")
     page.get_by_role("slider", name="Visit").fill("0")
     page.wait_for_function("() => lab.panel.playbar.at === 0")
     page.get_by_role("button", name="One visit further").click()
     page.wait_for_function("() => lab.panel.playbar.at === 1")
     page.locator(".stage canvas").first.hover(position={"x": 300, "y": 250})
     page.wait_for_function("() => lab.panel.plane.pixel && lab.panel.plane.pixel.lines.length < 2")
+    page.evaluate("lab.panel.box.slide(0, 0.31)")  # another kernel, at the same visit
+    page.wait_for_function(
+        "() => location.hash.includes('0.31') && location.hash.includes('visit=1')"
+    )
+    again = open_page("#" + page.url.partition("#")[2])
+    for one in (page, again):
+        settled(one)
+        assert one.evaluate("[lab.panel.plane.visited >= 0, lab.panel.plane.field.size]") == [
+            True,
+            64,
+        ]
     page.get_by_role("button", name="Play").click()
-    page.wait_for_function(f"() => lab.panel.playbar.at === {length}")
+    page.wait_for_function("() => lab.panel.playbar.at === lab.panel.playbar.length")
     moving = page.evaluate("Array.from(lab.panel.visits.field(lab.panel.visits.length))")
     server = page.evaluate("Array.from(lab.panel.final.data)")
     assert max(map(abs, moving)) == pytest.approx(max(map(abs, server)), rel=0.05)
@@ -148,7 +158,7 @@ def test_gram(open_page):
     assert "A level plane parts the classes" in page.inner_text("main")
     page.get_by_label("lifted").press("ArrowLeft")
     page.wait_for_function("() => lab.panel.space.lift < 1")
-    assert "show=product" in page.url
+    page.wait_for_function("() => location.hash.includes('show=product')")
 
 
 @pytest.mark.slow
@@ -164,6 +174,7 @@ def test_my_own_points_go_from_panel_to_panel_and_into_the_address(open_page):
     settled(page)
     assert page.evaluate("lab.panel.state.X") == points
     assert page.evaluate("lab.panel.state.kernel") == "polynomial(2)"
+    page.wait_for_function("() => location.hash.includes('points=')")
     again = open_page(page.url.partition("#")[1] + page.url.partition("#")[2])
     settled(again)
     assert again.evaluate("lab.panel.state.X") == points
@@ -178,6 +189,7 @@ def test_curves_that_were_drawn_are_in_the_address(open_page):
     page.locator(".stage canvas").first.click(position={"x": x, "y": y})
     page.wait_for_function("() => lab.panel.state.y.length === 59")
     settled(page)
+    page.wait_for_function("() => location.hash.includes('points=')")
     again = open_page(page.url.partition("#")[1] + page.url.partition("#")[2])
     settled(again)
     assert again.evaluate("lab.panel.state") == page.evaluate("lab.panel.state")

@@ -58,15 +58,20 @@ def test_the_visits_give_the_last_field(ask, state):
     """What the page sums up from the visits is what the server draws at the end."""
     given = state("perceptron")
     reply = ask("field", state=given, size=64, visits=True)
-    visits, arrays = reply.facts["visits"], reply.arrays
-    assert visits["size"] == 64
+    arrays, moving = reply.arrays, ask("columns", state=given)
+    assert moving.facts["size"] == 64
     alpha = np.zeros(len(given["y"]))
     np.add.at(alpha, arrays["index"].astype(int), arrays["update"][:, 0])
     used = arrays["used"].astype(int)
     assert set(np.flatnonzero(alpha)) <= set(used)
-    np.testing.assert_allclose(alpha[used] @ arrays["columns"], arrays["field"].ravel(), atol=1e-4)
+    field = alpha[used] @ moving.arrays["columns"]
+    np.testing.assert_allclose(field, arrays["field"].ravel(), atol=1e-4)
     np.testing.assert_allclose(alpha, arrays["alpha"][:, 0])
     assert arrays["mistakes"][-1] == np.abs(arrays["update"]).sum()
+
+
+def test_only_a_perceptron_moves_through_its_visits(ask, state):
+    assert "visit by visit" in ask("columns", state=state("ridge")).facts["error"]
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "averaged", "voted"])

@@ -25,12 +25,13 @@ from mercer.lab.compute.states import (
 )
 from mercer.lab.compute.wire import Reply
 
-#: Numbers of K(picture, points) that are sent with the visits of a perceptron, at most: 4 MB.
+#: Numbers of K(picture, points) that are sent to move through the visits, at most: 4 MB.
 MOST_COLUMNS = 1_000_000
 #: Points per side of the picture that moves while a perceptron learns.
 MOVING = 64
 FOLDS = 5
-#: Points per side at which variances are computed, which takes longer than scores; they are smooth.
+#: Points per side at which variances are computed, at most; they take longer than scores, and are
+#: smooth, so that half as many as the picture has will do.
 VARYING = 64
 
 
@@ -66,7 +67,7 @@ def _uncertain(found: Fitted, scores: np.ndarray) -> dict[str, np.ndarray]:
     The mean of a sigmoid over N(m, v) is nearly that of m/√(1 + πv/8).
     """
     size = scores.shape[-1]
-    small = min(size, VARYING)
+    small = min(size // 2, VARYING)
     variance = found.variances(lattice(small))
     if variance is None:
         return {}
@@ -95,24 +96,36 @@ def _described(found: Fitted) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _visits(found: Fitted) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The visits as arrays, and K between the moving picture and the points updated on."""
-    state, trace, kernel = found.state, found.trace, found.model.kernel_
-    updated = trace.update.any(axis=1)
-    used = np.unique(trace.index[updated])
-    size = int(min(MOVING, math.isqrt(MOST_COLUMNS // max(1, len(used)))))
+    """The visits as arrays, and the points that were updated on."""
+    trace = found.trace
     arrays = {
         "index": trace.index,
         "epoch": trace.epoch,
         "update": trace.update,
         "norm": trace.squared_norm,
         "mistakes": trace.mistakes,
-        "used": used,
-        "columns": np.asarray(kernel(state.X[used], lattice(size)))
-        if len(used)
-        else np.zeros((0, size * size)),
+        "used": _used(trace),
     }
-    radius = float(np.max(kernel.diag(state.X)))  # R²
-    return {"size": size, "averaging": state.entry.averaging, "radius": radius}, arrays
+    radius = float(np.max(found.model.kernel_.diag(found.state.X)))  # R²
+    return {"averaging": found.state.entry.averaging, "radius": radius}, arrays
+
+
+def _used(trace: Any) -> np.ndarray:
+    return np.unique(trace.index[trace.update.any(axis=1)])
+
+
+def columns(request: dict[str, Any]) -> Reply:
+    """K between the moving picture and the points updated on, for the field after any visit.
+
+    These are many numbers, and a picture that does not move needs none of them.
+    """
+    found = fitted(fields_of(request, {"state": State.read}, "the request")["state"])
+    if found.trace is None:
+        raise ValueError(f"the {found.state.entry.title} does not learn visit by visit")
+    X = found.state.X[_used(found.trace)]
+    size = int(min(MOVING, math.isqrt(MOST_COLUMNS // max(1, len(X)))))
+    K = np.asarray(found.model.kernel_(X, lattice(size))) if len(X) else np.zeros((0, size * size))
+    return Reply({"size": size}, {"columns": K})
 
 
 def errors(request: dict[str, Any]) -> Reply:

@@ -14,6 +14,7 @@ REQUESTS = {
     "catalog": "catalog.catalog",
     "points": "playground.points",
     "field": "playground.field",
+    "columns": "playground.columns",
     "errors": "playground.errors",
     "pixel": "playground.pixel",
     "script": "scripts.script",

@@ -46,6 +46,7 @@ def serve(
         log_level="error",
         ws_max_size=1 << 20,
         ws_ping_interval=20,
+        ws_per_message_deflate=False,  # compressing takes longer than a picture does
         timeout_keep_alive=5,
         limit_concurrency=1024,
         server_header=False,

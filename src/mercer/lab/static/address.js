@@ -6,11 +6,21 @@ const GRID = 1e4;   // coordinates have four decimals
 let kept = {};
 export function keep({tour, step}) { kept = tour === undefined ? {} : {tour, step}; }
 
+// Browsers refuse an address that changes with every step of a slider: it changes when that rests.
+const REST = 120;
+let later = null, latest = null;
 export function write(panel, state) {
-  const parts = new URLSearchParams();
-  parts.set("panel", panel);
-  state = {...state, ...kept};
-  for (const [name, value] of Object.entries(state)) {
+  latest = {panel, state, over: location.hash};
+  clearTimeout(later);
+  later = setTimeout(settle, REST);
+}
+
+// Writes what waits to be written, unless a link has led elsewhere meanwhile.
+export function settle() {
+  if (latest?.over !== location.hash) return;
+  const {panel, state} = latest, parts = new URLSearchParams({panel});
+  latest = null;
+  for (const [name, value] of Object.entries({...state, ...kept})) {
     if (value === null || value === undefined || value === "") continue;
     parts.set(name, value);
   }

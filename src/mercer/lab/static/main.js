@@ -33,6 +33,7 @@ function show(name, given) {
 // The playground and the Gram panel show the same points with the same kernel.
 function carried(from, to) {
   const parts = new URLSearchParams({panel: to}), same = ["playground", "gram"];
+  address.settle();
   if (from !== to && same.includes(from) && same.includes(to)) for (const [name, value] of Object.entries(address.read())) if (["kernel", "data", "n", "noise", "seed", "points"].includes(name)) parts.set(name, value);
   return parts;
 }
@@ -52,7 +53,7 @@ function sharing() {
   const menu = $("#sharing"), close = () => menu.hidePopover();
   const item = (label, act) => h("button", {class: "item", onclick: () => { close(); act(); }}, label);
   menu.replaceChildren(
-    item("Copy the link", () => copy(location.href, "Link copied").then((done) => done || showText(location.href))),
+    item("Copy the link", () => { address.settle(); copy(location.href, "Link copied").then((done) => done || showText(location.href)); }),
     item("Picture as PNG", () => picture(lab.panel.plane, "png")),
     item("Picture as SVG", () => picture(lab.panel.plane, "svg")),
     item("Points as CSV", () => download(new Blob([lab.panel.csv()], {type: "text/csv"}), "points.csv")));

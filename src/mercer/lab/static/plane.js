@@ -39,9 +39,10 @@ export class Plane {
     return sum / Math.max(1, y.length) || 1;
   }
 
-  draw() { if (!this.pending) { this.pending = true; requestAnimationFrame(() => { this.pending = false; this.paint(); }); } }
+  draw() { if (!this.pending) { this.pending = true; requestAnimationFrame(() => { if (this.pending) this.paint(); }); } }
 
   paint() {
+    this.pending = false;
     const got = sized(this.canvas);
     if (got) this.render(...got);
   }
@@ -76,8 +77,7 @@ export class Plane {
     inside.putImageData(pixels, 0, 0);
     // The corners of the lattice are the corners of the picture, so the outer half pixels hang over.
     const cell = side / (size - 1);
-    context.imageSmoothingEnabled = true;
-    context.imageSmoothingQuality = "high";
+    context.imageSmoothingEnabled = true;   // at its usual quality: a better one takes longer than all the rest
     context.drawImage(this.image, -cell / 2, -cell / 2, side + cell, side + cell);
     if (this.field.doubt) this.halftone(context, side);
     context.strokeStyle = css("--ink");

@@ -177,9 +177,12 @@ export class Playground {
     if (new Set(this.state.y).size < 2) return this.nothing();
     const state = this.snapshot();
     const visits = this.learners[state.learner].visits;
-    this.talk.ask("field", {state, size: COARSE, visits}).then((reply) => {
+    // Between the first visit and the last the picture is made of K, which is long.
+    const between = visits && (this.wantedVisit !== null || this.visits && this.playbar.at < this.visits.length);
+    const columns = between ? this.talk.ask("columns", {state}) : null;
+    Promise.all([this.talk.ask("field", {state, size: COARSE, visits}), columns]).then(([reply, columns]) => {
       this.message.hidden = true;
-      this.show(reply, visits);
+      this.show(reply, visits ? new Visits(reply) : null, columns);
       this.resting = setTimeout(() => this.rest(), REST);
     }, (error) => this.failed(error));
   }
@@ -211,8 +214,10 @@ export class Playground {
       this.bounds = reply.bound ? {bound: reply.bound, margin: reply.margin, alignment: reply.arrays.alignment.data} : null;
       this.showCharts();
     }, () => {});
+    const visits = this.visits;
+    const columns = visits && !visits.columns ? this.talk.ask("columns", {state}).then((reply) => { visits.take(reply); this.moment(this.playbar.at); }, () => {}) : null;
     const fine = this.talk.ask("field", {state, size: FINE, visits: false}).then((reply) => { this.final = this.fieldOf(reply); this.moment(this.playbar.at); }, () => {});
-    Promise.all([errors, fine]).then(() => { this.settled = true; });
+    Promise.all([errors, columns, fine]).then(() => { this.settled = true; });
   }
 
   nothing() {
@@ -240,27 +245,28 @@ export class Playground {
     return {size: reply.size, outputs: shape[0], data, gives: reply.gives, classes: reply.classes, margins: learner === "svm" && shape[0] === 1, doubt: reply.arrays.doubt ?? null};
   }
 
-  show(reply, visits) {
+  show(reply, visits, columns) {
     this.final = this.fieldOf(reply);
     this.facts = reply;
     const bold = reply.arrays.alpha;
     this.finalAlpha = bold && ["perceptron", "averaged", "voted", "svm"].includes(this.state.learner)
       ? Array.from({length: bold.shape[0]}, (_, i) => Math.max(...bold.data.subarray(i * bold.shape[1], (i + 1) * bold.shape[1]).map(Math.abs))) : null;
-    this.visits = visits ? new Visits(reply) : null;
+    this.visits = visits && columns ? visits.take(columns) : visits;
     this.bounds = null;
     this.showErrors({training: reply.training});
     this.playbar.set(this.visits);
     const wanted = this.wantedVisit; this.wantedVisit = null;
-    if (this.visits && wanted !== undefined && wanted !== null) this.playbar.go(Math.min(wanted, this.visits.length));
+    if (this.visits && wanted !== null) this.playbar.go(Math.min(wanted, this.visits.length));
     this.moment(this.playbar.at);
-    this.showCharts();
+    this.plane.paint();   // now: the next frame then has nothing to draw
+    if (!visits) this.showCharts();
     this.noted.textContent = reply.notes[0] ?? (this.final.doubt ? "The larger the dots, the less is known there." : "");
   }
 
   // The picture after t visits; at the end, or without visits, what the server drew.
   moment(t) {
     const plane = this.plane, visits = this.visits;
-    if (visits && t !== null && t < visits.length) {
+    if (visits?.columns && t !== null && t < visits.length) {
       plane.field = {...this.final, margins: false, size: visits.size, outputs: visits.outputs, data: visits.field(t)};
       plane.alpha = visits.alpha(t, this.state.y.length);
       plane.visited = t > 0 ? visits.index[t - 1] : -1;
@@ -271,7 +277,7 @@ export class Playground {
     }
     plane.draw();
     if (this.hovering) this.hover(this.hovering);
-    if (visits) this.laterCharts();
+    if (visits) { this.laterCharts(); this.remember(); }
   }
 
   // Charts follow at leisure, and always end with the last moment.

@@ -1,10 +1,9 @@
-// A perceptron at any moment: the server sends its visits and K between the picture and the points
-// that were ever updated on; the field after t visits is then a sum in the page.
+// A perceptron at any moment: the server sends its visits, and K between the picture and the points
+// that were ever updated on when it is asked for; the field after t visits is then a sum here.
 
 export class Visits {
   constructor(reply) {
     const {arrays, visits} = reply;
-    this.size = visits.size;
     this.averaging = visits.averaging;
     this.radius = visits.radius;
     this.index = arrays.index.data;
@@ -14,7 +13,7 @@ export class Visits {
     this.mistakes = arrays.mistakes.data;
     this.outputs = arrays.update.shape[1];
     this.used = [...arrays.used.data];
-    this.columns = arrays.columns.data;
+    this.columns = null;
     this.length = this.index.length;
     const column = new Map(this.used.map((point, j) => [point, j]));
     // The visits that changed something: when, which column of K, and by how much.
@@ -24,6 +23,9 @@ export class Visits {
       if (u.some((v) => v !== 0)) this.changes.push({t: t + 1, column: column.get(this.index[t]), u});
     }
   }
+
+  // From now on there is a field after every visit.
+  take({size, arrays}) { this.size = size; this.columns = arrays.columns.data; return this; }
 
   // What each used point counts after t visits: the last predictor's α, or the average's.
   coefficients(t) {

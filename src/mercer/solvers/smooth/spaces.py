@@ -28,7 +28,7 @@ import numpy as np
 
 from mercer._arrays import host
 from mercer._config import get_config
-from mercer._linalg import add_to_diagonal, dot, inverse_lower
+from mercer._linalg import add_to_diagonal, definite_solver, dot, inverse_lower
 from mercer.gram.base import Gram
 from mercer.maps.centers import center_matrix, independent
 from mercer.solvers.linear.nystrom import Centers
@@ -112,12 +112,12 @@ class Space(ABC):
             inner[rank, :rank] = inner[:rank, rank] = root @ scaled
             total = max(float(diagonal.sum()), float(own.sum()))
             inner[rank, rank] = total * (1 + 1e-10) + 1e-300
-        inverse = xp.linalg.inv(inner)
+        solver = definite_solver(inner)
 
         def solve(r: Any, rb: Any) -> tuple[Any, Any]:
             if not intercept:
-                return inverse @ r, 0.0 * rb
-            solved = inverse @ xp.concat([r, rb[None]])
+                return solver(r), 0.0 * rb
+            solved = solver(xp.concat([r, rb[None]]))
             return solved[:-1], solved[-1]
 
         return solve
