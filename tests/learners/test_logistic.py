@@ -159,3 +159,15 @@ def test_copies_and_files(tmp_path):
     mercer.save(model, tmp_path / "m")
     for again in (pickle.loads(pickle.dumps(model)), mercer.load(tmp_path / "m")):
         np.testing.assert_allclose(again.predict_proba(IRIS), model.predict_proba(IRIS), atol=1e-12)
+
+
+def test_dependent_centers_in_single_precision_find_the_minimum():
+    """Features of a wide Gaussian are nearly dependent: what rounding adds is no feature."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 12, (600, 2)) / 11
+    y = rng.integers(0, 3, 600) + (X[:, 0] > 0.5)
+    model = KernelLogisticRegression(
+        "gaussian(3)", 0.01, solver="nystrom", n_centers=100, random_state=0
+    )
+    exact = model.fit(X, y).objective_
+    assert model.fit(X.astype(np.float32), y).objective_ == pytest.approx(exact, rel=1e-3)

@@ -7,7 +7,7 @@ coefficients of a gradient, an inner product, and a preconditioner for the Newto
 
 `Span`: f = Σ aᵢ k(xᵢ, ·), ⟨a, a'⟩ = aᵀKa'. A gradient g in the scores has coefficients g: nothing
 is solved for, and the product K a that the inner product needs is the evaluation itself.
-`CenterSpan`: f = Σ βⱼ k(cⱼ, ·) in coordinates q = Lᵀβ, LLᵀ = K_mm, where the inner product is qᵀq.
+`CenterSpan`: f = Σ βⱼ k(cⱼ, ·) in coordinates q = Fᵀβ, FFᵀ = K_mm, where the inner product is qᵀq.
 
 The preconditioner of `Span` is H with the diagonal of W on the examples S where the loss is curved
 most, and 0 on all others: most examples of a fitted model are certain, and curve the objective
@@ -25,6 +25,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
 from mercer._arrays import host
 from mercer._config import get_config
@@ -33,7 +34,6 @@ from mercer.gram.base import Gram
 from mercer.maps.centers import center_matrix, independent
 from mercer.solvers.linear.nystrom import Centers
 from mercer.solvers.linear.panels import Panels, panels_of
-from mercer.solvers.linear.primal import lower_factor
 
 #: The share of the memory limit that a preconditioner may take; products take most of the rest.
 SHARE = 1 / 8
@@ -41,6 +41,9 @@ SHARE = 1 / 8
 SQUARES = 8
 #: An eigendecomposition takes about as long as this many products and inverses of its size.
 MODES = 4
+
+#: What independent rows of a positive semi-definite K leave of any entry, at most, by k(x, x).
+INDEFINITE = 1e-4
 
 #: Directions, what ΦᵀΦ is in each of them, and Φᵀ1.
 Modes = tuple[Any, Any, Any]
@@ -240,10 +243,11 @@ class CenterSpan(Space):
         rank: int | None = None,
         keep: float = 0.5,
     ) -> None:
-        super().__init__(centers.panels, centers.panels.shape[1], rank, random)
+        kept, self.F = independent_centers(centers.penalty, centers.panels.dtype)
+        super().__init__(centers.panels, len(kept), rank, random)
         self.centers = centers
-        self.L = lower_factor(centers.penalty)
-        self.basis = inverse_lower(self.L).T
+        self.basis = self.zeros(*self.F.shape)
+        self.basis[self.asarray(kept)] = inverse_lower(self.F[kept]).T
         self.panels.keep(keep)
 
     def evaluate(self, coef: Any) -> Any:
@@ -260,17 +264,17 @@ class CenterSpan(Space):
         """An orthonormal basis of the span of some centers, None for all, and ΦᵀΦ in it.
 
         By the values at these centers, each of which stands for as many examples. k(s, ·) is row s
-        of L.
+        of F.
         """
         n, m = self.panels.shape
         rank = rank_for(n, MODES, self.panels.affordable) if self.rank is None else self.rank
         if rank >= m:
-            Q, F = None, self.L
+            Q, F = None, self.F
         else:
             chosen = self.asarray(np.sort(self.random.choice(m, rank, replace=False)))
             kept, F = independent(self.centers.penalty[chosen][:, chosen], np.dtype(np.float64))
-            Q = inverse_lower(F[kept]) @ self.L[chosen[self.asarray(kept)]]
-            F = self.L[chosen] @ Q.T
+            Q = inverse_lower(F[kept]) @ self.F[chosen[self.asarray(kept)]]
+            F = self.F[chosen] @ Q.T
         return Q, self.modes(F, n / len(F))
 
     def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
@@ -291,6 +295,21 @@ class CenterSpan(Space):
 
     def expansion(self, coef: Any) -> Any:
         return self.basis @ coef
+
+
+def independent_centers(K: Any, dtype: np.dtype) -> tuple[np.ndarray, Any]:
+    """Centers that span what all of them do, and F with FFᵀ = K; F[centers] is lower triangular.
+
+    A direction in which columns of K have only rounding is no direction of the span.
+    """
+    kept, F = independent(K, dtype)
+    rest = float(abs(K - F @ F.T).max()) if len(kept) < len(K) else 0.0
+    if rest > INDEFINITE * float(K.diagonal().max()):
+        raise LinAlgError(
+            "the kernel matrix of the centers has negative eigenvalues: this needs a positive "
+            "semi-definite kernel (mercer.prove gives a counterexample)"
+        )
+    return kept, F
 
 
 def rank_for(n: int, columns: int, affordable: float = Panels.affordable) -> int:
