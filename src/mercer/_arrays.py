@@ -29,6 +29,8 @@ _CUDA = (2, 13)
 
 def on_gpu(X: Any) -> bool:
     """A CUDA array. Under Triton's interpreter, which is for tests, any tensor counts as one."""
+    if X is None or type(X) is np.ndarray:
+        return False
     interpreted = os.environ.get("TRITON_INTERPRET") == "1"
     if is_tensor(X):
         return bool(X.is_cuda) or interpreted

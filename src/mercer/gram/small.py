@@ -32,7 +32,7 @@ def small_block(kernel: Kernel, X: Any, Z: Any) -> np.ndarray | None:
     >>> small_block(Gaussian(), np.array([[0.0]]), np.array([[0.0], [1.0]])).round(4)
     array([[1.    , 0.6065]])
     """
-    if not (_is_few(X, Z) and is_plain(X) and is_plain(Z)):
+    if not (_is_few(X, Z) and is_plain(X) and (Z is X or is_plain(Z))):
         return None
     settings = get_config()
     if settings.memory is not None or settings.device != "cpu" or kernel.is_opaque:

@@ -154,15 +154,17 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             )
         C, nu = float(self.C), None if self.nu is None else float(self.nu)
         weights = weights_of(sample_weight, X)
-        self.classes_ = classes_of(y[weights > 0], type(self).__name__)
+        counted = weights > 0
+        labels = y[counted]
+        self.classes_ = classes_of(labels, type(self).__name__)
         codes = np.full(len(y), -1)
-        codes[weights > 0] = encode(y[weights > 0], self.classes_)
-        self.class_weight_ = (
-            np.ones(len(self.classes_))
-            if self.class_weight is None
-            else compute_class_weight(self.class_weight, classes=self.classes_, y=y[weights > 0])
-        )
-        weights = weights * np.where(codes < 0, 0.0, self.class_weight_[codes])
+        codes[counted] = encode(labels, self.classes_)
+        if self.class_weight is None:
+            self.class_weight_ = np.ones(len(self.classes_))
+        else:
+            chosen = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+            self.class_weight_ = chosen
+            weights = weights * np.where(codes < 0, 0.0, chosen[codes])
         pairs = Pairs.of(codes, weights, C, nu)
         again = self.warm_start and known is not None and np.array_equal(known, self.classes_)
         exact = host(X) if math.isinf(C) else X
@@ -180,35 +182,43 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
 
     def _gather(self, X: Any, codes: np.ndarray, pairs: Pairs) -> None:
         """One expansion over the union of all support vectors, and LIBSVM's own layout of it."""
-        n, classes = len(codes), len(self.classes_)
-        used = pairs.coef != 0
-        rows, column, values = pairs.rows[used], pairs.pair[used], pairs.coef[used]
+        used, classes = np.flatnonzero(pairs.coef), len(self.classes_)
+        rows = pairs.rows[used]
         # By class, as LIBSVM lists them.
-        support = np.unique(rows)
-        support = support[np.argsort(codes[support], kind="stable")]
-        where = np.full(n, -1)
-        where[support] = np.arange(len(support))
-        at = where[rows]
+        support = rows if classes == 2 else np.unique(rows)
+        order = np.argsort(codes[support], kind="stable")
+        support = support[order]
         self.n_support_ = np.bincount(codes[support], minlength=classes).astype(np.int32)
-        dual = np.zeros((classes - 1, len(support)))
-        first, second = pairs.first[column], pairs.second[column]
-        dual[np.where(codes[rows] == first, second - 1, first), at] = values
-        self.intercept_ = pairs.intercept
         if classes == 2:
             # scikit-learn counts the second class as the positive one where there are two.
-            dual, self.intercept_ = -dual, -pairs.intercept
-        self.dual_coef_ = sparse_like(X, dual)
-        if classes >= MANY:
-            compact = dual, self.n_support_, self.intercept_
-            self._keep(X, support, *compact, kind=PairExpansion)
+            coef, self.intercept_ = -pairs.coef[used[order]], -pairs.intercept
+            self.dual_coef_ = sparse_like(X, coef[None])
+            self._keep(X, support, coef, self.intercept_[0])
         else:
-            coef = np.zeros((len(support), len(pairs)))
-            coef[at, column] = values
-            b = self.intercept_
-            self._keep(X, support, *((-coef[:, 0], b[0]) if classes == 2 else (coef, b)))
+            self._gather_pairs(X, codes, pairs, used, support)
         self.n_iter_, self.margin_ = pairs.n_iter, pairs.margin
         self.dual_objective_ = pairs.objective
-        self._solved, self._n = pairs, n
+        self._solved, self._n = pairs, len(codes)
+
+    def _gather_pairs(
+        self, X: Any, codes: np.ndarray, pairs: Pairs, used: np.ndarray, support: np.ndarray
+    ) -> None:
+        """Coefficients of several pairs; `used`: their entries that are not 0."""
+        rows, column, values = pairs.rows[used], pairs.pair[used], pairs.coef[used]
+        where = np.full(len(codes), -1)
+        where[support] = np.arange(len(support))
+        at = where[rows]
+        dual = np.zeros((len(self.classes_) - 1, len(support)))
+        first, second = pairs.first[column], pairs.second[column]
+        dual[np.where(codes[rows] == first, second - 1, first), at] = values
+        self.dual_coef_, self.intercept_ = sparse_like(X, dual), pairs.intercept
+        if len(self.classes_) >= MANY:
+            compact = dual, self.n_support_, self.intercept_
+            self._keep(X, support, *compact, kind=PairExpansion)
+            return
+        coef = np.zeros((len(support), len(pairs)))
+        coef[at, column] = values
+        self._keep(X, support, coef, self.intercept_)
 
     # --- what the pictures of the lectures show ---------------------------------------------
 

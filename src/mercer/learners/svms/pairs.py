@@ -54,6 +54,10 @@ class Pairs:
         """Every two classes; `codes` numbers the class of each example (−1: of none)."""
         classes = int(codes.max()) + 1
         counted = np.flatnonzero(weights > 0)
+        if classes == 2:
+            ends, signs = np.array([0, len(counted)]), 1 - 2 * codes[counted]
+            one = np.ones(1, np.intp)
+            return cls(one - 1, one, ends, counted, signs, weights[counted], C, nu)
         by_class = counted[np.argsort(codes[counted], kind="stable")]
         sizes = np.bincount(codes[counted], minlength=classes)
         ends = np.cumsum(sizes)
@@ -123,25 +127,25 @@ class Pairs:
 
     def finish(self, found: Solutions) -> None:
         """Keep α, b and yf of every example, in units where the margin is at ±1."""
-        a, image, thresholds = found.a[0], found.image, found.thresholds
-        first, last, sizes = thresholds[:, 0], thresholds[:, -1], np.diff(self.starts)
-        unit, b = np.ones(len(self)), first
-        if thresholds.shape[1] == 2:
+        a, image, objective = found.a[0], found.image, found.objective
+        sizes, b = np.diff(self.starts), found.thresholds[:, 0]
+        separate = found.thresholds.shape[1] == 2
+        if separate:
             # F is ρ₊ and ρ₋ on the margins: they become +1 and −1. As in LIBSVM, the unit may be
             # negative, which it is only where the kernel is indefinite.
-            unit = (last - first) / 2
+            last = found.thresholds[:, 1]
+            unit = (last - b) / 2
             unit[unit == 0] = 1.0
-            b = (first + last) / 2 / unit
-        units = np.repeat(unit, sizes)
-        self.coef, self.intercept = a / units, b
-        self.signed = self.signs * (image / units + np.repeat(b, sizes))
-        square = np.add.reduceat(self.coef * image / units, self.starts[:-1])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.margin = np.where(square > 0, 1.0 / np.sqrt(square), math.inf)
-        self.objective = found.objective / unit**2
-        if self.nu is None and thresholds.shape[1] == 2:
+            b, objective, units = (b + last) / 2 / unit, objective / unit**2, np.repeat(unit, sizes)
+            a, image = a / units, image / units
+        self.coef, self.intercept, self.objective = a, b, objective
+        self.signed = self.signs * (image + np.repeat(b, sizes))
+        square = np.add.reduceat(a * image, self.starts[:-1])
+        self.margin = np.full(len(self), math.inf)
+        np.divide(1.0, np.sqrt(np.maximum(square, 0.0)), out=self.margin, where=square > 0)
+        if self.nu is None and separate:
             # The hard margin's own dual.
-            self.objective -= np.add.reduceat(np.abs(self.coef), self.starts[:-1])
+            self.objective = objective - np.add.reduceat(np.abs(self.coef), self.starts[:-1])
         self.n_iter = found.n_iter.astype(np.int32)
 
     def per_example(self, values: np.ndarray, n: int) -> np.ndarray:

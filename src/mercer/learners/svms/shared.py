@@ -17,10 +17,12 @@ from mercer._examples import count
 from mercer._parameters import Among, Check, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
+from mercer.gram.small import small_block
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import as_scores
 from mercer.learners._options import check_width
+from mercer.learners._widths import warn_if_far_off
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.solvers.quadratic.problem import Solution, Solutions, Task, Tasks
 from mercer.solvers.requirements import resident
@@ -30,6 +32,7 @@ class SupportVectorBase(KernelLearner):
     """Fits by the solver of the place where X is, predicts by one product over support vectors."""
 
     _learns_from_pieces = True
+    _needs_width = False  # `_solve` looks, where K may be there
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
         "tol": Positive(why="a gap of 0 is never reached"),
@@ -47,7 +50,10 @@ class SupportVectorBase(KernelLearner):
 
     def _solve(self, X: Any, tasks: Sequence[Task]) -> Solutions:
         tol, steps = float(self.tol), int(self.max_iter)
-        each, interrupted = _solved(self.kernel_, X, tasks, tol, steps, type(self).__name__)
+        K = None if is_chunked(X) else small_block(self.kernel_, X, X)
+        if not (given := self._given_kernel()).words:
+            warn_if_far_off(given, X, K)
+        each, interrupted = _solved(self.kernel_, X, K, tasks, tol, steps, type(self).__name__)
         found = Solutions.of(each)
         late = ~found.converged
         self.fit_status_ = int(late.any())
@@ -110,9 +116,13 @@ class SupportVectorBase(KernelLearner):
 
 
 def _solved(
-    kernel: Any, X: Any, tasks: Sequence[Task], tol: float, steps: int, what: str
+    kernel: Any, X: Any, K: Any, tasks: Sequence[Task], tol: float, steps: int, what: str
 ) -> tuple[Sequence[Solution], bool]:
-    """By the solver of the place that X belongs to; without slack, by the host's."""
+    """By the solver of the place that X belongs to; without slack, by the host's.
+
+    `K`: all of it, where that is little.
+    """
+    from mercer.solvers.quadratic.lazy import solve_small
     from mercer.solvers.quadratic.parallel import solve_all
 
     if is_chunked(X) and kernel.takes_matrix:
@@ -126,6 +136,9 @@ def _solved(
             )
         with config(device="cpu"):
             return solve_all(solver_gram(kernel, host(X)), tasks, tol, steps, what)
+    small = None if K is None else solve_small(K, tasks, tol, steps, what)
+    if small is not None:
+        return small
     gram = resident(solver_gram(kernel, X))
     return gram.solver("svm", solve_all)(gram, tasks, tol, steps, what)  # type: ignore[no-any-return]
 

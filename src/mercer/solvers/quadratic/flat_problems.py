@@ -11,8 +11,12 @@ from mercer.solvers.quadratic.layout import (
     COMPUTED,
     GROUPS,
     IMAGE,
+    LOWER,
+    MINUS,
     OBJECTIVE,
+    PLUS,
     TOP,
+    UPPER,
     A,
 )  # fmt: skip
 from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
@@ -30,25 +34,23 @@ class Problems:
     def __init__(self, tasks: Sequence[Task], tol: float, max_iter: int) -> None:
         self.tol, self.max_iter = tol, max_iter
         flat = Tasks.of(tasks)
-        self.starts, self.rows = flat.starts, flat.rows.astype(np.int64)
+        self.starts, self.rows = flat.starts, flat.rows.astype(np.int64, copy=False)
+        self.sizes: np.ndarray = self.starts[1:] - self.starts[:-1]
         problem, self.sides = flat.problem, len(flat.problem.linear)
         # A variable with two sides is one with a kink at 0.
-        columns = [problem.linear[0], problem.linear[-1], problem.lower[-1], problem.upper[0]]
-        zero = np.zeros(len(self.rows))
-        start = zero if problem.start is None else problem.start.sum(axis=0)
-        self.variables = np.stack([*columns, start, zero], axis=1)
-        groups = zero if problem.groups is None else problem.groups[0]
-        self.groups = groups.astype(np.int8)
-        self.n_groups = int(self.groups.max()) + 1
-        sizes = self.sizes
-        self.found = np.zeros((len(tasks), GROUPS + 4 * self.n_groups))
-        limits = np.maximum(MOST_STEPS, STEPS_PER_ROW * sizes)
+        self.variables = np.zeros((len(self.rows), 6))
+        self.variables[:, PLUS], self.variables[:, MINUS] = problem.linear[0], problem.linear[-1]
+        self.variables[:, LOWER], self.variables[:, UPPER] = problem.lower[-1], problem.upper[0]
+        if problem.start is not None:
+            self.variables[:, A] = problem.start.sum(axis=0)
+        self.groups, self.n_groups = np.zeros(len(self.rows), np.int8), 1
+        if problem.groups is not None:
+            self.groups[:] = problem.groups[0]
+            self.n_groups = int(self.groups.max()) + 1
+        self.found = np.zeros((len(flat), GROUPS + 4 * self.n_groups))
+        limits = np.maximum(MOST_STEPS, STEPS_PER_ROW * self.sizes)
         self.limits = np.minimum(limits, max_iter) if max_iter >= 0 else limits
-        self.taken = np.zeros(len(tasks), dtype=np.int64)
-
-    @property
-    def sizes(self) -> np.ndarray:
-        return np.diff(self.starts)
+        self.taken = np.zeros(len(flat), dtype=np.int64)
 
     def _per_group(self) -> np.ndarray:
         return self.found[:, GROUPS:].reshape(len(self.found), self.n_groups, 4)
@@ -59,7 +61,9 @@ class Problems:
 
     def thresholds(self) -> np.ndarray:
         """The mean of −f over the variables in between, else the middle of what bounds leave."""
-        top, bottom, total, free = np.moveaxis(self._per_group(), 2, 0)
+        top, bottom, total, free = (self._per_group()[:, :, end] for end in range(4))
+        if free.all():
+            return total / free  # type: ignore[no-any-return]
         with np.errstate(invalid="ignore"):
             middle = np.where(np.isfinite(top) & np.isfinite(bottom), (top + bottom) / 2, 0.0)
             one = np.where(np.isfinite(top), top, np.where(np.isfinite(bottom), bottom, 0.0))
@@ -79,6 +83,8 @@ class Problems:
 
     def unfinished(self) -> np.ndarray:
         """Problems that took all the steps they may take here, and may take more elsewhere."""
+        if (self.taken < self.limits).all():
+            return np.empty(0, dtype=np.intp)
         late = (self.gaps() > self.tol) & (self.taken >= self.limits)
         return np.flatnonzero(late & ((self.max_iter < 0) | (self.taken < self.max_iter)))
 

@@ -13,9 +13,9 @@ left for `mercer.solvers.quadratic.decomposition`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import CHUNK
 from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.layout import STEPS
-from mercer.solvers.quadratic.plain_smo import solve_plainly
+from mercer.solvers.quadratic.plain_smo import solve_plainly, worth_it
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, Tasks
 from mercer.solvers.quadratic.shrinking import SHRINK, Shrinking
 
@@ -62,9 +62,9 @@ class Source:
         return float(np.finfo(self.dtype).eps)
 
 
-def sources(gram: Gram, tasks: Sequence[Task]) -> Iterator[Source]:
+def sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
     """What to begin with, then what has more digits; nothing for problems of another kind."""
-    if not _take(gram, tasks) or not compiles():
+    if not compiles():
         return
     from mercer.gram.cpu.row_function import columns, loop_program
 
@@ -91,13 +91,17 @@ def _by_rows(gram: HostGram, program: Any, most: int) -> Iterator[Source]:
     yield Source(exact.dtype, gram.diagonal(), exact)
 
 
+def _given(K: np.ndarray) -> Iterator[Source]:
+    if compiles():
+        yield Source(K.dtype, K.diagonal(), K=K)
+
+
 def _at_once(gram: HostGram) -> Iterator[Source]:
     from mercer.gram.cpu.single_precision import narrowed
 
     single = narrowed(gram) if gram.shape[0] >= FEW_ROWS else None
     for each in (gram,) if single is None else (single, gram):
-        K = each.dense()
-        yield Source(K.dtype, K.diagonal(), K=K)
+        yield from _given(each.dense())
 
 
 def _lazily(width: int, tasks: int, most: int, whole: bool) -> bool:
@@ -122,10 +126,8 @@ def _has_room(gram: Gram) -> bool:
     return 4 * gram.shape[0] ** 2 * gram.dtype.itemsize <= gram.limit_bytes
 
 
-def _take(gram: Gram, tasks: Sequence[Task]) -> TypeGuard[HostGram]:
+def _take(tasks: Sequence[Task]) -> bool:
     """Two sides must be one variable with a kink, which separate sums (ν) forbid."""
-    if not isinstance(gram, HostGram) or not gram.square:
-        return False
     some = [tasks] if isinstance(tasks, Tasks) else tasks
     kinds = {(t.method, len(t.problem.linear), t.problem.groups is None) for t in some}
     method, sides, one_sum = min(kinds)
@@ -195,7 +197,7 @@ class Worker:
         """Problems `order` from where they are; with `limit` one more time, for so many steps."""
         check_time()
         p = self.problems
-        if limit is None:
+        if limit is None and p.sizes.max() >= SHRINK:
             large = p.sizes[order] >= SHRINK
             for one in order[large].tolist():
                 Shrinking(self, one).solve(stop)
@@ -266,33 +268,53 @@ def solve_lazily(
             gram, [_apart(task) for task in tasks], tol, max_iter, threads, memory, what
         )
         return None if lazy is None else ([_together(one) for one in lazy[0]], *lazy[1:])
-    if not _take(gram, tasks):
+    if not isinstance(gram, HostGram) or not gram.square or not _take(tasks):
         return None
     problems = Problems(tasks, tol, max_iter)
-    interrupted = _solve_in_turn(gram, tasks, problems, threads, memory, what)
+    whole = gram.dense if _has_room(gram) and worth_it(gram.shape[0]) else None
+    interrupted = _solve_in_turn(problems, whole, sources(gram, tasks), threads, memory, what)
     if interrupted is None:
         return None
     return problems.solutions(), problems.unfinished().tolist(), interrupted
 
 
+def solve_small(
+    K: np.ndarray, tasks: Sequence[Task], tol: float, max_iter: int, what: str
+) -> tuple[Sequence[Solution], bool] | None:
+    """Solutions over a small K that is there, and whether Ctrl-C came; None: not for here."""
+    if not _take(tasks):
+        return None
+    problems = Problems(tasks, tol, max_iter)
+    whole = (lambda: K) if worth_it(len(K)) else None
+    interrupted = _solve_in_turn(problems, whole, _given(K), 1, 2 * K.nbytes, what)
+    if interrupted is None or len(problems.unfinished()):
+        return None
+    return problems.solutions(), interrupted
+
+
 def _solve_in_turn(
-    gram: HostGram,
-    tasks: Sequence[Task],
     problems: Problems,
+    whole: Callable[[], np.ndarray] | None,
+    rows: Iterator[Source],
     threads: int,
     memory: int,
     what: str,
 ) -> bool | None:
-    """In NumPy, then with rows of K from one source after the other; None: from none."""
-    tell = listener()
+    """In NumPy where `whole` gives K, then with rows from one source after the other.
+
+    Gives whether Ctrl-C came; None: there is no source.
+    """
+    tell, interrupted = listener(), None
     todo = np.argsort(-problems.sizes, kind="stable")
-    interrupted = solve_plainly(gram, problems, todo) if tell is None and _has_room(gram) else None
-    if interrupted is not None:
+    if whole is not None and tell is None:
+        interrupted = solve_plainly(whole(), problems, todo)
         todo = problems.open()
-    for source in sources(gram, tasks) if len(todo) and not interrupted else ():
+    for source in rows if len(todo) and not interrupted else ():
         interrupted = _solve(problems, source, todo, threads, memory, what, tell)
+        if interrupted or source.dtype == np.float64:
+            break
         todo = problems.rounded(source.rounding, source.diagonal)
-        if interrupted or not len(todo):
+        if not len(todo):
             break
     return interrupted
 
@@ -307,12 +329,12 @@ def _solve(
     tell: Listener | None,
 ) -> bool:
     """Some of the problems, in place; whether Ctrl-C came."""
-    stop = Stop()
-    most = int(problems.sizes[todo].max())
+    stop, sizes = Stop(), problems.sizes[todo]
+    most = int(sizes.max())
     if tell is not None:
         Worker(problems, source, most, memory).tell(todo, stop, tell)
         return False
-    if (problems.sizes[todo] ** 2).sum() <= FEW**2:
+    if sizes @ sizes <= FEW**2:
         try:
             with when_over(stop.set):
                 Worker(problems, source, most, memory).solve(todo, stop)

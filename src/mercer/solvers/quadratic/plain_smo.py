@@ -14,7 +14,6 @@ import numpy as np
 
 from mercer._machine.deadline import check_time
 from mercer._machine.jit import compiles, is_imported, may_compile
-from mercer.gram.host import HostGram
 from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.layout import (
     BOTTOM,
@@ -51,16 +50,15 @@ def steps_left() -> float:
     return 0 if is_imported() else max(0, FEW_STEPS - _taken)
 
 
-def solve_plainly(gram: HostGram, problems: Problems, order: np.ndarray) -> bool | None:
-    """Problems `order`, in place, as far as the steps go; whether Ctrl-C came.
+def worth_it(rows: int) -> bool:
+    """Whether problems over a K of so many rows begin here."""
+    return steps_left() > 0 and rows <= (FEW_ROWS if may_compile() else MOST_ROWS)
 
-    None: they are too large for this, or compiled code is there.
-    """
+
+def solve_plainly(K: np.ndarray, problems: Problems, order: np.ndarray) -> bool:
+    """Problems `order`, in place, as far as the steps go; whether Ctrl-C came."""
     global _taken
-    if not steps_left() or gram.shape[0] > (FEW_ROWS if may_compile() else MOST_ROWS):
-        return None
     try:
-        K = gram.dense()
         for p in order:
             one = _Problem(K, problems, p)
             try:

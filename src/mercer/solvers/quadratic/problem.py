@@ -10,13 +10,15 @@ is LIBSVM's, and says which c, bounds and sums make it. A learner asks for a `Ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
+from mercer._lazy import record
 
-@dataclass(frozen=True)
+
+@record
 class Quadratic:
     """Arrays are (sides, rows): one side, or two where a⁺ ≥ 0 and a⁻ ≤ 0 share a row of K.
 
@@ -60,7 +62,7 @@ class Quadratic:
         return part.starting(start)
 
 
-@dataclass(frozen=True)
+@record
 class Task:
     """One problem over some rows of the Gram, and the method that solves it.
 
@@ -73,7 +75,7 @@ class Task:
     method: str = "solve"
 
 
-@dataclass(frozen=True)
+@record
 class Solution:
     """The a of every variable, F = K Σa for every row, and how it ended.
 
@@ -105,7 +107,7 @@ class _Flat:
         return slice(int(self.starts[p]), int(self.starts[p + 1]))
 
 
-@dataclass(frozen=True)
+@record
 class Tasks(_Flat, Sequence[Task]):
     """Several problems over rows of one Gram: of 325 pairs of classes none costs anything alone."""
 
@@ -119,6 +121,9 @@ class Tasks(_Flat, Sequence[Task]):
         """Tasks of one method and as many sides, joined."""
         if isinstance(tasks, Tasks):
             return tasks
+        if len(tasks) == 1:
+            one = tasks[0]
+            return cls(np.array([0, one.problem.n]), one.rows, one.problem, one.method)
         problems = [task.problem for task in tasks]
         starts = np.cumsum([0, *(problem.n for problem in problems)])
 
@@ -150,7 +155,7 @@ class Tasks(_Flat, Sequence[Task]):
         return Task(self.rows[part], Quadratic(**cut), self.method)
 
 
-@dataclass(frozen=True)
+@record
 class Solutions(_Flat, Sequence[Solution]):
     """`Solution`s of several problems; the numbers of a problem are entries of an array each."""
 
