@@ -40,7 +40,7 @@ from mercer.gram.plan.accuracy import Method, needs_double, sensitivity, tolerat
 from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.rows.prepared import over_sets
-from mercer.gram.rows.validate import numeric_inputs
+from mercer.gram.rows.validate import check_widths, numeric_inputs
 from mercer.kernels.core import Kernel
 
 #: Rounding unit of a product of split operands, and of a single half-precision part.
@@ -94,11 +94,7 @@ class CudaGram(Gram):
         left = {key: apply_steps(x, key).contiguous() for key in inputs}
         right = left if z is None else {key: apply_steps(z, key).contiguous() for key in inputs}
         for key in inputs:
-            if left[key].shape[1] != right[key].shape[1]:
-                raise ValueError(
-                    f"X has {left[key].shape[1]} columns and Z has {right[key].shape[1]}: "
-                    "they must agree"
-                )
+            check_widths(left[key], right[key])
         left, right = left or {ROOT: x}, right or {ROOT: x if z is None else z}
         centers: dict[Input, torch.Tensor | None] = {}
         a = DeviceSide(x.shape[0], left, centers, x)

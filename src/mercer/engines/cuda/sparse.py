@@ -25,7 +25,7 @@ from mercer.formula.nodes import ROOT, Input, statistics
 from mercer.gram.base import simplified
 from mercer.gram.plan.accuracy import Method, needs_double
 from mercer.gram.plan.program import compile_program
-from mercer.gram.rows.validate import numeric_inputs
+from mercer.gram.rows.validate import check_widths, numeric_inputs
 
 #: Share of numbers that are stored, below which a sparse product is the faster one.
 FEW = 1 / 200
@@ -129,8 +129,7 @@ class SparseGram(CudaGram):
         self.precision, self._as_tensor = get_config().precision, False
         X = self._checked(X, "X")
         Z = X if Z is None else self._checked(Z, "Z")
-        if X.shape[1] != Z.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} columns and Z has {Z.shape[1]}: they must agree")
+        check_widths(X, Z)
         single = X.dtype == Z.dtype == np.float32 and not needs_double(self.formula)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.torch_dtype = torch.float32 if single else torch.float64

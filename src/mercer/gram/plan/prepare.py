@@ -18,7 +18,7 @@ from mercer.gram.plan.range import check_range
 from mercer.gram.rows.columns import without_empty_columns
 from mercer.gram.rows.prepared import Side, row_value, squared_norms
 from mercer.gram.rows.sparse import made_dense
-from mercer.gram.rows.validate import common_dtype, dtype_of, matrix, numeric_inputs
+from mercer.gram.rows.validate import check_widths, common_dtype, dtype_of, matrix, numeric_inputs
 
 
 def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
@@ -54,11 +54,7 @@ def _matrices(formula: Formula, X: Any, Z: Any) -> tuple[dict[Input, Any], dict[
     left = {key: matrix(X, key, "X") for key in inputs}
     right = left if Z is None else {key: matrix(Z, key, "Z") for key in inputs}
     for key in inputs:
-        if left[key].shape[1] != right[key].shape[1]:
-            raise ValueError(
-                f"X has {left[key].shape[1]} columns and Z has {right[key].shape[1]}: "
-                "they must agree"
-            )
+        check_widths(left[key], right[key])
     return left, right
 
 

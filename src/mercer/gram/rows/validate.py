@@ -48,6 +48,12 @@ def matrix(raw: Any, rows: Input, name: str) -> Any:
     return np.ascontiguousarray(values)
 
 
+def check_widths(x: Any, z: Any) -> None:
+    """Rows of both sides must have the same columns."""
+    if x.shape[1] != z.shape[1]:
+        raise ValueError(f"X has {x.shape[1]} columns and Z has {z.shape[1]}: they must agree")
+
+
 def numeric_inputs(formula: Formula) -> list[Input]:
     """The distinct inputs that a formula reads as numbers, in order of first use."""
     seen: dict[Input, None] = {}

@@ -13,21 +13,19 @@ from mercer._parameters import Count, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Rule
 from mercer.kernels.graphs.reading import Graphs, read_pair
-from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.counts import (
     MAX_KEY,
     Counts,
-    _by_frequency,
+    KernelOfCounts,
+    by_frequency,
     number,
-    products,
-    squares,
 )
 
 #: Pairs of nodes whose distances are in memory at a time.
 PATHS = 1 << 22
 
 
-class CountingKernel(OpaqueKernel):
+class CountingKernel(KernelOfCounts):
     """k(x, z) = Σ over parts of count in x · count in z; the counts are the state."""
 
     takes = "graphs"
@@ -51,18 +49,9 @@ class CountingKernel(OpaqueKernel):
         )
         return both[:n], both[n:]
 
-    def prepare(self, X: Any) -> Counts:
-        return self.prepare_pair(X, None)[0]
-
     def _counts(self, graphs: Graphs) -> Counts:
         matrix = self._count(graphs)
-        return _by_frequency(matrix, np.ones(matrix.shape[1]))
-
-    def block(self, state_x: Counts, state_z: Counts) -> np.ndarray:
-        return products(state_x, state_z)
-
-    def diag_of(self, state: Counts) -> np.ndarray:
-        return squares(state)
+        return by_frequency(matrix, np.ones(matrix.shape[1]))
 
 
 @kernel

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer._lazy import record
+from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.sequences import Sequences
 from mercer.kernels.strings.sharing import over_pairs
 
@@ -106,10 +107,10 @@ def count_grams(strings: Sequences, kinds: Iterable[Gapped]) -> Counts:
         weights.append(np.full(block.shape[1], kind.weight))
     matrix = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
     matrix.sort_indices()
-    return _by_frequency(matrix, np.concatenate(weights))
+    return by_frequency(matrix, np.concatenate(weights))
 
 
-def _by_frequency(matrix: Any, weights: np.ndarray) -> Counts:
+def by_frequency(matrix: Any, weights: np.ndarray) -> Counts:
     strings = np.bincount(matrix.indices, minlength=matrix.shape[1])
     common = strings > COMMON * matrix.shape[0]
     return Counts(matrix[:, common], matrix[:, ~common], weights[common], weights[~common])
@@ -170,3 +171,16 @@ def squares(x: Counts) -> np.ndarray:
     """Σ over grams of weight · count², for every string."""
     parts = ((x.common, x.common_weights), (x.rare, x.rare_weights))
     return np.asarray(sum(matrix.multiply(matrix) @ weights for matrix, weights in parts))
+
+
+class KernelOfCounts(OpaqueKernel):
+    """k(x, z) = Σ weight · count in x · count in z; the counts are the state."""
+
+    def prepare(self, X: Any) -> Counts:
+        return self.prepare_pair(X, None)[0]
+
+    def block(self, state_x: Counts, state_z: Counts) -> np.ndarray:
+        return products(state_x, state_z)
+
+    def diag_of(self, state: Counts) -> np.ndarray:
+        return squares(state)

@@ -12,22 +12,20 @@ import numpy as np
 from mercer._parameters import Count, Flag, declare
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule
-from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.counts import (
     Counts,
     Gapped,
+    KernelOfCounts,
     count_grams,
     count_letters,
-    products,
     split,
-    squares,
 )
 from mercer.kernels.strings.lengths import checked_weights
 from mercer.kernels.strings.patterns import checked_pattern
 from mercer.kernels.strings.sequences import Sequences, encode, read_pair, rows_of
 
 
-class CountingKernel(OpaqueKernel):
+class CountingKernel(KernelOfCounts):
     """k(x, z) = Σ over grams of weight · count in x · count in z; the counts are the state."""
 
     takes = "strings"
@@ -52,15 +50,6 @@ class CountingKernel(OpaqueKernel):
         )
         self._check(both)
         return split(count_grams(both, self._kinds()), x.shape[0])
-
-    def prepare(self, X: Any) -> Counts:
-        return self.prepare_pair(X, None)[0]
-
-    def block(self, state_x: Counts, state_z: Counts) -> np.ndarray:
-        return products(state_x, state_z)
-
-    def diag_of(self, state: Counts) -> np.ndarray:
-        return squares(state)
 
     def bytes_per_pair(self) -> int:
         return 16  # the result, and the part of it that common grams add
