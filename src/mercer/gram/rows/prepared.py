@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -214,43 +214,56 @@ def row_value(formula: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
 
 def statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
     """One statistic of one row, for every row."""
-    if node.op == "sqnorm":
-        return squared_norms(side.matrices[node.value[1]]).astype(np.float64)
-    if node.op == "prepared_norm":
-        return side.squared_norms(node.value[1]).astype(np.float64)
-    if node.op == "prepared_shift":
-        rows = node.value[1]
-        center = side.centers[rows]
-        assert center is not None
-        c = center.astype(np.float64)
-        matrix = side.matrices[rows]
-        # In panels: the product with a float64 vector makes a float64 copy of its rows.
-        parts = [matrix[i : i + PANEL] @ c for i in range(0, side.n, PANEL)]
-        return np.concatenate(parts) - 0.5 * float(c @ c)
-    if node.op == "rowfn":
-        key = node.value[1:]
-        if key not in side.functions:  # a user's function is called once on each set of rows
-            function, rows = key
-            values = raw
-            for step in rows.steps:
-                values = step(values)
-            side.functions[key] = row_weights(function, values, name)
-        return side.functions[key]
-    if node.op == "opaque_diag":
-        _, leaf, rows = node.value
-        for opaque, state in side.states.items():
-            if opaque.value == (leaf, rows):
-                return np.asarray(leaf.diag_of(state), dtype=float)
-        values = raw
-        for step in rows.steps:
-            values = step(values)
-        return np.asarray(leaf.diag_of(leaf.prepare(values)), dtype=float)
-    if node.op == "reduce":
-        return _reduce_rows(node, side)
-    raise TypeError(f"{node!r} is not a statistic of one row")
+    if node.op not in _OF_A_ROW:
+        raise TypeError(f"{node!r} is not a statistic of one row")
+    return _OF_A_ROW[node.op](node, side, raw, name)
 
 
-def _reduce_rows(node: Formula, side: Side) -> np.ndarray:
+def _square(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    return squared_norms(side.matrices[node.value[1]]).astype(np.float64)
+
+
+def _prepared_square(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    return side.squared_norms(node.value[1]).astype(np.float64)
+
+
+def _prepared_shift(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    """x·c − ½ c·c for the center c that was taken off the rows."""
+    rows = node.value[1]
+    center = side.centers[rows]
+    assert center is not None
+    c = center.astype(np.float64)
+    matrix = side.matrices[rows]
+    # In panels: the product with a float64 vector makes a float64 copy of its rows.
+    parts = [matrix[i : i + PANEL] @ c for i in range(0, side.n, PANEL)]
+    return np.concatenate(parts) - 0.5 * float(c @ c)
+
+
+def _function_of_row(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    """What a user's function says of each row: it is called once on each set of rows."""
+    _, function, rows = node.value
+    key = function, rows
+    if key not in side.functions:
+        side.functions[key] = row_weights(function, _after_steps(rows, raw), name)
+    return side.functions[key]
+
+
+def _opaque_diagonal(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+    _, leaf, rows = node.value
+    known = (state for opaque, state in side.states.items() if opaque.value == (leaf, rows))
+    state = next(known, None)
+    if state is None:
+        state = leaf.prepare(_after_steps(rows, raw))
+    return np.asarray(leaf.diag_of(state), dtype=float)
+
+
+def _after_steps(rows: Input, raw: Any) -> Any:
+    for step in rows.steps:
+        raw = step(raw)
+    return raw
+
+
+def _reduction(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
     how, rows = node.value
     result = np.empty(side.n)
     for part in _panels(side.matrices[rows]):
@@ -260,6 +273,15 @@ def _reduce_rows(node: Formula, side: Side) -> np.ndarray:
         result[part] = reduced(how, value, axis=1)
     return result
 
+
+_OF_A_ROW: dict[str, Callable[[Formula, Side, Any, str], np.ndarray]] = {
+    "sqnorm": _square,
+    "prepared_norm": _prepared_square,
+    "prepared_shift": _prepared_shift,
+    "rowfn": _function_of_row,
+    "opaque_diag": _opaque_diagonal,
+    "reduce": _reduction,
+}
 
 _REDUCE: dict[str, Any] = {"sum": np.sum, "prod": np.prod, "max": np.max, "mean": np.mean}
 
