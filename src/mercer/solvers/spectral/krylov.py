@@ -73,43 +73,71 @@ def largest_eigenpairs(
     `count` of them, `crowded` tells whether copies of an eigenvalue may be missing. `most`: vectors
     that the basis may have.
     """
-    xp, (n, width), kept = namespace(start), start.shape, count + EXTRA
+    width, kept = start.shape[1], count + EXTRA
     most = MOST * kept if most is None else max(fewest(count), most)
-    place = getattr(start, "device", None)
-    # A vector per row: memory that no vector has reached is never touched.
-    basis, H, size = xp.empty((most, n), dtype=start.dtype, device=place), np.zeros((0, 0)), 0
-    theta, Y, residual, steps, stopped = np.zeros(0), H, np.inf, 0, "max_iter"
+    basis = _Basis(start, most)
+    theta, Y, residual, steps, stopped = np.zeros(0), basis.H, np.inf, 0, "max_iter"
     # Products with K bring threads of their own; what is left is too small for several.
     with progress("eigenvectors", None) as bar, single_threaded_blas():
         try:
-            new = xp.linalg.qr(start)[0]
+            new = basis.xp.linalg.qr(start)[0]
             while steps < max_iter:
-                image = multiply(new)
-                basis[size : size + width] = new.T
-                size, steps = size + width, steps + 1
-                done = basis[:size].T
-                C = done.T @ image
-                H = _bordered(H, host(C))
-                new, R = _next_block(xp, done, image - done @ C)
-                theta, Y = (part[..., ::-1] for part in np.linalg.eigh(H))
+                new, R = basis.extend(new, multiply(new))
+                steps += 1
+                theta, Y = basis.eigenpairs()
                 scale = max(abs(theta[0]), abs(theta[-1])) or 1.0
-                ends = host(R) @ Y[-width:, :count]
+                ends = R @ Y[-width:, :count]
                 residual = float(np.linalg.norm(ends, axis=0).max()) / scale
                 bar.advance(note=f"residual {residual:.1e}")
-                if residual <= tol and size >= count:
+                if residual <= tol and len(basis.H) >= count:
                     stopped = ""
                     break
-                if size + width > most:
-                    basis[:kept] = (done @ _there(start, Y[:, :kept])).T
-                    size, H = kept, np.diag(theta[:kept])
+                if len(basis.H) + width > most:
+                    basis.restart(theta[:kept], Y[:, :kept])
         except KeyboardInterrupt:
             if not len(theta):
                 raise
             stopped = "interrupt"
-            theta, Y = (part[..., ::-1] for part in np.linalg.eigh(H))
-        # An interruption may have come between the basis and H.
-        vectors = basis[: len(H)].T @ _there(start, Y[:, :count])
+            theta, Y = basis.eigenpairs()
+        vectors = basis.combined(Y[:, :count])
     return Eigenpairs(theta[:count].copy(), vectors, residual, steps, stopped)
+
+
+class _Basis:
+    """Orthonormal vectors in the place of `start`, and H = basisᵀ A basis of those that are there.
+
+    A vector per row: memory that no vector has reached is never touched.
+    """
+
+    def __init__(self, start: Any, most: int) -> None:
+        self.xp, self.start = namespace(start), start
+        place = getattr(start, "device", None)
+        self.rows = self.xp.empty((most, len(start)), dtype=start.dtype, device=place)
+        self.H = np.zeros((0, 0))
+
+    def extend(self, block: Any, image: Any) -> tuple[Any, np.ndarray]:
+        """Append a block V, whose image is AV; gives the next block V₊ and its R."""
+        size = len(self.H)
+        self.rows[size : size + block.shape[1]] = block.T
+        there = self.rows[: size + block.shape[1]].T
+        C = there.T @ image
+        self.H = _bordered(self.H, host(C))
+        block, R = _next_block(self.xp, there, image - there @ C)
+        return block, host(R)
+
+    def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """θ and y of H y = θ y, largest first."""
+        theta, Y = np.linalg.eigh(self.H)
+        return theta[::-1], Y[:, ::-1]
+
+    def restart(self, theta: np.ndarray, Y: np.ndarray) -> None:
+        """Keep only these combinations of the vectors."""
+        self.rows[: len(theta)] = self.combined(Y).T
+        self.H = np.diag(theta)
+
+    def combined(self, Y: np.ndarray) -> Any:
+        # An interruption may have come between a block and its part of H.
+        return self.rows[: len(self.H)].T @ _there(self.start, Y)
 
 
 def _next_block(xp: Any, basis: Any, image: Any) -> tuple[Any, Any]:
