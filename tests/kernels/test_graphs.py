@@ -43,7 +43,7 @@ def adjacent(graph):
     return near
 
 
-def relabelled(graph, depth):
+def relabeled(graph, depth):
     """Counts of subtrees, each written out in full."""
     near = adjacent(graph)
     now = list(graph[1])
@@ -92,8 +92,8 @@ def product(a, b):
 
 @given(sets(), st.integers(0, 3))
 @settings(max_examples=60, deadline=None)
-def test_weisfeiler_lehman_is_a_plain_relabelling(X, depth):
-    counts = [relabelled(graph, depth) for graph in X]
+def test_weisfeiler_lehman_is_a_plain_relabeling(X, depth):
+    counts = [relabeled(graph, depth) for graph in X]
     expected = [[product(a, b) for b in counts] for a in counts]
     assert np.array_equal(WeisfeilerLehman(depth)(X), expected)
 

@@ -119,6 +119,7 @@ def _table(
     width: int | None,
     block: int,
 ) -> Iterator[Block]:
+    """Blocks of a table, by names where the schema has them, by positions where not."""
     import pandas as pd
 
     if not peeked.start:

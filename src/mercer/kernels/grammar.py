@@ -170,6 +170,7 @@ class _Reader:
             raise self.refuse(node, "does not make a kernel") from None
 
     def call(self, node: ast.Call, depth: int) -> Any:
+        """A kernel by its name, or a method of one, with its arguments."""
         arguments = [self.read(a, depth) for a in node.args]
         keywords: dict[str, Any] = {}
         for keyword in node.keywords:

@@ -183,6 +183,7 @@ class Pairs:
         return self._cast(wire)
 
     def _reduced(self, node: Formula) -> Any:
+        """A sum, product, mean or maximum over columns of both rows, of one of them, or of none."""
         how, key = node.value
         body = node.args[0]
         if body.op == "eq" and body.args[0] is body.args[1]:

@@ -88,6 +88,7 @@ def _kernels_to_try(given: Sequence[Kernel | str] | None, width: int) -> list[Ke
 
 
 def _check_engine(case: EngineCase) -> None:
+    """Every view of K, and products with it, beside the oracle in double precision."""
     n, m, width = case.shape
     rng = np.random.default_rng(n + width)
     # Not negative, for the kernels that need it, and with ties, zeros and equal rows.

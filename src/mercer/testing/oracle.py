@@ -36,6 +36,8 @@ def oracle(kernel: Kernel | Formula, X: Any, Z: Any = None) -> np.ndarray:
 
 
 def _statistic(node: Formula, sides: dict[str, Any]) -> Any:
+    """One number for each pair of rows, by NumPy alone, in double precision."""
+
     def rows(side: str, inputs: Input) -> np.ndarray:
         values = sides[side]
         for step in inputs.steps:

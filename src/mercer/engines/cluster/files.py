@@ -101,6 +101,7 @@ def _text(files: list[str], target: str | None, columns: Sequence[str] | None, r
 
 
 def _parquet(files: list[str], target: str | None, columns: Sequence[str] | None, rows: int) -> Any:
+    """Pieces of whole row groups, of about so many rows; only outlines of the files are read."""
     import pyarrow.parquet as pq
 
     X: list[Piece] = []

@@ -102,6 +102,7 @@ def _methods(
     dtype: np.dtype,
     grids: dict[Input, tuple[GridRows, GridRows]],
 ) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None]]:
+    """How each squared distance is computed, and the center that is taken off its rows, if any."""
     methods: dict[Input, accuracy.Method] = {}
     centers: dict[Input, np.ndarray | None] = {}
     for node in statistics(formula):

@@ -64,6 +64,7 @@ def _constants(tree: ast.AST) -> Iterator[ast.Constant]:
 
 
 def _described(text: str, kernel: Kernel, node: ast.Constant) -> NumberInText | None:
+    """The parameter that a number sets, and its limits; None where it cannot be any other."""
     start, end = span(text, node)
     value = float(node.value)  # type: ignore[arg-type]
     path = _path(text, kernel, start, end, node.value)

@@ -61,7 +61,7 @@ class WeisfeilerLehman(CountingKernel):
     Every node starts with its label; in each round its new label stands for its old one together
     with the multiset of its neighbors' (Shervashidze et al. 2011). New labels are found by
     comparing, never by a hash alone, and for X and Z together, so that new labels at prediction
-    time are nothing special. All graphs are relabelled at once.
+    time are nothing special. All graphs are relabeled at once.
 
     Parameters
     ----------
@@ -162,16 +162,12 @@ class ShortestPath(CountingKernel):
     )
 
     def _count(self, graphs: Graphs) -> Any:
-        from scipy import sparse
-
-        from mercer.kernels.graphs.loops import count_reached, fill_paths
-
+        """A few graphs at a time: the distances of all their pairs of nodes are in memory."""
         sizes = graphs.sizes
         base = int(graphs.labels.max()) + 1 if len(graphs.labels) else 1
-        labels, span = graphs.labels, int(sizes.max(initial=1))
+        span = int(sizes.max(initial=1))
         if base * base * span >= MAX_KEY:
             raise ValueError(f"{base} labels in graphs of {span} nodes are too many to pack")
-        arrays = (graphs.starts, sizes, labels, graphs.pointers, graphs.neighbors)
         blocks: list[Any] = []
         keys: list[np.ndarray] = []
         ends = np.cumsum(sizes * (sizes - 1) // 2)
@@ -179,15 +175,7 @@ class ShortestPath(CountingKernel):
         while first < len(sizes):
             done = ends[first - 1] if first else 0
             last = max(first + 1, int(np.searchsorted(ends, done + PATHS, side="right")))
-            part = (arrays[0][first:last], arrays[1][first:last], *arrays[2:])
-            reached = count_reached(*part)
-            pointers = np.concatenate([[0], np.cumsum(reached)])
-            packed = np.empty(pointers[-1], dtype=np.int64)
-            fill_paths(*part, pointers, base, span, packed)
-            distinct, ids = np.unique(packed, return_inverse=True)
-            shape = (last - first, max(len(distinct), 1))
-            block = sparse.csr_array((np.ones(len(ids)), ids, pointers), shape=shape)
-            block.sum_duplicates()
+            block, distinct = _paths(graphs[first:last], base, span)
             blocks.append(block)
             keys.append(distinct)
             first = last
@@ -195,6 +183,22 @@ class ShortestPath(CountingKernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         return rf"\sum_{{a, b, d}} c_{{abd}}({x}) \, c_{{abd}}({z})"
+
+
+def _paths(graphs: Graphs, base: int, span: int) -> tuple[Any, np.ndarray]:
+    """How often each (label, label, distance) occurs in each graph, and the keys of the columns."""
+    from scipy import sparse
+
+    from mercer.kernels.graphs.loops import count_reached, fill_paths
+
+    pointers = np.concatenate([[0], np.cumsum(count_reached(*graphs.arrays))])
+    packed = np.empty(pointers[-1], dtype=np.int64)
+    fill_paths(*graphs.arrays, pointers, base, span, packed)
+    distinct, ids = np.unique(packed, return_inverse=True)
+    shape = (len(graphs.starts), max(len(distinct), 1))
+    counts = sparse.csr_array((np.ones(len(ids)), ids, pointers), shape=shape)
+    counts.sum_duplicates()
+    return counts, distinct
 
 
 def _side_by_side(blocks: list[Any], keys: list[np.ndarray]) -> Any:

@@ -156,6 +156,7 @@ class BudgetPerceptron:
                     self._visit(positions[start : start + self._block], allowed)
 
     def _visit(self, rows: np.ndarray, allowed: float) -> None:
+        """A block of examples in their order; K between them and the points is kept up to date."""
         rule, store, tally = self.rule, self.store, self.tally
         here = self.gram.points(rows)
         K = np.zeros((len(rows), store.budget + 1), dtype=self.gram.dtype)

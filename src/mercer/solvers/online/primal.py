@@ -64,6 +64,7 @@ class PrimalPerceptron:
             self._pass(rows, stop - start, int(min(allowed - self.tally.updates, 2**62)))
 
     def _pass(self, rows: Any, n: int, allowed: int) -> None:
+        """Visit these n examples, and enter what the compiled walk did in the journal."""
         phi, rule = self.features(rows), self.rule
         found = np.empty(n, dtype=np.int64)
         units = np.zeros((n, rule.outputs))
@@ -190,6 +191,11 @@ def _walk(
     bias_reach: Any, numbers: Any, rate: float, learns: bool, allowed: int, before: int, found: Any,
     units: Any, loss: Any, seen: Any,
 ) -> tuple[int, int]:  # fmt: skip
+    """Visit all rows, and update on mistakes; gives how many updates and how many visits.
+
+    `late` sums each update times the visits `before` it, for averages; `reach` and `bias_reach` are
+    the sizes of the sums, which tell a tie from rounding.
+    """
     scores, sizes = np.empty((1, coef.shape[0])), np.empty((1, coef.shape[0]))
     made = 0
     for i in range(len(labels)):

@@ -84,6 +84,7 @@ def _dense(gram: Gram, k: int, center: bool) -> Components:
 
 
 def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
+    """By products with K alone, for any number of rows."""
     n = gram.shape[0]
     check_basis(gram, k)
     panels = panels_of(gram)

@@ -113,6 +113,7 @@ def _whole(values: np.ndarray, rows: np.ndarray, n_iter: int = 0, stopped: str =
 def _by_centers(
     gram: Gram, count: int, n_centers: int | None, how: Any, random: np.random.RandomState
 ) -> Embedding:
+    """The same for K ≈ K_nm K_mm⁻¹ K_mn, whose eigenvectors m centers give."""
     wanted = draw_centers(gram, n_centers, random, how=how)
     if wanted.positions is None:
         raise ValueError("centers of a graph are examples of it: give their indices")
