@@ -35,7 +35,7 @@ NO_NUMBA := tests/test_tiny.py tests/solvers/neighbors tests/learners/test_lean.
 export PYTHONDONTWRITEBYTECODE =
 SHARE := OMP_NUM_THREADS=1
 
-.PHONY: help demo quick test test-lab test-slow attack test-peers test-cluster test-gpu test-no-numba test-lowest test-pythons wheel bench docs lint format clean
+.PHONY: help demo quick test test-lab test-slow attack test-peers test-cluster test-gpu test-no-numba test-lowest test-pythons wheel bench docs test-docs lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -53,6 +53,7 @@ help:
 	@echo "                   Python on PATH;  make wheel  builds, checks, installs and tries the package"
 	@echo "make bench      every speed and memory claim, side by side with its peer"
 	@echo "make docs       the site, every block and script of it executed, into build/docs"
+	@echo "make test-docs  the same, and every page in a browser, with axe-core on one of each kind"
 	@echo "make lint       ruff and mypy;  make format  rewrites;  make clean  removes what make made"
 
 $(DEV): pyproject.toml tools/venv.sh
@@ -166,6 +167,10 @@ bench: $(PEER)
 # Warnings are errors; it opens from the file system: build/docs/index.html.
 docs: $(SITE)
 	$(SHARE) $(BIN)/python tools/site.py
+
+# Every built page in a browser: its width, errors of scripts, accessibility, the search.
+test-docs: docs $(BROWSER)
+	$(BIN)/python tools/look.py
 
 clean:
 	rm -rf $(VENV) .venv-lowest .venv-3.* build dist demo htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis

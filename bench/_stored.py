@@ -20,7 +20,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "statsmodels")
 
 
 def environment() -> dict[str, Any]:
-    """The day, the machine in general words, its load per core, and the versions."""
+    """The day, the machine in general words, how busy its cores are now, and the versions."""
     import psutil
 
     memory = psutil.virtual_memory().total / 2**30
@@ -33,7 +33,8 @@ def environment() -> dict[str, Any]:
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": f"{platform.machine()}, {cores()} cores, {memory:.0f} GB",
-        "load": round(psutil.getloadavg()[0] / cores(), 1),
+        # The average load of the last minute would count the bench before this one, too.
+        "busy": round(psutil.cpu_percent(interval=1.0) / 100, 2),
         "versions": versions,
     }
 

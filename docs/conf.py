@@ -36,12 +36,14 @@ copybutton_prompt_is_regexp = True
 html_theme = "pydata_sphinx_theme"
 html_title = "Mercer"
 html_static_path = ["_static"]
+html_favicon = "_static/logo.svg"
 html_css_files = ["mercer.css"]
 html_js_files = ["mercer.js"]
-html_sidebars = {"speed": []}  # there are no pages below it
+html_sidebars = {"index": [], "speed": []}  # nothing to list beside them
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "logo": {"text": "Mercer", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "navbar_align": "left",

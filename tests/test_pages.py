@@ -242,7 +242,7 @@ def test_stored_measurements_say_when_where_and_with_what(speed: ModuleType) -> 
     assert speed.names()
     for name in speed.names():
         found = speed.stored(name)
-        assert {"date", "machine", "load", "versions", "seconds", "rows"} == set(found), name
+        assert {"date", "machine", "busy", "versions", "seconds", "rows"} == set(found), name
         assert (ROOT / "bench" / f"{name}.py").exists(), name
         assert f"(#bench-{name.replace('_', '-')})" in speed.table()
         assert f"(bench-{name.replace('_', '-')})=" in speed.details()
@@ -253,9 +253,9 @@ def test_signs_are_escaped_outside_of_code_only(speed: ModuleType) -> None:
 
 
 def test_a_busy_machine_is_told(speed: ModuleType) -> None:
-    found = {"date": "2026-01-01", "machine": "2 cores", "load": 0.1, "versions": {"numpy": "2"}}
+    found = {"date": "2026-01-01", "machine": "2 cores", "busy": 0.1, "versions": {"numpy": "2"}}
     assert speed.where(found) == "Measured on 2026-01-01 (2 cores; numpy 2)."
-    assert "busy" in speed.where({**found, "load": 3.0})
+    assert "other work took 60 % of it" in speed.where({**found, "busy": 0.6})
     assert speed.where({}) == "Not measured yet."
 
 
@@ -266,6 +266,8 @@ def test_a_headline_has_the_numbers_of_its_row(
     monkeypatch.setattr(speed, "stored", lambda name: {"rows": [row]} if "svc" in name else {})
     assert "**12 times as fast" in speed.headlines()
     assert "500 ms instead of 6 s" in speed.headlines()
+    assert ":::{grid-item-card} 12 times as fast as scikit-learn's `SVC`\n" in speed.cards()
+    assert "[`bench/svc_mnist10k.py`](#bench-svc-mnist10k)" in speed.cards()
 
 
 def test_llms_txt_names_every_page_and_what_it_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,3 +309,26 @@ def test_the_mathematics_are_as_they_came() -> None:
         digest, file = line.split()
         assert hashlib.sha256((folder / file).read_bytes()).hexdigest() == digest, file
     assert (folder / "LICENSE").exists()
+
+
+@pytest.mark.slow
+def test_what_is_wrong_with_a_page_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import look
+
+    pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
+    if look.chromium() is None:
+        pytest.skip("there is no chromium on this machine")
+    page = '<html lang="en"><title>a</title><main><h1>a</h1>{}</main></html>'
+    (tmp_path / "a.html").write_text(page.format('<p style="width: 900px"><img src="b.png">'))
+    (tmp_path / "search.html").write_text(page.format("<script>nothing()</script>"))
+    monkeypatch.setattr(look, "SITE", tmp_path)
+    monkeypatch.setattr(look, "PICTURES", tmp_path / "look")
+    monkeypatch.setattr(look, "SAMPLE", ("a.html",))
+    script, wide, again, light, dark, search = look.look([])
+    assert re.match(r"a.html: \d+ pixels too wide for 390", wide)
+    assert script == again == "search.html: error of a script: nothing is not defined"
+    assert light.startswith("a.html, light, 1440: image-alt (critical, 1 times) <img")
+    assert dark.startswith("a.html, dark, 390: image-alt")
+    assert search == "the search for gaussian finds fewer than five pages"
+    assert (tmp_path / "look" / "a-dark-390.png").exists()

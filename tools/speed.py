@@ -27,13 +27,13 @@ HEADLINES = (
     (
         "smoothing_statsmodels",
         "weighted mean: predict 20000",
-        "**{ratio} times as fast as statsmodels' `KernelReg`**, with the same numbers",
+        "**{ratio} times as fast as statsmodels' `KernelReg`**: 20,000 predictions from 20,000 "
+        "examples in {ours}, with the same numbers",
     ),
     (
         "memory_limit",
         "K @ V, N 200000",
-        "**a product with a matrix of 160 GB takes {ours}** of memory, because the matrix is never "
-        "made",
+        "**a product with a matrix of 160 GB takes {ours} of memory**: the matrix is never made",
     ),
 )
 
@@ -77,6 +77,22 @@ def headlines() -> str:
     return "".join(lines)
 
 
+def cards() -> str:
+    """The same as cards of the front page: what is claimed as a title, and a way to the bench."""
+    lines = ["::::{grid} 1 1 3 3", ":gutter: 3", ""]
+    for line in headlines().splitlines():
+        _, title, rest = line.split("**")
+        body, name = rest.lstrip(": ").removesuffix(".py`)").split(" (`bench/")
+        lines += [f":::{{grid-item-card}} {_upper(title)}", ":class-card: number", ""]
+        lines += [f"{_upper(body)}.", "+++"]
+        lines += [f"[`bench/{name}.py`](#bench-{name.replace('_', '-')})", ":::", ""]
+    return "\n".join([*lines, "::::", ""])
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def table() -> str:
     """All claims in one table, in Markdown; the name of a bench leads to how it was measured."""
     titles = ("bench", "claim", "Mercer", "peer", "ratio", "asked for", "met")
@@ -113,24 +129,27 @@ def details() -> str:
     return "\n".join(parts)
 
 
-def curves() -> Any:
-    """Time and memory against the number of rows, a learner next to its peer, as a figure."""
+def curves() -> list[Any]:
+    """Time, and memory, against the number of rows, a learner next to its peer, as two figures."""
     import matplotlib.pyplot as plt
 
-    found = stored("scaling").get("curves", {})
-    if not found:
-        return None
-    figure, axes = plt.subplots(2, len(found), figsize=(3.1 * len(found), 6), layout="constrained")
-    for column, (name, sides) in enumerate(found.items()):
-        for row, unit in ((0, "seconds"), (1, "MB")):
+    found, figures = stored("scaling").get("curves", {}), []
+    for part, unit in enumerate(("seconds", "MB")) if found else ():
+        figure, axes = plt.subplots(-(-len(found) // 4), 4, figsize=(11, 5), layout="constrained")
+        for ax, (name, sides) in zip(axes.flat, found.items(), strict=False):
             for side, label in zip(sides, ("Mercer", "peer"), strict=True):
-                values = [v[row] / (1e6 if row else 1.0) for v in side.values()]
-                if values:
-                    axes[row, column].loglog([int(n) for n in side], values, "o-", label=label)
-            axes[row, column].set(xlabel="rows", ylabel=unit)
-        axes[0, column].set_title(name)
-        axes[0, column].legend()
-    return figure
+                if side:
+                    values = [v[part] / (1e6 if part else 1.0) for v in side.values()]
+                    ax.loglog([int(n) for n in side], values, "o-", label=label)
+            ax.set_title(name)
+            ax.grid(alpha=0.3)
+        for ax in axes[:, 0]:
+            ax.set_ylabel(unit)
+        for ax in axes[-1]:
+            ax.set_xlabel("rows")
+        axes.flat[0].legend()
+        figures.append(figure)
+    return figures
 
 
 def where(found: dict[str, Any]) -> str:
@@ -139,9 +158,9 @@ def where(found: dict[str, Any]) -> str:
         return "Not measured yet."
     versions = ", ".join(f"{package} {number}" for package, number in found["versions"].items())
     busy = (
-        f", **while other work kept it busy** (load {found['load']:g} per core), so the times are "
-        "too long and only ratios count"
-        if found["load"] > 0.5
+        f", **while other work took {100 * found['busy']:.0f} % of it**, so the times are too long "
+        "and only ratios count"
+        if found["busy"] > 0.25
         else ""
     )
     return f"Measured on {found['date']} ({found['machine']}; {versions}){busy}."
