@@ -84,7 +84,7 @@ def cards() -> str:
         _, title, rest = line.split("**")
         body, name = rest.lstrip(": ").removesuffix(".py`)").split(" (`bench/")
         lines += [f":::{{grid-item-card}} {_upper(title)}", ":class-card: number", ""]
-        lines += [f"{_upper(body)}.", "+++"]
+        lines += [f"{_upper(body)}.", ""]
         lines += [f"[`bench/{name}.py`](#bench-{name.replace('_', '-')})", ":::", ""]
     return "\n".join([*lines, "::::", ""])
 
