@@ -1,5 +1,6 @@
 """A time budget that is over ends work in any thread; nothing here depends on how fast it runs."""
 
+import importlib
 import sys
 import threading
 import time
@@ -277,3 +278,21 @@ def test_nothing_is_left_behind_where_code_is_traced():
             raise ValueError
     finally:
         sys.settrace(before)
+
+
+def test_an_import_is_not_ended_halfway(tmp_path, monkeypatch):
+    late = "import time\nend = time.perf_counter() + 0.3\nwhile time.perf_counter() < end: pass\n"
+    (tmp_path / "imported_slowly.py").write_text(f"{late}complete = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def work():
+        importlib.import_module("imported_slowly")
+        while True:
+            pass
+
+    for _ in range(9):  # the time may be over before the import begins
+        with pytest.raises(OutOfTime):
+            run_until(time.perf_counter() + 0.05, work)
+        if "imported_slowly" in sys.modules:
+            break
+    assert sys.modules.pop("imported_slowly").complete

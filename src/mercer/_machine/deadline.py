@@ -31,6 +31,8 @@ T = TypeVar("T")
 #: Seconds after the end at which code that has not looked at the clock is ended from outside, and
 #: between two such attempts: it may have met an error handler that caught everything.
 GRACE, AGAIN = 0.05, 0.2
+#: What code of the import system says its file is; where Numba learns which functions there are.
+IMPORT, LEARNING = "<frozen importlib._bootstrap>", ("refresh", "install_registry")
 
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 _unwanted: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", default=None)
@@ -157,8 +159,12 @@ class _Watch:
             wait = self.end - time.perf_counter()
             if wait > 0:  # woken too early
                 continue
-            if sys.implementation.name != "cpython" or not self._at_work():
+            stack = self._stack()
+            if sys.implementation.name != "cpython" or not stack:
                 return
+            if any(map(_must_be_whole, stack)):
+                wait = GRACE
+                continue
             self.raised, sys.unraisablehook = True, self._not_told
             _raise_in(self.thread, _Ended)
             wait = AGAIN
@@ -168,11 +174,27 @@ class _Watch:
         if not issubclass(what.exc_type, _Ended):
             self.told(what)
 
-    def _at_work(self) -> bool:
-        inner = sys._current_frames().get(self.thread)
-        while inner is not None and inner is not self.frame:
+    def _stack(self) -> list[FrameType]:
+        """The frames of the work, from the innermost to `frame`; none where it is done."""
+        found, inner = [], sys._current_frames().get(self.thread)
+        while inner is not None:
+            found.append(inner)
+            if inner is self.frame:
+                return found
             inner = inner.f_back
-        return inner is not None
+        return []
+
+
+def _must_be_whole(frame: FrameType) -> bool:
+    """Whether this is work that cannot be done again once it has been begun.
+
+    Some modules cannot be imported a second time. Numba forgets for good what it was about to note.
+    """
+    code = frame.f_code
+    if code.co_filename == IMPORT:
+        return True
+    name = str(frame.f_globals.get("__name__", ""))
+    return code.co_name in LEARNING and name.startswith("numba.")
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:

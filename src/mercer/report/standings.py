@@ -9,7 +9,7 @@ from mercer._config import show_bytes
 from mercer._escape.html import Markup, code, join, tag
 from mercer.selection.board.render import short_name
 from mercer.selection.board.scoreboard import show_seconds
-from mercer.selection.board.shown import as_percent, metric_name, show_score, show_spread, with_unit
+from mercer.selection.board.shown import as_percent, metric_name, show_mean, with_unit
 
 #: Rows of the scoreboard that are seen at once; the rest unfold.
 MOST_ROWS = 14
@@ -41,9 +41,9 @@ def standings(board: Any) -> Markup:
 def _words(board: Any, low: float, high: float) -> str:
     ends = f"{with_unit(low, board.metric)} to {with_unit(high, board.metric)}"
     return (
-        "Ordered by the mean over the folds of the race, ± the spread between them: these have "
-        "chosen the best, and are not its score above. Faint dots are single folds on a scale from "
-        f"{ends}, the strong one is their mean."
+        "Ordered by the mean over the folds of the race, ± the spread between them "
+        "where there are several: these have chosen the best, and are not its score above. Faint "
+        f"dots are single folds on a scale from {ends}, the strong one is their mean."
     )
 
 
@@ -62,7 +62,7 @@ def _scale(board: Any) -> tuple[float, float]:
 def _line(board: Any, row: Any, kinds: Sequence[str], low: float, high: float) -> Markup:
     learner = short_name(row) if row.kernel else ""
     values = [
-        f"{show_score(row.mean, board.metric)} ± {show_spread(row.spread, board.metric)}",
+        show_mean(row.scores, board.metric),
         _folds(row, low, high),
         code(row.kernel) if row.kernel else row.name,
         "; ".join(filter(None, [learner, row.note if row.stopped else ""])),

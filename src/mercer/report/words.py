@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.selection.board.render import fitted_words
 from mercer.selection.board.scoreboard import show_seconds
-from mercer.selection.board.shown import metric_name, show_spread, with_unit
+from mercer.selection.board.shown import as_percent, metric_name, show_mean, with_unit
 from mercer.selection.metrics import r2
 
 
@@ -33,11 +33,8 @@ def _scored(board: Any) -> str:
     """The headline where there is one, or else the mean of the race, marked as such."""
     best, top, name = board.best_row, board.headline, metric_name(board.metric)
     if top is None:
-        spread = show_spread(best.spread, board.metric)
-        return (
-            f"{name} {with_unit(best.mean, board.metric)} (± {spread} between folds) in the race "
-            "that has chosen it"
-        )
+        unit = " %" if as_percent(board.metric) else ""
+        return f"{name} {show_mean(best.scores, board.metric)}{unit} in the race that has chosen it"
     low, high = with_unit(top.low, board.metric), with_unit(top.high, board.metric)
     return (
         f"{name} {with_unit(top.score, board.metric)} (90 % interval {low} to {high}) on rows that "

@@ -12,8 +12,8 @@ from mercer.selection.board.scoreboard import Row, Scoreboard, show_seconds
 from mercer.selection.board.shown import (
     as_percent,
     metric_name,
+    show_mean,
     show_score,
-    show_spread,
     with_unit,
 )
 
@@ -161,7 +161,7 @@ def _cells(row: Row, metric: str) -> tuple[str, ...]:
     return (
         row.kernel or ("(rival, no kernel)" if row.rival else "(ignores the examples)"),
         short_name(row),
-        f"{show_score(row.mean, metric)} ± {show_spread(row.spread, metric)}",
+        show_mean(row.scores, metric),
         str(len(row.scores)),
         show_seconds(row.fit_seconds),
         show_seconds(row.predict_seconds),

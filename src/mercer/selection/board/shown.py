@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 #: What metrics are called in sentences, and above a narrow column.
 _NAMES = {
     "balanced_accuracy": ("balanced accuracy", "balanced"),
@@ -35,6 +39,16 @@ def show_score(value: float, metric: str) -> str:
 
 def show_spread(value: float, metric: str) -> str:
     return f"{100 * value:.2f}" if as_percent(metric) else f"{value:.2g}"
+
+
+def show_mean(scores: Sequence[float], metric: str) -> str:
+    """The mean of scores with their spread, where there is more than one.
+
+    >>> show_mean([0.8, 0.9], "accuracy"), show_mean([0.8], "accuracy")
+    ('85.00 ± 5.00', '80.00')
+    """
+    mean = show_score(float(np.mean(scores)), metric)
+    return mean if len(scores) < 2 else f"{mean} ± {show_spread(float(np.std(scores)), metric)}"
 
 
 def with_unit(value: float, metric: str) -> str:

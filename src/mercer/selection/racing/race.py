@@ -193,7 +193,10 @@ class Race:
             rows = take(self.data.X, self.rows(size))
             HostGram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compiles, before the clock runs
             begin = time.perf_counter()
-            K = HostGram(kernel, rows).dense()
+            # As many threads as in the folds: sums in another order differ in their last digits,
+            # and how many the process has must not decide between candidates.
+            with self.threads(size):
+                K = HostGram(kernel, rows).dense()
             if size > SECOND_ROWS and K.dtype == np.float64:
                 K = K.astype(np.float32)
             if not np.isfinite(K).all():
