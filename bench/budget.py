@@ -59,10 +59,13 @@ def load(busy: bool) -> Iterator[None]:
 def seconds(path: Path, budget: float, out: Path) -> float:
     command = [sys.executable, "-m", "mercer", "compare", str(path), "--target", "y"]
     begin = time.perf_counter()
-    subprocess.run(
-        [*command, "--budget", f"{budget}s", "--out", str(out)], check=True, capture_output=True
+    done = subprocess.run(
+        [*command, "--budget", f"{budget}s", "--out", str(out)], capture_output=True, text=True
     )
-    return time.perf_counter() - begin
+    spent = time.perf_counter() - begin
+    if done.returncode:
+        raise RuntimeError(f"mercer compare ended with {done.returncode}: {done.stderr}")
+    return spent
 
 
 def measure() -> list[Row]:
