@@ -176,7 +176,8 @@ class _Watch:
 
     def _stack(self) -> list[FrameType]:
         """The frames of the work, from the innermost to `frame`; none where it is done."""
-        found, inner = [], sys._current_frames().get(self.thread)
+        found: list[FrameType] = []
+        inner = sys._current_frames().get(self.thread)
         while inner is not None:
             found.append(inner)
             if inner is self.frame:
