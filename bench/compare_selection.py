@@ -8,7 +8,7 @@ in steps of ten (γ of three on concrete).
 
 On all tables of numbers or letters, each rival is also fitted alone on all training rows: where it
 stood in the race, what `compare` chose must not be more than half a point behind the best of them
-on rows kept apart.
+on rows kept apart. What the choice of those rows does to the difference is said beside each.
 
     python bench/compare_selection.py [--only=concrete] [--only=rivals] [--seconds=30]
 """
@@ -219,6 +219,15 @@ TABLES = (
 )
 
 
+def _chance(truth: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> float:
+    """The standard error, in points, of the difference between two scores on the same rows."""
+    if truth.dtype.kind == "f":
+        gains = ((truth - theirs) ** 2 - (truth - ours) ** 2) / truth.var()
+    else:
+        gains = (ours == truth).astype(float) - (theirs == truth)
+    return float(100 * gains.std() / np.sqrt(len(truth)))
+
+
 def against_rivals(table: Table, seconds: float) -> Row:
     """How far the chosen model is behind the best rival that stood in the race."""
     name, target = f"compare, {table.name}: points behind its rivals", below(0.5, "points")
@@ -232,14 +241,16 @@ def against_rivals(table: Table, seconds: float) -> Row:
     ours = time.perf_counter() - begin
     mine = 100 * score(t, board.best.predict(Z))
     found = Dataset.of(X, y)
-    others = {}
+    others, luck = {}, {}
     for rival in (NAMED[row.learner] for row in board.rows if row.rival):
         values = rival.grid_for(board.task).values
         count = 0 if board.classes is None else len(board.classes)
         model = rival.make(board.task, count, values[len(values) // 2])
         alone = make_pipeline(*(step for _, step in preprocessing(found).steps), model)
-        others[rival.name] = 100 * score(t, alone.fit(found.X, found.y).predict(Z))
-    shown = ", ".join(f"{k} {v:.2f}" for k, v in others.items())
+        answers = alone.fit(found.X, found.y).predict(Z)
+        others[rival.name] = 100 * score(t, answers)
+        luck[rival.name] = _chance(t, board.best.predict(Z), answers)
+    shown = ", ".join(f"{k} {v:.2f} (by chance ± {luck[k]:.2f})" for k, v in others.items())
     note = f"{mine:.2f} by {board.best_row.name} in {ours:.0f} s of {seconds:g} s; {shown}"
     print(f"{table.name}: {note}", flush=True)
     return claim(name, max(others.values(), default=mine) - mine, None, target, note)

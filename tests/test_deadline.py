@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -186,6 +187,14 @@ def test_with_time_left_the_race_goes_on_at_more_rows(monkeypatch):
     behind = [row for row in board.rows if row.stopped]
     assert behind
     assert all("of 552 rows" in row.note for row in behind)
+
+
+def test_the_best_candidate_of_each_learner_goes_on_in_the_order_of_the_race():
+    from mercer.selection.racing.more_rows import best_of_each_learner
+
+    race = ["boosting", "nearest", "linear", "boosting"]
+    entries = [SimpleNamespace(trainer=SimpleNamespace(learner=name)) for name in race]
+    assert best_of_each_learner(entries) == entries[:3]
 
 
 def test_a_round_that_is_cut_off_counts_for_nobody(monkeypatch):

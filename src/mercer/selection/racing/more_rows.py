@@ -28,6 +28,14 @@ GROWTH = 2.5
 FOLDS = 2
 
 
+def best_of_each_learner(standing: list[Entry]) -> list[Entry]:
+    """Of candidates in their order, best first, the first of each learner in the same order."""
+    first: dict[str, Entry] = {}
+    for entry in standing:
+        first.setdefault(entry.trainer.learner, entry)
+    return list(first.values())
+
+
 class MoreRows:
     """`build` makes the pipeline of a candidate for some targets, to be fitted on their rows."""
 
@@ -58,14 +66,14 @@ class MoreRows:
         Whether there was a round.
         """
         race = self.race
-        going = list({e.trainer.learner: e for e in reversed(race.best()) if e.size == race.last}
-                     .values())[::-1][:MOST]  # fmt: skip
+        going = best_of_each_learner([e for e in race.best() if e.size == race.last])[:MOST]
         size, rounds = race.last, len(race.sizes)
         while size < len(self.pool):
             size = min(int(GROWTH * size), len(self.pool))
-            going = [e for e in going if self._fits(e, size, going)]
-            if len(going) < 2:
+            able = [e for e in going if self._fits(e, size, going)]
+            if len(able) < 2 or able[0] is not going[0]:  # the leader must be among them
                 break
+            going = able
             before = {e.index: e.state() | {"chosen": e.chosen} for e in going}
             try:
                 for entry in going:
