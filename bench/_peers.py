@@ -7,6 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
+#: A score of 0 comes out as less than this.
+ROUNDING = 1e-9
+
 
 class Whole:
     """Predicts the matrix k(asked, X) itself; with `times`, its product with a vector."""
@@ -56,13 +59,16 @@ class LoopPerceptron(PeerWhole):
         self.X, target = X, np.where(np.asarray(y) == 1, 1.0, -1.0)
         K, alpha = np.asarray(self._values(X)), np.zeros(len(target))
         for i in range(len(target)):
-            if target[i] * (alpha @ K[i]) <= 0:
+            if target[i] * (alpha @ K[i]) <= ROUNDING:
                 alpha[i] += target[i]
         self.v = alpha
         return self
 
     def predict(self, asked: Any) -> np.ndarray:
-        return (np.asarray(self._values(asked)) @ self.v > 0).astype(int)
+        return (self.decision_function(asked) > 0).astype(int)
+
+    def decision_function(self, asked: Any) -> np.ndarray:
+        return np.asarray(self._product(asked))
 
 
 class Transformer:
