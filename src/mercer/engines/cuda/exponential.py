@@ -1,11 +1,12 @@
 """2^t on two units of the processor at once.
 
 A GPU has one slow unit for exponentials and many fast ones for multiplications; where a pair of
-rows costs little else, everything waits for the slow one. So of every four exponents three go
-there, and the fourth is computed by multiplications: t = n + f with n whole and |f| ≤ ½, a
-polynomial for 2^f (relative error 8e-8), and n added to the bits of its exponent. On an H200 this
-takes a Gaussian product in three columns from 285 to 265 ms for 10¹² pairs. Triton has no words for
-which unit is meant, hence PTX; its interpreter, which has no PTX, uses `tl.exp2`.
+rows costs little else, everything waits for the slow one. So of every four exponents (of eight
+beside wide products) all but one go there, and the last is computed by multiplications: t = n + f
+with n whole and |f| ≤ ½, a polynomial for 2^f (relative error 8e-8), and n added to the bits of its
+exponent. On an H200 this takes a Gaussian product in three columns from 285 to 265 ms for 10¹²
+pairs. Triton has no words for which unit is meant, hence PTX; its interpreter, which has no PTX,
+uses `tl.exp2`.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ def _bits(value: float) -> str:
     return f"0f{struct.unpack('<I', struct.pack('<f', value))[0]:08X}"
 
 
-def _fourth(bounded: bool) -> str:
-    """The statements that compute $3 = 2^$7 by multiplications."""
+def _last(bounded: bool, share: int) -> str:
+    """The statements that compute the last of `share` powers of two by multiplications."""
     *rest, last = POLYNOMIAL
+    t = f"${2 * share - 1}"
     lines = [
-        "mov.f32 t, $7" if bounded else f"max.f32 t, $7, {_bits(LOWEST)}",
+        f"mov.f32 t, {t}" if bounded else f"max.f32 t, {t}, {_bits(LOWEST)}",
         f"add.rn.f32 r, t, {_bits(ROUND)}",
         f"add.rn.f32 n, r, {_bits(-ROUND)}",
         "sub.rn.f32 f, t, n",
@@ -40,7 +42,7 @@ def _fourth(bounded: bool) -> str:
         "mov.b32 b, r",
         "mov.b32 q, p",
         "mad.lo.s32 q, b, 8388608, q",
-        "mov.b32 $3, q",
+        f"mov.b32 ${share - 1}, q",
     ]
     return "; ".join(lines) + ";"
 
@@ -92,17 +94,24 @@ def exp2_halves(t):
 """
 
 
-def source(bounded: bool) -> str:
-    """The text of a Triton function `exp2_mixed`; `bounded`: no exponent is below the lowest."""
-    others = " ".join(f"ex2.approx.ftz.f32 ${i}, ${i + 4};" for i in range(3))
-    assembly = (
-        "{ .reg .f32 t, r, n, f, p; .reg .b32 b, q; " + _fourth(bounded) + " " + others + " }"
-    )
+def source(bounded: bool, share: int = 4) -> str:
+    """The text of a Triton function `exp2_mixed`: one of `share` exponents by multiplications.
+
+    `bounded`: no exponent is below the lowest. With a share of 1 the unit for exponentials does all
+    the work, and gives zero below the range of normal numbers.
+    """
+    unit = range(share - 1 if share > 1 else 1)
+    lines = [f"ex2.approx.ftz.f32 ${i}, ${i + share};" for i in unit]
+    if share > 1:
+        registers = ".reg .f32 t, r, n, f, p; .reg .b32 b, q;"
+        lines = [registers, _last(bounded, share), *lines]
+    assembly = "{ " + " ".join(lines) + " }"
+    constraints = ",".join(["=&f"] * share + ["f"] * share)
     return f'''
 @triton.jit
 def exp2_mixed(t):
     return tl.inline_asm_elementwise(
         "{assembly}",
-        "=&f,=&f,=&f,=&f,f,f,f,f", [t], dtype=tl.float32, is_pure=True, pack=4,
+        "{constraints}", [t], dtype=tl.float32, is_pure=True, pack={share},
     )
 '''

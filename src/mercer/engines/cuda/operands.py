@@ -20,11 +20,21 @@ from mercer.formula.nodes import Input
 PACKED_COLUMNS = 21
 #: Rows this narrow do so in every precision: the three fit the smallest product there is.
 NARROW_COLUMNS = 5
+#: Columns of K that one block fills at most, and blocks that keep every processor busy.
+_LONGEST, _BUSY = 4096, 264
 #: Operands are padded to a multiple of the tallest and widest tile.
 PADDING = 256
 
 
 def layouts_of(gram: Any) -> dict[int, ProductLayout]:
+    """How the operands of each product are stored; found once, since each product asks."""
+    key = ("layouts", gram.square)
+    if key not in gram.shared:
+        gram.shared[key] = _layouts(gram)
+    return gram.shared[key]  # type: ignore[no-any-return]
+
+
+def _layouts(gram: Any) -> dict[int, ProductLayout]:
     products = {i: s.rows for i, s in enumerate(gram.program.sources) if s.kind == "product"}
     folds = folds_of(gram.program.epilogue, tuple(products))
     return {i: layout_of(gram, rows, folds.get(i)) for i, rows in products.items()}
@@ -40,12 +50,12 @@ def layout_of(gram: Any, rows: Input, fold: Fold | None = None) -> ProductLayout
     whole = _padded_width(plain, parts, gram.square)
     # Whole numbers stay whole only if nothing else is multiplied into them.
     fold = None if single and exact else fold
-    if fold is not None:
-        # Two columns per part; not where they would cost a step of their own over wide rows.
-        wider = _padded_width(plain + (2 if parts == 2 else 4), parts, gram.square)
-        whole, fold = (wider, fold) if wider[0] <= max(whole[0], 32) else (whole, None)
+    # Two columns per part; not where they would cost a step of their own over wide rows.
+    wider = _padded_width(plain + (2 if parts == 2 else 4), parts, gram.square)
+    apart = fold is not None and wider[0] > max(whole[0], 32)
+    width, step = whole if fold is None or apart else wider
     scaled = scale_of(gram, rows, fold) != 1.0
-    return ProductLayout(whole[0], parts, whole[1], scaled, not single, fold)
+    return ProductLayout(width, parts, step, scaled, not single, fold, apart)
 
 
 def _padded_width(width: int, parts: int, square: bool) -> tuple[int, int]:
@@ -103,7 +113,7 @@ def prepare_products(
     for part in side.chunks():
         here = side.take(part)
         blocks = _blocks(here.centered(rows) * factor, layout, right)
-        if fold is not None:
+        if fold is not None and not layout.apart:
             _append(blocks, _row_values(fold, here, right), scale**2, right)
         for target, block in zip(parts, blocks, strict=True):
             wide = torch.cat(block, dim=1) if len(block) > 1 else block[0]
@@ -147,6 +157,12 @@ def bounded(gram: Any, layouts: dict[int, ProductLayout]) -> bool:
     values = [_row_values(fold, side, right) for fold in folds for side, right in sides]
     lowest = sum(float(v.min()) for v in values if v is not None)
     return all(fold.exponent for fold in folds) and 2 * lowest - 1 > LOWEST
+
+
+def dense_length(panels: int, m: int, width: int) -> int:
+    """The columns of K that one block of threads fills: few where K has few panels of rows."""
+    pieces = max(-(-m // _LONGEST), min(-(-_BUSY // panels), -(-m // width)))
+    return -(-m // (pieces * width)) * width
 
 
 def whole_tiles(n: int) -> int:

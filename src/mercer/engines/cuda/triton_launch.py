@@ -9,9 +9,11 @@ from typing import Any
 
 import torch
 
+from mercer.engines.cuda import hopper
 from mercer.engines.cuda.ahead import in_background, wait
 from mercer.engines.cuda.operands import (
     bounded,
+    dense_length,
     extended,
     filled,
     layouts_of,
@@ -38,10 +40,12 @@ def usable(gram: Any) -> bool:
     """Whether a generated kernel can serve: float32, Triton at hand, all operations known."""
     if gram.torch_dtype != torch.float32 or not gram.generated:
         return False
-    if not renderable(gram.program):
+    if not (gram.device.type == "cuda" or _interpreted()):
         return False
-    on_device = gram.device.type == "cuda" or _interpreted()
-    return on_device and importlib.util.find_spec("triton") is not None
+    if "usable" not in gram.shared:
+        known = renderable(gram.program)
+        gram.shared["usable"] = known and importlib.util.find_spec("triton") is not None
+    return bool(gram.shared["usable"])
 
 
 def describe(gram: Any) -> tuple[str, str]:
@@ -51,13 +55,16 @@ def describe(gram: Any) -> tuple[str, str]:
         return f"{n} × {m} on {gram.device}, block by block, by PyTorch's own functions", ""
     kind = "symmetric" if gram.square else "vector"
     layouts = layouts_of(gram)
-    height, width, options = tile_shape(kind, layouts)
-    text = render(gram.program, layouts, kind).text
     ways = {1: "one product", 2: "three products of half-precision parts"}
     split = "".join(f", tile{i} from {ways[layouts[i].parts]}" for i in layouts)
+    if hopper.serves(gram, kind, layouts, gram.square or None):
+        tiles, text = hopper.describe(gram, kind, layouts[0])
+    else:
+        height, width, options = tile_shape(kind, layouts)
+        tiles = f"tiles of {height} × {width} that stay on chip, {options['num_warps']} warps"
+        text = render(gram.program, layouts, kind).text
     return (
-        f"{n} × {m} on {gram.device}, precision {gram.precision!r}, tiles of {height} × {width} "
-        f"that stay on chip, {options['num_warps']} warps{split}"
+        f"{n} × {m} on {gram.device}, precision {gram.precision!r}, {tiles}{split}"
         + (", one triangle" if gram.square else ""),
         text,
     )
@@ -93,6 +100,11 @@ def launch(
         high, low, size = split_vectors(V)
         halves = launch(gram, "halves", x, z, torch.stack([high, low], dim=2).flatten(1), None)
         return size * (halves[:, ::2] + halves[:, 1::2])
+    if hopper.serves(gram, kind, layouts, diagonal):
+        wait(None)  # see `_hash_ahead`
+        result = hopper.launch(gram, kind, x, z, V, diagonal, layouts[0])
+        if result is not None:
+            return result
     written, kernel = _written(gram, layouts, kind)
     operands: list[Any] = []
     for i, source in enumerate(sources):
@@ -161,7 +173,7 @@ def _run(
     vectors = 1 if V is None else V.shape[1]
     padded = max(16, 1 << (vectors - 1).bit_length())
     if V is None:
-        length = max(width, 4096)
+        length = dense_length(panels, m, width)
         out = torch.empty(n, m, dtype=torch.float32, device=device)
     elif kind == "symmetric":
         length = 16384

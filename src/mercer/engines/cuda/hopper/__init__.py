@@ -1,0 +1,181 @@
+"""Products on Hopper's tensor cores, by a loop that Triton's own words cannot express.
+
+`kernel` holds the loop, written in Gluon (part of Triton 3.6), `triton_source` writes what k
+is for a tile of it. It serves wide rows, where the tensor cores are the bottleneck, on GPUs of
+compute capability 9: H100, H200, GH200. Everywhere else, and where this Triton has no Gluon or
+another one, the kernels of `triton_launch` run, which give the same numbers more slowly.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from typing import Any
+
+import torch
+
+from mercer.engines.cuda.operands import (
+    bounded,
+    dense_length,
+    extended,
+    filled,
+    prepare_products,
+    scale_of,
+    whole_tiles,
+)
+from mercer.engines.cuda.triton_source import ProductLayout, Rendered, render_values
+from mercer.gram.cpu.generated import load_generated
+
+#: Rows and columns of a tile, columns of a step, buffers and warps; measured on an H200. The key:
+#: the kind of use, whether a panel's rows are kept, and their half-precision parts.
+_TILES = {
+    ("vector", True, 1): (128, 64, 64, 3, 4),
+    ("vector", True, 2): (128, 128, 64, 2, 4),
+    ("vector", False, 1): (128, 256, 64, 4, 8),
+    ("vector", False, 2): (128, 256, 32, 4, 8),
+    ("symmetric", True, 2): (128, 64, 64, 2, 4),
+    ("symmetric", False, 1): (128, 128, 64, 5, 8),
+    ("symmetric", False, 2): (128, 128, 32, 3, 4),
+    ("dense", False, 1): (128, 256, 64, 4, 8),
+    ("dense", False, 2): (128, 256, 32, 4, 8),
+}
+#: Parts times columns below which nothing is gained: the exponentials, or the sums over both rows
+#: and columns, take longer than the products.
+_NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
+#: Blocks that keep all processors of the device busy to the end.
+_BLOCKS = 1056
+
+#: Whether a kernel could not be compiled: then no other one is tried.
+_failed = False
+
+
+def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: Any) -> bool:
+    """Whether the loop computes this kind of product: one wide product, on Hopper."""
+    if _failed or gram.device.type != "cuda" or len(gram.program.sources) != 1 or not layouts:
+        return False
+    layout = layouts[0]
+    known = (kind, layout.kept, layout.parts) in _TILES
+    if not known or (kind == "vector" and diagonal is not None):
+        return False
+    if layout.width * layout.parts < _NARROWEST[kind]:
+        return False
+    if torch.cuda.get_device_capability(gram.device)[0] != 9:
+        return False
+    return importlib.util.find_spec("triton.experimental.gluon") is not None
+
+
+def describe(gram: Any, kind: str, layout: ProductLayout) -> tuple[str, str]:
+    """The tiles of a kind of product, in words, and what was generated for it."""
+    height, width, _, stages, warps = _TILES[kind, layout.kept, layout.parts]
+    tiles = f"tiles of {height} × {width} that stay on chip, {stages} steps ahead, {warps} warps"
+    return tiles, _written(gram, layout)[0].text
+
+
+def launch(
+    gram: Any, kind: str, x: Any, z: Any, V: torch.Tensor | None, diagonal: torch.Tensor | None,
+    layout: ProductLayout,
+) -> torch.Tensor | None:  # fmt: skip
+    """K, or its product with one vector; None where this Triton cannot compile the loop."""
+    global _failed
+    try:
+        return _launch(gram, kind, x, z, V, diagonal, layout)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:
+        _failed = True
+        warnings.warn(
+            f"this Triton cannot compile the kernels for Hopper ({type(error).__name__}: "
+            f"{str(error)[:200]}): slower ones are used",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None
+
+
+def _launch(
+    gram: Any, kind: str, x: Any, z: Any, V: torch.Tensor | None, diagonal: torch.Tensor | None,
+    layout: ProductLayout,
+) -> torch.Tensor:  # fmt: skip
+    from mercer.engines.cuda.hopper.kernel import kernel
+
+    written, numbers, functions = _written(gram, layout)
+    height, width, step, stages, warps = _TILES[kind, layout.kept, layout.parts]
+    step = min(step, layout.width)
+    sides = [
+        *_described(gram, x, layout, False, (height, step)),
+        *_described(gram, z, layout, True, (width, step)),
+    ]
+    panels = -(-x.n // height)
+    out, weights, length = _targets(kind, x.n, z.n, panels, width, V, numbers)
+    grid = (panels, -(-z.n // length))
+    own = numbers if diagonal is None else extended(diagonal)
+    with torch.cuda.device(gram.device):
+        kernel[grid](
+            *sides, _values(x, written.row_x, numbers), _values(z, written.row_z, numbers),
+            numbers, own, weights, out, x.n, z.n, whole_tiles(x.n), whole_tiles(z.n), length,
+            *functions, kind, diagonal is not None, layout.kept, layout.parts,
+            layout.width // step, stages, num_warps=warps,
+        )  # fmt: skip
+    if kind == "dense":
+        return out
+    return (out if kind == "symmetric" else out.sum(0))[:, None]
+
+
+def _targets(
+    kind: str, n: int, m: int, panels: int, width: int, V: torch.Tensor | None, like: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, int]:
+    """Where the result goes, the vector up to whole tiles, and the columns that one block walks."""
+    if V is None:
+        out = torch.empty(n, m, dtype=torch.float32, device=like.device)
+        return out, like, dense_length(panels, m, width)
+    if kind == "symmetric":
+        return torch.zeros(n, dtype=torch.float32, device=like.device), filled(V, 1), 16384
+    # Few panels: several blocks share a row panel, and their sums are added afterwards.
+    pieces = max(1, min(-(-_BLOCKS // panels), -(-m // (4 * width))))
+    length = -(-m // (pieces * width)) * width
+    out = torch.empty(-(-m // length), n, dtype=torch.float32, device=like.device)
+    return out, filled(V, 1), length
+
+
+def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, Any]:
+    """What k is for a tile of products: its text, its numbers on the device, its functions."""
+    key = ("hopper", layout)
+    if key not in gram.shared:
+        rows = gram.program.sources[0].rows
+        scale = scale_of(gram, rows, layout.fold) ** -2 if layout.scaled else 1.0
+        exponents = "bounded" if bounded(gram, {0: layout}) else "any"
+        written = render_values(gram.program, layout, scale, exponents)
+        numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
+        module = load_generated(written.text)
+        functions = module.of_rows, module.of_columns, module.values
+        gram.shared[key] = written, numbers, functions
+    return gram.shared[key]  # type: ignore[no-any-return]
+
+
+def _values(side: Any, wanted: list[int], otherwise: torch.Tensor) -> torch.Tensor:
+    """The row values that k reads, one after the other."""
+    if not wanted:
+        return otherwise
+    key = ("hopper", tuple(wanted))
+    if key not in side.cache:
+        side.cache[key] = torch.cat([extended(side.values[i]) for i in wanted])
+    return side.cache[key]  # type: ignore[no-any-return]
+
+
+def _described(
+    gram: Any, side: Any, layout: ProductLayout, right: bool, block: tuple[int, int]
+) -> list[Any]:
+    """The high and the low part of rows as the copy engine takes them, block by block."""
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+    from mercer.engines.cuda.hopper.kernel import block_layout
+
+    key = ("described", layout, right, block)
+    if key not in side.cache:
+        parts = prepare_products(gram, side, gram.program.sources[0].rows, layout, right)
+        form = block_layout(*block)
+        side.cache[key] = [
+            TensorDescriptor(p, list(p.shape), list(p.stride()), list(block), form)
+            for p in (parts[0], parts[-1])
+        ]
+    return side.cache[key]  # type: ignore[no-any-return]

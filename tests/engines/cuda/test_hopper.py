@@ -1,0 +1,179 @@
+"""The loop for Hopper: compiled without a device, its generated part run by NumPy, all on one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("triton.experimental.gluon", reason="this Triton has no Gluon")
+
+import mercer  # noqa: E402
+from mercer.engines.cuda import hopper  # noqa: E402
+from mercer.engines.cuda.gram import CudaGram  # noqa: E402
+from mercer.engines.cuda.operands import layouts_of, prepare_products, scale_of  # noqa: E402
+from mercer.engines.cuda.triton_source import render_values  # noqa: E402
+from mercer.kernels import Cosine, Gaussian, Linear, Matern, Polynomial  # noqa: E402
+
+KERNELS = {
+    "gaussian": Gaussian(6.0),
+    "matern": Matern(1.5, 8.0),
+    "polynomial": Polynomial(3, 1.0),
+    "cosine": Cosine(),
+    "sum": 0.5 * Gaussian(5.0) * Polynomial(2, 1.0) + Gaussian(9.0) + 0.1 * Linear(),
+}
+#: Row values beside the product (64), as columns of it (40, 100), and packed rows (16).
+WIDTHS = (16, 40, 64, 100)
+
+COMPILE = """
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.experimental.gluon._runtime import GluonASTSource
+from mercer.engines.cuda import hopper
+from mercer.engines.cuda.hopper.kernel import block_layout, kernel
+from mercer.gram.cpu.generated import load_generated
+
+text = {text!r}
+module = load_generated(text)
+height, width, step, stages, warps = hopper._TILES[{key!r}]
+rows = lambda n: f"tensordesc<fp16[{{n}}, {{step}}],{{block_layout(n, step)!r}}>"
+signature = dict(xh=rows(height), xl=rows(height), zh=rows(width), zl=rows(width))
+signature |= dict.fromkeys(("rx", "rz", "numbers", "diagonal", "v", "out"), "*fp32")
+signature |= dict.fromkeys(("n", "m", "height", "breadth", "length"), "i32")
+fixed = dict(
+    of_rows=module.of_rows, of_columns=module.of_columns, values=module.values,
+    KIND={key[0]!r}, SQUARE={key[0]!r} == "symmetric", KEPT={key[1]}, PARTS={key[2]},
+    STEPS=1 if {key[1]} else 3, STAGES=stages, num_warps=warps,
+)
+signature |= dict.fromkeys(fixed, "constexpr")
+places = {{(kernel.arg_names.index(name),): value for name, value in fixed.items()}}
+source = GluonASTSource(fn=kernel, signature=signature, constexprs=places)
+made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=dict(num_warps=warps))
+print("wgmma" in made.asm["ptx"], "cp.async.bulk.tensor" in made.asm["ptx"])
+"""
+
+
+def rows_of(d: int, n: int, seed: int) -> "torch.Tensor":
+    """Rows about as far from each other, whatever their width."""
+    rows = np.random.default_rng(seed).normal(size=(n, d)) * 8 / np.sqrt(d)
+    return torch.tensor(rows.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ("symmetric", True, 2),
+        pytest.param(("vector", False, 2), marks=pytest.mark.slow),
+        pytest.param(("dense", False, 1), marks=pytest.mark.slow),
+    ],
+)
+def test_the_loop_compiles_without_a_device(key):
+    kernel = KERNELS["sum"]
+    gram = CudaGram(kernel, rows_of(64 if key[1] else 200, 20, 0))
+    text = render_values(gram.program, layouts_of(gram)[0], 1.0, "any").text
+    source = Path(hopper.__file__).parents[4]
+    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    run = subprocess.run(
+        [sys.executable, "-c", COMPILE.format(text=text, key=key)],
+        env=environment | {"PYTHONPATH": str(source)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.stdout.split() == ["True", "True"], run.stderr[-2000:]
+
+
+class Pointer:
+    """Where an array starts, and how far from there."""
+
+    def __init__(self, values, at=0):
+        self.values, self.at = values, at
+
+    def __add__(self, more):
+        return Pointer(self.values, self.at + more)
+
+
+class Numbers:
+    """The words of Gluon that generated functions use, for NumPy arrays."""
+
+    float32 = np.float32
+    exp2, log, sqrt, where = np.exp2, np.log, np.sqrt, np.where
+    maximum, minimum, abs = np.maximum, np.minimum, np.abs
+
+    @staticmethod
+    def load(pointer):
+        return pointer.values[pointer.at]
+
+    @staticmethod
+    def inline_asm_elementwise(assembly, constraints, arguments, **options):
+        assert "ex2.approx" in assembly
+        return np.exp2(arguments[0])
+
+
+@pytest.mark.parametrize("d", WIDTHS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_generated_values_are_the_kernel(name, d):
+    x, z = rows_of(d, 20, 1), rows_of(d, 30, 2)
+    gram = CudaGram(KERNELS[name], x, z)
+    (layout,) = layouts_of(gram).values()
+    rows = gram.program.sources[0].rows
+    left, right = (
+        [p.double().numpy()[: side.n] for p in prepare_products(gram, side, rows, layout, other)]
+        for side, other in ((gram._x, False), (gram._z, True))
+    )
+    t = left[0] @ right[0].T
+    if layout.parts == 2:
+        t = t + left[0] @ right[1].T + left[1] @ right[0].T
+    scale = scale_of(gram, rows, layout.fold) ** -2 if layout.scaled else 1.0
+    written = render_values(gram.program, layout, scale, "any")
+    text = written.text.replace("@gluon.jit", "")
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("from "))
+    made: dict = {"tl": Numbers}
+    exec(text, made)  # noqa: S102 - the text under test
+    numbers = Pointer(np.array(written.numbers + [0.0]))
+    row_values, column_values = (
+        Pointer(np.concatenate([side.values[i].double().numpy() for i in wanted] or [[0.0]]))
+        for side, wanted in ((gram._x, written.row_x), (gram._z, written.row_z))
+    )
+    k = made["values"](
+        t,
+        made["of_rows"](numbers, row_values, np.arange(20), 20),
+        made["of_columns"](column_values, np.arange(30), 30),
+    )
+    exact = KERNELS[name](x.double().numpy(), z.double().numpy())
+    assert np.abs(k - exact).max() <= 2e-6 * np.abs(exact).max()
+
+
+@pytest.mark.skipif(
+    not torch.cuda.is_available() or torch.cuda.get_device_capability()[0] != 9,
+    reason="there is no Hopper GPU",
+)
+@pytest.mark.parametrize("precision", ["high", "fast"])
+@pytest.mark.parametrize("d", [*WIDTHS, 784])
+def test_products_on_hopper(d, precision, monkeypatch):
+    used = []
+    real = hopper._launch
+    monkeypatch.setattr(hopper, "_launch", lambda *a: used.append(a[1]) or real(*a))
+    for name in KERNELS:
+        used.clear()
+        check(name, d, precision)
+        assert "vector" in used or (precision == "fast" and d < 40)
+        assert ("symmetric" in used) == (d >= 100 or (d >= 40 and precision == "high"))
+        assert ("dense" in used) == (d >= 100)
+
+
+def check(name, d, precision):
+    X, Z = rows_of(d, 700, 3), rows_of(d, 1301, 4)
+    kernel, limit = KERNELS[name], 1e-5 if precision == "high" else 2e-3
+    K, S = kernel(X.double().numpy(), Z.double().numpy()), kernel(X.double().numpy())
+    v, w = np.random.default_rng(5).normal(size=(2, 1301)).astype(np.float32)
+    with mercer.config(precision=precision):
+        G, Q = CudaGram(kernel, X.cuda(), Z.cuda()), CudaGram(kernel, X.cuda())
+        for got, want in (
+            (G @ torch.tensor(v).cuda(), K @ v),
+            (Q @ torch.tensor(w[:700]).cuda(), S @ w[:700]),
+            (G.dense(), K),
+            (Q.dense(), S),
+        ):
+            size = np.abs(S).max() * (np.linalg.norm(v) if want.ndim == 1 else 1.0)
+            assert np.abs(got.double().cpu().numpy() - want).max() <= limit * size
