@@ -93,7 +93,6 @@ def launch(
         if V.shape[1] > MAX_VECTORS:
             parts = V.split(MAX_VECTORS, dim=1)
             return torch.cat([launch(gram, kind, x, z, p, diagonal) for p in parts], dim=1)
-    sources = gram.program.sources
     layouts = layouts_of(gram)
     if kind in ("vector", "vectors") and diagonal is None and _halves_serve(gram, layouts, V):
         assert V is not None
@@ -106,21 +105,23 @@ def launch(
         if result is not None:
             return result
     written, kernel = _written(gram, layouts, kind)
-    operands: list[Any] = []
-    for i, source in enumerate(sources):
-        if source.kind == "product":
-            left = prepare_products(gram, x, source.rows, layouts[i], False)
-            right = prepare_products(gram, z, source.rows, layouts[i], True)
-            operands += [left[0], right[0]]
-            operands += [left[1], right[1]] if layouts[i].parts == 2 else []
-            scale = scale_of(gram, source.rows, layouts[i].fold)
-            operands += [scale**-2] if layouts[i].scaled else []
-        else:
-            columns = x.matrices[source.rows].shape[1]
-            operands += [transposed(x, source.rows), transposed(z, source.rows), columns]
+    operands = [o for i in range(len(gram.program.sources)) for o in _sides(gram, i, x, z)]
     operands += [extended(x.values[i]) for i in written.row_x]
     operands += [extended(z.values[i]) for i in written.row_z]
     return _run(kernel, kind, operands, written.numbers, layouts, x.n, z.n, V, diagonal)
+
+
+def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
+    """What a kernel takes of both sides' rows for one statistic."""
+    source = gram.program.sources[i]
+    if source.kind != "product":
+        columns = x.matrices[source.rows].shape[1]
+        return [transposed(x, source.rows), transposed(z, source.rows), columns]
+    layout = layouts_of(gram)[i]
+    left = prepare_products(gram, x, source.rows, layout, False)
+    right = prepare_products(gram, z, source.rows, layout, True)
+    both = [part for pair in zip(left, right, strict=True) for part in pair]
+    return both + ([scale_of(gram, source.rows, layout.fold) ** -2] if layout.scaled else [])
 
 
 def compile_vectors_ahead(gram: Any) -> None:

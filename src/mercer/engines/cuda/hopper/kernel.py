@@ -3,9 +3,10 @@
 A thread block owns a panel of rows and walks over tiles of columns, as the kernels of
 `triton_source` do. What they cannot say is said here: rows come by the copy engine (TMA) into a
 ring of buffers, several steps ahead; the products of a step, three for rows in two parts, are begun
-together and waited for once. That takes 60–73 % of the tensor cores' rate to about 80 %, and
-compiles in a second instead of three. What k is, for a tile of products t, is a generated function,
-`values`; what it needs besides is read before, by `of_rows` and `of_columns`.
+together and waited for once. On an H200 that takes 61 % of the tensor cores' rate to 79 % at 64
+columns, 73 % to 90 % at 784, and compiles in a second instead of three. What k is, for a tile of
+products t, is a generated function, `values`; what it needs besides is read before, by `of_rows`
+and `of_columns`.
 
 `ring` below is: the buffers of the panel's rows, high and low parts; those of the columns; and the
 barriers that tell when a buffer is full. A panel's rows stay where one step holds them (KEPT).
