@@ -74,6 +74,12 @@ def test_one_more_point_of_the_series_lies_near_the_truth(ask, line):
     assert ask("series", source=source, at=2.0).facts == one
 
 
+def test_negative_eigenvalues_are_shown(ask, state):
+    reply = ask("gram", state=state(kernel="squared_distance()", n=60))
+    assert reply.arrays["values"].min() == pytest.approx(reply.facts["least"], rel=1e-5)
+    assert reply.facts["rank"] == 4  # ‖x‖², ‖z‖² and two coordinates
+
+
 def test_a_gram_matrix_is_ordered_by_class(ask, state):
     given = state(preset="three")
     reply = ask("gram", state=given)

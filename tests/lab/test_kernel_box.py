@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
 from mercer.kernels import parse
@@ -10,6 +11,7 @@ from mercer.kernels.expressions.completion import complete
 from mercer.kernels.expressions.errors import GrammarError
 from mercer.kernels.expressions.numbers import numbers_in
 from mercer.lab.compute.kernels import formula
+from mercer.lab.compute.presets import VIEW
 from mercer.lab.mathml import mathml
 
 ERRORS = [
@@ -104,3 +106,13 @@ def test_proofs_and_counterexamples(ask):
     value = sum(c[i] * K[i][j] * c[j] for i in range(len(c)) for j in range(len(c)))
     assert value == pytest.approx(no["value"])
     assert value < 0
+
+
+def test_a_counterexample_lies_in_the_picture_if_it_can(ask):
+    no = ask("proof", text="gaussian(0.5) - linear()").facts  # found far outside
+    assert max(abs(v) for point in no["points"] for v in point) <= VIEW
+    c, K = np.array(no["vector"]), np.array(no["matrix"])
+    assert no["value"] == pytest.approx(c @ K @ c)
+    assert no["value"] < 0
+    far = ask("proof", text="1 - 0.3*linear()").facts  # nothing refutes it in the picture
+    assert max(abs(v) for point in far["points"] for v in point) > VIEW

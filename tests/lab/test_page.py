@@ -99,6 +99,7 @@ def test_every_learner_draws(open_page, learner, data):
     page.locator(".stage canvas").first.hover(position={"x": 300, "y": 250})
     page.wait_for_function("() => lab.panel.plane.pixel !== null")
     assert "This pixel: f(x)" in page.inner_text("main aside")
+    assert "null" not in page.inner_text("main")
 
 
 @pytest.mark.slow

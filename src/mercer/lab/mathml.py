@@ -118,7 +118,8 @@ class _Reader:
     def bracket(self) -> str:
         token = self.next().removeprefix("\\")
         shown = _OPERATORS.get(token, token)
-        return "" if shown == "." else f'<mo stretchy="true">{escape(shown)}</mo>'
+        grown = '<mo stretchy="true" lspace="0" rspace="0">'
+        return "" if shown == "." else f"{grown}{escape(shown)}</mo>"
 
     def upright(self) -> str:
         """The text in braces after a font, as it is."""

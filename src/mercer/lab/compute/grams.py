@@ -14,7 +14,7 @@ from mercer.lab.compute.wire import Reply
 
 #: Rows of K that are sent as a picture.
 MOST_ROWS = 300
-#: Eigenvalues that are shown.
+#: Eigenvalues that are shown, the largest in size.
 MOST_VALUES = 40
 
 
@@ -37,20 +37,21 @@ def gram(request: dict[str, Any]) -> Reply:
         values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
         own = np.diag(K)
         squares = own[:, None] - 2 * K + own[None, :]
-        total = float(np.abs(values).sum())
         places = KernelPCA(kernel, n_components=3).fit_transform(X)
+    sizes = np.abs(values)
+    largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_VALUES])
     shown = np.zeros((len(X), 3))
     shown[:, : places.shape[1]] = places
     facts = {
         "order": order,
         "kernel": repr(kernel),
         "least": float(values[-1]),
-        "rank": int((values > 1e-9 * max(float(values[0]), 1e-300)).sum()),
-        "explained": float(np.maximum(values[:3], 0).sum() / total) if total else 0.0,
+        "rank": int((sizes > 1e-9 * max(float(sizes.max()), 1e-300)).sum()),
+        "explained": float(np.maximum(values[:3], 0).sum() / max(float(sizes.sum()), 1e-300)),
     }
     arrays = {
         "K": K,
-        "values": values[:MOST_VALUES],
+        "values": values[largest],
         "distances": np.sqrt(np.maximum(squares, 0.0)),
         "places": shown,
     }

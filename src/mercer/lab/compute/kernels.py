@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from mercer.kernels.expressions.completion import complete
 from mercer.kernels.expressions.errors import GrammarError
 from mercer.kernels.expressions.numbers import NumberInText, numbers_in
 from mercer.kernels.parameters import as_width
-from mercer.lab.compute.states import expression, fields_of
+from mercer.lab.compute.states import VIEW, expression, fields_of
 from mercer.lab.compute.wire import Reply
 from mercer.lab.mathml import mathml
 from mercer.proof.results import Counterexample
@@ -97,8 +97,24 @@ def proof(request: dict[str, Any]) -> Reply:
     text = fields_of(request, {"text": expression}, "the request")["text"]
     found = mercer.kernels.parse(text)
     answer = mercer.prove(found, n_features=2, seconds=SEARCH)
+    if isinstance(answer, Counterexample):
+        answer = _in_the_picture(answer)
     facts = answer.to_dict()
     if isinstance(answer, Counterexample):
         facts["points"] = np.asarray(answer.points, dtype=np.float64)
         facts["matrix"] = answer.matrix()
     return Reply(facts)
+
+
+def _in_the_picture(answer: Counterexample) -> Counterexample:
+    """The same points nearer to the middle, if they lie outside and refute it there as well."""
+    points = np.asarray(answer.points, dtype=np.float64)
+    far = float(np.abs(points).max()) / (0.8 * VIEW)
+    if far <= 1 or answer.kind != "indefinite":
+        return answer
+    near = replace(answer, points=points / far, exact=False)
+    values, vectors = np.linalg.eigh(near.matrix())
+    if values[0] > -1e-6 * np.abs(values).max():
+        return answer
+    c = vectors[:, 0] / vectors[np.abs(vectors[:, 0]).argmax(), 0]
+    return replace(near, vector=c, value=float(c @ near.matrix() @ c))

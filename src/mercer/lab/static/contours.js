@@ -1,4 +1,4 @@
-// Where a field on a lattice crosses a level: marching squares, as loose segments. Values are
+// Where a field on a lattice crosses a level: marching squares, as loose segments, or joined to lines. Values are
 // interpolated linearly, and no segment runs along the border.
 
 // For each cell a bit per corner (top left 1, top right 2, bottom right 4, bottom left 8) above the
@@ -27,4 +27,26 @@ export function contour(values, size, level, offset = 0) {
     }
   }
   return out;
+}
+
+// Segments as lines, [[x, y], …] each: dashes run along a line, and begin anew with every segment.
+// Where two cells meet, both compute the same numbers, so ends that meet are equal.
+export function joined(segments) {
+  const ends = new Map(), lines = [], used = new Set(), key = (x, y) => `${x} ${y}`;
+  const at = (i) => [segments[i], segments[i + 1]];
+  for (let i = 0; i < segments.length; i += 2) { const here = key(...at(i)); ends.set(here, [...ends.get(here) ?? [], i]); }
+  const follow = (line) => {
+    for (;;) {
+      const next = ends.get(key(...line.at(-1))).find((i) => !used.has(i >> 2));
+      if (next === undefined) return line;
+      used.add(next >> 2);
+      line.push(at(next ^ 2));   // the other end of the same segment
+    }
+  };
+  for (let i = 0; i < segments.length; i += 4) {
+    if (used.has(i >> 2)) continue;
+    used.add(i >> 2);
+    lines.push(follow(follow([at(i), at(i + 2)]).reverse()));
+  }
+  return lines;
 }

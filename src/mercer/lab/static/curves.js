@@ -33,12 +33,11 @@ export class Curves {
     this.query_ = h("section", {"aria-label": "This x"});
     this.undo_ = h("button", {disabled: true, onclick: () => this.undo()}, "Undo");
     this.tools = h("div", {class: "tools", role: "toolbar", "aria-label": "Draw"}, this.undo_,
-      h("button", {onclick: () => this.edit([], [])}, "Clear"),
-      h("button", {onclick: () => this.learnMore()}, "Add where it is least certain"),
-      ...["Erase", "Look"].map((label) => { const button = h("button", {"aria-pressed": "false", onclick: () => {
+      h("button", {onclick: () => this.edit([], [])}, "Clear"), ...["Erase", "Look"].map((label) => { const button = h("button", {"aria-pressed": "false", onclick: () => {
         this.tool = this.tool === label ? "point" : label;
         for (const one of this.tools.querySelectorAll("[aria-pressed]")) one.setAttribute("aria-pressed", String(one.textContent === this.tool));
-      }}, label); return button; }));
+      }}, label); return button; }),
+      h("button", {onclick: () => this.learnMore()}, "Add where it is least certain"));
     this.lab.place.replaceChildren(this.title,
       h("div", {}, this.tools, h("div", {class: "stage"}, this.canvas, this.message)),
       h("aside", {}, this.box.element, this.options, this.numbers, this.query_));
@@ -212,14 +211,14 @@ export class Curves {
 
   showErrors({training, left_out, test}) {
     if (left_out === undefined && training !== undefined && this.last) ({left_out, test} = this.last); else if (left_out !== undefined) this.last = {left_out, test};
-    const one = (value, words) => h("div", {}, h("strong", {}, value === undefined || value === null ? "–" : number(value)), h("span", {}, words));
+    const one = (value, words) => h("div", {}, h("strong", {}, value === undefined || value === null ? "–" : value.toPrecision(3)), h("span", {}, words));
     this.numbers.replaceChildren(h("h2", {}, "Mean squared errors"), h("div", {class: "nums"}, one(training, "training"), one(left_out, "leaving one out"), one(test, "new points")));
   }
 
   showLeftOut({best, option, arrays}) {
-    const {tried, errors} = arrays, low = Math.min(...errors.data), cut = Array.from(errors.data, (v) => Math.min(v, 5 * low + 1e-9));
+    const {tried, errors} = arrays, low = Math.min(...errors.data), ratios = Array.from(errors.data, (v) => Math.log(Math.min(v / low, 20)));   // of errors above the least
     const here = this.state.options[option], at = Array.from(tried.data).reduce((b, v, i) => Math.abs(Math.log(v / here)) < Math.abs(Math.log(tried.data[b] / here)) ? i : b, 0);
-    this.loo.replaceChildren(chart([h("b", {}, "Leaving one out"), `: least at ${number(best)} `], [{values: cut, kind: "line"}, {values: new Array(cut.length).fill(low), kind: "bound"}], at, 560),
+    this.loo.replaceChildren(chart([h("b", {}, "Leaving one out"), `: least at ${number(best)} `], [{values: ratios, kind: "line"}], at, 560),
       h("button", {class: "link", onclick: () => { this.state.options[option] = Number(best.toPrecision(3)); this.slider.show(this.state.options[option]); this.changed(); }}, "Take the least"));
   }
 
@@ -241,6 +240,7 @@ export class Curves {
     const on = (x, y) => this.toScreen(x, y, side);
     context.fillStyle = css("--well"); context.fillRect(0, 0, side, side);
     context.lineCap = "round"; context.setLineDash([]);
+    this.scale(context, side);
     const path = (values, grid) => { context.beginPath(); for (let i = 0; i < values.length; i++) { const [u, v] = on(grid[i], values[i]); i ? context.lineTo(u, v) : context.moveTo(u, v); } };
     if (this.curve) {
       const grid = this.curve.grid.data, {low, high, mean, truth} = this.curve;
@@ -267,6 +267,15 @@ export class Curves {
       }
       context.beginPath(); context.arc(u, v, 5.5, 0, 2 * Math.PI); context.fillStyle = css("--paper"); context.strokeStyle = css("--ink"); context.lineWidth = 2.4; context.fill(); context.stroke();
     }
+  }
+
+  // Numbers along the left and the lower border.
+  scale(context, side) {
+    const [low, high] = this.window, rough = (high - low) / 6, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((k) => k * power).find((v) => v >= rough);
+    context.font = `12px ${css("--sans")}`; context.fillStyle = css("--muted"); context.textAlign = "center"; context.textBaseline = "middle";
+    for (let x = LOW + 2; x < HIGH; x += 2) context.fillText(String(x), this.toScreen(x, 0, side)[0], side - 14);
+    context.textAlign = "start";
+    for (let k = Math.ceil(low / step); k * step < high; k++) { const v = this.toScreen(0, k * step, side)[1]; if (v > 14 && v < side - 28) context.fillText(number(k * step), 10, v); }
   }
 
   get plane() { return this; }

@@ -19,14 +19,14 @@ export class Digits {
     this.answers = h("div", {class: "answers"});
     this.message = h("p", {class: "message", hidden: true, role: "status"});
     lab.place.replaceChildren(h("h1", {}, "Draw a digit"),
-      h("div", {}, h("div", {class: "tools", role: "toolbar", "aria-label": "Draw"}, h("button", {onclick: () => { this.strokes = []; this.changed(); }}, "Clear"),
-        h("button", {onclick: () => { this.strokes = this.strokes.slice(0, -1); this.changed(); }}, "Undo"), h("span", {class: "hint"}, "Draw with the mouse, a finger or a pen")),
+      h("div", {}, h("div", {class: "tools", role: "toolbar", "aria-label": "Draw"}, h("button", {onclick: () => { this.strokes = this.strokes.slice(0, -1); this.changed(); }}, "Undo"),
+        h("button", {onclick: () => { this.strokes = []; this.changed(); }}, "Clear"), h("span", {class: "hint"}, "Draw with the mouse, a finger or a pen")),
         h("div", {class: "stage"}, this.canvas, this.message)),
       h("aside", {}, h("section", {"aria-label": "As they see it"}, h("h2", {}, "As the learners see it"), h("div", {class: "seen"}, this.seen,
-        h("div", {}, this.slider = slider({label: "turn", words: "turned", low: -180, high: 180, value: this.angle, usual: 0, oninput: (v) => { this.angle = Math.round(v); this.changed(); }}),
+        h("div", {}, this.slider = slider({label: "turn", words: "turned by °", low: -180, high: 180, value: this.angle, usual: 0, oninput: (v) => { this.angle = Math.round(v); this.changed(); }}),
           h("p", {class: "note"}, "Turn the drawing: who still knows it?")))), this.answers));
     for (const canvas of [this.canvas]) new ResizeObserver(() => this.repaint()).observe(canvas);
-    this.canvas.addEventListener("pointerdown", (event) => { this.canvas.setPointerCapture(event.pointerId); this.held = true; this.strokes = [...this.strokes, [this.at(event)]]; this.repaint(); });
+    this.canvas.addEventListener("pointerdown", (event) => { this.canvas.setPointerCapture(event.pointerId); this.held = true; this.strokes = [...this.mine(), [this.at(event)]]; this.repaint(); });
     this.canvas.addEventListener("pointermove", (event) => { if (!this.held) return; const stroke = this.strokes.at(-1), [x, y] = this.at(event), [u, v] = stroke.at(-1); if (Math.hypot(x - u, y - v) < 3 / GRID) return; stroke.push([x, y]); this.repaint(); this.changed(); });
     for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => { this.held = false; this.changed(); });
     this.canvas.addEventListener("keydown", (event) => {
@@ -39,6 +39,9 @@ export class Digits {
   }
 
   at(event) { const box = this.canvas.getBoundingClientRect(); return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map((v) => Math.round(GRID * Math.min(1, Math.max(0, v))) / GRID); }
+
+  // The strokes that were drawn by hand: the first one takes the place of the example.
+  mine() { return this.strokes === THREE ? [] : this.strokes.filter((stroke) => !stroke.text); }
 
   // Ink on a square of some side, turned by some degrees around its middle.
   ink(context, side, angle, style) {

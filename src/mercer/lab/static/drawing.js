@@ -30,11 +30,11 @@ export class Drawing {
     this.bar.replaceChildren(
       ...Array.from({length: present}, (_, c) => h("button", {"aria-pressed": String(this.tool !== "erase" && this.current === c), "aria-label": `Draw ${nameOf(c)}`, title: nameOf(c),
         onclick: () => { this.current = c; if (this.tool === "erase") this.tool = "point"; this.show(); }}, icon(c))),
-      present < this.limits.classes ? h("button", {"aria-label": "Add a class", title: "Add a class", onclick: () => { this.current = this.classes++; this.tool = "point"; this.show(); }}, "+") : null,
+      ...(present < this.limits.classes ? [h("button", {"aria-label": "Add a class", title: "Add a class", onclick: () => { this.current = this.classes++; this.tool = "point"; this.show(); }}, "+")] : []),
       choose("brush", "Brush"), choose("erase", "Erase"), choose("look", "Look"),
       h("button", {disabled: !this.past.length, onclick: () => this.undo()}, "Undo"),
       h("button", {disabled: !this.plane.points.y.length, onclick: () => this.commit([], [])}, "Clear"),
-      present > 2 ? null : h("span", {class: "hint"}, {point: "Click to add, drag to move", brush: "Drag to paint points", erase: "Drag over points", look: "Drag to see what decides"}[this.tool]));
+      ...(present > 2 ? [] : [h("span", {class: "hint"}, {point: "Click to add, drag to move", brush: "Drag to paint points", erase: "Drag over points", look: "Drag to see what decides"}[this.tool])]));
   }
 
   // Points that did not come from drawing: nothing to undo.

@@ -1,7 +1,7 @@
 // The picture: a field of scores with its contours, the points on it, and the lines of one pixel.
 import {css, rgb, sized} from "./dom.js";
 import {color, trace} from "./marks.js";
-import {contour} from "./contours.js";
+import {contour, joined} from "./contours.js";
 
 export class Plane {
   constructor(canvas, view) {
@@ -81,7 +81,7 @@ export class Plane {
     context.drawImage(this.image, -cell / 2, -cell / 2, side + cell, side + cell);
     if (this.field.doubt) this.halftone(context, side);
     context.strokeStyle = css("--ink");
-    context.lineCap = "round";
+    context.lineCap = context.lineJoin = "round";
     if (outputs === 1) {
       const levels = gives === "log-odds" ? [-2.2, -1.1, 1.1, 2.2] : gives === "share" ? [-.8, -.4, .4, .8] : [-1.2, -.6, .6, 1.2].map((v) => v * scale);
       if (this.field.margins) {
@@ -117,13 +117,11 @@ export class Plane {
   }
 
   strokeContour(context, values, level, offset, cell, width, opacity) {
-    const segments = contour(values, this.field.size, level, offset);
     context.globalAlpha = opacity;
     context.lineWidth = width;
     context.beginPath();
-    for (let i = 0; i < segments.length; i += 4) {
-      context.moveTo(segments[i] * cell, segments[i + 1] * cell);
-      context.lineTo(segments[i + 2] * cell, segments[i + 3] * cell);
+    for (const line of joined(contour(values, this.field.size, level, offset))) {
+      line.forEach(([x, y], i) => i ? context.lineTo(x * cell, y * cell) : context.moveTo(x * cell, y * cell));
     }
     context.stroke();
   }

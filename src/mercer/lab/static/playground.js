@@ -61,7 +61,7 @@ export class Playground {
     this.drawing = new Drawing(this.plane, this.limits, {onedit: (X, y) => this.setPoints(X, y, true), onhover: (x) => this.hover(x)});
     const second = h("canvas", {role: "img", "aria-label": "The same points, by the other learner"});
     this.besidePlane = new Plane(second, this.limits.view);
-    this.besideStage = h("div", {class: "stage", hidden: true}, second);
+    this.besideStage = h("div", {class: "stage", hidden: true}, second, this.whichBeside = h("p", {class: "which"}));
     this.message = h("p", {class: "message", hidden: true, role: "status"});
     this.box = new KernelBox(this.talk, this.state.kernel, {
       onchange: (text) => { this.state.kernel = text; this.changed(); },
@@ -73,7 +73,7 @@ export class Playground {
     this.pixel = h("section", {"aria-label": "This pixel"});
     this.title = h("h1", {});
     this.lab.place.replaceChildren(this.title,
-      h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.message), this.besideStage), this.playbar.element, this.noted = h("p", {class: "note", role: "status"})),
+      h("div", {}, this.drawing.bar, this.stages = h("div", {class: "stages"}, h("div", {class: "stage"}, this.canvas, this.which = h("p", {class: "which"}), this.message), this.besideStage), this.playbar.element, this.noted = h("p", {class: "note", role: "status"})),
       h("aside", {}, this.box.element, this.options, this.numbers, this.charts, this.pixel));
     takeFiles(this.lab.place, this.talk, this.limits, (X, y) => { this.drawing.remember(); this.state.source = null; this.setPoints(X, y, true); this.drawing.show(); }, (words) => this.say(words));
     this.headline();
@@ -116,7 +116,7 @@ export class Playground {
     const other = h("select", {"aria-label": "Compare with", onchange: () => { this.beside = other.value || null; this.showOptions(); this.changed(); }},
       h("option", {value: ""}, "nothing"), ...Object.entries(this.learners).filter(([name]) => name !== this.state.learner).map(([name, {title}]) => h("option", {value: name, selected: name === this.beside}, title)));
     this.besideErrors = h("p", {class: "note", hidden: true});
-    this.options.replaceChildren(h("h2", {}, "Learner"), h("label", {class: "choice"}, "beside it", other), this.besideErrors, ...known.map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole,
+    this.options.replaceChildren(h("h2", {}, "Learner"), h("label", {class: "choice"}, "compare with", other), this.besideErrors, ...known.map((o) => slider({label: o.label, words: o.label.length > 2 ? o.label : "", low: o.low, high: o.high, log: o.log, whole: o.whole,
       value: this.state.options[o.name], usual: o.default, oninput: (value) => { this.state.options[o.name] = value; this.changed(); }})));
   }
 
@@ -194,6 +194,8 @@ export class Playground {
     this.stages.classList.toggle("pair", shown);
     if (!shown) return;
     const {title, options} = this.learners[this.beside], state = {...this.snapshot(), learner: this.beside, options: Object.fromEntries(options.map((o) => [o.name, o.default]))};
+    this.which.textContent = this.learners[this.state.learner].title;
+    this.whichBeside.textContent = title;
     this.talk.ask("field", {state, size: 96, visits: false}, "beside").then((reply) => {
       Object.assign(this.besidePlane, {points: {X: state.X, y: state.y}, field: this.fieldOf(reply, this.beside), alpha: null});
       this.besidePlane.draw();
@@ -302,18 +304,18 @@ export class Playground {
     const made = visits.mistakes[now] ?? 0, bounds = this.bounds, R2 = visits.radius;
     const flat = (v) => ({values: [v, v].length ? new Array(Math.max(2, visits.length)).fill(v) : [], kind: "bound"});
     const figures = [
-      chart([h("b", {}, `${made} mistake${made === 1 ? "" : "s"}`), bounds ? `, bound ${number(Math.floor(bounds.bound))}` : ""],
+      chart([h("b", {}, `${made} mistake${made === 1 ? "" : "s"}`), bounds ? ` ≤ ${number(Math.floor(bounds.bound))}` : ""],
         [{values: [...visits.mistakes], kind: "line"}, ...(bounds && bounds.bound < 50 * Math.max(1, visits.mistakes[visits.length - 1]) ? [flat(bounds.bound)] : [])], now),
-      chart([h("b", {}, `‖w‖² = ${number(visits.norm[now] ?? 0)}`), visits.outputs === 1 ? `, bound ${number(R2 * made)}` : ""],
+      chart([h("b", {}, `‖w‖² = ${number(visits.norm[now] ?? 0)}`), visits.outputs === 1 ? ` ≤ ${number(R2 * made)}` : ""],
         [{values: [...visits.norm], kind: "line"}, ...(visits.outputs === 1 ? [{values: [...visits.mistakes].map((m) => R2 * m), kind: "bound"}] : [])], now)];
-    if (bounds) figures.push(chart([h("b", {}, `⟨w, w*⟩ = ${number(bounds.alignment[now])}`), `, bound ${number(bounds.margin * made)}`],
+    if (bounds) figures.push(chart([h("b", {}, `⟨w, w*⟩ = ${number(bounds.alignment[now])}`), ` ≥ ${number(bounds.margin * made)}`],
       [{values: [...bounds.alignment], kind: "line"}, {values: [...visits.mistakes].map((m) => bounds.margin * m), kind: "bound"}], now));
     if (visits.outputs === 1) {
       const coef = visits.coefficients(this.playbar.at ?? visits.length), shown = visits.used.map((point, j) => [coef[j], this.state.y[point]]).filter(([v]) => v).slice(0, 120);
       figures.push(bars([h("b", {}, `${shown.length} points`), " with α ≠ 0"], shown.map(([v]) => v), shown.map(([, c]) => c)));
     }
-    this.charts.replaceChildren(h("div", {class: "charts"}, ...figures),
-      ...(bounds ? [h("p", {class: "note"}, "‖w‖² stays below R² · mistakes, ⟨w, w*⟩ above ρ · mistakes: so there are at most (R/ρ)² mistakes.")] : []));
+    if (bounds) figures.push(h("p", {class: "note"}, "‖w‖² stays below R² · mistakes, ⟨w, w*⟩ above ρ · mistakes: so there are at most (R/ρ)² mistakes."));
+    this.charts.replaceChildren(h("div", {class: "charts"}, ...figures));
   }
 
   // --- one pixel -------------------------------------------------------------------------------

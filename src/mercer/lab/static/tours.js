@@ -25,7 +25,7 @@ function prose(text, tour, step) {
 export class Tours {
   constructor(lab) {
     this.lab = lab;
-    lab.place.replaceChildren(h("h1", {}, "Five lectures to play with"), this.list = h("div", {class: "tours"}));
+    lab.place.replaceChildren(h("h1", {}, "Five lectures to play with"), h("p", {class: "lead"}, "Each step opens a panel and says what to look for; the links in its words change the picture."), this.list = h("div", {class: "tours"}));
     load().then((all) => this.list.replaceChildren(...all.map((tour) => h("section", {}, h("h2", {}, tour.by), h("h3", {}, tour.title),
       h("ol", {}, ...tour.steps.map((step, i) => h("li", {}, h("a", {href: link(tour.id, i, step.state)}, step.title))))))));
     address.write("tours", {});
