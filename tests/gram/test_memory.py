@@ -177,7 +177,11 @@ def test_the_rows_that_input_maps_make_are_counted(text: str) -> None:
 
 
 @pytest.mark.parametrize(("columns", "share"), [(300, 0.05), (5000, 0.002)])
-def test_what_products_of_sparse_rows_make_is_counted(columns: int, share: float) -> None:
+def test_what_products_of_sparse_rows_make_is_counted(
+    columns: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("rows.sparse", "host"):
+        monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda: False)
     rows = sp.random_array((2000, columns), density=share, rng=RNG, format="csr")
     with mercer.config(memory="4MB", threads=1):
         plan = Gaussian().gram(rows)._plan()

@@ -32,7 +32,7 @@ from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Copied, Cost, 
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side, row_value
-from mercer.gram.rows.sparse import stays_sparse
+from mercer.gram.rows.sparse import scatters, stays_sparse
 from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
@@ -359,7 +359,9 @@ class HostGram(Gram):
         """What a product makes beside its result."""
         z, per_column, per_pair = self._z, 0, 0
         for key, m in z.matrices.items():
-            if stays_sparse(m):
+            if stays_sparse(m) and scatters():
+                per_column += 2 * _row_bytes(m)  # as rows, and by columns
+            elif stays_sparse(m):
                 per_pair += 2 * self.dtype.itemsize + 8
             elif is_sparse(m) or (z.centers.get(key) is not None and key not in z.grids):
                 per_column += m.shape[1] * m.dtype.itemsize

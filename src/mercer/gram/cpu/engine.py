@@ -18,7 +18,7 @@ from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side, over_sets, reduced
-from mercer.gram.rows.sparse import stays_sparse
+from mercer.gram.rows.sparse import scatters, stays_sparse
 
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
@@ -121,7 +121,13 @@ class NumpyEngine:
             out[...] = x @ z.T if is_sparse(x) else (z @ x.T).T
             return
         if is_sparse(x) and stays_sparse(z):
-            out[...] = (x[rows] @ z[columns].T).toarray()
+            x, z = x[rows], z[columns]
+            if scatters():
+                from mercer.gram.cpu.scattered import multiply
+
+                multiply(x, z, out)
+            else:
+                out[...] = (x @ z.T).toarray()
             return
         np.matmul(self.x.panel(inputs, rows), self.z.panel(inputs, columns).T, out=out)
 
