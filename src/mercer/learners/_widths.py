@@ -99,6 +99,7 @@ def _far_off(kernel: Kernel, rows: Any) -> str:
     """What is wrong with K on these rows; empty where nothing is, or where k(x, x) is not 1."""
     try:
         # On the host also where there is a device: so few rows are not worth a compilation there.
+        rows = rows.astype(np.float64) if getattr(rows, "dtype", None) == np.float32 else rows
         K = small_block(kernel, rows, rows)
         if K is None:
             K = np.asarray(HostGram(kernel, rows).dense(), dtype=np.float64)

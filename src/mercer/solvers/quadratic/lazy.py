@@ -42,10 +42,12 @@ COLUMNS, BYTES = 128, 8_000_000
 FEW_ROWS, WHOLE = 500, 3000
 #: So many problems share rows of K, and those of so few rows rather read than make them.
 MANY, SMALL = 6, 256
-#: Rows of a piece of the queue: what a thread does between two looks at it.
-PIECE = 8192
-#: Rows of one problem, or of many that are as much work, for the caller's thread alone.
-FEW = 3000
+#: Pieces of the queue per thread, so that all end at about the same time, and the rows of a piece
+#: from which there are more of them.
+PIECES, PIECE = 8, 8192
+#: Rows of one problem for the caller's thread alone, and of one that is as much work as many for
+#: which threads do not pay: it takes some milliseconds, their start half of one.
+ALONE, FEW = 3000, 1000
 
 
 @dataclass(frozen=True)
@@ -334,7 +336,7 @@ def _solve(
     if tell is not None:
         Worker(problems, source, most, memory).tell(todo, stop, tell)
         return False
-    if sizes @ sizes <= FEW**2:
+    if most <= ALONE if len(todo) == 1 else sizes @ sizes <= FEW**2:
         try:
             with when_over(stop.set):
                 Worker(problems, source, most, memory).solve(todo, stop)
@@ -342,24 +344,26 @@ def _solve(
             return True
         check_time()
         return False
-    pieces = _pieces(todo, problems.sizes)
+    pieces = _pieces(todo, sizes, threads)
     queue, lock = iter(pieces), threading.Lock()
+    # Here, and not in each thread: this one has memory that was touched before.
+    workers = [Worker(problems, source, most, memory) for _ in range(min(threads, len(pieces)))]
     with progress(what, float(len(pieces))) as bar, when_over(stop.set):
 
         def work(thread: int) -> None:
-            worker = Worker(problems, source, most, memory)
             while True:
                 with lock:
                     piece = next(queue, None)
                 if piece is None:
                     return
-                worker.solve(piece, stop)
+                workers[thread].solve(piece, stop)
                 bar.advance()
 
-        return interruptible(work, min(threads, len(pieces)), stop)
+        return interruptible(work, len(workers), stop)
 
 
-def _pieces(order: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
-    """Cut so that every piece has about as many rows; large problems stand alone."""
-    ends = np.cumsum(sizes[order]) // PIECE
-    return np.split(order, np.flatnonzero(np.diff(ends)) + 1)
+def _pieces(order: np.ndarray, sizes: np.ndarray, threads: int) -> list[np.ndarray]:
+    """Cut so that every piece is about as much work; large problems stand alone."""
+    work = np.cumsum(sizes**2)
+    count = max(PIECES * threads, int(sizes.sum()) // PIECE)
+    return np.split(order, np.flatnonzero(np.diff(work * count // work[-1])) + 1)
