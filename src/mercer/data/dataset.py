@@ -167,8 +167,8 @@ class Dataset:
 
         >>> import pandas as pd
         >>> found = Dataset.of(pd.DataFrame({"a": [1, 2], "b": [3, 4], "y": [0, 1]}), "y")
-        >>> found.without(["a"]).names
-        ('b',)
+        >>> found.without(["a"]).names, found.without(["a"]).notes[-1]
+        (('b',), 'left out as asked for: a')
         """
         gone = set(columns)
         known = [str(c) for c in self.X.columns] if self.kind == "table" else []
@@ -180,7 +180,9 @@ class Dataset:
         if schema is not None:
             types = dict(zip(schema.columns, schema.types, strict=True))
             schema = replace(schema, columns=tuple(kept), types=tuple(types[c] for c in kept))
-        return replace(self, X=self.X[kept], names=tuple(kept), schema=schema)
+        told = Note("columns", f"left out as asked for: {', '.join(sorted(gone))}")
+        notes = (*self.notes, told) if gone else self.notes
+        return replace(self, X=self.X[kept], names=tuple(kept), schema=schema, notes=notes)
 
     @property
     def classes(self) -> np.ndarray | None:

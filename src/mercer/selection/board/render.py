@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mercer._config import show_bytes
 from mercer._escape import html
 from mercer.learners.catalog import name_of
-from mercer.selection.board.scoreboard import Row, Scoreboard, show_seconds
+from mercer.selection.board.scoreboard import TOO_SLOW, Row, Scoreboard, show_seconds
 from mercer.selection.board.shown import (
     as_percent,
     metric_name,
@@ -139,7 +139,9 @@ def table(result: Scoreboard, width: int) -> Table:
         made.add_row("")
         for row in behind[:MOST_STOPPED]:
             made.add_row(*lines[id(row)], style="dim")
-        made.add_row(f"({len(behind)} stopped early)", style="dim")
+        slow = any(row.note.startswith(TOO_SLOW) for row in behind)
+        why = "stopped early, or too slow" if slow else "stopped early"
+        made.add_row(f"({len(behind)} {why})", style="dim")
     return made
 
 

@@ -24,7 +24,11 @@ def metric_name(metric: str, short: bool = False) -> str:
     """
     >>> metric_name("roc_auc"), metric_name("neg_mean_absolute_error", short=True)
     ('AUC', '−MAE')
+    >>> metric_name("pinball(0.9)")
+    '−pinball(0.9)'
     """
+    if metric.startswith("pinball("):  # of a quantile
+        return f"−{metric}"
     return _NAMES.get(metric, (metric.replace("_", " "), metric))[short]
 
 

@@ -83,7 +83,8 @@ def _outcome(choice: Choice, learned: bool) -> list[str]:
     notes += verdict(choice.standing, choice.winner, choice.metric)
     if not learned:
         notes.append(
-            "the best is no better than the baseline: nothing was learned from the examples"
+            "in the race the best is no better than the baseline: nothing was learned from the "
+            "examples, or too few of them were judged to show it"
         )
     return notes
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data.dataset import Dataset
-from mercer.selection.board.scoreboard import OutOfFold, Row
+from mercer.selection.board.scoreboard import TOO_SLOW, OutOfFold, Row
 from mercer.selection.racing.race import Data, Entry, Race
 from mercer.selection.scores import judged
 
@@ -23,7 +23,7 @@ def row_of(entry: Entry, race: Race) -> Row:
     if entry.size < n:
         note = f"stopped after {entry.size} of {n} rows"
     elif entry.slow:
-        note = "too slow to be fitted on all rows in the time left"
+        note = f"{TOO_SLOW} to be fitted on all rows in the time left"
     elif not complete:
         note = f"stopped after {entry.folds} of {total} folds"
     return Row(
