@@ -132,6 +132,7 @@ def details() -> str:
 def curves() -> list[Any]:
     """Time, and memory, against the number of rows, a learner next to its peer, as two figures."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator
 
     found, figures = stored("scaling").get("curves", {}), []
     for part, unit in enumerate(("seconds", "MB")) if found else ():
@@ -143,6 +144,11 @@ def curves() -> list[Any]:
                     ax.loglog([int(n) for n in side], values, "o-", label=label)
             ax.set_title(name)
             ax.grid(alpha=0.3)
+            sizes = [int(n) for n in sides[0]]
+            ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.minorticks_off()
         for ax in axes[:, 0]:
             ax.set_ylabel(unit)
         for ax in axes[-1]:
