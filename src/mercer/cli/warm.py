@@ -33,9 +33,11 @@ def command(names: tuple[str, ...]) -> None:
     names, or else in your cache folder, for this type of processor.
     """
     from mercer._machine.cache import cache_folder
+    from mercer._machine.jit import compiles
     from mercer.learners.catalog import find, learners
 
     begin, failed = time.perf_counter(), []
+    compiles()  # before Numba is imported, small problems are solved without machine code
     for task in ("classification", "regression"):
         chosen = [find(n, task) for n in names] if names else learners(task)
         for entry in chosen:

@@ -8,3 +8,6 @@ STEPS, COMPUTED, OBJECTIVE, GROUPS = range(4)
 TOP, BOTTOM, SUM, FREE = range(4)
 #: What stands for a curvature that is not positive (LIBSVM's value).
 TAU = 1e-12
+#: What a call of the compiled loop finds in its memory: nothing, the rows of the same problem, or
+#: kept rows of K alone, because rows have left.
+FRESH, SAME, FEWER = range(3)

@@ -28,7 +28,7 @@ from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import CHUNK
 from mercer.solvers.quadratic.flat_problems import Problems
-from mercer.solvers.quadratic.layout import STEPS
+from mercer.solvers.quadratic.layout import FRESH, SAME, STEPS
 from mercer.solvers.quadratic.plain_smo import solve_plainly, worth_it
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, Tasks
 from mercer.solvers.quadratic.shrinking import SHRINK, Shrinking
@@ -206,7 +206,7 @@ class Worker:
             order = order[~large]
         limits = p.limits - p.taken if limit is None else np.full(len(p.limits), limit)
         arrays = (order, p.starts, p.variables, p.rows, p.groups)
-        self.run(*arrays, p.found, p.tol, limits, limit is not None, stop)
+        self.run(*arrays, p.found, p.tol, limits, FRESH if limit is None else SAME, stop)
         p.taken[order] += p.found[order, STEPS].astype(np.int64)
 
     def run(
@@ -219,7 +219,7 @@ class Worker:
         found: np.ndarray,
         tol: float,
         limits: np.ndarray,
-        keep: bool,
+        keep: int,
         stop: Stop,
     ) -> None:
         """One call of the compiled loop, in the memory of this thread."""

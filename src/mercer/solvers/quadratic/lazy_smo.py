@@ -40,6 +40,7 @@ from mercer.solvers.quadratic.layout import (
     MINUS,
     OBJECTIVE,
     PLUS,
+    SAME,
     STEPS,
     SUM,
     TAU,
@@ -146,7 +147,7 @@ def _mark(flat, t, up, low):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, **_PART)
-def _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape):  # type: ignore[no-untyped-def]
+def _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape, keep):  # type: ignore[no-untyped-def]
     """The rows of a problem side by side, in panels as a row of K reads Z, and padded."""
     stride, width = shape[0], right.shape[1]
     for t in range(stride):
@@ -157,7 +158,7 @@ def _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape
             F[t], singles[0, t] = flat[t, IMAGE], diagonals[rows[t]]
             _mark(flat, t, up[group[t]], low[group[t]])
     # Panel by panel: what is written is in order, and what is read stays in the first cache.
-    for first in range(0, stride, CHUNK):
+    for first in range(0, 0 if keep == SAME else stride, CHUNK):
         last = min(first + CHUNK, stride)
         for d in range(width):
             at = first * width + d * CHUNK - first
@@ -358,9 +359,9 @@ def solve_problems(  # type: ignore[no-untyped-def]
     """Problems `order`, one after the other, in place.
 
     `variables` has PLUS … IMAGE of every variable, those of problem p from starts[p] on; `found`
-    gets STEPS … GROUPS. `limits`: steps that each may take. `rounding`: that of K. `keep`: IMAGE
-    is known, and the kept rows are those of this one problem. `stop`: the work ends when it is not
-    0, and what was not begun stays where it starts.
+    gets STEPS … GROUPS. `limits`: steps that each may take. `rounding`: that of K. `keep`: FRESH,
+    or else IMAGE is known, and the kept rows are those of this one problem. `stop`: the work ends
+    when it is not 0, and what was not begun stays where it starts.
     """
     for p in order:
         s, n = starts[p], starts[p + 1] - starts[p]
@@ -378,7 +379,7 @@ def solve_problems(  # type: ignore[no-untyped-def]
         cursor[MADE] = 0
         F, Q, direction = vectors[F_ROW, :stride], vectors[Q_ROW, :stride], vectors[P_ROW, :stride]
         want, diagonal, gains = vectors[WANT, :stride], singles[0, :stride], singles[1, :stride]
-        _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape)
+        _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape, keep)
         for t in range(0 if cursor[TAKEN] else stride):
             Q[t] = direction[t] = ends[len(up)] = 0.0
         if begun:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mercer.solvers.quadratic.layout import FEWER, FRESH, SAME
+
 if TYPE_CHECKING:
     from mercer.solvers.quadratic.lazy import Stop, Worker
 
@@ -46,7 +48,7 @@ class Shrinking:
         self.groups, self.found = problems.groups[part], problems.found[p : p + 1]
         self.active = np.arange(len(self.rows))
         self.left = int(problems.limits[p] - problems.taken[p])
-        self.computed, self.kept = 0, False
+        self.computed, self.kept = 0, FRESH
 
     def solve(self, stop: Stop) -> None:
         problems, n = self.worker.problems, len(self.rows)
@@ -60,7 +62,7 @@ class Shrinking:
                     self._leave()
             elif len(self.active) < n:
                 # All rows return; F is made again, and the rows of K on the way are kept.
-                self.active, self.kept, tol = np.arange(n), False, problems.tol
+                self.active, self.kept, tol = np.arange(n), FRESH, problems.tol
             elif over or tol == problems.tol:
                 break
             else:
@@ -82,7 +84,7 @@ class Shrinking:
         arrays = (np.zeros(1, np.int64), ends, variables, rows, groups)
         self.worker.run(*arrays, self.found, tol, limits, self.kept, stop)
         self.variables[self.active] = variables
-        self.kept = True
+        self.kept = SAME
         self.computed += int(self.found[0, self.loop.COMPUTED])
         steps = int(self.found[0, self.loop.STEPS])
         self.left -= steps
@@ -101,7 +103,7 @@ class Shrinking:
         if len(stay) > (1 - LEAVE) * m:
             return
         self._move_together(stay, m)
-        self.active = self.active[stay]
+        self.active, self.kept = self.active[stay], FEWER
 
     def _move_together(self, stay: np.ndarray, m: int) -> None:
         """Kept rows of K, without the columns that leave; a row never moves up."""
