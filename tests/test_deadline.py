@@ -305,3 +305,18 @@ def test_an_import_is_not_ended_halfway(tmp_path, monkeypatch):
         if "imported_slowly" in sys.modules:
             break
     assert sys.modules.pop("imported_slowly").complete
+
+
+@pytest.mark.parametrize(("seconds", "wins"), [(0.102, True), (1.0, False)])
+def test_the_fastest_wins_for_want_of_time_only_where_it_is_much_faster(seconds, wins):
+    from mercer.selection.last_fit import affordable
+    from mercer.selection.racing.race import Race
+
+    race = SimpleNamespace(
+        clock=SimpleNamespace(budget=6.0, left=lambda: 0.0),
+        final_rows=320,
+        fit_seconds=lambda entry, rows: entry.seconds * rows / 320,
+    )
+    race.rows_in = lambda entry, left: Race.rows_in(race, entry, left)
+    best, fastest = (SimpleNamespace(seconds=s, size=320, slow=False) for s in (seconds, 0.093))
+    assert affordable(race, [best, fastest]) is (best if wins else fastest)

@@ -18,11 +18,13 @@ from mercer.data.dataset import Dataset
 from mercer.learners.probabilities import CalibratedScores, evidence
 from mercer.selection.folds import draw_order
 from mercer.selection.preprocess import Preprocessing
-from mercer.selection.racing.race import Entry, Race
+from mercer.selection.racing.race import CAREFUL, Entry, Race
 from mercer.selection.trainers.base import Outcome
 
 #: A winner is fitted on all rows, or at least on so many times those that it was compared on.
 ENOUGH = 3
+#: The share of a budget by which a better candidate may end later than the fastest.
+LATE = 0.02
 #: So many times the rows make another last fit worth its time.
 WORTH = 1.25
 
@@ -109,6 +111,8 @@ def affordable(race: Race, standing: list[Entry]) -> Entry:
         return standing[0]
     left, n = race.clock.left() + 0.05 * race.clock.budget, race.final_rows
     fastest = min(standing, key=lambda e: race.fit_seconds(e, n))
+    # What the fastest takes is spent whatever is left: a little more must not cost a better one.
+    left = max(left, CAREFUL * race.fit_seconds(fastest, n) + LATE * race.clock.budget)
     for entry in standing:
         if entry is fastest or race.rows_in(entry, left) >= min(n, ENOUGH * entry.size):
             return entry

@@ -140,7 +140,7 @@ def table(result: Scoreboard, width: int) -> Table:
         for row in behind[:MOST_STOPPED]:
             made.add_row(*lines[id(row)], style="dim")
         slow = any(row.note.startswith(TOO_SLOW) for row in behind)
-        why = "stopped early, or too slow" if slow else "stopped early"
+        why = "stopped or slow" if slow else "stopped early"
         made.add_row(f"({len(behind)} {why})", style="dim")
     return made
 
