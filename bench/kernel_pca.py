@@ -21,8 +21,8 @@ N, D, COMPONENTS, GAMMA = 10_000, 784, 20, 0.02
 def images() -> tuple[np.ndarray, str]:
     """Pixels in [0, 1] and where they are from."""
     digits = mnist(N)
-    if digits is not None:
-        return digits[0], "MNIST"
+    if digits is not None:  # in double precision, k/255 is not what single precision makes of it
+        return np.rint(digits[0].astype(float) * 255) / 255, "MNIST"
     rng = np.random.default_rng(0)
     patterns = rng.normal(size=(20, D))
     shades = 255 / (1 + np.exp(1 - rng.normal(size=(N, 20)) @ patterns / 3))

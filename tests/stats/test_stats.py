@@ -136,7 +136,10 @@ def test_changes_are_found_where_they_are():
     [
         (lambda: stats.mmd_test(X[:1], Y), "X holds 1 example: a test needs 2 or more"),
         (lambda: stats.mmd_test(X, Y[:, :2], Gaussian()), "column|dimension|shape"),
-        (lambda: stats.mmd_test(X * np.nan, Y), "NaN"),
+        (lambda: stats.mmd_test(X * np.nan, Y), "X contains NaN"),
+        (lambda: stats.mmd_test(X, Y * np.nan, block=2), r"Y contains NaN \(first at row 0"),
+        (lambda: stats.hsic_test(X, Y * np.nan), "Y contains NaN"),
+        (lambda: stats.change_points(X * np.nan), "series contains NaN"),
         (lambda: stats.mmd_test(X, Y, permutations=0), "permutations must be"),
         (lambda: stats.mmd_test(X, Y, block=1), "block must be"),
         (lambda: stats.mmd_test(X, Y, []), "empty list"),

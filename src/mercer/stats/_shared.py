@@ -13,8 +13,9 @@ from mercer._config import get_config, show_bytes
 from mercer._examples import count, take
 from mercer._parameters import Check, Count, checked
 from mercer.engines.cluster.chunks import Chunks
+from mercer.gram.base import formula_of
 from mercer.gram.dispatch import solver_gram
-from mercer.gram.rows.validate import as_rows
+from mercer.gram.rows.validate import as_rows, matrix, numeric_inputs
 from mercer.kernels import Kernel, as_kernel
 from mercer.kernels.parameters.widths import MEDIAN_ROWS
 
@@ -53,8 +54,11 @@ class TestResult:
         return f"  kernel: {self.kernel}{among}"
 
 
-def examples(X: Any, name: str, least: int) -> Any:
-    """A set of at least so many examples; numbers in one row are examples of one column."""
+def examples(X: Any, name: str, least: int, kernel: Any = None) -> Any:
+    """A set of at least so many examples; numbers in one row are examples of one column.
+
+    Numbers that the kernel, or one of several, reads are finite.
+    """
     if is_chunked(X):
         X = Chunks.of(X)
     elif on_gpu(X):
@@ -72,7 +76,18 @@ def examples(X: Any, name: str, least: int) -> Any:
         raise ValueError(
             f"{name} holds {count(X)} example{'s' * (count(X) != 1)}: a test needs {least} or more"
         )
+    if not (is_chunked(X) or on_gpu(X)):
+        for one in _listed(kernel):
+            plain = one.set_params(**dict.fromkeys(one.words, 1.0))
+            for read in numeric_inputs(formula_of(plain)):
+                matrix(X, read, name)
     return X
+
+
+def _listed(kernel: Any) -> list[Kernel]:
+    """One kernel or several as they were given; a Gaussian for None."""
+    given = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
+    return [as_kernel("gaussian(median)" if one is None else one) for one in given]
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -90,13 +105,12 @@ def kernels_to_try(
     Rows are drawn without regard to the sample or the time they come from, so that the choice tells
     nothing about them and the p-value stays exact.
     """
-    given = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
+    given = _listed(kernel)
     if not given:
         raise ValueError("kernel is an empty list: give one kernel or several, or None")
     sample = take(rows, random.permutation(count(rows))[:MEDIAN_ROWS])
     found: list[Kernel] = []
-    for one in given:
-        wanted = as_kernel("gaussian(median)" if one is None else one)
+    for wanted in given:
         if wanted.takes_matrix:
             raise ValueError("a test evaluates k on joined examples: give a kernel, not a matrix")
         chosen, words = wanted.fitted(sample), wanted.words

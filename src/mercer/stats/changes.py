@@ -138,7 +138,7 @@ def change_points(
     permutations, random = permutations_of(permutations), generator(random_state)
     alpha = checked("change_points", "alpha", alpha, Number(0, 1, open_low=True, open_high=True))
     least = checked("change_points", "min_size", min_size, Count(1))
-    rows = examples(series, "series", 2)
+    rows = examples(series, "series", 2, kernel)
     n = count(rows)
     if n < 2 * least:
         raise ValueError(f"{n} rows hold no two stretches of min_size={least}")

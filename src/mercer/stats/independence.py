@@ -132,7 +132,7 @@ def hsic_test(
     """
     permutations, block = permutations_of(permutations), check_block(block, 4)
     random = generator(random_state)
-    X, Y = examples(X, "X", 4), examples(Y, "Y", 4)
+    X, Y = examples(X, "X", 4, kernel), examples(Y, "Y", 4, kernel_y)
     n = count(X)
     if count(Y) != n:
         raise ValueError(f"X has {n} rows and Y has {count(Y)}: row i of X belongs to row i of Y")

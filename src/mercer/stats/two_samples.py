@@ -80,7 +80,7 @@ class MMDResult(TestResult):
 
     def witness(self, Z: Any) -> np.ndarray:
         """f(z) = mean k(x, z) − mean k(y, z): above 0 where X has more examples than Y."""
-        Z = examples(Z, "Z", 1)
+        Z = examples(Z, "Z", 1, self.kernel)
         n, m = count(self.X), count(self.Y)
         near_x = solver_gram(self.kernel, Z, self.X) @ np.full(n, 1.0 / n)
         near_y = solver_gram(self.kernel, Z, self.Y) @ np.full(m, 1.0 / m)
@@ -164,8 +164,8 @@ def mmd_test(
     permutations, block = permutations_of(permutations), check_block(block, 2)
     random = generator(random_state)
     if block is not None:
-        return _by_blocks(_pairs_of_chunks(X, Y), kernel, permutations, block, random)
-    X, Y = examples(X, "X", 2), examples(Y, "Y", 2)
+        return _by_blocks(_pairs_of_chunks(X, Y, kernel), kernel, permutations, block, random)
+    X, Y = examples(X, "X", 2, kernel), examples(Y, "Y", 2, kernel)
     widths = [np.shape(rows)[1:] for rows in (X, Y) if hasattr(rows, "shape")]
     if len(widths) == 2 and widths[0] != widths[1]:
         raise ValueError(
@@ -263,14 +263,14 @@ class _Sums:
 # --- blocks and streams ------------------------------------------------------------------------
 
 
-def _pairs_of_chunks(X: Any, Y: Any) -> Iterator[tuple[Any, Any]]:
+def _pairs_of_chunks(X: Any, Y: Any, kernel: Any) -> Iterator[tuple[Any, Any]]:
     """Chunks of both samples, of equal length; a sample in one piece is one chunk."""
     streams = [hasattr(S, "__next__") for S in (X, Y)]
     if any(streams) and not all(streams):
         raise TypeError("a stream is compared with a stream: X and Y are both iterators, or none")
     pairs: Iterable[tuple[Any, Any]] = zip(X, Y, strict=False) if all(streams) else [(X, Y)]
     for part_x, part_y in pairs:
-        x, y = examples(part_x, "X", 2), examples(part_y, "Y", 2)
+        x, y = examples(part_x, "X", 2, kernel), examples(part_y, "Y", 2, kernel)
         least = min(count(x), count(y))
         yield take(x, slice(0, least)), take(y, slice(0, least))
 

@@ -24,6 +24,16 @@ def test_products_with_a_symmetric_matrix(n, dtype):
         np.testing.assert_allclose(blas.symmetric_times(spoiled, B), A @ B, atol=tolerance * n)
 
 
+@pytest.mark.parametrize("columns", [1, 40, 300])
+def test_half_of_a_symmetric_matrix_is_enough(columns):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(700, 700))
+    A, B = A + A.T, rng.normal(size=(700, columns))
+    half = blas.mirror_beside_diagonal(np.triu(A))
+    assert half[-1, 0] == 0
+    np.testing.assert_allclose(blas.symmetric_times(half, B), A @ B, atol=1e-9)
+
+
 @pytest.mark.parametrize("threads", [2, 3])
 def test_shares_of_the_threads_add_up(threads):
     rng = np.random.default_rng(0)

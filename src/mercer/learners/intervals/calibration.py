@@ -23,7 +23,7 @@ from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._parameters import Anything, Check, Count, Number, OneOf, check_parameters, checked
 from mercer.gram.host import HostGram
-from mercer.gram.rows.validate import as_rows
+from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._saving import Savable
@@ -124,6 +124,7 @@ class _Conformal(Savable, MetaEstimatorMixin, BaseEstimator):
         X = host(X)
         like_an_array = hasattr(X, "__array__") and not hasattr(X, "shape")
         X = np.asarray(X) if like_an_array else as_rows(X)
+        check_not_empty(X, "X")
         return X, targets(X, y, type(self).__name__, labels=labels)
 
     def __sklearn_tags__(self) -> Any:

@@ -22,6 +22,7 @@ from mercer._tiles import Scratch, Tiling, sweep
 from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.linear import blas
+from mercer.solvers.linear.matrix import upper_triangle
 
 #: Rows of a panel at most, and the memory that a thread's panels may take.
 ROWS, SCRATCH = 1024, 100_000_000
@@ -69,8 +70,11 @@ class Panels(ABC):
     def zeros(self, *shape: int) -> Any:
         return np.zeros(shape)
 
-    def keep(self, share: float = 0.5) -> bool:
-        """Hold all of Φ, if that takes no more than a share of the memory limit."""
+    def keep(self, share: float = 0.5, triangle: bool = False) -> bool:
+        """Hold all of Φ, if that takes no more than a share of the memory limit.
+
+        With `triangle` only products with a symmetric K follow, for which half of it is enough.
+        """
         return False
 
     @abstractmethod
@@ -222,10 +226,15 @@ class GramPanels(HostPanels):
         out = scratch.get("panel", shape, self.dtype)
         return self.gram.tile(rows, slice(0, shape[1]), out, scratch)  # type: ignore[no-any-return]
 
-    def keep(self, share: float = 0.5) -> bool:
+    def keep(self, share: float = 0.5, triangle: bool = False) -> bool:
         need = self.shape[0] * self.shape[1] * self.dtype.itemsize
         if self.kept is None and need <= share * self.gram.limit_bytes:
-            self.kept = self.gram.dense()
+            half = triangle and self.gram.square and self.gram.symmetric
+            self.kept = (
+                blas.mirror_beside_diagonal(upper_triangle(self.gram))
+                if half
+                else self.gram.dense()
+            )
         return self.kept is not None
 
     def product(self, B: np.ndarray) -> np.ndarray:

@@ -88,7 +88,7 @@ def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
     n = gram.shape[0]
     check_basis(gram, k)
     panels = panels_of(gram)
-    kept = panels.keep(0.5)
+    kept = panels.keep(0.5, triangle=True)
     means = np.zeros(n)
 
     def multiply(V: Any) -> Any:

@@ -73,7 +73,7 @@ def embedding(
     check_basis(gram, count)
     own = host(gram.diagonal()).astype(np.float64)
     panels = panels_of(gram)
-    kept = panels.keep(0.5)
+    kept = panels.keep(0.5, triangle=True)
     ones = panels.asarray(np.ones((n, 1)))
     degree = _checked(host(panels.product(ones))[:, 0] - own, gram)
     s, d = panels.asarray(1.0 / np.sqrt(degree))[:, None], panels.asarray(own)[:, None]

@@ -37,7 +37,7 @@ class DevicePanels(Panels):
     def zeros(self, *shape: int) -> torch.Tensor:
         return torch.zeros(shape, dtype=torch.float64, device=self.gram.device)
 
-    def keep(self, share: float = 0.5) -> bool:
+    def keep(self, share: float = 0.5, triangle: bool = False) -> bool:
         need = self.shape[0] * self.shape[1] * self.dtype.itemsize
         if self.kept is None and need <= share * self.gram.limit_bytes:
             self.kept = self._whole()
