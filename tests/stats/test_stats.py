@@ -117,6 +117,13 @@ def test_the_witness_names_what_differs():
     assert np.allclose(found.witness(at), expected)
 
 
+def test_frames_of_polars_are_rows_of_numbers():
+    polars = pytest.importorskip("polars")
+    frames = [polars.DataFrame(rows) for rows in (X, Y)]
+    options = {"permutations": 20, "random_state": 0}
+    assert tuple(stats.mmd_test(*frames, **options)) == tuple(stats.mmd_test(X, Y, **options))
+
+
 def test_changes_are_found_where_they_are():
     random = np.random.default_rng(2)
     parts = [random.normal(size=50), random.normal(size=40) + 3, random.normal(size=30) * 6]

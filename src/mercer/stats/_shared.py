@@ -59,29 +59,38 @@ def examples(X: Any, name: str, least: int, kernel: Any = None) -> Any:
 
     Numbers that the kernel, or one of several, reads are finite.
     """
+    X = _rows(X)
+    if count(X) < least:
+        raise ValueError(
+            f"{name} holds {count(X)} example{'s' * (count(X) != 1)}: a test needs {least} or more"
+        )
+    if not (is_chunked(X) or on_gpu(X)):
+        _check_numbers(X, name, kernel)
+    return X
+
+
+def _rows(X: Any) -> Any:
+    """Whatever was given as a set of examples; one row of numbers as one column."""
     if is_chunked(X):
         X = Chunks.of(X)
     elif on_gpu(X):
         X = X[:, None] if X.ndim == 1 else X
     else:
         X = host(X)
-    if hasattr(X, "to_frame"):  # a Series
-        X = X.to_numpy()
+    if hasattr(X, "to_frame") or (hasattr(X, "to_numpy") and not hasattr(X, "iloc")):
+        X = X.to_numpy()  # a Series, or a DataFrame of Polars
     if isinstance(X, (list, tuple)) and X and np.isscalar(X[0]) and not isinstance(X[0], str):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
         X = X[:, None]
-    X = X if is_chunked(X) else as_rows(X)
-    if count(X) < least:
-        raise ValueError(
-            f"{name} holds {count(X)} example{'s' * (count(X) != 1)}: a test needs {least} or more"
-        )
-    if not (is_chunked(X) or on_gpu(X)):
-        for one in _listed(kernel):
-            plain = one.set_params(**dict.fromkeys(one.words, 1.0))
-            for read in numeric_inputs(formula_of(plain)):
-                matrix(X, read, name)
-    return X
+    return X if is_chunked(X) else as_rows(X)
+
+
+def _check_numbers(X: Any, name: str, kernel: Any) -> None:
+    for one in _listed(kernel):
+        plain = one.set_params(**dict.fromkeys(one.words, 1.0))
+        for read in numeric_inputs(formula_of(plain)):
+            matrix(X, read, name)
 
 
 def _listed(kernel: Any) -> list[Kernel]:

@@ -92,6 +92,17 @@ def test_the_bandwidth_is_the_likeliest_of_all():
     assert np.isfinite(compact.loo_score_)
 
 
+@pytest.mark.parametrize("kernel", ["epanechnikov(1)", "uniform(1)", "tricube(1)"])
+@pytest.mark.parametrize("shape", [(60, 3), (300, 1)])
+def test_the_bandwidth_of_a_compact_kernel_reaches_all(kernel, shape):
+    rows = np.random.default_rng(0).normal(size=shape)
+    model = KernelDensity(kernel).fit(rows)
+    widths = np.geomspace(0.1, 10, 60)
+    assert model.bandwidth_ not in (1.0, widths[-1])
+    best = KernelDensity(kernel, bandwidths=widths).fit(rows)
+    assert model.loo_score_ >= best.loo_score_ - 0.01
+
+
 def test_a_sample_of_many_rows_drops_bandwidths_that_cannot_win(monkeypatch):
     rows, widths = rng.normal(size=(300, 2)), np.logspace(-2, 1, 9)
     whole = KernelDensity(bandwidths=widths).fit(rows)

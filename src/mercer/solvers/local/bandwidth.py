@@ -224,7 +224,7 @@ def line_search(
     found = [*map(coarse, widths.values())] if first is None else first([*widths.values()])
     grid = dict(zip(widths, found, strict=True))
     values = np.array(list(grid.values()))
-    if np.ptp(values) <= 1e-12 * np.abs(values).max():
+    if np.isfinite(values).all() and np.ptp(values) <= 1e-12 * np.abs(values).max():
         # k does not see the scale of x (a cosine, categories): any h will do, so none.
         return (np.ones_like(shape) if np.ndim(shape) else 1.0), float(fine(at(math.log(middle))))
     while len(grid) < BELOW + ABOVE + FARTHEST:
@@ -238,13 +238,21 @@ def line_search(
     bottom = math.log(middle) + _best(grid) * step
     if list(grid.values()).count(min(grid.values())) > 1:
         return at(bottom), float(fine(at(bottom)))
-    result = minimize_scalar(
-        lambda u: fine(at(u)),
-        bounds=(bottom - step, bottom + step),
-        method="bounded",
-        options={"xatol": 1e-3},
-    )
-    return at(float(result.x)), float(result.fun)
+    # Where a compact k reaches no other example the loss is infinite, which leads nowhere.
+    highest = max((value for value in grid.values() if math.isfinite(value)), default=math.inf)
+
+    def finite(u: float) -> float:
+        loss = fine(at(u))
+        return loss if math.isfinite(loss) else highest
+
+    limits, options = (bottom - step, bottom + step), {"xatol": 1e-3}
+    result = minimize_scalar(finite, bounds=limits, method="bounded", options=options)
+    u, loss = float(result.x), float(result.fun)
+    if loss < highest:
+        return at(u), loss
+    while not math.isfinite(loss := fine(at(u))) and u < bottom + FARTHEST * step:
+        u += step
+    return at(u), float(loss)
 
 
 def _best(grid: dict[int, float]) -> int:
