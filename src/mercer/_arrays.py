@@ -90,6 +90,11 @@ def host(X: Any) -> Any:
     return X.float().numpy() if str(X.dtype) == "torch.bfloat16" else X.numpy()
 
 
+def as_pandas(X: Any) -> Any:
+    """A table of Polars or Arrow as a DataFrame of pandas; anything else unchanged."""
+    return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "iloc") else X
+
+
 def like(values: Any, X: Any) -> Any:
     """`values` as a tensor on the GPU of X if X is a tensor there; unchanged otherwise."""
     if not on_gpu(X) or is_tensor(values):

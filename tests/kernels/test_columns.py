@@ -9,6 +9,7 @@ from scipy import sparse
 
 from mercer import Delta, Gaussian, Hamming, Linear, Polynomial, Precomputed, Similarity
 from mercer.kernels import parse
+from mercer.learners import KernelRidge
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(5, 4))
@@ -55,6 +56,16 @@ def test_names_of_a_frame(people) -> None:
     )
     # Positions work where no column has that name.
     np.testing.assert_array_equal(Linear().on([0, 1])(people), Linear()(values))
+
+
+def test_names_of_a_polars_frame(people) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.from_dicts(people.to_dict("records"))
+    k = Gaussian(10.0).on(["age", "height"]) + Similarity(shared_letters).on("text")
+    np.testing.assert_array_equal(k(frame), k(people))
+    y = np.arange(len(people))
+    model, same = (KernelRidge(Gaussian(10.0).on(["age"])).fit(rows, y) for rows in (frame, people))
+    np.testing.assert_array_equal(model.predict(frame), same.predict(people))
 
 
 def test_text_and_numbers_of_one_frame_make_one_kernel(people) -> None:

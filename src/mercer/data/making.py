@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse
+from mercer._arrays import as_pandas, is_sparse
 from mercer._suggest import suggest
 from mercer.data.columns import find_types, listed, typed
 from mercer.data.dataset import Dataset, Note, Pair
@@ -77,8 +77,7 @@ def is_frame(X: Any) -> bool:
 
 def as_frame(X: Any) -> Any:
     """A table as a pandas DataFrame."""
-    if not hasattr(X, "iloc"):
-        return X.to_pandas()
+    X = as_pandas(X)
     return X if X.ndim == 2 else X.to_frame()
 
 

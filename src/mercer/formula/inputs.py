@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse, refuse_masked
+from mercer._arrays import as_pandas, is_sparse, refuse_masked
 from mercer._lazy import record
 
 #: Scaled rows up to here keep enough digits in float32.
@@ -59,6 +59,7 @@ class Columns(Step):
     single: bool = False
 
     def __call__(self, rows: Any) -> Any:
+        rows = as_pandas(rows)
         if hasattr(rows, "columns") and hasattr(rows, "iloc"):
             return self._of_frame(rows)
         if isinstance(rows, dict):

@@ -24,7 +24,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from mercer._arrays import host, is_chunked, is_plain, is_sparse, is_tensor, refuse_masked
+from mercer._arrays import (
+    as_pandas,
+    host,
+    is_chunked,
+    is_plain,
+    is_sparse,
+    is_tensor,
+    refuse_masked,
+)
 from mercer._examples import count, joined, take
 from mercer._parameters import Check, check_parameters
 from mercer.gram.dispatch import keeper_of
@@ -131,6 +139,7 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
         if keeper is not None:
             return checked_rows(self, keeper.check_rows(X, "X"), reset=reset)
         X = host(X)
+        X = as_pandas(X) if self.kernel_.picks_columns else X
         refuse_masked(X)
         if not goes_as_it_is(self.kernel_, X):
             return self._table(X, reset)
