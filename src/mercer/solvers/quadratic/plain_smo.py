@@ -1,9 +1,9 @@
 """SMO in NumPy on the whole of K: for the first small problems of a process, and without Numba.
 
 A step takes ten calls of NumPy, some 20 µs for hundreds of rows. Numba takes half a second to be
-imported, and seconds to compile where no machine code is kept yet: so many steps are solved here
-first. The steps, the stopping rule and the tables are those of `lazy_smo`, without its conjugate
-directions; what is not finished here goes on there, from where it is.
+imported, and seconds to compile where no machine code is kept yet: a few thousand steps are taken
+here first. The steps, the stopping rule and the tables are those of `lazy_smo`, without its
+conjugate directions; what is not finished here goes on there, from where it is.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from mercer.solvers.quadratic.layout import (
     A,
 )  # fmt: skip
 
-#: Steps of a process here, while Numba could still be imported: as long as its import takes.
-FEW_STEPS = 15_000
+#: Steps of a process here, while Numba could still be imported: a tenth of a second, so that one
+#: machine of some hundred rows needs no import, and a loop over many soon runs compiled.
+FEW_STEPS = 5_000
 #: Rows of the whole K that is computed for this; without Numba so many.
 FEW_ROWS, MOST_ROWS = 1000, 3000
 #: Steps between two looks at the time.
