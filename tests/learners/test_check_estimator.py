@@ -46,7 +46,9 @@ EXCUSED = {
     KernelPerceptron: WEIGHTS,
     KernelQuantileRegressor: WEIGHTS,
     Perceptron: WEIGHTS,
-    KernelKMeans: WEIGHTS,  # as KMeans: copies of rows change what a start is drawn among
+    # As KMeans: copies of rows change what a start is drawn among. And four different rows make no
+    # eight groups, which is an error here, and a warning there.
+    KernelKMeans: (*WEIGHTS, "check_sample_weights_shape", "check_sample_weights_not_overwritten"),
 }
 #: NuSVC: these weights of classes leave no feasible ν.
 INFEASIBLE = ("check_class_weight_classifiers", "check_classifiers_one_label_sample_weights")
@@ -128,6 +130,8 @@ def test_scikit_learns_checks(model) -> None:
         excused.update(INFEASIBLE)
     if getattr(model, "decision_function_shape", "") == "ovo":
         excused.update(PAIRS)
+    if isinstance(model, KernelLogisticRegression) and model.solver == "nystrom":
+        excused.update(WEIGHTS)  # equal to the tolerance of the solver, too
     if isinstance(model, Perceptron):
         excused.update(NO_INTERCEPT)
     found = check_estimator(model, on_skip=None, on_fail=None)

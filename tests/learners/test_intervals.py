@@ -236,3 +236,11 @@ def test_sets_cover_on_200_problems():
         inside = model.predict_set(x[80:], 0.1)
         missed[seed] = 1 - inside[np.arange(80), y[80:]].mean()
     assert missed.mean() <= 0.1 + 3.5 * missed.std() / np.sqrt(200)
+
+
+def test_new_examples_of_quantiles_are_checked():
+    model = KernelQuantileRegressor("gaussian(1)", [0.5], C=1.0).fit(X, Y)
+    with pytest.raises(ValueError, match="Reshape your data"):
+        model.predict(X[0])
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict_quantiles(np.full((1, X.shape[1]), np.nan))

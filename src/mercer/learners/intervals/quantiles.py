@@ -134,7 +134,7 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
 
         Where two would, they change places: sorted levels are never farther from the true ones.
         """
-        return np.sort(np.asarray(host(self._values(X))), axis=1)
+        return np.sort(np.asarray(host(self._values(self._checked(X)))), axis=1)
 
     def predict(self, X: Any) -> Any:
         """The level nearest to ½: the median, where it is among the quantiles."""
