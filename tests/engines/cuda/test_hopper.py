@@ -14,8 +14,8 @@ pytest.importorskip("triton.experimental.gluon", reason="this Triton has no Gluo
 import mercer  # noqa: E402
 from mercer.engines.cuda import hopper  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
+from mercer.engines.cuda.hopper.values import render_values  # noqa: E402
 from mercer.engines.cuda.operands import layouts_of, prepare_products, scale_of  # noqa: E402
-from mercer.engines.cuda.triton_source import render_values  # noqa: E402
 from mercer.kernels import Cosine, Gaussian, Linear, Matern, Polynomial  # noqa: E402
 
 KERNELS = {
@@ -113,8 +113,16 @@ class Numbers:
 @pytest.mark.parametrize("d", WIDTHS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_generated_values_are_the_kernel(name, d):
-    x, z = rows_of(d, 20, 1), rows_of(d, 30, 2)
-    gram = CudaGram(KERNELS[name], x, z)
+    check_values(KERNELS[name], rows_of(d, 20, 1), rows_of(d, 30, 2))
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e4])
+def test_generated_values_of_rows_that_half_precision_needs_scaled(size):
+    check_values(Polynomial(2, size**2), size * rows_of(64, 20, 1), size * rows_of(64, 30, 2))
+
+
+def check_values(kernel, x, z):
+    gram = CudaGram(kernel, x, z)
     (layout,) = layouts_of(gram).values()
     rows = gram.program.sources[0].rows
     left, right = (
@@ -140,8 +148,25 @@ def test_generated_values_are_the_kernel(name, d):
         made["of_rows"](numbers, row_values, np.arange(20), 20),
         made["of_columns"](column_values, np.arange(30), 30),
     )
-    exact = KERNELS[name](x.double().numpy(), z.double().numpy())
+    exact = kernel(x.double().numpy(), z.double().numpy())
     assert np.abs(k - exact).max() <= 2e-6 * np.abs(exact).max()
+
+
+def test_what_cannot_be_compiled_is_left_to_triton_and_what_ran_is_not(monkeypatch):
+    gram = CudaGram(KERNELS["gaussian"], rows_of(64, 5, 0))
+    (layout,) = layouts_of(gram).values()
+    answers = [torch.ones(5, 5)]
+    monkeypatch.setattr(hopper, "_launch", lambda *a: answers.pop())
+    monkeypatch.setattr(hopper, "_failed", False)
+    monkeypatch.setattr(hopper, "_ran", set())
+    ask = (gram, "dense", gram._x, gram._z, None, None, layout)
+    assert hopper.launch(*ask) is not None
+    with pytest.raises(IndexError):  # an error of its own, not of the compiler
+        hopper.launch(*ask)
+    assert not hopper._failed
+    with pytest.warns(RuntimeWarning, match="slower ones are used"):
+        assert hopper.launch(gram, "vector", *ask[2:]) is None
+    assert hopper._failed
 
 
 @pytest.mark.skipif(

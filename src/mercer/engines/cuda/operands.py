@@ -20,8 +20,10 @@ from mercer.formula.nodes import Input
 PACKED_COLUMNS = 21
 #: Rows this narrow do so in every precision: the three fit the smallest product there is.
 NARROW_COLUMNS = 5
-#: Columns of K that one block fills at most, and blocks that keep every processor busy.
-_LONGEST, _BUSY = 4096, 264
+#: Columns of K that one block of threads fills, or of one triangle that it multiplies, at most.
+_LONGEST, TRIANGLE_LENGTH = 4096, 16384
+#: Blocks that keep every processor of an H200 busy, for K itself and for its products.
+_FEW_BLOCKS, _BLOCKS = 264, 1056
 #: Operands are padded to a multiple of the tallest and widest tile.
 PADDING = 256
 
@@ -161,7 +163,13 @@ def bounded(gram: Any, layouts: dict[int, ProductLayout]) -> bool:
 
 def dense_length(panels: int, m: int, width: int) -> int:
     """The columns of K that one block of threads fills: few where K has few panels of rows."""
-    pieces = max(-(-m // _LONGEST), min(-(-_BUSY // panels), -(-m // width)))
+    pieces = max(-(-m // _LONGEST), min(-(-_FEW_BLOCKS // panels), -(-m // width)))
+    return -(-m // (pieces * width)) * width
+
+
+def product_length(panels: int, m: int, width: int) -> int:
+    """The columns that one block multiplies: with few panels of rows several blocks share one."""
+    pieces = max(1, min(-(-_BLOCKS // panels), -(-m // (4 * width))))
     return -(-m // (pieces * width)) * width
 
 

@@ -12,12 +12,14 @@ import torch
 from mercer.engines.cuda import hopper
 from mercer.engines.cuda.ahead import in_background, wait
 from mercer.engines.cuda.operands import (
+    TRIANGLE_LENGTH,
     bounded,
     dense_length,
     extended,
     filled,
     layouts_of,
     prepare_products,
+    product_length,
     scale_of,
     split_vectors,
     transposed,
@@ -177,13 +179,12 @@ def _run(
         length = dense_length(panels, m, width)
         out = torch.empty(n, m, dtype=torch.float32, device=device)
     elif kind == "symmetric":
-        length = 16384
+        length = TRIANGLE_LENGTH
         out = torch.zeros(n, dtype=torch.float32, device=device)
         targets.append(filled(V, 1))
     else:
-        # Few panels: several blocks share a row panel, and their sums are added afterwards.
-        pieces = max(1, min(-(-1056 // panels), -(-m // (4 * width))))
-        length = -(-m // (pieces * width)) * width
+        # Blocks that share a panel have sums of their own, which are added afterwards.
+        length = product_length(panels, m, width)
         shape = (-(-m // length), n, *(() if kind == "vector" else (padded,)))
         out = torch.empty(shape, dtype=torch.float32, device=device)
         targets.append(filled(V, 1 if kind == "vector" else padded))

@@ -1,7 +1,7 @@
 """Products on Hopper's tensor cores, by a loop that Triton's own words cannot express.
 
-`kernel` holds the loop, written in Gluon (part of Triton 3.6), `triton_source` writes what k
-is for a tile of it. It serves wide rows, where the tensor cores are the bottleneck, on GPUs of
+`kernel` holds the loop, written in Gluon (part of Triton 3.6), `values` writes what k is for a
+tile of it. It serves wide rows, where the tensor cores are the bottleneck, on GPUs of
 compute capability 9: H100, H200, GH200. Everywhere else, and where this Triton has no Gluon or
 another one, the kernels of `triton_launch` run, which give the same numbers more slowly.
 """
@@ -14,16 +14,19 @@ from typing import Any
 
 import torch
 
+from mercer.engines.cuda.hopper.values import render_values
 from mercer.engines.cuda.operands import (
+    TRIANGLE_LENGTH,
     bounded,
     dense_length,
     extended,
     filled,
     prepare_products,
+    product_length,
     scale_of,
     whole_tiles,
 )
-from mercer.engines.cuda.triton_source import ProductLayout, Rendered, render_values
+from mercer.engines.cuda.triton_source import ProductLayout, Rendered
 from mercer.gram.cpu.generated import load_generated
 
 #: Rows and columns of a tile, columns of a step, buffers and warps; measured on an H200. The key:
@@ -42,11 +45,10 @@ _TILES = {
 #: Parts times columns below which nothing is gained: the exponentials, or the sums over both rows
 #: and columns, take longer than the products.
 _NARROWEST = {"vector": 64, "symmetric": 128, "dense": 64}
-#: Blocks that keep all processors of the device busy to the end.
-_BLOCKS = 1056
-
 #: Whether a kernel could not be compiled: then no other one is tried.
 _failed = False
+#: Uses whose kernel has run: what goes wrong with them later is not the compiler's fault.
+_ran: set[tuple[str, ProductLayout]] = set()
 
 
 def serves(gram: Any, kind: str, layouts: dict[int, ProductLayout], diagonal: Any) -> bool:
@@ -78,10 +80,14 @@ def launch(
     """K, or its product with one vector; None where this Triton cannot compile the loop."""
     global _failed
     try:
-        return _launch(gram, kind, x, z, V, diagonal, layout)
+        result = _launch(gram, kind, x, z, V, diagonal, layout)
+        _ran.add((kind, layout))
+        return result
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
+        if (kind, layout) in _ran:
+            raise
         _failed = True
         warnings.warn(
             f"this Triton cannot compile the kernels for Hopper ({type(error).__name__}: "
@@ -129,10 +135,9 @@ def _targets(
         out = torch.empty(n, m, dtype=torch.float32, device=like.device)
         return out, like, dense_length(panels, m, width)
     if kind == "symmetric":
-        return torch.zeros(n, dtype=torch.float32, device=like.device), filled(V, 1), 16384
-    # Few panels: several blocks share a row panel, and their sums are added afterwards.
-    pieces = max(1, min(-(-_BLOCKS // panels), -(-m // (4 * width))))
-    length = -(-m // (pieces * width)) * width
+        out = torch.zeros(n, dtype=torch.float32, device=like.device)
+        return out, filled(V, 1), TRIANGLE_LENGTH
+    length = product_length(panels, m, width)
     out = torch.empty(-(-m // length), n, dtype=torch.float32, device=like.device)
     return out, filled(V, 1), length
 
