@@ -30,7 +30,8 @@ class _Page:
 
 
 class Turns:
-    """
+    """Which pages have asked, what work each was given, and so who is next.
+
     >>> turns = Turns(clock=lambda: 0.0)
     >>> turns.asked("first"), turns.asked("second"), turns.in_front("first")
     (None, None, True)
