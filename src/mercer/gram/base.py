@@ -16,7 +16,7 @@ import numpy as np
 
 from mercer._config import show_bytes
 from mercer._tiles import Scratch, Tiling
-from mercer.formula import Formula, at_diagonal, simplify
+from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.derive import derive_by_name
 from mercer.formula.nodes import ROOT
 from mercer.gram.plan.planner import Cost
@@ -271,6 +271,13 @@ def simplified(kernel: Any) -> Formula:
 def simplified_diagonal(formula: Formula) -> Formula:
     """The formula of k(x, x)."""
     return simplify(at_diagonal(formula))
+
+
+@lru_cache(maxsize=1024)
+def constant_diagonal(formula: Formula) -> float | None:
+    """k(x, x) where it is the same for every x."""
+    value = simplified_diagonal(formula)
+    return float(evaluate(value, {})) if value.op == "const" else None
 
 
 def indices_of(index: Any, n: int, what: str) -> Any:

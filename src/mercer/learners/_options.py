@@ -43,10 +43,14 @@ def labeled(
             return classes, y.mapped(partial(codes_of, classes), (), np.int64), None
         classes, codes, weights = labeled(who, y[:], weights, class_weight)
         return classes, y.aligned(codes), weights
-    counted = np.ones(len(y), dtype=bool) if weights is None else weights > 0
-    classes = classes_of(y[counted], who)
-    codes = np.zeros(len(y), dtype=np.int64)
-    codes[counted] = np.searchsorted(classes, y[counted])
+    if weights is None:
+        classes = classes_of(y, who)
+        codes = np.searchsorted(classes, y).astype(np.int64, copy=False)
+    else:
+        counted = weights > 0
+        classes = classes_of(y[counted], who)
+        codes = np.zeros(len(y), dtype=np.int64)
+        codes[counted] = np.searchsorted(classes, y[counted])
     factors = class_factors(classes, codes, weights, class_weight)
     if factors is None:
         return classes, codes, weights

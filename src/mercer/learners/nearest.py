@@ -15,7 +15,7 @@ from mercer._examples import count
 from mercer._parameters import Count, Number, OneOf, Several, checked
 from mercer._tiles import cut
 from mercer.formula.ranking import Ranking, ranking
-from mercer.gram.base import formula_of
+from mercer.gram.base import constant_diagonal, formula_of
 from mercer.learners._base import KernelLearner, check_fitted, take
 from mercer.solvers.neighbors.distances import distances
 from mercer.solvers.neighbors.radius import Within, within
@@ -42,7 +42,10 @@ class NeighborSearch(KernelLearner):
         """Keep the examples (those at the indices `kept`) to be found again."""
         self.X_fit_ = self.kernel_.points(X, kept)
         # k(x, x) of the training examples: all that ranking needs beyond the examples.
-        own = np.asarray(host(self.kernel_.diag(X)), dtype=np.float64)
+        peak = constant_diagonal(formula_of(self.kernel_))
+        single = getattr(X, "dtype", None) == np.float32
+        own = np.full(count(X), peak, np.float32 if single else np.float64)
+        own = np.asarray(host(self.kernel_.diag(X) if peak is None else own), dtype=np.float64)
         self.diagonal_ = own if kept is None else own[kept]
         if self.radius is None and self.n_neighbors > self.n_samples_fit_:
             raise ValueError(

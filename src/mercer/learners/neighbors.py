@@ -282,12 +282,13 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         for column, weight in zip(columns, _each(self.class_weight, len(columns)), strict=True):
             found, codes, _ = labeled(type(self).__name__, column, copies, None)
             classes.append(found)
-            indicators.append(np.eye(len(found))[codes])
+            indicators.append(np.eye(len(found)).take(codes, axis=0))
             own = class_factors(found, codes, copies, weight)
             if own is not None:
                 factors = own[codes] if factors is None else factors * own[codes]
         self.classes_ = classes if y.ndim == 2 else classes[0]
-        self._keep(X, np.hstack(indicators), copies, factors)
+        targets = indicators[0] if len(indicators) == 1 else np.hstack(indicators)
+        self._keep(X, targets, copies, factors)
         self.outlier_label_ = self._outlier_labels()
         return self
 

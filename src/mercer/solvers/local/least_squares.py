@@ -21,11 +21,11 @@ from mercer._config import check_memory, get_config
 from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import cut
+from mercer.gram.base import constant_diagonal
 from mercer.solvers.local.means import (
     closest,
     concentration_of,
     gather,
-    peak_of,
     squared,
     unit_weights,
 )
@@ -131,7 +131,7 @@ class WeightedLeastSquares:
 
     def own_terms(self, weights: Weights) -> np.ndarray | None:
         """What a query's own example adds: it stands at z − x = 0, so only to the constant."""
-        peak = peak_of(weights.formula)
+        peak = constant_diagonal(weights.formula)
         if weights.own is None or not self.basis.has_constant or peak is None:
             return None
         v, t = peak * self.v[weights.own], self.t[weights.own]

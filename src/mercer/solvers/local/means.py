@@ -9,13 +9,13 @@ smoother on top of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 
 from mercer._examples import take
 from mercer._lazy import record
-from mercer.formula import Formula, at_diagonal, evaluate, simplify
+from mercer.formula import simplify
+from mercer.gram.base import constant_diagonal
 from mercer.gram.dispatch import engine_for
 from mercer.solvers.local.line import Stretches, gaussian_of
 from mercer.solvers.local.weights import Weights
@@ -181,15 +181,8 @@ def own_terms(weights: Weights, V: np.ndarray) -> np.ndarray | None:
     """k(x, x) V of each query's own example; None where k(x, x) is not one number."""
     if weights.own is None:
         return None
-    peak = peak_of(weights.formula)
+    peak = constant_diagonal(weights.formula)
     return None if peak is None else peak * V[weights.own]
-
-
-@lru_cache(maxsize=256)
-def peak_of(formula: Formula) -> float | None:
-    """k(x, x) where it is the same for every x."""
-    value = simplify(at_diagonal(formula))
-    return float(evaluate(value, {})) if value.op == "const" else None
 
 
 def squared(weights: Weights) -> Weights:

@@ -18,10 +18,10 @@ from mercer._examples import count, widened
 from mercer._lazy import record
 from mercer._machine.jit import may_compile
 from mercer._tiles import Scratch
-from mercer.formula import Formula, at_diagonal, evaluate, simplify
+from mercer.formula import Formula, simplify
 from mercer.formula.nodes import ROOT, sqdist
 from mercer.formula.ranking import SPARE, Ranking, ranking
-from mercer.gram.base import Gram
+from mercer.gram.base import Gram, constant_diagonal
 from mercer.gram.dispatch import HOST, engine_for, solver_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import SMALL_WORK
@@ -54,9 +54,9 @@ class Neighbors:
 
 def ranking_among(kernel: Formula, Z: Any) -> Ranking:
     """How neighbors are ranked among Z; k(z, z) is computed where it can be."""
-    value = simplify(at_diagonal(simplify(kernel)))
-    if value.op == "const":
-        return ranking(kernel, np.full(count(Z), float(evaluate(value, {}))))
+    peak = constant_diagonal(simplify(kernel))
+    if peak is not None:
+        return ranking(kernel, np.full(count(Z), peak))
     try:
         return ranking(kernel, solver_gram(kernel, Z).diagonal().astype(np.float64))
     except (TypeError, ValueError):  # columns of a given matrix
