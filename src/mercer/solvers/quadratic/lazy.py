@@ -176,8 +176,8 @@ class Worker:
         self.problems, self.source, self.loop = problems, source, loop
         dtype, groups = source.dtype, problems.n_groups
         padded = -(-most // loop.LANES) * loop.LANES
-        self.vectors, self.up, self.low = (np.empty((k, padded)) for k in (4, groups, groups))
-        self.singles = np.empty((2, padded), dtype)
+        self.vectors, self.up, self.low = (np.empty((k, padded)) for k in (3, groups, groups))
+        self.diagonal = np.empty(padded, dtype)
         self.index = np.zeros((4, max(padded, loop.WIDEST + 2)), dtype=np.int64)
         self.cursor, self.ends = np.zeros(5, dtype=np.int64), np.zeros(groups + 1)
         size = max(2 * padded, min(padded * most, memory // dtype.itemsize))
@@ -225,7 +225,7 @@ class Worker:
         """One call of the compiled loop, in the memory of this thread."""
         self.loop.solve_problems(
             order, starts, variables, rows, groups, self.source.diagonal, self.K, self.right,
-            self.addresses, self.shape, self.Z, self.vectors, self.up, self.low, self.singles,
+            self.addresses, self.shape, self.Z, self.vectors, self.up, self.low, self.diagonal,
             self.index, self.cursor, self.ends, self.table, found, tol, self.source.rounding,
             limits, keep, stop.cell,
         )  # fmt: skip

@@ -11,8 +11,8 @@ Steps along conjugate directions go down a long narrow valley, where steps of tw
 a large C takes 2 to 4 times fewer of them. In the first steps, and where a bound is in the way, γ
 is 0, which is plain SMO.
 
-A pass is a few loads and operations per row, so it must vectorize: a bound is an additive mask, a
-maximum is kept for each chunk of `CHUNK_OF_MAXIMA`, and its index is searched in one chunk only.
+The passes are written as instructions (`mercer.solvers.quadratic.passes`); a bound is an additive
+mask there.
 
 F = K a is kept; the linear terms are in the masks. For a variable with value a the slope of the
 objective is F + plus where a > 0 and F + minus where a < 0: an SVR with its ±ε is one variable per
@@ -48,11 +48,10 @@ from mercer.solvers.quadratic.layout import (
     UPPER,
     A,
 )  # fmt: skip
+from mercer.solvers.quadratic.passes import move, partner
 
 #: Arrays are padded to a multiple of this: loops over them have no remainder.
 LANES = 64
-#: Rows whose maximum is taken at a time: each costs some instructions that do not vectorize.
-CHUNK_OF_MAXIMA = 512
 #: Steps of plain SMO before the first conjugate direction: one per row, within these. Until then
 #: bounds are in the way of most steps.
 FEWEST, MOST = 128, 512
@@ -63,14 +62,12 @@ CURVED = 1e-3
 #: Rows of the table `index`: the slot of the kept rows that a row of K is in (−1: none), the row in
 #: a slot, whether a slot was used lately, and the variables of the direction.
 SLOT, OWNER, RECENT, MOVING = range(4)
-#: Rows of the table `vectors`: K a, with the direction p of the last step K p and p, and −f where
-#: it may grow.
-F_ROW, Q_ROW, P_ROW, WANT = range(4)
+#: Rows of the table `vectors`: K a, and with the direction p of the last step K p and p.
+F_ROW, Q_ROW, P_ROW = range(3)
 #: Entries of `cursor`: slots in use, the slot to be looked at next, rows of K that were computed,
 #: variables of the direction, and steps.
 USED, NEXT, MADE, WIDTH, TAKEN = range(5)
 
-_FAST = {"nnan", "nsz", "arcp", "contract", "reassoc"}
 #: For the parts of the one function that is called from outside.
 _PART: dict[str, Any] = {
     "error_model": "numpy",
@@ -78,64 +75,6 @@ _PART: dict[str, Any] = {
     "no_cfunc_wrapper": True,
     "_nrt": False,
 }
-
-
-@njit(nogil=True, fastmath=_FAST, **_PART)
-def _index_of(values, value):  # type: ignore[no-untyped-def]
-    """The first index of a value that is there: no branch in the loop, so that it vectorizes."""
-    none = np.int32(len(values) - 1)
-    at = none
-    for t in range(len(values)):
-        here = np.int32(t) if values[t] == value else none
-        at = here if here < at else at
-    return at
-
-
-@njit(nogil=True, fastmath=_FAST, **_PART)
-def _partner(F, low, row, diagonal, i, top, floor, gains):  # type: ignore[no-untyped-def]
-    """The j that gains most with i (−1: none), its gain, and the largest f that may shrink."""
-    real = gains.dtype.type
-    zero, two, own = real(0), real(2), diagonal[i]
-    best, bottom, where = zero, -np.inf, 0
-    for s in range(0, len(F), CHUNK_OF_MAXIMA):
-        e = min(s + CHUNK_OF_MAXIMA, len(F))
-        f, may, g = F[s:e], low[s:e], gains[s:e]
-        k, d = row[s:e], diagonal[s:e]
-        high, deep = zero, -np.inf
-        for t in range(e - s):
-            v = may[t] + f[t]
-            deep = larger(v, deep)
-            slope = real(larger(top + v, 0.0))
-            gain = slope * slope / larger(own + d[t] - two * k[t], floor)
-            g[t] = gain
-            high = larger(gain, high)
-        bottom = larger(deep, bottom)
-        if high > best:
-            best, where = high, s
-    if best > zero:
-        return where + _index_of(gains[where : where + CHUNK_OF_MAXIMA], best), best, bottom
-    return -1, best, bottom
-
-
-@njit(nogil=True, fastmath=_FAST, **_PART)
-def _move(F, Q, want, up, row_i, row_j, new, gamma, step):  # type: ignore[no-untyped-def]
-    """Q = new (kᵢ − kⱼ) + γ Q, F += step Q; the row that now most wants to grow, and its −f."""
-    top, where = -np.inf, 0
-    for s in range(0, len(F), CHUNK_OF_MAXIMA):
-        e = min(s + CHUNK_OF_MAXIMA, len(F))
-        f, q, g, may, ki, kj = F[s:e], Q[s:e], want[s:e], up[s:e], row_i[s:e], row_j[s:e]
-        high = -np.inf
-        for t in range(e - s):
-            u = new * (np.float64(ki[t]) - np.float64(kj[t])) + gamma * q[t]
-            v = f[t] + step * u
-            q[t] = u
-            f[t] = v
-            wish = may[t] - v
-            g[t] = wish
-            high = larger(wish, high)
-        if high > top:
-            top, where = high, s
-    return where + _index_of(want[where : where + CHUNK_OF_MAXIMA], top), top
 
 
 @njit(nogil=True, **_PART)
@@ -147,15 +86,15 @@ def _mark(flat, t, up, low):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, **_PART)
-def _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape, keep):  # type: ignore[no-untyped-def]
+def _begin(n, flat, rows, group, right, diagonals, F, up, low, diagonal, Z, shape, keep):  # type: ignore[no-untyped-def]
     """The rows of a problem side by side, in panels as a row of K reads Z, and padded."""
     stride, width = shape[0], right.shape[1]
     for t in range(stride):
-        F[t], singles[0, t] = 0.0, 1.0
+        F[t], diagonal[t] = 0.0, 1.0
         for g in range(len(up)):
             up[g, t] = low[g, t] = -np.inf
         if t < n:
-            F[t], singles[0, t] = flat[t, IMAGE], diagonals[rows[t]]
+            F[t], diagonal[t] = flat[t, IMAGE], diagonals[rows[t]]
             _mark(flat, t, up[group[t]], low[group[t]])
     # Panel by panel: what is written is in order, and what is read stays in the first cache.
     for first in range(0, 0 if keep == SAME else stride, CHUNK):
@@ -288,8 +227,8 @@ def _descend(flat, p, moving, cursor, i, j, slope, curve, across, bent, plain): 
 
 @njit(nogil=True, **_PART)
 def _advance(  # type: ignore[no-untyped-def]
-    flat, rows, group, K, source, F, Q, p, want, up, low, diagonal, gains, index, cursor, table,
-    ends, tol, rounding, limit, stop,
+    flat, rows, group, K, source, F, Q, p, up, low, diagonal, index, cursor, table, ends, tol,
+    rounding, limit, stop,
 ):  # fmt: skip
     """At most `limit` steps to a gap of `tol`; gives how many. The last entry of `ends` is pᵀKp."""
     stride, groups, real = len(F), len(up), table.dtype.type
@@ -300,7 +239,7 @@ def _advance(  # type: ignore[no-untyped-def]
         for phase in range(groups + 1):
             # The row of every group that most wants to grow, then the partner of the best one.
             if phase < groups:
-                t, ends[phase] = _move(F, Q, want, up[phase], row_i, row_j, new, gamma, step)
+                t, ends[phase] = move(F, Q, up[phase], row_i, row_j, stride, new, gamma, step)
                 new, gamma, step = 0.0, 1.0, 0.0
             elif gap <= tol or j < 0 or steps >= limit or stop[0]:
                 return steps
@@ -311,7 +250,7 @@ def _advance(  # type: ignore[no-untyped-def]
             if phase == groups:
                 break
             floor = larger(real(TAU), real(rounding) * diagonal[t])
-            u, gain, bottom = _partner(F, low[phase], row, diagonal, t, ends[phase], floor, gains)
+            u, gain, bottom = partner(F, low[phase], row, diagonal, stride, t, ends[phase], floor)
             gap = max(gap, ends[phase] + bottom)
             if u >= 0 and gain > best and ends[phase] + bottom > tol:
                 best, busy, i, j = gain, slot, t, u
@@ -354,7 +293,7 @@ def _measure(flat, group, F, up, low, found):  # type: ignore[no-untyped-def]
 @njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=False)
 def solve_problems(  # type: ignore[no-untyped-def]
     order, starts, variables, examples, groups, diagonals, K, right, source, shape, Z, vectors, up,
-    low, singles, index, cursor, ends, table, found, tol, rounding, limits, keep, stop,
+    low, diagonal, index, cursor, ends, table, found, tol, rounding, limits, keep, stop,
 ):  # fmt: skip
     """Problems `order`, one after the other, in place.
 
@@ -378,15 +317,15 @@ def solve_problems(  # type: ignore[no-untyped-def]
             cursor[t] = 0
         cursor[MADE] = 0
         F, Q, direction = vectors[F_ROW, :stride], vectors[Q_ROW, :stride], vectors[P_ROW, :stride]
-        want, diagonal, gains = vectors[WANT, :stride], singles[0, :stride], singles[1, :stride]
-        _begin(n, flat, rows, group, right, diagonals, F, up, low, singles, Z, shape, keep)
+        own = diagonal[:stride]
+        _begin(n, flat, rows, group, right, diagonals, F, up, low, diagonal, Z, shape, keep)
         for t in range(0 if cursor[TAKEN] else stride):
             Q[t] = direction[t] = ends[len(up)] = 0.0
         if begun:
-            _add_up(flat, rows, K, source, F, diagonal, index, cursor, table)
+            _add_up(flat, rows, K, source, F, own, index, cursor, table)
         found[p, STEPS] = _advance(
-            flat, rows, group, K, source, F, Q, direction, want, up, low, diagonal, gains, index,
-            cursor, table, ends, tol, rounding, limits[p], stop,
+            flat, rows, group, K, source, F, Q, direction, up, low, own, index, cursor, table,
+            ends, tol, rounding, limits[p], stop,
         )  # fmt: skip
         found[p, COMPUTED] = cursor[MADE]
         _measure(flat, group, F, up, low, found[p])
