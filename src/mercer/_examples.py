@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_chunked, is_sparse, is_tensor
+from mercer._arrays import is_chunked, is_plain, is_sparse, is_tensor
 
 
 def count(rows: Any) -> int:
@@ -24,6 +24,21 @@ def count(rows: Any) -> int:
         raise TypeError(
             f"expected an array or a list of examples, got {type(rows).__name__}"
         ) from None
+
+
+def passes(estimator: Any, X: Any, *, reset: bool) -> bool:
+    """Whether scikit-learn's checks would give X, an array or CSR, back as it is: its width, too.
+
+    With `reset` the estimator remembers that width, as it does there.
+    """
+    numbers = X.data if is_sparse(X) and X.format == "csr" else X
+    if not is_plain(numbers) or X.ndim != 2:
+        return False
+    if reset:
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+    unnamed = not hasattr(estimator, "feature_names_in_")
+    return unnamed and X.shape[1] == getattr(estimator, "n_features_in_", None)
 
 
 def take(X: Any, index: Any) -> Any:

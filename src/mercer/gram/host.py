@@ -160,7 +160,7 @@ class HostGram(Gram):
         # One triangle sums the columns of its tiles in each thread.
         sums = get_config().n_threads if self.square and self.symmetric else 0
         fixed = columns.nbytes + (1 + sums) * result.nbytes
-        plan = self._repeated(self._plan(fixed=fixed), repeats)
+        plan = self._repeated(self._plan(fixed=fixed, factor=columns.shape[1]), repeats)
         engine = self._engine(plan)
         if plan.compiled and self.program.fused and columns.shape[1] <= FUSED_COLUMNS:
             self._fused_product(plan, engine, columns, result)
@@ -333,7 +333,7 @@ class HostGram(Gram):
     def _widths(self) -> dict[Input, int]:
         return {key: m.shape[1] for key, m in self._x.matrices.items()}
 
-    def _plan(self, dense: bool = False, fixed: int = 0) -> Plan:
+    def _plan(self, dense: bool = False, fixed: int = 0, factor: int = 0) -> Plan:
         from mercer.gram.cpu.compiled import can_compile
 
         return make_plan(
@@ -346,6 +346,7 @@ class HostGram(Gram):
             dense,
             self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
             self._copied,
+            factor,
         )
 
     @functools.cached_property

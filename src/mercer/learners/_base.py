@@ -33,7 +33,7 @@ from mercer._arrays import (
     is_tensor,
     refuse_masked,
 )
-from mercer._examples import count, joined, take
+from mercer._examples import count, joined, passes, take
 from mercer._parameters import Check, check_parameters
 from mercer.gram.dispatch import keeper_of
 from mercer.kernels import Kernel
@@ -133,7 +133,7 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
 
     def _examples(self, X: Any, *, reset: bool) -> Any:
         """The examples as the kernel takes them; with `reset`, their width becomes the norm."""
-        if _are_plain_rows(X) and self._fits_width(X.shape[1], reset):
+        if passes(self, X, reset=reset):
             return X
         keeper = keeper_of(self.kernel_.with_widths(), X) if self._keeps_rows_in_place else None
         if keeper is not None:
@@ -152,14 +152,6 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
         return X
-
-    def _fits_width(self, width: int, reset: bool) -> bool:
-        """What scikit-learn does with the width of rows without names; False where it would say."""
-        if reset:
-            self.__dict__.pop("feature_names_in_", None)
-            self.n_features_in_ = width
-        unnamed = not hasattr(self, "feature_names_in_")
-        return unnamed and width == getattr(self, "n_features_in_", None)
 
     def _table(self, X: Any, reset: bool) -> Any:
         """Rows of numbers, by scikit-learn's checks; what does not pass is told what to do."""
@@ -191,13 +183,6 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
         given = isinstance(kernel, Kernel) and kernel.takes_matrix
         tags.input_tags.pairwise = given or (isinstance(kernel, str) and kernel == "precomputed")
         return tags
-
-
-def _are_plain_rows(X: Any) -> bool:
-    """Whether scikit-learn's checks would give X back as it is: an array, or CSR."""
-    if is_sparse(X):
-        return X.format == "csr" and X.ndim == 2 and is_plain(X.data)
-    return is_plain(X) and X.ndim == 2
 
 
 def check_fitted(learner: Any, attribute: str = "kernel_") -> None:

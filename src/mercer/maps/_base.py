@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._arrays import is_sparse
+from mercer._examples import passes
 from mercer._parameters import Check, check_parameters
 from mercer.kernels.estimators import KernelParams
 
@@ -42,6 +44,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
+        readable = self._takes_sparse or not is_sparse(X)
+        if readable and passes(self, X, reset=reset) and X.shape[1] >= self._min_features:
+            return X
         return validate_data(
             self,
             X,

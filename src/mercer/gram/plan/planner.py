@@ -11,8 +11,8 @@ from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.plan.program import Program, Source
 
-#: Rows of a panel under a matrix product: fewer than 256 run at half the rate.
-PRODUCT_ROWS = 1024
+#: Rows of a panel under a matrix product at most, and rows below which it runs at half the rate.
+PRODUCT_ROWS, FULL_RATE = 1024, 256
 #: Tile of a loop over pairs whose result goes through memory: it should stay in cache.
 LOOP_TILE = (256, 2048)
 #: Bytes of scratch memory per thread at most, however large the limit.
@@ -98,10 +98,12 @@ def make_plan(
     dense: bool = False,
     packed_bytes: int = 0,
     copied: Copied = NOTHING,
+    factor: int = 0,
 ) -> Plan:
     """`dense`: the result is the matrix itself, and the first source is made in it.
 
-    `fixed_bytes` are needed whatever the plan is, `packed_bytes` by compiled loops only.
+    `factor`: columns of the matrix that K is multiplied with. `fixed_bytes` are needed whatever the
+    plan is, `packed_bytes` by compiled loops only.
     """
     settings = get_config()
     limit, threads = settings.memory_bytes, settings.n_threads
@@ -109,7 +111,7 @@ def make_plan(
     # Room beyond this changes no plan, so that plans are found again while free memory varies.
     left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
     known = tuple(widths.items())
-    task = _Task(program.sources, program.epilogue, shape, known, itemsize, dense, copied)
+    task = _Task(program.sources, program.epilogue, shape, known, itemsize, dense, copied, factor)
     least_work = (WORTH_FLOPS, COMPILE_WORK)
     plan = _planned(task, may_compile, packed_bytes, left, threads, least_work)
     if plan is None:
@@ -132,6 +134,7 @@ class _Task:
     itemsize: int
     dense: bool
     copied: Copied
+    factor: int
 
     @property
     def loop_only(self) -> bool:
@@ -169,16 +172,18 @@ def _planned(
     `least_work`: from which work on threads, and compiling, pay.
     """
     work = cost(task.sources, task.epilogue, task.shape, dict(task.widths))
-    threads = threads if work.flops >= least_work[0] else 1
+    n, m = task.shape
+    threads = threads if work.flops + 2.0 * n * m * task.factor >= least_work[0] else 1
     worth = work.pair_operations >= least_work[1]
     compiled = may_compile and worth and packed_bytes <= left / 2
     per_pair, per_row = task.bytes_per_pair(compiled), task.bytes_per_row()
     per_column = task.copied.per_column
     left -= packed_bytes if compiled else 0
-    n, m = task.shape
     widest = min(m, LOOP_TILE[1] if task.loop_only else m)
     height = LOOP_TILE[0] if task.loop_only else PRODUCT_ROWS
-    height = max(1, min(height, max(64, -(-n // threads)), n))
+    # Two panels per thread, unless they become too thin: one core may be busy elsewhere.
+    height = min(height, max(FULL_RATE, -(-n // (2 * threads))), max(64, -(-n // threads)))
+    height = max(1, min(height, n))
     while True:
         room = min(SCRATCH, left / (1.2 * threads)) - height * per_row
         width = min(widest, int(room / max(per_pair * height + per_column, 1e-9)))
