@@ -147,6 +147,7 @@ def test_many_equal_points(rng: np.random.Generator) -> None:
 def test_the_tree_and_the_search_agree(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(search_module, "_compiles", lambda pairs: False)
     X, Z = rng.random((50, 3)), rng.random((400, 3))
     plain = search(Gaussian(), X, Z, 4)
     alone = search(Gaussian(), Z, Z, 4, own=np.arange(400))
@@ -221,23 +222,3 @@ def test_a_dissimilarity_ranks_dense_and_sparse_rows_alike() -> None:
     rank = ranking_among(SquaredDistance().formula(), Z)
     assert nearest(rank, x, Z, 1).index == 2
     assert nearest(rank, sp.csr_matrix(x), sp.csr_matrix(Z), 1).index == 2
-
-
-def test_a_tree_is_asked_where_the_data_has_few_dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    flat = rng.normal(size=(1200, 3)) @ rng.normal(size=(3, 12)) + 0.01 * rng.normal(size=12)
-    full = rng.normal(size=(1200, 12))
-    asked: list[int] = []
-    tree = search_module._by_tree
-
-    def counted(x: np.ndarray, *rest: object) -> object:
-        asked.append(len(x))
-        return tree(x, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(search_module, "_by_tree", counted)
-    for Z, trees in ((flat, 1), (full, 0), (np.zeros((1200, 12)), 0), (full[:, :2].copy(), 1)):
-        asked.clear()
-        rank = search_module.ranking_among(Gaussian().formula(), Z)
-        found = search_module.nearest(rank, Z[:900], Z, 3)
-        assert len(asked) == trees
-        assert (found.index[:, 0] == np.arange(900)).all() or not Z.any()

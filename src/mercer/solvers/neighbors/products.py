@@ -45,9 +45,7 @@ def by_product(
 def _sides(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Both sides for the product, the unit of their numbers, and the share of ‖x‖² + ‖z‖² that its
     rounding is counted by."""
-    fits = 4 * (x.size + z.size) <= ROOM * get_config().memory_bytes
-    on_grid = x.size * len(z) >= WORTH and HostGram(dot(ROOT), x, z).grids()
-    if on_grid or not fits:
+    if on_grid(x, z) or not single_fits(x, z):
         return x, z, 1.0, 2.0 * float(np.finfo(x.dtype).eps)
     if _are_whole(z) and _are_whole(x):
         return x.astype(np.float32, copy=False), z.astype(np.float32, copy=False), 1.0, 0.0
@@ -59,6 +57,16 @@ def _sides(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float,
     # Taking the center off loses the digits of what the rows have in common.
     lost = float(np.finfo(np.float64).eps) * float(np.abs(center).max()) / unit
     return left, right, float(unit), 2.0 * float(np.finfo(np.float32).eps) + 8.0 * lost
+
+
+def on_grid(x: np.ndarray, z: np.ndarray) -> bool:
+    """Whether products are made of bytes, which is faster than anything in single precision."""
+    return x.size * len(z) >= WORTH and bool(HostGram(dot(ROOT), x, z).grids())
+
+
+def single_fits(*sides: np.ndarray) -> bool:
+    """Whether there is room for copies in single precision."""
+    return 4 * sum(side.size for side in sides) <= ROOM * get_config().memory_bytes
 
 
 def _are_whole(rows: np.ndarray) -> bool:

@@ -7,7 +7,6 @@ one, the row is searched again with safe distances.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -16,30 +15,29 @@ from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._examples import count, widened
 from mercer._lazy import record
-from mercer._machine.jit import may_compile
+from mercer._machine.jit import is_imported, may_compile
 from mercer._tiles import Scratch
 from mercer.formula import Formula, simplify
 from mercer.formula.nodes import ROOT, sqdist
 from mercer.formula.ranking import SPARE, Ranking, ranking
 from mercer.gram.base import Gram, constant_diagonal
+from mercer.gram.byte_products.rows import ROOM
 from mercer.gram.dispatch import HOST, engine_for, solver_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import SMALL_WORK
 from mercer.gram.rows.validate import matrix
-from mercer.solvers.neighbors.products import by_product
+from mercer.solvers.neighbors.products import by_product, on_grid, single_fits
+from mercer.solvers.neighbors.scattered import listed_distances, scattered
 
-#: Columns up to which a tree may be asked, and the dimensions of the data up to which it is. Five
-#: neighbors of 3750 points among 7500 on one thread: with 16 columns 34 ms against 68 ms by tiles
-#: in four dimensions, 407 ms against 70 ms in sixteen; even with five.
-TREE_COLUMNS, TREE_DIMENSIONS = 20, 5.0
-#: Pairs from which on it is asked where there are no more columns than that, and where dimensions
-#: have to be found first. With 1100 points in the plane 0.5 ms against 2.5 ms by tiles.
-TREE_PAIRS, TREE_SAMPLE_PAIRS = 250_000, 1_000_000
-#: Rows that are looked at for the dimensions.
-SAMPLE = 256
+#: Where no compiled search is at hand: columns up to which, and pairs from which on a tree is. With
+#: 1100 points in the plane 0.5 ms against 2.5 ms by tiles; even with five columns.
+TREE_COLUMNS, TREE_PAIRS = 5, 250_000
 #: Numbers of which NumPy takes the differences, and pairs up to which it sorts rather than that
 #: Numba is imported, which takes half a second.
 FEW_NUMBERS, FEW_PAIRS = 1 << 16, 1 << 18
+#: Columns up to which, and the share of numbers from which on sparse rows are searched as dense
+#: ones: a number that is scattered costs fifty times as much as one of a panel.
+FEW_COLUMNS, FULL = 20, 0.15
 #: Neighbors from which on sorting and merging each tile beats inserting its entries one by one.
 MERGE = 256
 
@@ -77,28 +75,51 @@ def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None = None
 
 def search_host(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> Neighbors:
     """The same for examples in this process, on the processor."""
-    if rank.by_distance and isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
+    if rank.by_distance and all(isinstance(s, np.ndarray) or is_sparse(s) for s in (X, Z)):
         rows = rank.statistic.value
         x, z = matrix(X, rows, "X"), matrix(Z, rows, "Z")
+        if is_sparse(x) and is_sparse(z) and _better_dense(x, z):
+            x, z = x.toarray(), z.toarray()
         if not (is_sparse(x) or is_sparse(z)):
             return _by_distance(x, z, k, own)
+        if is_sparse(x) and is_sparse(z) and _compiles(x.shape[0] * z.shape[0]) and k < MERGE:
+            some = min(k + SPARE, z.shape[0] - (own is not None))
+            return _settled(x, z, k, own, *scattered(x, z, some, own))
     return _search(HOST.make(rank.statistic, X, Z), rank.scale, rank.offset, k, own)
 
 
 def _by_distance(x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None) -> Neighbors:
     """By −‖x − z‖², each distance from its difference in float64."""
-    known = x.shape[1] <= TREE_DIMENSIONS
-    many = len(x) * len(z) >= (TREE_PAIRS if known else TREE_SAMPLE_PAIRS)
-    if many and x.shape[1] <= TREE_COLUMNS and _dimensions(z) <= TREE_DIMENSIONS:
+    pairs = len(x) * len(z)
+    if _compiles(pairs) and k < MERGE and single_fits(z) and not on_grid(x, z):
+        from mercer.solvers.neighbors.panels import search_panels
+
+        index, distance = search_panels(x, z, k, own)
+        return Neighbors(index, -distance)
+    if pairs >= TREE_PAIRS and x.shape[1] <= TREE_COLUMNS:
         return _by_tree(x, z, k, own)
     if x.size * len(z) <= SMALL_WORK:
         gram = HostGram(sqdist(ROOT), x, z)
         return _measured(x, z, _search(gram, -1.0, None, k, own).index, k)
-    others = len(z) - (own is not None)
-    some = min(k + SPARE, max(k, others))
+    some = min(k + SPARE, len(z) - (own is not None))
     index, bound = by_product(x, z, lambda gram, offset: _search(gram, 2.0, offset, some, own))
-    found = _measured(x, z, index, k)
-    doubtful = np.flatnonzero((-found.value[:, -1] > bound) & (some < others))
+    return _settled(x, z, k, own, index, bound)
+
+
+def _better_dense(x: Any, z: Any) -> bool:
+    """Whether sparse rows have so few columns, or so many numbers, that copies are faster."""
+    n, m, columns = x.shape[0], z.shape[0], x.shape[1]
+    full = min(x.nnz / n, z.nnz / m) >= FULL * columns or columns <= FEW_COLUMNS
+    return full and 8 * (n + m) * columns <= ROOM * get_config().memory_bytes
+
+
+def _settled(
+    x: Any, z: Any, k: int, own: np.ndarray | None, index: np.ndarray, bound: np.ndarray
+) -> Neighbors:
+    """The k nearest of those listed, and of all where another may be nearer than `bound` tells."""
+    found, some = _measured(x, z, index, k), index.shape[1]
+    everyone = some == z.shape[0] - (own is not None)
+    doubtful = np.flatnonzero((-found.value[:, -1] > bound) & (not everyone))
     if len(doubtful):
         safe = HOST.make(sqdist(ROOT).sqrt(), widened(x[doubtful]), widened(z))
         mine = None if own is None else own[doubtful]
@@ -107,25 +128,11 @@ def _by_distance(x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None) -
     return found
 
 
-def _dimensions(z: np.ndarray) -> float:
-    """Of the set that the rows lie on, which may be far fewer than the columns.
-
-    In d dimensions a ball that holds twice as many points has 2^(1/d) times the radius; here the
-    balls around each of some rows, with two and with four of the others.
-    """
-    from scipy.spatial.distance import cdist
-
-    some = z[np.linspace(0, len(z) - 1, min(SAMPLE, len(z))).astype(np.intp)]
-    if len(some) <= 4 or z.shape[1] <= TREE_DIMENSIONS:
-        return float(z.shape[1])
-    radius = np.partition(cdist(some, some), (2, 4), axis=1)
-    growth = np.log(np.maximum(radius[:, 4], 1e-300) / np.maximum(radius[:, 2], 1e-300))
-    return float(np.log(2.0) / max(np.median(growth), 1e-300))
-
-
-def _measured(x: np.ndarray, z: np.ndarray, index: np.ndarray, k: int) -> Neighbors:
+def _measured(x: Any, z: Any, index: np.ndarray, k: int) -> Neighbors:
     """The k nearest of those listed, by exact differences."""
-    if index.size * x.shape[1] <= FEW_NUMBERS:
+    if is_sparse(x):
+        exact = listed_distances(x, z, index)
+    elif index.size * x.shape[1] <= FEW_NUMBERS:
         gaps = x[:, None].astype(np.float64) - z[index]
         exact = np.einsum("ijd,ijd->ij", gaps, gaps)
     else:
@@ -173,10 +180,15 @@ def _search(
     return Neighbors(index, values.astype(np.float64))
 
 
+def _compiles(pairs: int) -> bool:
+    """Whether there is Numba, and enough work that it may be imported."""
+    return may_compile() and (pairs > FEW_PAIRS or is_imported())
+
+
 def _keeper(pairs: int, k: int) -> Any:
     """What keeps the k largest of each row: in NumPy where Numba is missing, or would be imported
     for a few pairs. The three keep the same entries."""
-    if not may_compile() or (pairs <= FEW_PAIRS and "numba" not in sys.modules):
+    if not _compiles(pairs):
         return _keep_by_sorting
     from mercer.solvers.neighbors.loops import keep_largest, merge_largest
 

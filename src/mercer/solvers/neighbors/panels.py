@@ -1,0 +1,185 @@
+"""The k nearest by a compiled search: scores in float32, each list made certain in float64.
+
+Examples are packed into panels, whose columns are vectors; a small tile of scores between a few
+queries and a panel never leaves the registers, and only what beats the worst of a list is looked
+at. With many columns a score is x·z − ‖z‖²/2, a matrix product. With few it is −‖x − z‖², examples
+and queries are put in an order in which neighbors are close together, and panels whose box is too
+far off are passed over, as in a tree.
+
+A few more are listed than asked for, and measured again from x − z. Where rounding could still hide
+a nearer one, all examples with a score that could be near enough are measured. Numbers are centered
+and scaled by a power of two where that keeps digits; whole numbers stay as they are, and leave no
+doubt.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._lazy import record
+from mercer._machine.threads import threads_for
+from mercer._tiles import Scratch, Tiling, sweep
+
+#: Neighbors listed beyond those asked for: a choice; more make second searches rarer.
+SPARE = 3
+#: Columns up to which panels too far off are looked for.
+NEAR_COLUMNS = 20
+#: Queries × columns, per halving of the examples, from which on an order of them pays. Estimated:
+#: a number takes 8 ns to be put into one half, and a query 0.05 ns per number of an example.
+ORDER = 100
+#: Squared norms up to which sums of products of whole numbers are exact in float32.
+EXACT = float(1 << 22)
+#: Numbers of a block of queries, which stays in the second cache beside a panel, and multiply-adds
+#: of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
+BLOCK, CALL = 1 << 17, 1e10
+#: What a multiply-add costs here, and packing a number, in operations that `threads_for` counts.
+WORTH, PACKING = 0.4, 10.0
+#: Magnitudes within which squares are far from the ends of float32.
+MODERATE = 2.0**-40, 2.0**40
+#: Rows that are looked at for the center, and whether numbers are whole.
+SAMPLE = 64
+SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
+
+
+@record
+class Examples:
+    """Rows in panels. `scale` · x − `center` is what they hold; `lost`: digits lost by that, per
+    number; `largest`: the largest ‖z‖²; `boxes`: the least and largest number of every column and
+    panel, empty where scores are products."""
+
+    rows: np.ndarray
+    panels: np.ndarray
+    ids: np.ndarray
+    center: np.ndarray
+    scale: float
+    lost: float
+    largest: float
+    whole: bool
+    boxes: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def near(self) -> bool:
+        """Whether panels that are too far off are passed over."""
+        return len(self.boxes[0]) > 0
+
+
+def search_panels(
+    x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Indices and squared distances of the k nearest of z for each of x, nearest first.
+
+    `own[i]` is an index that does not count for query i.
+    """
+    from mercer.solvers.neighbors.panel_loops import ROWS, in_order
+
+    kind = np.result_type(x, z)
+    x, z = (np.ascontiguousarray(side, dtype=kind) for side in (x, z))
+    examples, columns = _packed(x, z), x.shape[1]
+    mine = np.full(len(x), -1) if own is None else own
+    index, distance = np.empty((len(x), k), dtype=np.intp), np.empty((len(x), k))
+    order = (
+        np.arange(len(x))
+        if not examples.near
+        else in_order(_moved(x, examples.center, examples.scale), ROWS)
+    )
+    threads = threads_for(WORTH * x.size * len(z))
+    step = min(BLOCK // columns, int(CALL / z.size), len(x) // (8 if threads > 1 else 1))
+    step = -(-max(1, step) // ROWS) * ROWS
+
+    def body(rows: slice, _: slice, scratch: Scratch) -> None:
+        some = order[rows]
+        index[some], distance[some] = _block(x, some, examples, k, mine[some])
+
+    sweep(Tiling((len(x), 1), (step, 1), threads), body, "neighbors")
+    return index, distance
+
+
+def _packed(x: np.ndarray, z: np.ndarray) -> Examples:
+    from mercer.solvers.neighbors.panel_loops import COLUMNS, boxes_of, in_order, pack_panels
+
+    (n, columns), some = z.shape, z[:: max(1, len(z) // SAMPLE)]
+    ends = [float(v) for side in (x, z) for v in (side.min(), side.max())]
+    high = max(map(abs, ends))
+    moderate = high == 0 or MODERATE[0] < high < MODERATE[1]
+    scale = 1.0 if moderate else 2.0 ** -np.ceil(np.log2(high))
+    whole = moderate and np.array_equal(some, np.rint(some))
+    center = np.zeros(columns) if whole else (some * scale).mean(axis=0, dtype=np.float64)
+    count = -(-n // COLUMNS)
+    near = columns <= NEAR_COLUMNS and x.size >= ORDER * np.log2(max(2, count))
+    ids = in_order(_moved(z, center, scale), COLUMNS) if near else np.arange(n)
+    panels = np.zeros((count, columns + (not near), COLUMNS), dtype=np.float32)
+    norms = np.zeros(n)
+    threads = threads_for(PACKING * z.size)
+    exact = np.ones(count, dtype=bool)
+
+    def body(rows: slice, _: slice, scratch: Scratch) -> None:
+        exact[rows] = pack_panels(z, ids, center, scale, rows.start, rows.stop, panels, norms)
+
+    sweep(Tiling((count, 1), (-(-count // threads), 1), threads), body, "neighbors")
+    boxes = tuple(np.empty((near * columns, count), dtype=np.float32) for _ in range(2))
+    boxes_of(panels, *boxes)
+    lost = 0.0 if whole else 4.0 * DOUBLE * high * scale * np.sqrt(columns)
+    whole = whole and bool(exact.all())
+    return Examples(z, panels, ids, center, scale, lost, float(norms.max()), whole, boxes)
+
+
+def _moved(rows: np.ndarray, center: np.ndarray, scale: float) -> np.ndarray:
+    """What panels hold of these rows."""
+    return (rows * scale - center).astype(np.float32)
+
+
+def _block(
+    x: np.ndarray, rows: np.ndarray, examples: Examples, k: int, own: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Indices and squared distances of some queries."""
+    from mercer.solvers.neighbors import panel_loops as loops
+
+    z, near = examples.rows, examples.near
+    n, padded = len(rows), -(-len(rows) // loops.ROWS) * loops.ROWS
+    packed = np.empty((padded, examples.panels.shape[1]), dtype=np.float32)
+    norms = np.empty(padded)
+    whole = loops.pack_queries(x, rows, examples.center, examples.scale, packed, norms)
+    exact = whole and examples.whole and max(examples.largest, norms.max()) <= EXACT
+    some = min(k + (0 if exact else SPARE), len(z) - bool((own >= 0).any()))
+    listed = np.zeros((padded, some), dtype=np.intp)
+    values = np.full((padded, some), -np.inf, dtype=np.float32)
+    who = own if padded == n else np.concatenate([own, np.repeat(own[-1:], padded - n)])
+    if near:
+        search = packed, examples.panels, *examples.boxes, examples.ids, who, values, listed
+        loops.search_near(*search)
+    else:
+        loops.search_all(packed, examples.panels, examples.ids, who, values, listed)
+    last = -values[:n, -1].astype(np.float64)
+    last = last if near else norms[:n] + 2.0 * last
+    certain = exact or some == len(z) - (own >= 0).any()
+    error = np.zeros((3, n)) if certain else _error(examples, norms[:n], near)
+    distance, index = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
+    unit = examples.scale**-2
+    doubtful = loops.settle(x, rows, z, listed, last, error, unit, distance, index)
+    which = np.flatnonzero(doubtful & (not certain))
+    if len(which):
+        limit = distance[which, -1] / unit
+        limit += error[0, which] * limit + error[1, which] * np.sqrt(limit) + error[2, which]
+        least = -limit if near else 0.5 * (norms[which] - limit)
+        least = np.nextafter(least.astype(np.float32), np.float32(-np.inf))
+        more = -len(which) % loops.ROWS
+        queries = packed[np.concatenate([which, np.repeat(which[-1:], more)])]
+        where = examples.panels, examples.boxes, examples.ids, own
+        loops.search_again(queries, which, *where, least, (x, rows, z), distance, index)
+    return index, distance
+
+
+def _error(examples: Examples, norms: np.ndarray, near: bool) -> np.ndarray:
+    """What a squared distance d² may be off by: shares of d² and d, and a constant; per query."""
+    columns, tiny = examples.rows.shape[1], float(np.finfo(np.float32).tiny)
+    lengths = np.sqrt(norms) + np.sqrt(examples.largest)
+    error = np.zeros((3, len(norms)))
+    error[2] = 2.0 * columns * tiny
+    if near:
+        moved = SINGLE * lengths + examples.lost
+        error[0], error[1] = 2.0 * (columns + 4) * SINGLE, 2.0 * moved
+        error[2] += moved**2
+    else:
+        share = 2.0 * SINGLE * (4.0 * np.sqrt(columns) + 8.0)
+        error[2] += share * (norms + examples.largest) + 4.0 * lengths * examples.lost
+    return error
