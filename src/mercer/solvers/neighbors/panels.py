@@ -116,7 +116,8 @@ def _packed(x: np.ndarray, z: np.ndarray) -> Examples:
         exact[rows] = pack_panels(z, ids, center, scale, rows.start, rows.stop, panels, norms)
 
     sweep(Tiling((count, 1), (-(-count // threads), 1), threads), body, "neighbors")
-    boxes = tuple(np.empty((near * columns, count), dtype=np.float32) for _ in range(2))
+    shape = (near * columns, count)
+    boxes = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
     boxes_of(panels, *boxes)
     lost = 0.0 if whole else 4.0 * DOUBLE * high * scale * np.sqrt(columns)
     whole = whole and bool(exact.all())

@@ -17,18 +17,23 @@ from mercer.gram.rows.prepared import squared_norms
 
 #: Scattered numbers of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
 CALL = 2e8
+#: Candidates beyond those asked for: hardly any distances are nearer than the rounding of float64.
+SPARE = 2
 #: What a scattered number costs, in the operations that `threads_for` counts.
 COST = 10.0
 DOUBLE = float(np.finfo(np.float64).eps)
 
 
 def scattered(x: Any, z: Any, k: int, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The k candidates of every query, and per query what no other squared distance is below."""
+    """Candidates of every query, a few more than k, and what no other squared distance is below."""
     from mercer.solvers.neighbors.scattered_loops import search_rows
 
     x, z = x.astype(np.float64, copy=False), z.astype(np.float64, copy=False)
+    k = min(k + SPARE, z.shape[0] - (own is not None))
     lengths, norms, by_column = squared_norms(x), squared_norms(z), z.tocsc()
-    columns = by_column.indptr, by_column.indices, by_column.data
+    # Without a sign, so that no index is counted from the end.
+    places = by_column.indices.view(f"u{by_column.indices.itemsize}")
+    columns = by_column.indptr, places, by_column.data
     n, work = x.shape[0], x.nnz * (z.nnz / max(1, z.shape[1])) + x.shape[0] * z.shape[0] / 16
     index, values = np.zeros((n, k), dtype=np.intp), np.full((n, k), -np.inf)
     mine = np.full(n, -1) if own is None else own

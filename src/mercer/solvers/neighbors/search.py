@@ -83,8 +83,7 @@ def search_host(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -
         if not (is_sparse(x) or is_sparse(z)):
             return _by_distance(x, z, k, own)
         if is_sparse(x) and is_sparse(z) and _compiles(x.shape[0] * z.shape[0]) and k < MERGE:
-            some = min(k + SPARE, z.shape[0] - (own is not None))
-            return _settled(x, z, k, own, *scattered(x, z, some, own))
+            return _settled(x, z, k, own, *scattered(x, z, k, own))
     return _search(HOST.make(rank.statistic, X, Z), rank.scale, rank.offset, k, own)
 
 

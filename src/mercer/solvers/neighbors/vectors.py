@@ -124,8 +124,8 @@ def _write(  # pragma: no cover - runs in the compiler
 products, differences = _scores(False), _scores(True)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def above(typing_context: Any, scores: Any, row: Any, least: Any) -> Any:
+@intrinsic
+def _above(typing_context: Any, scores: Any, row: Any, least: Any) -> Any:
     """The bits of a word: which scores of this row are larger than `least`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -144,11 +144,16 @@ def above(typing_context: Any, scores: Any, row: Any, least: Any) -> Any:
     return types.uint64(scores, types.int64, types.float32), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def lowest(typing_context: Any, bits: Any) -> Any:
+@intrinsic
+def _lowest(typing_context: Any, bits: Any) -> Any:
     """The index of the lowest bit that is set."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], _BIT(1))
 
     return types.int64(types.uint64), generate
+
+
+#: Called from compiled code, without the first argument.
+above: Any = _above
+lowest: Any = _lowest
