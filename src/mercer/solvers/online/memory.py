@@ -15,13 +15,18 @@ import numpy as np
 
 from mercer._config import get_config
 from mercer._examples import joined
+from mercer._machine.threads import threads_for
+from mercer._tiles import Tiling, cut
+from mercer.expansion import REPEATS
+from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally
 
-#: Bytes of K at a time where a vote passes through the predictors.
-PANEL = 32_000_000
+#: Bytes of K at a time where a vote passes through the predictors: those of a device, which come
+#: over to the host, and those of a thread of the host, which stay in its cache.
+PANEL, TILE = 32_000_000, 1_000_000
 
 
 class Memory:
@@ -116,16 +121,33 @@ class Memory:
         if self._columns.min() < 0 or self._columns.max() >= gram.shape[1]:
             # The loop below is compiled and would not look, and a file may say anything.
             raise ValueError("the updates of this perceptron speak of points that it does not have")
-        room = min(PANEL, get_config().memory_bytes // 4)
-        step = max(1, room // (gram.dtype.itemsize * len(self.names)))
-        parts = []
-        for at in range(0, n, step):
-            rows = slice(at, min(at + step, n))
-            running = RunningScores(rows.stop - at, self.rule, "vote", start[rows])
-            K = gram.take(rows).dense()
-            running.add(K, self._weights, self._times, self._columns)
-            parts.append(running.scores(self.tally.visits))
-        return np.concatenate(parts)
+        return self._shares(gram, start)
+
+    def _shares(self, gram: Gram, start: np.ndarray) -> np.ndarray:
+        """Shares of the votes of the rows of K: the updates pass through each panel of it."""
+        from mercer.solvers.online.votes import OPERATIONS, ROWS, in_order, vote
+
+        rule, (n, m) = self.rule, gram.shape
+        running = RunningScores(n, rule, "vote", start)
+        updates, extra = in_order(self._weights, self._times, self._columns), float(rule.bias)
+        since = running.since.copy()
+
+        def count(rows: slice, columns: slice, K: np.ndarray, scratch: Any) -> None:
+            last = since.copy()
+            vote(K, updates, rule.ranked, extra, running.f[rows], running.sums[rows], last)
+            running.since[:] = last  # the same for all rows
+
+        host = gram.engine == "cpu"
+        room = min(TILE if host else PANEL, get_config().memory_bytes // 4)
+        step = ROWS * max(1, room // (gram.dtype.itemsize * m * ROWS))
+        if host:
+            threads = threads_for(gram.cost.flops + OPERATIONS * n * len(self._times))
+            tiling = Tiling((n, m), (step, m), threads)
+            gram.sweep(count, tiling=tiling, repeats=REPEATS, what="votes")
+        else:
+            for rows in cut(0, n, step):
+                count(rows, slice(0, m), gram.take(rows).dense(), None)
+        return running.scores(self.tally.visits)
 
     def counts(self) -> np.ndarray:
         """How often each point was updated on: α/η in the direction of its label."""
@@ -156,22 +178,17 @@ class RunningScores:
         """Updates in order: `weights` (updates, outputs) on `columns` of K (all, if not given)."""
         if not len(times):
             return
+        extra = 1.0 if self.rule.bias else 0.0
         if self.averaging == "vote":
-            from mercer.solvers.online.votes import all_votes  # which is compiled
+            from mercer.solvers.online.votes import all_votes, in_order  # which are compiled
 
-            chosen = np.arange(len(times)) if columns is None else columns
-            updates, classes = np.nonzero(weights)  # of an update few classes learn
-            first = np.searchsorted(updates, np.arange(len(times) + 1))
-            chosen = np.ascontiguousarray(chosen, dtype=np.int64)
-            extra = 1.0 if self.rule.bias else 0.0
-            all_votes(
-                K, (chosen, first, classes, weights[updates, classes], times), self.rule.ranked,
-                extra, self.f, self.sums, self.since,
-            )  # fmt: skip
+            updates = in_order(
+                weights, times, np.arange(len(times)) if columns is None else columns
+            )
+            all_votes(K, updates, self.rule.ranked, extra, self.f, self.sums, self.since)
             return
         if columns is not None:
             K = K[:, columns]
-        extra = 1.0 if self.rule.bias else 0.0
         self.f += K @ weights.astype(K.dtype) + extra * weights.sum(axis=0)
         if self.averaging == "average":
             late = weights * (times - 1)[:, None]

@@ -1,7 +1,8 @@
 """Votes of all predictors on the way, update by update: compiled, some rows per thread.
 
-Between two updates that change its winner a row gives all its votes to one class, so that a row
-costs a pass over the updates, and nothing per class but where the winner loses.
+A row costs a pass over the updates. `ROWS` rows take it together: whatever an update changes is
+a stretch of so many numbers, one per row, and no branch depends on a row, so that every loop over
+rows vectorizes.
 """
 
 from __future__ import annotations
@@ -16,105 +17,137 @@ from mercer._tiles import Scratch, Tiling, sweep
 
 #: Operations per row and update, for the decision whether threads are worth their start.
 OPERATIONS = 8
-#: Rows that are walked together, so that loops over them vectorize and stay in the nearest cache.
-ROWS = 64
+#: Rows that are walked together; loops over 64 are too short.
+ROWS = 128
+#: Their number is a multiple of this, by padding, and the loops say so, which makes them faster.
+LANES = 16
+
+
+def in_order(weights: np.ndarray, times: np.ndarray, columns: np.ndarray) -> tuple[Any, ...]:
+    """Updates as the loops take them: columns of K, first, classes, weights, times.
+
+    Update e, at visit times[e], adds weights[at] (k + extra) to classes[at], for `at` from first[e]
+    on: few classes learn of it.
+    """
+    updates, classes = np.nonzero(weights)
+    first = np.searchsorted(updates, np.arange(len(times) + 1))
+    columns = np.ascontiguousarray(columns, dtype=np.int64)
+    return columns, first, classes, weights[updates, classes], times
 
 
 def all_votes(
     K: np.ndarray, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, since: Any
 ) -> None:
-    """Add the votes of rows of K, with scores `f` so far, for visits from `since` on.
-
-    `updates`: columns of K, first, classes, weights, times. Update e, at visit times[e], adds
-    weights[at] (k + extra) to classes[at], for `at` from first[e] on.
-    """
+    """Add the votes of rows of K, with scores `f` so far, for visits from `since` on."""
     n, begin = len(f), since.copy()
-    threads = threads_for(float(OPERATIONS * K.size))
+    threads = threads_for(float(OPERATIONS * n * len(updates[0])))
 
     def some(rows: slice, columns: slice, scratch: Scratch) -> None:
         after = begin.copy()
-        _vote(K[rows], updates, ranked, extra, f[rows], votes[rows], after)
+        vote(K[rows], updates, ranked, extra, f[rows], votes[rows], after)
         since[:] = after  # the same for all rows
 
     sweep(Tiling((n, 1), (-(-n // threads), 1), threads), some, "votes")
 
 
 @njit(nogil=True)
-def _vote(K: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, since: Any) -> None:
-    last = since.copy()
+def vote(K: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, since: Any) -> None:
+    """`all_votes` of some rows, by this thread."""
+    before, outputs = since.copy(), f.shape[1]
+    width = min(ROWS, -(-len(f) // LANES) * LANES)
+    k = np.zeros((K.shape[1], width), K.dtype)
+    scores, given = np.zeros((outputs, width)), np.zeros((outputs, width))
     for begin in range(0, len(f), ROWS):
-        last[:] = since
-        rows = slice(begin, min(begin + ROWS, len(f)))
+        since[:] = before  # every tile passes the same updates
+        n = min(ROWS, len(f) - begin)
+        _transpose(K, begin, n, k)
+        _transpose(f, begin, n, scores)
+        given[:] = 0.0
         if ranked:
-            _of_all(K[rows], updates, extra, f[rows], votes[rows], last)
-            continue
-        for i in range(rows.start, rows.stop):
-            last[:] = since
-            _of_each(K[i], updates, extra, f[i], votes[i], last)
-    if len(f) > 0:
-        since[:] = last
+            _of_all(k, updates, extra, scores, given, since)
+        else:
+            _of_each(k, updates, extra, scores, given, since)
+        f[begin : begin + n] = scores.T[:n]
+        votes[begin : begin + n] += given.T[:n]
 
 
 @njit(nogil=True)
-def _of_each(k: Any, updates: Any, extra: float, f: Any, votes: Any, last: Any) -> None:
+def _transpose(matrix: Any, begin: int, n: int, out: Any) -> None:
+    """The n rows from `begin` on become columns of `out`."""
+    for m in range(matrix.shape[1]):
+        for i in range(n):
+            out[m, i] = matrix[begin + i, m]
+
+
+@njit(nogil=True)
+def _of_each(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since: Any) -> None:
     """Each output votes for its sign, whenever it changes, for the time since it did."""
     columns, first, classes, weights, times = updates
+    n = scores.shape[1] // LANES * LANES
     for e in range(len(times)):
+        column = columns[e]
         for at in range(first[e], first[e + 1]):
-            c = classes[at]
-            votes[c] += (1.0 if f[c] > 0.0 else -1.0) * (times[e] - last[c])
-            last[c] = times[e]
-            f[c] += weights[at] * (k[columns[e]] + extra)
+            c, weight = classes[at], weights[at]
+            visits = float(times[e] - since[c])
+            since[c] = times[e]
+            for i in range(n):
+                score = scores[c, i]
+                votes[c, i] += visits if score > 0.0 else -visits
+                scores[c, i] = score + weight * (k[column, i] + extra)
 
 
 @njit(nogil=True)
-def _of_all(K: Any, updates: Any, extra: float, f: Any, votes: Any, last: Any) -> None:
+def _of_all(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since: Any) -> None:
     """All outputs of each row vote for its winner, the first of the best classes.
 
-    An update changes the scores of few classes, of all rows in a stretch of memory. The winner is
-    looked for again where it is one of these classes and lost, or where one of them caught up.
+    The classes are leaves of a tree in which the children of node x are 4 x + 1 … 4 x + 4. A node
+    knows the best score below it, and which child has it: an update of a class changes the nodes
+    above it, and a walk down from node 0 ends at the winner.
     """
     columns, first, classes, weights, times = updates
-    n, outputs = f.shape
-    scores = f.T.copy()
-    winner, best = np.zeros(n, np.int64), np.empty(n)
-    start, size = np.full(n, last[0]), np.empty(n)
-    for i in range(n):
-        best[i] = -np.inf
-        _look(scores, i, winner, best)
+    n, depth, leaves = scores.shape[1] // LANES * LANES, 0, 0
+    while len(scores) > 4**depth:
+        leaves += 4**depth  # the nodes of the levels above
+        depth += 1
+    nodes = leaves + 4**depth
+    best, given = np.full((nodes, n), -np.inf), np.zeros((nodes, n))
+    better = np.zeros((leaves, n), np.uint64)  # a signed index would be looked at for its sign
+    best[leaves : leaves + len(scores)] = scores
+    for node in range(leaves - 1, -1, -1):
+        _match(best, better, node)
     for e in range(len(times)):
+        column, visits = columns[e], float(times[e] - since[0])
+        since[:] = times[e]
         for i in range(n):
-            size[i] = K[i, columns[e]] + extra
+            at = better[0, i]
+            for _ in range(1, depth):
+                at = better[at, i]
+            given[at, i] += visits
         for at in range(first[e], first[e + 1]):
-            own, weight = scores[classes[at]], weights[at]
+            leaf, weight = leaves + classes[at], weights[at]
             for i in range(n):
-                own[i] += weight * size[i]
+                best[leaf, i] += weight * (k[column, i] + extra)
         for at in range(first[e], first[e + 1]):
-            c = classes[at]
-            own, changed = scores[c], 0
-            for i in range(n):  # without a branch, so that it vectorizes
-                ahead = own[i] >= best[i]
-                changed += (winner[i] == c) != ahead
-                best[i] = own[i] if (winner[i] == c) & ahead else best[i]
-            for i in range(n if changed else 0):
-                held = winner[i]
-                if (held == c) != (own[i] >= best[i]):
-                    _look(scores, i, winner, best)
-                    if winner[i] != held:
-                        votes[i, held] += times[e] - start[i]
-                        start[i] = times[e]
-    last[:] = times[len(times) - 1]
-    for i in range(n):
-        votes[i, winner[i]] += last[0] - start[i]
-        for c in range(outputs):
-            f[i, c] = scores[c, i]
+            node, following = leaves + classes[at], 0
+            if at + 1 < first[e + 1]:  # the nodes above both of two classes are left to the second
+                following = leaves + classes[at + 1]
+            while node > 0 and (node - 1) // 4 != (following - 1) // 4:
+                node, following = (node - 1) // 4, (following - 1) // 4
+                _match(best, better, node)
+    scores[:] = best[leaves : leaves + len(scores)]
+    votes += given[leaves : leaves + len(scores)]
 
 
 @njit(nogil=True)
-def _look(scores: Any, i: int, winner: Any, best: Any) -> None:
-    """The first of the best classes of row i, and its score."""
-    found = 0
-    for c in range(1, len(scores)):
-        if scores[c, i] > scores[found, i]:
-            found = c
-    winner[i], best[i] = found, scores[found, i]
+def _match(best: Any, better: Any, node: int) -> None:
+    """The best child of a node of each row; of equal ones the first, which has lower classes."""
+    n, c = best.shape[1] // LANES * LANES, 4 * node + 1
+    for i in range(n):
+        score, found = best[c, i], c
+        for j in (1, 2, 3):
+            other = best[c + j, i]
+            found = c + j if other > score else found
+            score = other if other > score else score
+        better[node, i] = found
+    for i in range(n if node > 0 else 0):  # apart: with two results it would not vectorize
+        best[node, i] = max(max(best[c, i], best[c + 1, i]), max(best[c + 2, i], best[c + 3, i]))
