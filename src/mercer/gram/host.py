@@ -112,6 +112,12 @@ class HostGram(Gram):
         square = self.square and rows is None and columns is None
         return self._with(x, z, square, self._swapped)
 
+    def reordered(self, order: np.ndarray) -> HostGram:
+        """The same K with its examples in another order."""
+        x = self._x.take(order)
+        z = replace(x, values=tuple(v[order] for v in self._z.values))
+        return self._with(x, z, self.square, self._swapped)
+
     def points(self, index: Any = None) -> Any:
         return self._x.raw if index is None else take(self._x.raw, index)
 

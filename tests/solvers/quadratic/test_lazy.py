@@ -152,8 +152,9 @@ def test_where_rows_come_from_and_what_is_not_solved_here(noisy, monkeypatch):
     assert solve_lazily(gram, [hard], 1e-3, -1, 1, 1 << 20, "test") is None
     wide = Gaussian().gram(np.random.default_rng(0).normal(size=(600, lazy.COLUMNS + 1)))
     task = Task(np.arange(600), c_svc(np.tile(signs, 12), np.ones(600)))
-    (made,) = sources(wide, [task])
-    assert made.K is None
+    single, exact = sources(wide, [task])
+    assert (single.dtype, exact.dtype) == (np.float32, np.float64)
+    assert single.K is exact.K is None
     single, whole = sources(wide, [task] * lazy.MANY)
     assert (single.dtype, whole.dtype) == (np.float32, np.float64)
     assert single.function is whole.function is None

@@ -43,17 +43,19 @@ def _larger(typing_context: Any, a: Any, b: Any) -> Any:
     return (a(a, a), generate) if a == b and isinstance(a, types.Float) else None
 
 
-def _call_at(typing_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
-    """Call the C function at `address` with five pointers, all of them given as integers."""
+def _call_at(
+    typing_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any
+) -> Any:
+    """Call the C function at `address` with six pointers, all of them given as integers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer] * 5)
+        kind = ir.FunctionType(ir.VoidType(), [pointer] * 6)
         function = builder.inttoptr(arguments[0], kind.as_pointer())
         builder.call(function, [builder.inttoptr(given, pointer) for given in arguments[1:]])
         return context.get_dummy_value()
 
-    return types.void(*[types.intp] * 6), generate
+    return types.void(*[types.intp] * 7), generate
 
 
 #: As compiled functions see them: without the context of the compiler.

@@ -1,8 +1,8 @@
-"""The text of one row of K at an address: for solvers that are machine code themselves.
+"""The text of rows of K at an address: for solvers that are machine code themselves.
 
-A program of statistics by loops alone is written as `numba_source` writes tiles, but with a row of
-X as one vector and Z as one array: the row values, and then the columns of all sources. What calls
-it is described in `mercer.gram.cpu.row_function`.
+A program of statistics by loops alone is written as `numba_source` writes tiles, but with rows of X
+and Z as one array each: the row values, and then the columns of all sources. What calls it is
+described in `mercer.gram.cpu.row_function`.
 """
 
 from __future__ import annotations
@@ -10,25 +10,45 @@ from __future__ import annotations
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import Writer
 from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import CHUNK
+from mercer.gram.rows.prepared import CHUNK, TOGETHER
 
-ROW_HEADER = """
+#: Statistics that `mercer.gram.cpu.panel_sums` adds up, for several rows at a time.
+SUMS = ("sqdist", "dot", "l1")
+ROW_HEADER = f"""
 from numba import types
 from mercer._machine.kept_code import callback
+from mercer.gram.cpu.panel_sums import panel_sums, width
 
-P = types.CPointer(numba.from_dtype(np.dtype(R)))
+P, N = types.CPointer(numba.from_dtype(np.dtype(R))), types.CPointer(types.intp)
+SIZE = np.dtype(R).itemsize
+ALONE, EACH = width(1, SIZE), width({TOGETHER}, SIZE)
 """
 
 
 def render_row(program: Program, dtype: str, widths: list[int]) -> tuple[str, list[float]]:
-    """The text of a module whose `row` is one row of K at an address, and the numbers it takes."""
+    """The text of a module whose `rows` are rows of K at an address, and the numbers it takes."""
     writer = RowWriter(program, widths)
     text = writer.function("row")
-    return f"{header(dtype)}{ROW_HEADER}\n{text}", writer.numbers
+    sums = [
+        f"{op}_{rows} = panel_sums({op!r}, {rows}, SIZE)\n"
+        for op in sorted({program.sources[i].node.op for i in writer.summed})
+        for rows in (1, TOGETHER)
+    ]
+    return f"{header(dtype)}{ROW_HEADER}{''.join(sums)}\n{text}", writer.numbers
+
+
+def rows_together(program: Program, widths: list[int]) -> int:
+    """How many rows are made at a time at no more than twice the cost of one."""
+    return TOGETHER if RowWriter(program, widths).summed else 1
 
 
 class RowWriter(Writer):
-    """Reads x and Z from flat arrays, and stores one row."""
+    """Reads x and Z from flat arrays, and stores a few rows."""
+
+    @property
+    def summed(self) -> list[int]:
+        """Sources of many columns that are added up for all rows at once."""
+        return [i for i in self._looped() if self.program.sources[i].node.op in SUMS]
 
     def _x(self, i: int, column: str) -> str:
         return f"x[p{i} + {column}]"
@@ -44,33 +64,65 @@ class RowWriter(Writer):
         return f"w{i}"
 
     def _value_x(self, i: int) -> str:
-        return f"x[{i}]"
+        return f"x[own + {i}]"
 
     def _values_z(self, i: int) -> str:
         return f"(first + {i}) * {CHUNK}"
 
+    def _accumulate(self, i: int) -> list[str]:
+        """What was added up before, for one of the rows."""
+        return [f"a{i} = b{i}[r]"] if i in self.summed else super()._accumulate(i)
+
+    def _add_up(self, i: int) -> list[str]:
+        """The sums of all rows over one panel."""
+        op, place = self.program.sources[i].node.op, f"z, (first + r{i}) * {CHUNK} + e, w{i}, b{i}"
+        each = ", ".join(f"chosen[{1 + r}] + o{i}" for r in range(TOGETHER))
+        return [
+            f"if count == {TOGETHER}:",
+            "    for e in range(0, w, EACH):",
+            f"        {op}_{TOGETHER}(x, {each}, {place}, e)",
+            "else:",
+            "    for r in range(count):",
+            f"        at_x = chosen[1 + r] + o{i}",
+            "        for e in range(0, w, ALONE):",
+            f"            {op}_1(x, at_x, 0, 0, 0, {place}, r * {CHUNK} + e)",
+        ]
+
+    def _before(self, kind: str) -> list[str]:
+        lines = super()._before(kind)
+        for i in self.summed:
+            own = lines.index(f"    a{i} = np.empty({CHUNK}, R)")
+            lines[own] = f"    b{i} = np.empty(({TOGETHER}, {CHUNK}), R)"
+        return lines
+
     def _assemble(self, kind: str, loops: list[str], inner: list[str], result: str) -> str:
-        """`shape` has the columns of Z as they are padded, its rows, and the width per source."""
+        """`shape`: the columns of Z as they are padded, its rows, and the width of each source.
+
+        `chosen`: how many rows, at most TOGETHER, where each begins in x, and where in `out`.
+        """
         on_x, on_z = len(self.program.row_x), len(self.program.row_z)
         text = [
-            "@callback(types.void(P, P, P, types.CPointer(types.intp), P),",
-            "          error_model='numpy', fastmath=FLAGS)",
-            "def row(c, x, z, shape, out):",
-            "    n = shape[0]",
+            "@callback(types.void(P, P, P, N, P, N), error_model='numpy', fastmath=FLAGS)",
+            "def rows(c, x, z, shape, out, chosen):",
+            "    n, count = shape[0], chosen[0]",
             *(f"    w{i} = shape[{2 + s}]" for s, i in enumerate(self.direct)),
         ]
         for before, i in enumerate(self.direct):
             others = "".join(f" + w{j}" for j in self.direct[:before])
-            text += [f"    p{i}, r{i} = {on_x}{others}, {on_z}{others}"]
+            text += [f"    o{i}, r{i} = {on_x}{others}, {on_z}{others}"]
         text += [
             *self._before(kind),
-            *(line[4:] for line in self._row_begins(kind)),
             f"    for b in range((n + {CHUNK - 1}) // {CHUNK}):",
             f"        at, first = b * {CHUNK}, b * shape[1]",
             f"        w = min({CHUNK}, n - at)",
-            *("        " + line for line in [*self._views(kind), *loops]),
-            "        for t in range(w):",
-            *("            " + line for line in inner),
-            f"            out[at + t] = {result}",
+            *("        " + line for i in self.summed for line in self._add_up(i)),
+            "        for r in range(count):",
+            f"            own, to = chosen[1 + r], chosen[{1 + TOGETHER} + r] + at",
+            *(f"            p{i} = own + o{i}" for i in self.direct),
+            *("    " + line for line in self._row_begins(kind)),
+            *("            " + line for line in [*self._views(kind), *loops]),
+            "            for t in range(w):",
+            *("                " + line for line in inner),
+            f"                out[to + t] = {result}",
         ]
         return "\n".join(text) + "\n"

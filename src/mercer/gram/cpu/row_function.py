@@ -1,14 +1,15 @@
-"""One row of K as a function at an address: for solvers that are machine code themselves.
+"""A few rows of K as a function at an address: for solvers that are machine code themselves.
 
 A quadratic solver asks for a row here and there, among the columns that still matter. Calling back
 into Python for each of them would take longer than the row. So the formula is compiled to
 
-    row(numbers, x, Z, shape, out):    out[j] = k(x, z_j)
+    rows(numbers, left, Z, shape, out, chosen):    out[r, j] = k(x_r, z_j)
 
-where x is a row of `left` (its row values, then the columns of every source) and Z are rows of
+where each x is a row of `left` (its row values, then the columns of every source) and Z are rows of
 `right` in panels of CHUNK (`mercer.gram.rows.prepared`), which the solver packs as it likes. All
 statistics are loops over the columns, x·z too: with few columns that is as fast as a matrix product
-and needs no more than one row.
+and needs no more than one row. With many, memory sets the pace, and `together` rows take little
+longer than one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from mercer._lazy import record
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.cpu.compiled import can_compile, constants
 from mercer.gram.cpu.generated import load_generated
-from mercer.gram.cpu.numba_row import render_row
+from mercer.gram.cpu.numba_row import render_row, rows_together
 from mercer.gram.cpu.single_precision import movable
 from mercer.gram.plan.accuracy import Method
 from mercer.gram.plan.program import Program, compile_program
@@ -42,6 +43,7 @@ class RowFunction:
     left: np.ndarray
     right: np.ndarray
     widths: tuple[int, ...]
+    together: int
     module: Any  # owns the machine code
 
     @property
@@ -89,7 +91,8 @@ def row_function(gram: HostGram, program: Program, single: bool) -> RowFunction:
     )
     widths = tuple(b.shape[1] for b in blocks)
     module, numbers = _compiled(program.formula, dtype.name, widths)
-    return RowFunction(module.row.address, numbers, left, right, widths, module)
+    together = rows_together(program, list(widths))
+    return RowFunction(module.rows.address, numbers, left, right, widths, together, module)
 
 
 @lru_cache(maxsize=512)

@@ -39,10 +39,11 @@ def suffices(gram: HostGram, *, centered: bool = False) -> bool:
     )
 
 
-def narrowed(gram: HostGram) -> HostGram | None:
+def narrowed(gram: HostGram, order: Any = None) -> HostGram | None:
     """The same K(X, X) in float32, where that has the digits; None where it has not, or is already.
 
-    Rows are rounded as they are: products of them have no mean taken off before.
+    Rows are rounded as they are: products of them have no mean taken off before. `order`: another
+    one of the examples.
     """
     rows = gram.points()
     plain = type(rows) is np.ndarray or is_sparse(rows)
@@ -51,7 +52,8 @@ def narrowed(gram: HostGram) -> HostGram | None:
     if not gram.square or rows.size * 4 > gram.limit_bytes // 16 or not suffices(gram):
         return None
     try:
-        single = type(gram)(gram.kernel, rows.astype(np.float32))
+        single = rows.astype(np.float32)
+        single = type(gram)(gram.kernel, single if order is None else single[order])
     except ValueError:  # numbers that only float64 can hold
         return None
     return single if single.dtype == np.float32 else None

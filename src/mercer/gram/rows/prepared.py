@@ -17,6 +17,8 @@ from mercer.gram.rows.validate import row_weights
 
 #: Columns of Z that the generated loops take at a time; they stay in the first-level cache.
 CHUNK = 256
+#: Rows of K that are made one by one, or a few together, have a multiple of so many entries.
+BLOCK, TOGETHER = 64, 4
 #: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy.
 PANEL, NUMBERS = 2048, 1 << 18
 

@@ -26,15 +26,16 @@ from mercer._progress import progress
 from mercer._steps import Listener, PairStep, listener
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
-from mercer.gram.rows.prepared import CHUNK
+from mercer.gram.rows.prepared import BLOCK, CHUNK, TOGETHER
 from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.layout import FRESH, SAME, STEPS
 from mercer.solvers.quadratic.plain_smo import solve_plainly, worth_it
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, Tasks
 from mercer.solvers.quadratic.shrinking import SHRINK, Shrinking
 
-#: Rows of the largest problem from which float32 pays; below, rows of K are the smaller part.
-SINGLE = 1000
+#: Rows of the largest problem times columns (at least FEW_COLUMNS) from which float32 pays; below,
+#: rows of K are the smaller part.
+SINGLE, FEW_COLUMNS = 32_000, 32
 #: Columns up to which a row by its function is no slower than by a matrix product, and the bytes of
 #: a problem's rows up to which it is not much slower: they stay in the cache from row to row.
 COLUMNS, BYTES = 128, 8_000_000
@@ -42,6 +43,8 @@ COLUMNS, BYTES = 128, 8_000_000
 FEW_ROWS, WHOLE = 500, 3000
 #: So many problems share rows of K, and those of so few rows rather read than make them.
 MANY, SMALL = 6, 256
+#: Problems of so small a part of all examples read a row of K faster where theirs are neighbors.
+PARTS = 4
 #: Pieces of the queue per thread, so that all end at about the same time, and the rows of a piece
 #: from which there are more of them.
 PIECES, PIECE = 8, 8192
@@ -52,12 +55,13 @@ ALONE, FEW = 3000, 1000
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows of K come from: a row function, or all of K."""
+    """Where rows of K come from: a row function, or all of K; `place`: where examples are in it."""
 
     dtype: np.dtype
     diagonal: np.ndarray
     function: Any = None
     K: Any = None
+    place: Any = None
 
     @property
     def rounding(self) -> float:
@@ -79,14 +83,18 @@ def sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
     if rows and not (dense and whole):
         yield from _by_rows(gram, program, most)
     elif whole:
-        yield from _at_once(gram)
+        yield from _at_once(gram, flat)
 
 
 def _by_rows(gram: HostGram, program: Any, most: int) -> Iterator[Source]:
-    from mercer.gram.cpu.row_function import row_function
+    from mercer.gram.cpu.row_function import columns, row_function
     from mercer.gram.cpu.single_precision import suffices
 
-    if gram.dtype != np.float32 and most >= SINGLE and suffices(gram, centered=True):
+    if (
+        gram.dtype != np.float32
+        and most * max(columns(gram, program), FEW_COLUMNS) >= SINGLE
+        and suffices(gram, centered=True)
+    ):
         single = row_function(gram, program, single=True)
         yield Source(single.dtype, gram.diagonal(), single)
     exact = row_function(gram, program, single=False)
@@ -98,12 +106,35 @@ def _given(K: np.ndarray) -> Iterator[Source]:
         yield Source(K.dtype, K.diagonal(), K=K)
 
 
-def _at_once(gram: HostGram) -> Iterator[Source]:
+def _at_once(gram: HostGram, tasks: Tasks) -> Iterator[Source]:
     from mercer.gram.cpu.single_precision import narrowed
 
-    single = narrowed(gram) if gram.shape[0] >= FEW_ROWS else None
-    for each in (gram,) if single is None else (single, gram):
-        yield from _given(each.dense())
+    if gram.shape[0] < FEW_ROWS:
+        yield from _given(gram.dense())
+        return
+    apart = PARTS * tasks.most <= gram.shape[0] and not _opaque(gram)
+    order = _side_by_side(gram.shape[0], tasks) if apart else None
+    place = None if order is None else np.argsort(order)
+    single = narrowed(gram, order)
+    if single is not None:
+        yield Source(single.dtype, single.diagonal(), K=single.dense(), place=place)
+    exact = gram if order is None else gram.reordered(order)
+    yield Source(exact.dtype, exact.diagonal(), K=exact.dense(), place=place)
+
+
+def _side_by_side(n: int, tasks: Tasks) -> np.ndarray:
+    """An order in which examples of the same problems are neighbors.
+
+    A problem of two classes then reads two stretches of a row of K, not an entry here and there.
+    """
+    number = np.repeat(np.arange(len(tasks)), np.diff(tasks.starts))
+    first, last = np.zeros(n, np.intp), np.zeros(n, np.intp)
+    first[tasks.rows[::-1]], last[tasks.rows] = number[::-1], number
+    return np.lexsort((last, first))
+
+
+def _opaque(gram: HostGram) -> bool:
+    return any(source.kind == "opaque" for source in gram.program.sources)
 
 
 def _lazily(width: int, tasks: int, most: int, whole: bool) -> bool:
@@ -118,10 +149,9 @@ def _whole(gram: HostGram, tasks: int, most: int, dense: bool) -> bool:
     n = gram.shape[0]
     if not _has_room(gram):
         return False
-    opaque = any(source.kind == "opaque" for source in gram.program.sources)
     if tasks >= MANY and most <= SMALL:
         return True
-    return n <= FEW_ROWS or (n <= WHOLE and not opaque and (dense or tasks >= MANY))
+    return n <= FEW_ROWS or (n <= WHOLE and not _opaque(gram) and (dense or tasks >= MANY))
 
 
 def _has_room(gram: Gram) -> bool:
@@ -174,8 +204,9 @@ class Worker:
         from mercer.solvers.quadratic import lazy_smo as loop
 
         self.problems, self.source, self.loop = problems, source, loop
+        self.rows = problems.rows if source.place is None else source.place[problems.rows]
         dtype, groups = source.dtype, problems.n_groups
-        padded = -(-most // loop.LANES) * loop.LANES
+        padded = -(-most // BLOCK) * BLOCK
         self.vectors, self.up, self.low = (np.empty((k, padded)) for k in (3, groups, groups))
         self.diagonal = np.empty(padded, dtype)
         self.index = np.zeros((4, max(padded, loop.WIDEST + 2)), dtype=np.int64)
@@ -188,12 +219,24 @@ class Worker:
         self.Z = np.zeros(-(-padded // CHUNK) * CHUNK * right.shape[1], dtype)
         widths = () if given is None else given.widths
         self.shape = np.array([0, right.shape[1], *widths], dtype=np.int64)
-        self.addresses = np.zeros(7, dtype=np.int64)
+        # Rows that are wanted, and where they begin in x and in the table.
+        self.wanted = np.zeros(3 * TOGETHER + 1, dtype=np.int64)
+        self.violation, self.violator = (
+            np.zeros((2, loop.LANES)),
+            np.zeros((2, loop.LANES), np.int64),
+        )
+        self.addresses = np.zeros(9, dtype=np.int64)
         if given is not None:
-            arrays = (given.left, self.Z, self.shape, self.table)
-            left, *others = (array.ctypes.data for array in arrays)
-            numbers = given.numbers.ctypes.data
-            self.addresses[:] = given.address, numbers, left, given.left.strides[0], *others
+            arrays = (
+                given.numbers,
+                given.left,
+                self.Z,
+                self.shape,
+                self.table,
+                self.wanted[TOGETHER:],
+            )
+            places = (array.ctypes.data for array in arrays)
+            self.addresses[:] = given.address, *places, given.left.shape[1], given.together
 
     def solve(self, order: np.ndarray, stop: Stop, limit: int | None = None) -> None:
         """Problems `order` from where they are; with `limit` one more time, for so many steps."""
@@ -205,7 +248,7 @@ class Worker:
                 Shrinking(self, one).solve(stop)
             order = order[~large]
         limits = p.limits - p.taken if limit is None else np.full(len(p.limits), limit)
-        arrays = (order, p.starts, p.variables, p.rows, p.groups)
+        arrays = (order, p.starts, p.variables, self.rows, p.groups)
         self.run(*arrays, p.found, p.tol, limits, FRESH if limit is None else SAME, stop)
         p.taken[order] += p.found[order, STEPS].astype(np.int64)
 
@@ -226,8 +269,8 @@ class Worker:
         self.loop.solve_problems(
             order, starts, variables, rows, groups, self.source.diagonal, self.K, self.right,
             self.addresses, self.shape, self.Z, self.vectors, self.up, self.low, self.diagonal,
-            self.index, self.cursor, self.ends, self.table, found, tol, self.source.rounding,
-            limits, keep, stop.cell,
+            self.index, self.cursor, self.wanted, self.violation, self.violator, self.ends,
+            self.table, found, tol, self.source.rounding, limits, keep, stop.cell,
         )  # fmt: skip
 
     def tell(self, order: np.ndarray, stop: Stop, to: Listener) -> None:

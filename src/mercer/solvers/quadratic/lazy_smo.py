@@ -29,7 +29,7 @@ import numpy as np
 
 from mercer._machine.jit import njit
 from mercer.gram.cpu.bits import call_at, larger
-from mercer.gram.rows.prepared import CHUNK
+from mercer.gram.rows.prepared import BLOCK, CHUNK, TOGETHER
 from mercer.solvers.quadratic.layout import (
     BOTTOM,
     COMPUTED,
@@ -48,10 +48,10 @@ from mercer.solvers.quadratic.layout import (
     UPPER,
     A,
 )  # fmt: skip
-from mercer.solvers.quadratic.passes import move, partner
+from mercer.solvers.quadratic.passes import LANES, move, partner, violators  # noqa: F401 - LANES is for the caller
 
-#: Arrays are padded to a multiple of this: loops over them have no remainder.
-LANES = 64
+#: Columns that are laid out at a time: a line of the cache.
+COLUMNS = 16
 #: Steps of plain SMO before the first conjugate direction: one per row, within these. Until then
 #: bounds are in the way of most steps.
 FEWEST, MOST = 128, 512
@@ -67,6 +67,9 @@ F_ROW, Q_ROW, P_ROW = range(3)
 #: Entries of `cursor`: slots in use, the slot to be looked at next, rows of K that were computed,
 #: variables of the direction, and steps.
 USED, NEXT, MADE, WIDTH, TAKEN = range(5)
+#: Entries of `source` behind what the function of rows takes: the numbers of a row of x, and rows
+#: that are made at a time.
+LENGTH, EACH = 7, 8
 
 #: For the parts of the one function that is called from outside.
 _PART: dict[str, Any] = {
@@ -96,64 +99,124 @@ def _begin(n, flat, rows, group, right, diagonals, F, up, low, diagonal, Z, shap
         if t < n:
             F[t], diagonal[t] = flat[t, IMAGE], diagonals[rows[t]]
             _mark(flat, t, up[group[t]], low[group[t]])
-    # Panel by panel: what is written is in order, and what is read stays in the first cache.
+    # Panel by panel, a few columns at a time: what is read and written stays in the first cache.
     for first in range(0, 0 if keep == SAME else stride, CHUNK):
-        last = min(first + CHUNK, stride)
-        for d in range(width):
-            at = first * width + d * CHUNK - first
-            for t in range(first, last):
-                Z[at + t] = right[rows[t if t < n else 0], d]
+        for start in range(0, width, COLUMNS):
+            stop = min(start + COLUMNS, width)
+            for t in range(first, min(first + CHUNK, stride)):
+                row, at = right[rows[t if t < n else 0]], first * width - first + t
+                for d in range(start, stop):
+                    Z[at + d * CHUNK] = row[d]
 
 
 @njit(nogil=True, **_PART)
-def _compute(t, rows, K, source, diagonal, table, start):  # type: ignore[no-untyped-def]
-    """Row t of K over the rows of the problem, into `table` from `start` on."""
-    n = len(rows)
-    if len(K):
-        for u in range(n):
-            table[start + u] = K[rows[t], rows[u]]
+def _room(t, busy, index, cursor, capacity):  # type: ignore[no-untyped-def]
+    """A slot for row t of K, which gets it; slot `busy` stays as it is."""
+    slot = cursor[USED]
+    if slot < capacity:
+        cursor[USED] += 1
     else:
-        out = source[6] + start * table.itemsize
-        call_at(source[0], source[1], source[2] + rows[t] * source[3], source[4], source[5], out)
-    for u in range(n, len(diagonal)):
-        table[start + u] = 0
-    table[start + t] = diagonal[t]
+        # The first slot that was not used since it was passed the last time.
+        slot = cursor[NEXT] if cursor[NEXT] < capacity else 0
+        while slot == busy or index[RECENT, slot]:
+            index[RECENT, slot] = 0
+            slot = slot + 1 if slot + 1 < capacity else 0
+        cursor[NEXT] = slot + 1
+        index[SLOT, index[OWNER, slot]] = -1
+    index[OWNER, slot], index[SLOT, t] = t, slot
+    cursor[MADE] += 1
+    return slot
 
 
 @njit(nogil=True, **_PART)
-def _fetch(t, busy, rows, K, source, diagonal, index, cursor, table):  # type: ignore[no-untyped-def]
-    """The slot of the kept rows with row t of K, which is made if need be; slot `busy` stays."""
-    slot, stride = index[SLOT, t], len(diagonal)
-    if slot < 0:
-        capacity = min(len(table) // stride, index.shape[1])
-        slot = cursor[USED]
-        if slot < capacity:
-            cursor[USED] += 1
-        else:
-            # The first slot that was not used since it was passed the last time.
-            slot = cursor[NEXT] if cursor[NEXT] < capacity else 0
-            while slot == busy or index[RECENT, slot]:
-                index[RECENT, slot] = 0
-                slot = slot + 1 if slot + 1 < capacity else 0
-            cursor[NEXT] = slot + 1
-            index[SLOT, index[OWNER, slot]] = -1
-        index[OWNER, slot], index[SLOT, t] = t, slot
-        cursor[MADE] += 1
-        _compute(t, rows, K, source, diagonal, table, slot * stride)
+def _make(wanted, count, busy, rows, K, source, diagonal, index, cursor, table):  # type: ignore[no-untyped-def]
+    """The first `count` rows of K of those that are `wanted`, over the rows of the problem."""
+    n, stride = len(rows), len(diagonal)
+    capacity = min(len(table) // stride, index.shape[1])
+    chosen = wanted[TOGETHER:]
+    chosen[0] = count
+    for r in range(count):
+        t = wanted[r]
+        start = _room(t, busy, index, cursor, capacity) * stride
+        chosen[1 + r], chosen[1 + TOGETHER + r] = rows[t] * source[LENGTH], start
+        for u in range(n if len(K) else 0):
+            table[start + u] = K[rows[t], rows[u]]
+    if not len(K):
+        call_at(source[0], source[1], source[2], source[3], source[4], source[5], source[6])
+    for r in range(count):
+        start = chosen[1 + TOGETHER + r]
+        for u in range(n, stride):
+            table[start + u] = 0
+        table[start + wanted[r]] = diagonal[wanted[r]]
+
+
+@njit(nogil=True, **_PART)
+def _choose(violation, violator, wanted):  # type: ignore[no-untyped-def]
+    """Rows beside wanted[0] that violate most, in turn of those that may shrink and may grow."""
+    count = 1
+    for turn in range(violation.size):
+        side, lane = turn % 2, 0
+        for other in range(1, violation.shape[1]):
+            lane = other if violation[side, other] > violation[side, lane] else lane
+        known = violation[side, lane] == -np.inf
+        violation[side, lane] = -np.inf
+        for other in range(count):
+            known |= wanted[other] == violator[side, lane]
+        if not known:
+            wanted[count] = violator[side, lane]
+            count += 1
+        if count == TOGETHER:
+            break
+    return count
+
+
+@njit(nogil=True, **_PART)
+def _fetch(  # type: ignore[no-untyped-def]
+    t, busy, rows, K, source, F, up, low, diagonal, index, cursor, wanted, violation, violator,
+    table,
+):  # fmt: skip
+    """The slot of the kept rows with row t of K, which is made if need be; slot `busy` stays.
+
+    Rows that are made together with it are those that violate the conditions most: nearly all of
+    them are needed soon.
+    """
+    if index[SLOT, t] < 0:
+        wanted[0], count = t, 1
+        free = min(len(table) // len(F), index.shape[1]) - cursor[USED]
+        if min(source[EACH], free) >= TOGETHER:
+            violators(F, up, low, index[SLOT], len(F), violation, violator)
+            count = _choose(violation, violator, wanted)
+        _make(wanted, count, busy, rows, K, source, diagonal, index, cursor, table)
+    slot = index[SLOT, t]
     index[RECENT, slot] = 1
     return slot
 
 
 @njit(nogil=True, **_PART)
-def _add_up(flat, rows, K, source, F, diagonal, index, cursor, table):  # type: ignore[no-untyped-def]
+def _add_up(flat, rows, K, source, F, diagonal, index, cursor, wanted, table):  # type: ignore[no-untyped-def]
     """F = K a."""
-    for t in range(len(rows)):
-        a = flat[t, A]
-        if a != 0.0:
-            slot = _fetch(t, np.int64(-1), rows, K, source, diagonal, index, cursor, table)
-            row = table[slot * len(F) : slot * len(F) + len(F)]
-            for u in range(len(F)):
-                F[u] += a * np.float64(row[u])
+    stride, t = len(F), 0
+    capacity = min(len(table) // stride, index.shape[1])
+    while t < len(rows):
+        # Of several rows none must take the place of another.
+        count, room = 0, TOGETHER if capacity - cursor[USED] >= TOGETHER else 1
+        while t < len(rows) and count < room:
+            if flat[t, A] != 0.0:
+                wanted[count] = t
+                count += 1
+            t += 1
+        made = 0
+        for r in range(count):
+            if index[SLOT, wanted[r]] < 0:
+                wanted[made], wanted[r] = wanted[r], wanted[made]
+                made += 1
+        if made:
+            _make(wanted, made, np.int64(-1), rows, K, source, diagonal, index, cursor, table)
+        for r in range(count):
+            slot = index[SLOT, wanted[r]]
+            row = table[slot * stride : slot * stride + stride]
+            for u in range(stride):
+                F[u] += flat[wanted[r], A] * np.float64(row[u])
 
 
 @njit(nogil=True, **_PART)
@@ -227,8 +290,8 @@ def _descend(flat, p, moving, cursor, i, j, slope, curve, across, bent, plain): 
 
 @njit(nogil=True, **_PART)
 def _advance(  # type: ignore[no-untyped-def]
-    flat, rows, group, K, source, F, Q, p, up, low, diagonal, index, cursor, table, ends, tol,
-    rounding, limit, stop,
+    flat, rows, group, K, source, F, Q, p, up, low, diagonal, index, cursor, wanted,
+    violation, violator, table, ends, tol, rounding, limit, stop,
 ):  # fmt: skip
     """At most `limit` steps to a gap of `tol`; gives how many. The last entry of `ends` is pᵀKp."""
     stride, groups, real = len(F), len(up), table.dtype.type
@@ -245,7 +308,10 @@ def _advance(  # type: ignore[no-untyped-def]
                 return steps
             else:
                 t = j
-            slot = _fetch(t, busy, rows, K, source, diagonal, index, cursor, table)
+            slot = _fetch(
+                t, busy, rows, K, source, F, up[group[t]], low[group[t]], diagonal, index, cursor,
+                wanted, violation, violator, table,
+            )  # fmt: skip
             row = table[slot * stride : slot * stride + stride]
             if phase == groups:
                 break
@@ -293,7 +359,8 @@ def _measure(flat, group, F, up, low, found):  # type: ignore[no-untyped-def]
 @njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=False)
 def solve_problems(  # type: ignore[no-untyped-def]
     order, starts, variables, examples, groups, diagonals, K, right, source, shape, Z, vectors, up,
-    low, diagonal, index, cursor, ends, table, found, tol, rounding, limits, keep, stop,
+    low, diagonal, index, cursor, wanted, violation, violator, ends, table, found, tol, rounding,
+    limits, keep, stop,
 ):  # fmt: skip
     """Problems `order`, one after the other, in place.
 
@@ -305,7 +372,7 @@ def solve_problems(  # type: ignore[no-untyped-def]
     for p in order:
         s, n = starts[p], starts[p + 1] - starts[p]
         flat, rows, group = variables[s : s + n], examples[s : s + n], groups[s : s + n]
-        stride = (n + LANES - 1) // LANES * LANES
+        stride = (n + BLOCK - 1) // BLOCK * BLOCK
         shape[0] = stride
         begun = False
         for t in range(0 if keep else stride):
@@ -322,10 +389,10 @@ def solve_problems(  # type: ignore[no-untyped-def]
         for t in range(0 if cursor[TAKEN] else stride):
             Q[t] = direction[t] = ends[len(up)] = 0.0
         if begun:
-            _add_up(flat, rows, K, source, F, own, index, cursor, table)
+            _add_up(flat, rows, K, source, F, own, index, cursor, wanted, table)
         found[p, STEPS] = _advance(
-            flat, rows, group, K, source, F, Q, direction, up, low, own, index, cursor, table,
-            ends, tol, rounding, limits[p], stop,
+            flat, rows, group, K, source, F, Q, direction, up, low, own, index, cursor, wanted,
+            violation, violator, table, ends, tol, rounding, limits[p], stop,
         )  # fmt: skip
         found[p, COMPUTED] = cursor[MADE]
         _measure(flat, group, F, up, low, found[p])

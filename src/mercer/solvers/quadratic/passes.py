@@ -1,7 +1,8 @@
 """The two passes over all rows that a step of SMO takes, as LLVM instructions.
 
-    partner   the row that gains most together with row i, and the largest f that may shrink
-    move      F and Q after a step, and the row that now most wants to grow
+    partner     the row that gains most together with row i, and the largest f that may shrink
+    move        F and Q after a step, and the row that now most wants to grow
+    violators   where a row of K has to be made: rows that will be needed soon
 
 A pass is a few loads and operations per row, and of some hundred rows what surrounds its loop costs
 more than the loop. The compiler's own loops have to be sure that arrays do not overlap, and find
@@ -12,121 +13,17 @@ have a multiple of `LANES` entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from mercer.gram.cpu.vectors import DOUBLE, INDEX, Vectors, data_of
+
 #: Rows of a vector: eight numbers of float64 fill the widest registers there are.
 LANES = 8
-
-_INDEX, _DOUBLE = ir.IntType(64), ir.DoubleType()
-_FAST = ("nnan", "nsz", "contract", "reassoc")
-
-
-class Vectors:  # pragma: no cover - runs in the compiler
-    """Instructions on vectors of `LANES` numbers."""
-
-    def __init__(self, builder: Any) -> None:
-        self.builder = builder
-
-    def everywhere(self, scalar: Any) -> Any:
-        kind = ir.VectorType(scalar.type, LANES)
-        unset = ir.Constant(kind, ir.Undefined)
-        one = self.builder.insert_element(unset, scalar, ir.IntType(32)(0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return self.builder.shuffle_vector(one, unset, zeros)
-
-    def place(self, data: Any, at: Any) -> Any:
-        kind = ir.VectorType(data.type.pointee, LANES)
-        return self.builder.bitcast(self.builder.gep(data, [at]), kind.as_pointer())
-
-    def load(self, data: Any, at: Any) -> Any:
-        return self.builder.load(self.place(data, at), align=_size(data.type.pointee))
-
-    def store(self, value: Any, data: Any, at: Any) -> None:
-        self.builder.store(value, self.place(data, at), align=_size(data.type.pointee))
-
-    def larger(self, a: Any, b: Any) -> Any:
-        return self.builder.select(self.above(a, b), a, b)
-
-    def above(self, a: Any, b: Any) -> Any:
-        return self.builder.fcmp_ordered(">", a, b, flags=("nnan", "nsz"))
-
-    def add(self, a: Any, b: Any) -> Any:
-        return self.builder.fadd(a, b, flags=_FAST)
-
-    def less(self, a: Any, b: Any) -> Any:
-        return self.builder.fsub(a, b, flags=_FAST)
-
-    def times(self, a: Any, b: Any) -> Any:
-        return self.builder.fmul(a, b, flags=_FAST)
-
-    def over(self, a: Any, b: Any) -> Any:
-        return self.builder.fdiv(a, b, flags=_FAST)
-
-    def wide(self, a: Any) -> Any:
-        """In float64."""
-        kind = ir.VectorType(_DOUBLE, LANES)
-        return a if a.type == kind else self.builder.fpext(a, kind)
-
-    def narrow(self, a: Any, real: Any) -> Any:
-        kind = ir.VectorType(real, LANES)
-        return a if a.type == kind else self.builder.fptrunc(a, kind)
-
-    def largest(self, value: Any) -> Any:
-        """The largest lane."""
-        name = {_DOUBLE: "f64"}.get(value.type.element, "f32")
-        kind = ir.FunctionType(value.type.element, [value.type])
-        reduce = self.builder.module.declare_intrinsic(
-            f"llvm.vector.reduce.fmax.v{LANES}{name}", (), kind
-        )
-        return self.builder.call(reduce, [value], fastmath=("nnan", "nsz"))
-
-    def first(self, value: Any, best: Any, where: Any) -> Any:
-        """The least index of a row whose value is `best`; `where`: the first row of each vector."""
-        kind = ir.VectorType(_INDEX, LANES)
-        index = self.builder.add(where, ir.Constant(kind, list(range(LANES))))
-        same = self.builder.fcmp_ordered("==", value, self.everywhere(best))
-        index = self.builder.select(same, index, ir.Constant(kind, [(1 << 63) - 1] * LANES))
-        reduce = self.builder.module.declare_intrinsic(
-            f"llvm.vector.reduce.umin.v{LANES}i64", (), ir.FunctionType(_INDEX, [kind])
-        )
-        return self.builder.call(reduce, [index])
-
-    def loop(self, n: Any, starts: list[Any], body: Callable[..., list[Any]]) -> list[Any]:
-        """What is left of values that begin as `starts` and go through `body` with each vector."""
-        builder, before = self.builder, self.builder.block
-        inside, after = builder.append_basic_block("rows"), builder.append_basic_block("found")
-        builder.branch(inside)
-        builder.position_at_end(inside)
-        at = builder.phi(_INDEX)
-        values = [builder.phi(start.type) for start in starts]
-        following = [builder.add(at, _INDEX(LANES)), *body(at, *values)]
-        for phi, start, then in zip([at, *values], [_INDEX(0), *starts], following, strict=True):
-            phi.add_incoming(start, before)
-            phi.add_incoming(then, inside)
-        builder.cbranch(builder.icmp_signed("<", following[0], n), inside, after)
-        builder.position_at_end(after)
-        return following[1:]
-
-
-def _size(kind: Any) -> int:  # pragma: no cover - runs in the compiler
-    return 8 if kind == _DOUBLE else 4
-
-
-def _lowest(real: Any) -> Any:  # pragma: no cover - runs in the compiler
-    return ir.Constant(ir.VectorType(real, LANES), [float("-inf")] * LANES)
-
-
-def _data(context: Any, builder: Any, signature: Any, arguments: Any, count: int) -> list[Any]:
-    """Where the numbers of the first `count` arguments are."""
-    return [
-        context.make_array(kind)(context, builder, value).data
-        for kind, value in zip(signature.args[:count], arguments[:count], strict=True)
-    ]
 
 
 def _partner(
@@ -138,11 +35,10 @@ def _partner(
     found = types.Tuple((types.int64, real, types.float64))
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        f, may, k, d = _data(context, builder, signature, arguments, 4)
+        f, may, k, d = data_of(context, builder, signature.args[:4], arguments[:4])
         n, i, top, floor = arguments[4:]
-        v, kind = Vectors(builder), context.get_value_type(real)
-        zero = ir.Constant(ir.VectorType(kind, LANES), [0.0] * LANES)
-        none = ir.Constant(ir.VectorType(_DOUBLE, LANES), [0.0] * LANES)
+        v, kind = Vectors(builder, LANES), context.get_value_type(real)
+        zero, none = v.filled(kind, 0.0), v.filled(DOUBLE, 0.0)
         own, every, least = (
             v.everywhere(one) for one in (builder.load(builder.gep(d, [i])), top, floor)
         )
@@ -160,12 +56,12 @@ def _partner(
                 v.larger(falls, bottom),
             ]
 
-        indices = ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES)
-        best, where, bottom = v.loop(n, [zero, indices, _lowest(_DOUBLE)], body)
+        starts = [zero, v.filled(INDEX, 0), v.filled(DOUBLE, -math.inf)]
+        best, where, bottom = v.loop(n, LANES, starts, body)
         gain = v.largest(best)
         at = v.first(best, gain, where)
         some = builder.fcmp_ordered(">", gain, ir.Constant(kind, 0.0))
-        at = builder.select(some, at, _INDEX(-1))
+        at = builder.select(some, at, INDEX(-1))
         return context.make_tuple(builder, found, [at, gain, v.largest(bottom)])
 
     whole = types.int64
@@ -180,8 +76,8 @@ def _move(
     found = types.Tuple((types.int64, types.float64))
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        f, q, may, left, right = _data(context, builder, signature, arguments, 5)
-        v, n = Vectors(builder), arguments[5]
+        f, q, may, left, right = data_of(context, builder, signature.args[:5], arguments[:5])
+        v, n = Vectors(builder, LANES), arguments[5]
         fresh, kept, far = (v.everywhere(one) for one in arguments[6:])
 
         def body(at: Any, best: Any, where: Any) -> list[Any]:
@@ -197,8 +93,8 @@ def _move(
                 builder.select(more, v.everywhere(at), where),
             ]
 
-        indices = ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES)
-        best, where = v.loop(n, [_lowest(_DOUBLE), indices], body)
+        starts = [v.filled(DOUBLE, -math.inf), v.filled(INDEX, 0)]
+        best, where = v.loop(n, LANES, starts, body)
         top = v.largest(best)
         return context.make_tuple(builder, found, [v.first(best, top, where), top])
 
@@ -206,6 +102,43 @@ def _move(
     return found(F, Q, up, row_i, row_j, types.int64, real, real, real), generate
 
 
+def _violators(
+    typing_context: Any, F: Any, up: Any, low: Any, slots: Any, n: Any, violation: Any,
+    violator: Any,
+) -> Any:  # fmt: skip
+    """Rows without a slot that most want to shrink, and to grow: the first of every lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds, (*arrays, n, values, rows) = signature.args, arguments
+        f, grows, shrinks, slots = data_of(context, builder, kinds[:4], arrays)
+        values, rows = data_of(context, builder, kinds[5:], [values, rows])
+        v = Vectors(builder, LANES)
+        lowest, zero = v.filled(DOUBLE, -math.inf), v.filled(INDEX, 0)
+
+        def body(at: Any, *found: Any) -> list[Any]:
+            value, here = v.load(f, at), v.everywhere(at)
+            absent = builder.icmp_signed("<", v.load(slots, at), zero)
+            after = []
+            for side in (0, 1):
+                best, where = found[2 * side : 2 * side + 2]
+                wish = (
+                    v.less(v.load(grows, at), value) if side else v.add(v.load(shrinks, at), value)
+                )
+                more = builder.and_(absent, v.above(wish, best))
+                after += [builder.select(more, wish, best), builder.select(more, here, where)]
+            return after
+
+        lanes = ir.Constant(ir.VectorType(INDEX, LANES), list(range(LANES)))
+        found = v.loop(n, LANES, [lowest, zero, lowest, zero], body)
+        for side in (0, 1):
+            v.store(found[2 * side], values, INDEX(side * LANES))
+            v.store(builder.add(found[2 * side + 1], lanes), rows, INDEX(side * LANES))
+        return context.get_dummy_value()
+
+    return types.void(F, up, low, slots, types.int64, violation, violator), generate
+
+
 #: As compiled functions see them: without the context of the compiler.
 partner: Any = intrinsic(_partner)
 move: Any = intrinsic(_move)
+violators: Any = intrinsic(_violators)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mercer.gram.rows.prepared import BLOCK
 from mercer.solvers.quadratic.layout import FEWER, FRESH, SAME
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Shrinking:
         problems = worker.problems
         part = slice(int(problems.starts[p]), int(problems.starts[p + 1]))
         self.worker, self.loop, self.p = worker, worker.loop, p
-        self.variables, self.rows = problems.variables[part], problems.rows[part]
+        self.variables, self.rows = problems.variables[part], worker.rows[part]
         self.groups, self.found = problems.groups[part], problems.found[p : p + 1]
         self.active = np.arange(len(self.rows))
         self.left = int(problems.limits[p] - problems.taken[p])
@@ -109,7 +110,7 @@ class Shrinking:
         """Kept rows of K, without the columns that leave; a row never moves up."""
         worker, loop = self.worker, self.loop
         table, index, used = worker.table, worker.index, int(worker.cursor[loop.USED])
-        old, stride = (-(-size // loop.LANES) * loop.LANES for size in (m, len(stay)))
+        old, stride = (-(-size // BLOCK) * BLOCK for size in (m, len(stay)))
         new = np.full(m, -1)
         new[stay] = np.arange(len(stay))
         owner = new[index[loop.OWNER, :used]]
