@@ -39,6 +39,12 @@ def environment() -> dict[str, Any]:
     }
 
 
+def read(name: str) -> dict[str, Any]:
+    """What a bench found last; nothing, if it never ran."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
 def write(name: str, before: dict[str, Any], **found: Any) -> None:
     """Keep what a bench found, beside the environment as it was before the bench began."""
     RESULTS.mkdir(exist_ok=True)

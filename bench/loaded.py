@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,8 +20,9 @@ from sklearn.base import clone
 
 import mercer
 
-#: Calls that are timed on the idle and on the loaded machine; the median counts.
-CALLS = 15
+#: Seconds of calls that are timed on the idle and on the loaded machine: far more than the time
+#: slices of the system, of which a short call meets one or none. The mean of a call counts.
+SPAN = 0.5
 
 
 def _spin() -> None:  # pragma: no cover - in another process
@@ -45,13 +45,12 @@ def busy() -> Iterator[None]:
             other.join()
 
 
-def median(work: Callable[[], Any]) -> float:
-    times = []
-    for _ in range(CALLS):
-        start = time.perf_counter()
+def mean(work: Callable[[], Any]) -> float:
+    start, calls = time.perf_counter(), 0
+    while time.perf_counter() - start < SPAN:
         work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+        calls += 1
+    return (time.perf_counter() - start) / calls
 
 
 def jobs() -> dict[str, Callable[[], Any]]:
@@ -80,9 +79,9 @@ def jobs() -> dict[str, Callable[[], Any]]:
 def measure() -> list[Row]:
     warnings.simplefilter("ignore")
     work = jobs()
-    idle = {name: median(job) for name, job in work.items()}
+    idle = {name: mean(job) for name, job in work.items()}
     with busy():
-        loaded = {name: median(job) for name, job in work.items()}
+        loaded = {name: mean(job) for name, job in work.items()}
     note = f"{cores()} busy processes; the fair share is 2 ×"
     return [claim(name, loaded[name], idle[name], at_most(4.0), note) for name in work]
 
