@@ -289,8 +289,22 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         self.classes_ = classes if y.ndim == 2 else classes[0]
         targets = indicators[0] if len(indicators) == 1 else np.hstack(indicators)
         self._keep(X, targets, copies, factors)
+        self._codes = None
+        if y.ndim == 1:
+            self._codes = codes if copies is None else codes[copies > 0]
         self.outlier_label_ = self._outlier_labels()
         return self
+
+    def _weighted(self, w: np.ndarray, index: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """As for any targets; those of one output are counted by class."""
+        codes = getattr(self, "_codes", None)
+        if codes is None:
+            return super()._weighted(w, index, start)
+        n, classes = len(start) - 1, self.y_fit_.shape[1]
+        places = np.repeat(np.arange(0, n * classes, classes), np.diff(start)) + codes[index]
+        votes = np.bincount(places, w, n * classes).reshape(n, classes)
+        total = votes.sum(axis=1, keepdims=True)
+        return np.asarray(votes / np.where(total > 0, total, 1.0))
 
     def _outlier_labels(self) -> list[Any] | None:
         """The answer for outliers of each output; None where the nearest example answers."""

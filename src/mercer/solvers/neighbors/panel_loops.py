@@ -7,24 +7,34 @@ from typing import Any
 import numpy as np
 
 from mercer._machine.jit import njit
-from mercer.solvers.neighbors.vectors import SHAPE, above, differences, lowest, products
+from mercer.solvers.neighbors.vectors import (
+    LISTED,
+    SHAPE,
+    above,
+    differences,
+    insert,
+    lowest,
+    products,
+)
 
 ROWS, COLUMNS = SHAPE.rows, SHAPE.columns
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 #: Rows looked at to find the column along which a set of rows is longest.
-_LOOKED_AT = 64
+_LOOKED_AT = 16
 #: Smaller by more than the rounding of a squared distance of a few columns in float32.
-_CERTAIN = np.float32(1.0 - 1e-5)
+_CERTAIN, _TINY = np.float32(1.0 - 1e-5), np.float32(np.finfo(np.float32).tiny)
 
 
 @njit(nogil=True)
 def in_order(rows: Any, size: Any) -> Any:
     """Indices such that each `size` of them in turn are close together.
 
-    Halved along the column in which some of them lie farthest apart, again and again.
+    Halved along the column in which some of them lie farthest apart, again and again. `rows` are
+    float32, and `keys` whole numbers: what orders a number in the upper half, its index below.
     """
     n = len(rows)
-    index, keys = np.arange(n), np.empty(n, rows.dtype)
+    index, keys = np.arange(n).astype(np.int32), np.empty(n, np.int64)
+    bits = rows.view(np.int32)
     starts, stops = np.empty(128, np.int64), np.empty(128, np.int64)
     starts[0], stops[0], waiting = 0, n, 1
     while waiting:
@@ -33,7 +43,7 @@ def in_order(rows: Any, size: Any) -> Any:
         parts = (stop - start + size - 1) // size
         if parts < 2:
             continue
-        step, column, longest = max(1, (stop - start) // _LOOKED_AT), -1, 0.0
+        step, column, longest = max(1, (stop - start) // _LOOKED_AT), -1, np.float32(0.0)
         for d in range(rows.shape[1]):
             low = high = rows[index[start], d]
             for i in range(start, stop, step):
@@ -44,9 +54,13 @@ def in_order(rows: Any, size: Any) -> Any:
         if column < 0:
             continue
         for i in range(start, stop):
-            keys[i] = rows[index[i], column]
+            value = bits[index[i], column]
+            value ^= (value >> np.int32(31)) & np.int32(0x7FFFFFFF)  # as floats are ordered
+            keys[i] = (np.int64(value) << 32) | np.int64(index[i])
         middle = start + parts // 2 * size
-        _split(keys, index, start, stop - 1, middle)
+        _split(keys, start, stop, middle)
+        for i in range(start, stop):
+            index[i] = keys[i] & 0xFFFFFFFF
         starts[waiting], stops[waiting] = start, middle
         starts[waiting + 1], stops[waiting + 1] = middle, stop
         waiting += 2
@@ -54,23 +68,20 @@ def in_order(rows: Any, size: Any) -> Any:
 
 
 @njit(nogil=True)
-def _split(keys: Any, index: Any, low: Any, high: Any, middle: Any) -> None:
-    """Exchange so that no key before `middle` is larger than one behind it."""
-    while low < high:
-        pivot, i, j = keys[(low + high) // 2], low, high
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                index[i], index[j] = index[j], index[i]
-                i, j = i + 1, j - 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
+def _split(keys: Any, low: Any, high: Any, middle: Any) -> None:
+    """Exchange so that no key before `middle` is larger than one from there on; all differ."""
+    while high - low > 1:
+        first, last, pivot = keys[low], keys[high - 1], keys[(low + high) // 2]
+        pivot = max(min(first, last), min(max(first, last), pivot))
+        place = low
+        for i in range(low, high):  # without a branch, which half of the time would be guessed
+            key = keys[i]
+            keys[i], keys[place] = keys[place], key
+            place += key < pivot
+        if middle < place:
+            high = place
+        elif middle > place:
+            low = max(place, low + 1)
         else:
             return
 
@@ -140,39 +151,67 @@ def boxes_of(panels: Any, low: Any, high: Any) -> None:
 
 
 @njit(nogil=True)
-def _merge(scores: Any, at: Any, first: Any, ids: Any, own: Any, values: Any, index: Any) -> None:
-    """Put the scores of a tile into the sorted lists of its queries."""
-    k = values.shape[1]
+def _merge(
+    scores: Any,
+    at: Any,
+    first: Any,
+    ids: Any,
+    own: Any,
+    k: Any,
+    least: Any,
+    values: Any,
+    index: Any,
+) -> None:
+    """Put the scores of a tile into the sorted lists of its queries; of each the first k count.
+
+    Lists hold the places of examples in their panels. `least[i]`: what scores must exceed anyhow.
+    """
     for i in range(ROWS):
         row = at + i
-        worst = values[row, k - 1]
-        bits = above(scores, i, worst)
+        bits = above(scores, i, max(values[row, k - 1], least[i]))
         while bits != _NONE:
             t = lowest(bits)
             bits &= bits - _ONE
-            value, column = scores[i, t], ids[first + t]
-            if value <= worst or column == own[row]:
+            value, place = scores[i, t], first + t
+            if value <= values[row, k - 1] or ids[place] == own[row]:
                 continue
-            place = k - 1
-            while place > 0 and values[row, place - 1] < value:
-                values[row, place] = values[row, place - 1]
-                index[row, place] = index[row, place - 1]
-                place -= 1
-            values[row, place], index[row, place] = value, column
-            worst = values[row, k - 1]
+            if k <= LISTED:
+                insert(values, index, row, value, place)
+                continue
+            at_end = k - 1
+            while at_end > 0 and values[row, at_end - 1] < value:
+                values[row, at_end] = values[row, at_end - 1]
+                index[row, at_end] = index[row, at_end - 1]
+                at_end -= 1
+            values[row, at_end], index[row, at_end] = value, place
 
 
 @njit(nogil=True)
-def search_all(x: Any, panels: Any, ids: Any, own: Any, values: Any, index: Any) -> None:
+def search_all(x: Any, panels: Any, ids: Any, own: Any, k: Any, values: Any, index: Any) -> None:
     """The largest x·z + the last column of all panels, in the order of the examples."""
-    scores = np.empty((ROWS, COLUMNS), np.float32)
+    scores, least = np.empty((ROWS, COLUMNS), np.float32), np.full(ROWS, -np.inf, np.float32)
     for p in range(len(panels)):
         for at in range(0, len(x), ROWS):
             products(x, at, panels, p, scores)
-            _merge(scores, at, p * COLUMNS, ids, own, values, index)
+            _merge(scores, at, p * COLUMNS, ids, own, k, least, values, index)
 
 
-@njit(nogil=True, fastmath={"contract", "nsz"})
+@njit(nogil=True)
+def _surely(x: Any, panels: Any, ids: Any, own: Any, places: Any) -> Any:
+    """A score that as many examples exceed as there are places: those at these places do."""
+    farthest = np.float32(0.0)
+    for place in places:
+        if ids[place] == own:
+            return np.float32(-np.inf)
+        panel, total = panels[place // COLUMNS], np.float32(0.0)
+        for d in range(len(panel)):
+            gap = panel[d, place % COLUMNS] - x[d]
+            total += gap * gap
+        farthest = max(farthest, total)
+    return np.float32(-farthest / _CERTAIN - _TINY)
+
+
+@njit(nogil=True, fastmath={"contract", "nsz", "nnan"})
 def _gaps(x: Any, at: Any, low: Any, high: Any, out: Any) -> None:
     """The squared distance between the box of some queries and that of every panel."""
     out[:] = 0.0
@@ -188,26 +227,29 @@ def _gaps(x: Any, at: Any, low: Any, high: Any, out: Any) -> None:
 
 @njit(nogil=True)
 def search_near(
-    x: Any, panels: Any, low: Any, high: Any, ids: Any, own: Any, values: Any, index: Any
+    x: Any, panels: Any, boxes: Any, ids: Any, own: Any, k: Any, values: Any, index: Any
 ) -> None:
-    """The largest −‖x − z‖², from the panel next to a few queries outward, where it can matter."""
-    scores = np.empty((ROWS, COLUMNS), np.float32)
-    n, k = len(panels), values.shape[1]
-    gaps = np.empty(n, np.float32)
+    """The largest −‖x − z‖², from the panel next to a few queries on, where it can matter.
+
+    The neighbors of the query before are near, too: they tell how far to look at most.
+    """
+    scores, least = np.empty((ROWS, COLUMNS), np.float32), np.full(ROWS, -np.inf, np.float32)
+    gaps = np.empty(len(panels), np.float32)
     for at in range(0, len(x), ROWS):
-        _gaps(x, at, low, high, gaps)
+        _gaps(x, at, boxes[0], boxes[1], gaps)
         home = np.argmin(gaps)
-        for turn in range(2 * n):
-            p = home + (turn + 1) // 2 * (1 if turn % 2 else -1)
-            if p < 0 or p >= n:
-                continue
-            worst = values[at, k - 1]
-            for i in range(1, ROWS):
-                worst = min(worst, values[at + i, k - 1])
-            if gaps[p] * _CERTAIN >= -worst:
+        for i in range(ROWS if at else 0):
+            least[i] = _surely(x[at + i], panels, ids, own[at + i], index[at - 1, :k])
+        farthest = -least.min()
+        for turn in range(2 * len(panels)):
+            p = home + (turn // 2 if turn % 2 == 0 else -1 - turn // 2)
+            if p < 0 or p >= len(panels) or gaps[p] * _CERTAIN >= farthest:
                 continue
             differences(x, at, panels, p, scores)
-            _merge(scores, at, p * COLUMNS, ids, own, values, index)
+            _merge(scores, at, p * COLUMNS, ids, own, k, least, values, index)
+            farthest = np.float32(0.0)
+            for i in range(ROWS):
+                farthest = max(farthest, -max(values[at + i, k - 1], least[i]))
 
 
 @njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})

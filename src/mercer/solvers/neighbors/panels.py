@@ -20,13 +20,16 @@ from mercer._lazy import record
 from mercer._machine.threads import threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 
-#: Neighbors listed beyond those asked for: a choice; more make second searches rarer.
-SPARE = 3
+#: Neighbors listed beyond those asked for, where scores are products, which cancel, and where they
+#: are differences: a choice; more make second searches rarer.
+SPARE, SPARE_NEAR = 3, 1
 #: Columns up to which panels too far off are looked for.
 NEAR_COLUMNS = 20
 #: Queries × columns, per halving of the examples, from which on an order of them pays. Estimated:
 #: a number takes 8 ns to be put into one half, and a query 0.05 ns per number of an example.
 ORDER = 100
+#: Tiles of queries that may come in any order.
+QUERIES = 4
 #: Squared norms up to which sums of products of whole numbers are exact in float32.
 EXACT = float(1 << 22)
 #: Numbers of a block of queries, which stays in the second cache beside a panel, and multiply-adds
@@ -77,11 +80,9 @@ def search_panels(
     examples, columns = _packed(x, z), x.shape[1]
     mine = np.full(len(x), -1) if own is None else own
     index, distance = np.empty((len(x), k), dtype=np.intp), np.empty((len(x), k))
-    order = (
-        np.arange(len(x))
-        if not examples.near
-        else in_order(_moved(x, examples.center, examples.scale), ROWS)
-    )
+    order = np.arange(len(x))
+    if examples.near:
+        order = in_order(_moved(x, examples.center, examples.scale), QUERIES * ROWS)
     threads = threads_for(WORTH * x.size * len(z))
     step = min(BLOCK // columns, int(CALL / z.size), len(x) // (8 if threads > 1 else 1))
     step = -(-max(1, step) // ROWS) * ROWS
@@ -106,7 +107,7 @@ def _packed(x: np.ndarray, z: np.ndarray) -> Examples:
     center = np.zeros(columns) if whole else (some * scale).mean(axis=0, dtype=np.float64)
     count = -(-n // COLUMNS)
     near = columns <= NEAR_COLUMNS and x.size >= ORDER * np.log2(max(2, count))
-    ids = in_order(_moved(z, center, scale), COLUMNS) if near else np.arange(n)
+    ids = in_order(_moved(z, center, scale), COLUMNS) if near else np.arange(n, dtype=np.int32)
     panels = np.zeros((count, columns + (not near), COLUMNS), dtype=np.float32)
     norms = np.zeros(n)
     threads = threads_for(PACKING * z.size)
@@ -141,22 +142,25 @@ def _block(
     norms = np.empty(padded)
     whole = loops.pack_queries(x, rows, examples.center, examples.scale, packed, norms)
     exact = whole and examples.whole and max(examples.largest, norms.max()) <= EXACT
-    some = min(k + (0 if exact else SPARE), len(z) - bool((own >= 0).any()))
-    listed = np.zeros((padded, some), dtype=np.intp)
-    values = np.full((padded, some), -np.inf, dtype=np.float32)
+    others = len(z) - bool((own >= 0).any())
+    some = min(k + (0 if exact else SPARE_NEAR if near else SPARE), others)
+    listed = np.zeros((padded, max(some, loops.LISTED)), dtype=np.int32)
+    values = np.full(listed.shape, -np.inf, dtype=np.float32)
     who = own if padded == n else np.concatenate([own, np.repeat(own[-1:], padded - n)])
+    lists = examples.ids, who, some, values, listed
     if near:
-        search = packed, examples.panels, *examples.boxes, examples.ids, who, values, listed
-        loops.search_near(*search)
+        loops.search_near(packed, examples.panels, examples.boxes, *lists)
     else:
-        loops.search_all(packed, examples.panels, examples.ids, who, values, listed)
-    last = -values[:n, -1].astype(np.float64)
+        loops.search_all(packed, examples.panels, *lists)
+    last = -values[:n, some - 1].astype(np.float64)
     last = last if near else norms[:n] + 2.0 * last
-    certain = exact or some == len(z) - (own >= 0).any()
+    certain = exact or some == others
     error = np.zeros((3, n)) if certain else _error(examples, norms[:n], near)
     distance, index = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
     unit = examples.scale**-2
-    doubtful = loops.settle(x, rows, z, listed, last, error, unit, distance, index)
+    doubtful = loops.settle(
+        x, rows, z, examples.ids[listed[:, :some]], last, error, unit, distance, index
+    )
     which = np.flatnonzero(doubtful & (not certain))
     if len(which):
         limit = distance[which, -1] / unit

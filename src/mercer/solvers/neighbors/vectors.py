@@ -37,6 +37,8 @@ def _shape() -> Shape:
 
 
 SHAPE = _shape()
+#: Neighbors up to which a list is one vector.
+LISTED = 16
 _LANES, _ROWS, _VECTORS = SHAPE
 _SINGLE, _BIT, _WORD = ir.FloatType(), ir.IntType(1), ir.IntType(64)
 _VECTOR = ir.VectorType(_SINGLE, _LANES)
@@ -154,6 +156,38 @@ def _lowest(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
+@intrinsic
+def _insert(typing_context: Any, values: Any, index: Any, row: Any, value: Any, column: Any) -> Any:
+    """Put a number into a row of LISTED sorted ones, behind equal ones; and its index likewise.
+
+    Without a branch: every place keeps its number, takes the new one, or that of its neighbor.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes = ir.VectorType(ir.IntType(32), LISTED)
+        shift = ir.Constant(lanes, [LISTED, *range(LISTED - 1)])
+        start, stays, moves = builder.mul(arguments[2], _WORD(LISTED)), None, None
+        for i, kind in ((0, _SINGLE), (1, ir.IntType(32))):
+            vector = ir.VectorType(kind, LISTED)
+            array = context.make_array(signature.args[i])(context, builder, arguments[i])
+            place = builder.bitcast(builder.gep(array.data, [start]), vector.as_pointer())
+            old, new = builder.load(place, align=4), arguments[3 + i]
+            first = builder.insert_element(
+                ir.Constant(vector, ir.Undefined), new, ir.IntType(32)(0)
+            )
+            new = builder.shuffle_vector(first, first, ir.Constant(lanes, [0] * LISTED))
+            before = builder.shuffle_vector(old, new, shift)
+            if stays is None:
+                stays = builder.fcmp_ordered(">=", old, new)
+                moves = builder.fcmp_ordered("<", before, new)
+            changed = builder.select(moves, before, new)
+            builder.store(builder.select(stays, old, changed), place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(values, index, types.int64, types.float32, types.int32), generate
+
+
 #: Called from compiled code, without the first argument.
 above: Any = _above
+insert: Any = _insert
 lowest: Any = _lowest
