@@ -189,3 +189,12 @@ def test_what_products_of_sparse_rows_make_is_counted(
     made = 8 * height * width + (8 * columns * (height + width) if columns == 300 else 0)
     made += 24 * height * width if columns == 5000 else 0
     assert made <= plan.scratch_bytes <= 4_000_000
+
+
+def test_strips_of_sparse_rows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("rows.sparse", "host"):
+        monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda: True)
+    rows = sp.random_array((500, 300), density=0.1, rng=RNG, format="csr")
+    assert Gaussian().gram(rows)._held >= 500 * 300 * 8
+    with mercer.config(memory="4MB"):
+        assert Gaussian().gram(rows)._held == 0

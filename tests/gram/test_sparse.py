@@ -49,3 +49,16 @@ def test_what_is_made_dense_follows_the_share_of_zeros_and_the_memory(scatters):
     assert sides(0.4) == [False, False]
     with mercer.config(memory=500_000):
         assert sides(0.4) == [True, True]
+
+
+def test_strips_are_cut_anywhere_and_numbers_may_come_in_parts(monkeypatch):
+    monkeypatch.setattr("mercer.gram.rows.sparse.scatters", lambda: True)
+    X, Z = rows(100, 0.05), rows(150, 0.05)
+    whole = sp.csr_array(Z)
+    halves = np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr
+    z = sp.csr_array(halves, Z.shape)
+    gram = Polynomial(2).gram(sp.csr_array(X), z)
+    tile = gram.tile(slice(7, 90), slice(5, 131))
+    assert gram.sides()[1].strips
+    np.testing.assert_allclose(tile, (X[7:90] @ Z[5:131].T) ** 2, atol=1e-9)
+    np.testing.assert_allclose(Gaussian(3.0)(z, sp.csr_array(X)), Gaussian(3.0)(Z, X), atol=1e-9)

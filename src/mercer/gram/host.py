@@ -32,7 +32,7 @@ from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Copied, Cost, 
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side, row_value
-from mercer.gram.rows.sparse import scatters, stays_sparse
+from mercer.gram.rows.sparse import dense_bytes, scatters, stays_sparse, takes_strips
 from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
@@ -357,15 +357,25 @@ class HostGram(Gram):
 
     @functools.cached_property
     def _held(self) -> int:
-        """Bytes of the rows that input maps have made."""
+        """Bytes of the rows that input maps have made, and of rows in strips."""
         made = {id(m): m for side in (self._x, self._z) for m in side.mapped()}
-        return sum(count(m) * _row_bytes(m) for m in made.values())
+        strips = sum(dense_bytes(self._z.matrices[key]) for key in self._in_strips)
+        return strips + sum(count(m) * _row_bytes(m) for m in made.values())
+
+    @functools.cached_property
+    def _in_strips(self) -> list[Input]:
+        """The inputs of products whose sparse rows of Z are multiplied in dense strips."""
+        inputs = {s.rows for s in self.program.sources if s.kind in ("product", "repaired")}
+        x, z = self._x.matrices, self._z.matrices
+        return [r for r in inputs if is_sparse(x[r]) and takes_strips(self.shape[0], z[r])]
 
     @functools.cached_property
     def _copied(self) -> Copied:
         """What a product makes beside its result."""
         z, per_column, per_pair = self._z, 0, 0
         for key, m in z.matrices.items():
+            if key in self._in_strips:
+                continue
             if stays_sparse(m) and scatters():
                 per_column += 2 * _row_bytes(m)  # as rows, and by columns
             elif stays_sparse(m):
@@ -392,6 +402,10 @@ class HostGram(Gram):
             compiled = compile_epilogue(self.program, self.dtype, [widths[r] for r in direct])
             for rows in direct:
                 self._z.packed(rows)  # now, before several threads ask for it at once
+        for rows in set(self._in_strips) - set(self._z.strips):
+            from mercer.gram.cpu.scattered import in_strips
+
+            self._z.strips[rows] = in_strips(self._z.matrices[rows])
         return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped)
 
 

@@ -120,6 +120,11 @@ class NumpyEngine:
             x, z = x[rows], z[columns]
             out[...] = x @ z.T if is_sparse(x) else (z @ x.T).T
             return
+        if is_sparse(x) and inputs in self.z.strips:
+            from mercer.gram.cpu.scattered import multiply_strips
+
+            multiply_strips(x, rows, self.z.strips[inputs], columns, out)
+            return
         if is_sparse(x) and stays_sparse(z):
             x, z = x[rows], z[columns]
             if scatters():

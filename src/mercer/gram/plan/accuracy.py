@@ -71,6 +71,22 @@ def direct_by_size(X: Any, Z: Any) -> Method | None:
     return None
 
 
+def without_center(formula: Formula, node: Formula, raw: float, dtype: np.dtype) -> Method | None:
+    """The product as it is, where it takes no look at centered rows to see that this is enough.
+
+    For a function of one distance that is steepest, against its value at 0, where rows are as far
+    apart as the origin allows: distances between them are no larger.
+    """
+    if not math.isfinite(raw) or statistics(formula) != (node,):
+        return None
+    error = (
+        4 * np.finfo(dtype).eps / 2 * raw * sensitivity(formula, node, _round_up(raw), zero=True)
+    )
+    if error <= TOLERANCE[dtype.itemsize]:
+        return Method("product", reason=f"error ≤ {error:.1e}")
+    return None
+
+
 def choose(
     formula: Formula,
     node: Formula,
@@ -120,10 +136,12 @@ def tolerates_rounding(
 
 
 @lru_cache(maxsize=4096)
-def sensitivity(formula: Formula, node: Formula, largest: float, root: bool = False) -> float:
+def sensitivity(
+    formula: Formula, node: Formula, largest: float, root: bool = False, zero: bool = False
+) -> float:
     """max |∂k/∂s| / max |k| over s from (nearly) 0 to the largest distance; huge for e^(−√s).
 
-    `root`: of √s |∂k/∂s|.
+    `root`: of √s |∂k/∂s|. `zero`: relative to |k| at 0.
     """
     if _jumps_with(formula, node):
         return math.inf
@@ -148,9 +166,10 @@ def sensitivity(formula: Formula, node: Formula, largest: float, root: bool = Fa
         value = np.abs(np.broadcast_to(evaluate(formula, known), s.shape))
         rise = np.abs(np.broadcast_to(evaluate(slope, known), s.shape))
         rise = rise * np.sqrt(s) if root else rise
-    if not np.isfinite(rise).all() or not np.isfinite(value).all() or value.max() == 0:
+    size = value[0] if zero else value.max()
+    if not np.isfinite(rise).all() or not np.isfinite(value).all() or size == 0:
         return math.inf
-    return float(rise.max() / value.max())
+    return float(rise.max() / size)
 
 
 def _jumps_with(formula: Formula, node: Formula) -> bool:

@@ -11,6 +11,7 @@ from mercer._arrays import is_sparse
 from mercer._examples import count
 from mercer.formula import Formula
 from mercer.formula.nodes import Input, statistics
+from mercer.gram.byte_products.grid import Grid
 from mercer.gram.byte_products.rows import GridRows, about, on_grid
 from mercer.gram.plan import accuracy
 from mercer.gram.plan.program import Program, compile_program
@@ -19,6 +20,9 @@ from mercer.gram.rows.columns import without_empty_columns
 from mercer.gram.rows.prepared import Side, row_value, squared_norms
 from mercer.gram.rows.sparse import made_dense
 from mercer.gram.rows.validate import check_widths, common_dtype, dtype_of, matrix, numeric_inputs
+
+#: ‖x − c‖² for all rows of both sides.
+Norms = tuple[np.ndarray, np.ndarray]
 
 
 def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
@@ -33,11 +37,14 @@ def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
     made_dense(left, right)
     grids = on_grid(formula, left, right)
     left, right = without_empty_columns(formula, left, right, grids)
-    methods, centers = _methods(formula, left, right, dtype, grids)
+    methods, centers, norms = _methods(formula, left, right, dtype, grids)
     program = compile_program(formula, methods)
     on_left, on_right = ({key: pair[i] for key, pair in grids.items()} for i in (0, 1))
-    x = Side(count(X), dtype, left, centers, raw=X, grids=on_left)
-    z = x if Z is None else Side(count(Z), dtype, right, centers, raw=Z, grids=on_right)
+    of_left, of_right = ({key: pair[i] for key, pair in norms.items()} for i in (0, 1))
+    x = Side(count(X), dtype, left, centers, raw=X, grids=on_left, norms=of_left)
+    z = x
+    if Z is not None:
+        z = Side(count(Z), dtype, right, centers, raw=Z, grids=on_right, norms=of_right)
     x, z = _with_states(program, x, z, X, Z)
     x_values = _values(program.row_x, x, X, "X")
     if Z is None:
@@ -101,10 +108,12 @@ def _methods(
     right: dict[Input, Any],
     dtype: np.dtype,
     grids: dict[Input, tuple[GridRows, GridRows]],
-) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None]]:
-    """How each squared distance is computed, and the center that is taken off its rows, if any."""
+) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None], dict[Input, Norms]]:
+    """How each squared distance is computed, the center that is taken off its rows, if any, and
+    their squared norms, as they are read again and again."""
     methods: dict[Input, accuracy.Method] = {}
     centers: dict[Input, np.ndarray | None] = {}
+    known: dict[Input, Norms] = {}
     for node in statistics(formula):
         if node.op != "sqdist":
             continue
@@ -114,26 +123,41 @@ def _methods(
         if direct is not None:
             methods[key], centers[key] = direct, None
             continue
-        center = None if is_sparse(X) or is_sparse(Z) else Z.mean(axis=0, dtype=np.float64)
-        grid = grids[key][0].grid if key in grids else None
-        if center is not None:
-            center = center if grid is None else grid.step * grid.snap(center)
-            center = center.astype(np.result_type(X, Z))
-        norms = _largest_norms(X, Z, center)
-        methods[key] = accuracy.choose(formula, node, center is None, norms, dtype)
-        centers[key] = center if methods[key].center else None
-        if grid is not None and center is not None and methods[key].center:
-            sides = grids.pop(key)
-            error = max(side.error for side in sides)
-            if accuracy.tolerates_rounding(formula, node, norms, error, dtype):
-                grids[key] = about(grid.snap(center), *sides)
-    return methods, centers
+        norms, center = _norms(X, Z), None
+        raw = _largest(norms)
+        method = accuracy.without_center(formula, node, raw, dtype)
+        if method is None:
+            grid = grids[key][0].grid if key in grids else None
+            center = _center(X, Z, grid)
+            about_center = None if center is None else _norms(X, Z, center)
+            ends = raw, None if about_center is None else _largest(about_center)
+            method = accuracy.choose(formula, node, center is None, ends, dtype)
+            if method.center and about_center is not None:
+                norms = about_center
+            if grid is not None and center is not None and method.center:
+                sides = grids.pop(key)
+                error = max(side.error for side in sides)
+                if accuracy.tolerates_rounding(formula, node, ends, error, dtype):
+                    grids[key] = about(grid.snap(center), *sides)
+        methods[key], known[key] = method, norms
+        centers[key] = center if method.center else None
+    return methods, centers, known
 
 
-def _largest_norms(X: Any, Z: Any, center: np.ndarray | None) -> tuple[float, float | None]:
-    sides = [X] if X is Z else [X, Z]
+def _center(X: Any, Z: Any, grid: Grid | None) -> np.ndarray | None:
+    """The mean of Z, on the grid if there is one; None where rows cannot be moved."""
+    if is_sparse(X) or is_sparse(Z):
+        return None
+    center: np.ndarray = Z.mean(axis=0, dtype=np.float64)
+    center = center if grid is None else grid.step * grid.snap(center)
+    return center.astype(np.result_type(X, Z))
+
+
+def _norms(X: Any, Z: Any, center: np.ndarray | None = None) -> Norms:
     with np.errstate(over="ignore"):
-        raw = max(float(squared_norms(s).max()) for s in sides)
-        if center is None:
-            return raw, None
-        return raw, max(float(squared_norms(s, center).max()) for s in sides)
+        first = squared_norms(X, center)
+        return first, first if X is Z else squared_norms(Z, center)
+
+
+def _largest(norms: Norms) -> float:
+    return max(float(side.max()) for side in norms)

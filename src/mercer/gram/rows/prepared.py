@@ -20,13 +20,14 @@ CHUNK = 256
 #: Rows of K that are made one by one, or a few together, have a multiple of so many entries.
 BLOCK, TOGETHER = 64, 4
 #: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy.
-PANEL, NUMBERS = 2048, 1 << 18
+PANEL, NUMBERS = 2048, 1 << 15
 
 
 @dataclass
 class Side:
     """`matrices`: the rows of each numeric input; `centers`: what is taken off them in products;
-    `values`: one vector for each row value of the program; `states`: of opaque leaves."""
+    `values`: one vector for each row value of the program; `states`: of opaque leaves; `norms`:
+    ‖x − c‖² where that is known; `strips`: sparse rows as a loop over them takes Z."""
 
     n: int
     dtype: np.dtype
@@ -37,6 +38,8 @@ class Side:
     raw: Any = None
     functions: dict[Any, np.ndarray] = field(default_factory=dict)
     grids: dict[Input, GridRows] = field(default_factory=dict)
+    norms: dict[Input, np.ndarray] = field(default_factory=dict)
+    strips: dict[Input, np.ndarray] = field(default_factory=dict)
     _packed: dict[Input, np.ndarray] = field(default_factory=dict)
 
     def take(self, index: Any) -> Side:
@@ -68,6 +71,8 @@ class Side:
         """‖x − c‖² for every row, as the products have it."""
         if rows in self.grids:
             return self.grids[rows].take(index).squared_norms().astype(self.dtype)
+        if rows in self.norms:
+            return self.norms[rows][index]
         return squared_norms(self.matrices[rows][index], self.centers.get(rows))
 
     def packed(self, rows: Input) -> np.ndarray:
@@ -182,7 +187,11 @@ def _select(raw: Any, index: Any) -> Any:
 def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:
     """‖x − c‖² for every row, in panels."""
     if is_sparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=rows.dtype).ravel()
+        if not rows.has_canonical_format:  # a number may be there in several parts
+            return np.asarray(rows.multiply(rows).sum(axis=1), dtype=rows.dtype).ravel()
+        norms, full = np.zeros(rows.shape[0], dtype=rows.dtype), np.diff(rows.indptr) > 0
+        norms[full] = np.add.reduceat(np.square(rows.data), rows.indptr[:-1][full])
+        return norms
     if center is None:
         return np.einsum("ij,ij->i", rows, rows)
     norms = np.empty(len(rows), dtype=rows.dtype)
@@ -222,7 +231,10 @@ def statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
 
 
 def _square(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
-    return squared_norms(side.matrices[node.value[1]]).astype(np.float64)
+    rows = node.value[1]
+    if side.centers.get(rows) is None and rows in side.norms:
+        return side.norms[rows].astype(np.float64)
+    return squared_norms(side.matrices[rows]).astype(np.float64)
 
 
 def _prepared_square(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
