@@ -27,6 +27,7 @@ needs_instruction = pytest.mark.skipif(
 def always(monkeypatch):
     """However small the data: look for a grid."""
     monkeypatch.setattr(grid_rows, "WORTH", 0)
+    monkeypatch.setattr(grid_rows, "PER_NUMBER", {4: 0, 8: 0})
 
 
 def pixels(n, columns=50, seed=0, dtype=np.float64, high=256):
@@ -271,7 +272,7 @@ def test_steps_that_are_no_binary_fractions_bear_a_center(always):
 
 
 @needs_instruction
-def test_a_perceptron_makes_the_same_mistakes(monkeypatch):
+def test_a_perceptron_makes_the_same_mistakes(always, monkeypatch):
     X = pixels(400, 30, high=200)
     y = np.where(X[:, :15].sum(axis=1) > X[:, 15:].sum(axis=1), 1, -1)
     made = []
@@ -295,9 +296,10 @@ def test_when_it_is_not_used(always, monkeypatch):
         assert not on_grid(formula, sides, sides)
     few = {key: X[: grid_rows.LEAST - 1]}
     assert not on_grid(formula, few, few)
-    monkeypatch.setattr(grid_rows, "WORTH", 1e6)
-    assert not on_grid(formula, sides, sides)
-    monkeypatch.setattr(grid_rows, "WORTH", 0)
+    for name, much in (("WORTH", 1e9), ("PER_NUMBER", {8: 51})):
+        with monkeypatch.context() as patch:
+            patch.setattr(grid_rows, name, much)
+            assert not on_grid(formula, sides, sides)
     for broken in (
         {"tile_shape": lambda: None},
         {"multiply": lambda *_: 1 / 0},  # a compiler that does not know the instruction

@@ -9,8 +9,8 @@ import numpy as np
 
 from mercer._lazy import record
 
-#: Rows looked at first, and how many distinct numbers they may hold.
-FIRST, DISTINCT = 64, 512
+#: Numbers looked at first, and how many distinct ones may be among them.
+FIRST, DISTINCT = 1 << 14, 512
 
 
 @record
@@ -32,7 +32,7 @@ def find_grid(*sides: np.ndarray) -> Grid | None:
     Grid(step=0.5, low=0)
     >>> find_grid(np.random.default_rng(0).random((100, 30)))
     """
-    some = np.unique(np.concatenate([side[:FIRST].ravel() for side in sides]))
+    some = np.unique(np.concatenate([side.ravel()[:FIRST] for side in sides]))
     if len(some) > DISTINCT:
         return None
     lowest = min(float(side.min()) for side in sides)

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._machine.jit import njit
 from mercer.gram.byte_products.vnni import Shape, add_products, tile_shape
+from mercer.gram.cpu.bits import larger
 
 #: On a processor without the instruction `multiply` is never called, but Numba still needs a shape
 #: to define it.
@@ -67,22 +68,39 @@ def works() -> bool:
     return bool((out == a.astype(float) @ b.T.astype(float)).all())
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy", fastmath={"contract", "nsz"})
 def encode(rows: Any, used: Any, step: Any, low: Any, tolerance: Any, out: Any) -> Any:
     """out ← rows[:, used] / step − low; the largest |x − step k| / |x|, ∞ beyond tolerance."""
+    per_step, tiny = 1.0 / step, 1e-300
+    whole = len(used) == rows.shape[1]
+    chosen = np.empty(len(used), rows.dtype)
     worst = 0.0
-    tiny = 1e-300
     for i in range(rows.shape[0]):
         source, target = rows[i], out[i]
+        if not whole:
+            for d in range(len(used)):
+                chosen[d] = source[used[d]]
+            source = chosen
         for d in range(len(used)):
-            x = np.float64(source[used[d]])
-            k = np.rint(x / step)
-            off = abs(x - k * step) / max(abs(x), tiny)
+            x = np.float64(source[d])
+            k = np.rint(x * per_step)
+            worst = larger(worst, abs(x - k * step) / larger(abs(x), tiny))
             target[d] = np.uint8(np.int32(k) - low)
-            worst = off if off > worst else worst
         if worst > tolerance:
             return np.inf
     return worst
+
+
+@njit(nogil=True)
+def row_sums(codes: Any) -> Any:
+    """Σ u for every row."""
+    result = np.empty(len(codes))
+    for i in range(len(codes)):
+        row, total = codes[i], 0
+        for d in range(len(row)):
+            total += row[d]
+        result[i] = total
+    return result
 
 
 @njit(nogil=True, fastmath={"reassoc"})
