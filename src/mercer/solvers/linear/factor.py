@@ -15,6 +15,7 @@ For one λ only, the upper triangle is all that is computed, and the factor take
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
 from mercer._config import show_bytes
 from mercer._machine.deadline import one_call
 from mercer.gram.base import Gram
+from mercer.solvers.linear import refined
 from mercer.solvers.linear.blas import mirror
 from mercer.solvers.linear.matrix import PANEL, matrix_fits, operator_norm, scaled_matrix
 from mercer.solvers.requirements import resident
@@ -57,7 +59,7 @@ class Shifted:
 
     def __init__(self, gram: Gram, scale: np.ndarray | None = None, once: bool = False) -> None:
         self.gram, self.scale, self.once = gram, scale, once
-        self.double = gram.dtype == np.float64
+        self.double, self.refines = gram.dtype == np.float64, True
         self._A: np.ndarray | None = None
         self._factored = False
 
@@ -97,14 +99,20 @@ class Shifted:
             A = scaled_matrix(self.gram, self.scale, self.double, triangle=True)
             trace = float(A.diagonal().sum(dtype=np.float64))
             A.flat[:: len(A) + 1] += A.dtype.type(shift)
+            # K ≥ 0 as far as is known: its norm is at most its trace.
+            if self.refines and self.gram.symmetric and refined.pays(A, (trace + shift) / shift):
+                rounded = refined.factor(A)
+                if rounded is not None:
+                    return Refined(A, trace, rounded, lambda: self._in_double(shift))
         else:
             A = self._matrix(shift)
             trace = float(self._diagonal.sum(dtype=np.float64))
-        (potrf,) = get_lapack_funcs(("potrf",), (A,))
-        # LAPACK reads rows as columns: our upper triangle is its lower one.
-        with one_call(_operations(A)):
-            _, info = potrf(A.T, lower=int(self.once), overwrite_a=1, clean=0)
-        return Cholesky(A, trace, int(self.once)) if info == 0 else None
+        return Cholesky(A, trace, int(self.once)) if _factorize(A, int(self.once)) else None
+
+    def _in_double(self, shift: float) -> Factor:
+        """The factor without a rounded one."""
+        self.refines = False
+        return self.factor(shift)
 
     def _widen(self) -> bool:
         """Begin again in double precision, where that fits."""
@@ -180,6 +188,29 @@ class Cholesky:
         # Inverse iteration: the smallest eigenvalue, to a factor, at the price of three solves.
         x = np.random.default_rng(0).standard_normal(len(self.A))
         return (self._trace + shift) * operator_norm(lambda x: self.solve(x).ravel(), x, 3)
+
+
+class Refined(Cholesky):
+    """The same by a factor in single precision, refined; `otherwise`: where that does not help."""
+
+    def __init__(
+        self, A: np.ndarray, trace: float, rounded: refined.Rounded, otherwise: Callable[[], Factor]
+    ) -> None:
+        super().__init__(A, trace, lower=1)
+        self._rounded, self._otherwise = rounded, otherwise
+
+    def solve(self, B: np.ndarray) -> np.ndarray:
+        X = refined.solved(self.A, self._rounded, B)
+        return self._otherwise().solve(B) if X is None else X
+
+
+def _factorize(A: np.ndarray, lower: int) -> bool:
+    """Cholesky in place of a triangle of A; False where A is not positive definite."""
+    (potrf,) = get_lapack_funcs(("potrf",), (A,))
+    # LAPACK reads rows as columns: our upper triangle is its lower one.
+    with one_call(_operations(A)):
+        _, info = potrf(A.T, lower=lower, overwrite_a=1, clean=0)
+    return bool(info == 0)
 
 
 class LU:
