@@ -123,25 +123,37 @@ def _methods(
         if direct is not None:
             methods[key], centers[key] = direct, None
             continue
-        norms, center = _norms(X, Z), None
-        raw = _largest(norms)
-        method = accuracy.without_center(formula, node, raw, dtype)
-        if method is None:
-            grid = grids[key][0].grid if key in grids else None
-            center = _center(X, Z, grid)
-            about_center = None if center is None else _norms(X, Z, center)
-            ends = raw, None if about_center is None else _largest(about_center)
-            method = accuracy.choose(formula, node, center is None, ends, dtype)
-            if method.center and about_center is not None:
-                norms = about_center
-            if grid is not None and center is not None and method.center:
-                sides = grids.pop(key)
-                error = max(side.error for side in sides)
-                if accuracy.tolerates_rounding(formula, node, ends, error, dtype):
-                    grids[key] = about(grid.snap(center), *sides)
-        methods[key], known[key] = method, norms
-        centers[key] = center if method.center else None
+        methods[key], centers[key], known[key] = _of_product(formula, node, X, Z, dtype, grids)
     return methods, centers, known
+
+
+def _of_product(
+    formula: Formula,
+    node: Formula,
+    X: Any,
+    Z: Any,
+    dtype: np.dtype,
+    grids: dict[Input, tuple[GridRows, GridRows]],
+) -> tuple[accuracy.Method, np.ndarray | None, Norms]:
+    """The same for one distance, which sizes alone do not decide."""
+    key, norms = node.value, _norms(X, Z)
+    raw = _largest(norms)
+    method = accuracy.without_center(formula, node, raw, dtype)
+    if method is not None:
+        return method, None, norms
+    grid = grids[key][0].grid if key in grids else None
+    center = _center(X, Z, grid)
+    about_center = norms if center is None else _norms(X, Z, center)
+    ends = raw, None if center is None else _largest(about_center)
+    method = accuracy.choose(formula, node, center is None, ends, dtype)
+    if not method.center or center is None:
+        return method, None, norms
+    if grid is not None:
+        sides = grids.pop(key)
+        error = max(side.error for side in sides)
+        if accuracy.tolerates_rounding(formula, node, ends, error, dtype):
+            grids[key] = about(grid.snap(center), *sides)
+    return method, center, about_center
 
 
 def _center(X: Any, Z: Any, grid: Grid | None) -> np.ndarray | None:
