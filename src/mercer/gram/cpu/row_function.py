@@ -78,11 +78,11 @@ def row_function(gram: HostGram, program: Program, single: bool) -> RowFunction:
     """`single`: in float32, whatever the rows are (see `mercer.gram.cpu.single_precision`)."""
     x, z = gram.sides()
     dtype = np.dtype(np.float32) if single else gram.dtype
-    blocks = [_dense(x.matrices[s.rows]) for s in program.sources]
+    blocks = [_dense(x.matrices[s.rows], dtype) for s in program.sources]
     if dtype != gram.dtype:
         free = movable(program.formula)
         blocks = [
-            b - b.mean(axis=0) if s.rows in free else b
+            _centered(b, dtype) if s.rows in free and not is_sparse(x.matrices[s.rows]) else b
             for b, s in zip(blocks, program.sources, strict=True)
         ]
     left, right = (
@@ -110,5 +110,11 @@ def _beside(values: list[np.ndarray], blocks: list[np.ndarray], dtype: np.dtype)
     return np.ascontiguousarray(np.column_stack([*values, *blocks]), dtype=dtype)
 
 
-def _dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if is_sparse(matrix) else matrix
+def _dense(matrix: Any, dtype: np.dtype) -> np.ndarray:
+    """Sparse rows as they are: most of their numbers are 0, which no center makes smaller."""
+    return matrix.astype(dtype).toarray() if is_sparse(matrix) else matrix
+
+
+def _centered(matrix: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    out = np.empty(matrix.shape, dtype)
+    return np.subtract(matrix, matrix.mean(axis=0), out=out, casting="same_kind")

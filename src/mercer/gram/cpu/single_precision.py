@@ -26,7 +26,8 @@ LARGEST = 1e30
 def suffices(gram: HostGram, *, centered: bool = False) -> bool:
     """Whether rounding the rows of this Gram to float32 leaves k its digits.
 
-    `centered`: their mean is taken off before, where only differences are read (see `movable`).
+    `centered`: their mean is taken off before, where only differences are read (see `movable`), and
+    they are dense.
     """
     found = [n for n in statistics(gram.formula) if n.op not in ("sqnorm", "rowfn")]
     if not all(n.op in _ROUNDED for n in found):
@@ -82,8 +83,7 @@ def _keeps(formula: Formula, node: Formula, sides: list[Any], centered: bool) ->
 
 def _norm(rows: Any, op: str, centered: bool) -> float:
     """The largest ‖x‖², or sum of |x|."""
-    if centered:
-        rows = rows.toarray() if is_sparse(rows) else rows
+    if centered and not is_sparse(rows):
         rows = rows - rows.mean(axis=0)
     with np.errstate(over="ignore"):
         sums = np.asarray(abs(rows).sum(axis=1)) if op in ("l1", "linf") else squared_norms(rows)

@@ -41,8 +41,11 @@ SINGLE, FEW_COLUMNS = 32_000, 32
 COLUMNS, BYTES = 128, 8_000_000
 #: Rows up to which all of K is computed: for any kernel, and for several problems by a formula.
 FEW_ROWS, WHOLE = 500, 3000
-#: So many problems share rows of K, and those of so few rows rather read than make them.
-MANY, SMALL = 6, 256
+#: So many problems share rows of K, and those of so few rows rather read than make them; with many
+#: columns those of more, too. The more examples there are, the fewer of them support the machine.
+MANY, SMALL, MEDIUM = 6, 256, 800
+#: All of them together may have so many times as many entries as K.
+OFTEN = 4
 #: Problems of so small a part of all examples read a row of K faster where theirs are neighbors.
 PARTS = 4
 #: Pieces of the queue per thread, so that all end at about the same time, and the rows of a piece
@@ -79,7 +82,7 @@ def sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
     # Most examples of a regression are support vectors.
     dense = len(flat.problem.linear) == 2 and width > COLUMNS
     whole = _whole(gram, len(tasks), most, dense)
-    rows = program is not None and _lazily(width, len(tasks), most, whole)
+    rows = program is not None and _lazily(width, flat, whole, gram.shape[0])
     if rows and not (dense and whole):
         yield from _by_rows(gram, program, most)
     elif whole:
@@ -137,11 +140,14 @@ def _opaque(gram: HostGram) -> bool:
     return any(source.kind == "opaque" for source in gram.program.sources)
 
 
-def _lazily(width: int, tasks: int, most: int, whole: bool) -> bool:
-    """Whether rows of K of so many columns are made one by one, and not shared by problems."""
-    if tasks >= MANY:
-        return width <= COLUMNS and (most > SMALL or not whole)
-    return width <= COLUMNS or 4 * width * most <= BYTES
+def _lazily(width: int, tasks: Tasks, whole: bool, n: int) -> bool:
+    """Whether rows of K of so many columns are made as they are asked for, by each problem."""
+    most, sizes = tasks.most, np.diff(tasks.starts)
+    if width <= COLUMNS:
+        return most > SMALL or not whole or len(tasks) < MANY
+    if whole and len(tasks) >= MANY and (most <= MEDIUM or sizes @ sizes > OFTEN * n * n):
+        return False
+    return 4 * width * most <= BYTES
 
 
 def _whole(gram: HostGram, tasks: int, most: int, dense: bool) -> bool:

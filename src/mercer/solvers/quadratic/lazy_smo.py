@@ -357,6 +357,20 @@ def _measure(flat, group, F, up, low, found):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=False)
+def move_together(table, slots, stay, old, stride):  # type: ignore[no-untyped-def]
+    """Rows of length `old` in these slots become the first ones, with the columns that stay.
+
+    In place: neither a row nor a column ever moves up.
+    """
+    for to in range(len(slots)):
+        source, target = slots[to] * old, to * stride
+        for t in range(len(stay)):
+            table[target + t] = table[source + stay[t]]
+        for t in range(len(stay), stride):
+            table[target + t] = 0
+
+
+@njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, _nrt=False)
 def solve_problems(  # type: ignore[no-untyped-def]
     order, starts, variables, examples, groups, diagonals, K, right, source, shape, Z, vectors, up,
     low, diagonal, index, cursor, wanted, violation, violator, ends, table, found, tol, rounding,

@@ -107,7 +107,7 @@ class Shrinking:
         self.active, self.kept = self.active[stay], FEWER
 
     def _move_together(self, stay: np.ndarray, m: int) -> None:
-        """Kept rows of K, without the columns that leave; a row never moves up."""
+        """Kept rows of K, without the columns that leave."""
         worker, loop = self.worker, self.loop
         table, index, used = worker.table, worker.index, int(worker.cursor[loop.USED])
         old, stride = (-(-size // BLOCK) * BLOCK for size in (m, len(stay)))
@@ -115,10 +115,7 @@ class Shrinking:
         new[stay] = np.arange(len(stay))
         owner = new[index[loop.OWNER, :used]]
         slots = np.flatnonzero(owner >= 0)
-        for to, slot in enumerate(slots.tolist()):
-            row = table[slot * old : slot * old + m][stay]
-            table[to * stride : to * stride + len(stay)] = row
-            table[to * stride + len(stay) : (to + 1) * stride] = 0
+        loop.move_together(table, slots, stay, old, stride)
         count = len(slots)
         index[loop.RECENT, :count] = index[loop.RECENT, slots]
         index[loop.OWNER, :count] = owner[slots]
