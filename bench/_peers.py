@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +52,35 @@ class WeightedMeans(PeerWhole):
     def predict(self, asked: Any) -> np.ndarray:
         K = np.asarray(self._values(asked))
         return np.asarray(K @ self.v / np.maximum(K.sum(axis=1), 1e-300))
+
+
+class KernelRegMeans:
+    """The same by statsmodels' KernelReg: local constant, one given width for all columns."""
+
+    #: Its weights are products over columns of densities of at most 0.4: with more they are 0.
+    COLUMNS = 300
+
+    def __init__(self, sigma: float) -> None:
+        self.sigma = sigma
+
+    @classmethod
+    def serves(cls, X: Any, words: dict[str, Any]) -> bool:
+        """Whether it is installed and takes this data (dense) and kernel (a Gaussian)."""
+        dense = isinstance(X, np.ndarray) and X.shape[1] <= cls.COLUMNS
+        return dense and words["kernel"] == "rbf" and find_spec("statsmodels") is not None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        from statsmodels.nonparametric.kernel_regression import KernelReg
+
+        width = np.full(X.shape[1], self.sigma)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of its own random numbers, unused here
+            self.model = KernelReg(y, X, "c" * X.shape[1], reg_type="lc", bw=width)
+        return self
+
+    def predict(self, asked: Any) -> np.ndarray:
+        with np.errstate(all="ignore"):  # its slopes, which nobody asks for, may be 0 / 0
+            return np.asarray(self.model.fit(asked)[0])
 
 
 class LoopPerceptron(PeerWhole):
