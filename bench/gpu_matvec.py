@@ -6,12 +6,13 @@ Prints the median time after warm-up, the error against float64 on a few rows re
 to ‖v‖, and the share of the ceiling that binds: of the tensor cores (a half-precision matrix
 product, measured first) or of the unit for exponentials (2^t in registers, measured first), for the
 pairs that have to be computed. "bytes" are numbers on a grid, which one product multiplies exactly.
+In three columns a Gaussian is a Fourier series (`mercer.gram.plan.series`), and no pair is computed;
+"all pairs" is what runs where a series has too many terms, "narrow" where products would cancel.
 """
 
 from __future__ import annotations
 
 import math
-import operator
 import time
 from collections.abc import Callable
 from functools import partial
@@ -24,6 +25,7 @@ from _gpu import Report
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Polynomial
+from mercer.engines.cuda.waves import series_for
 
 
 def median_ms(run: Callable[[], Any], repeats: int = 5) -> float:
@@ -79,6 +81,43 @@ def error(kernel: Any, X: torch.Tensor, Z: torch.Tensor, v: torch.Tensor, got: A
     return float(abs(got[:64].double().cpu().numpy() - exact).max() / float(v.norm()))
 
 
+def products_of(
+    report: Report, kind: str, n: int, d: int, *targets: float | None, top: float,
+    exponentials: float,
+) -> None:  # fmt: skip
+    """K @ v of n rows with themselves and with others."""
+    X, Z = (torch.rand(n, d, device="cuda") for _ in range(2))
+    if kind == "bytes":
+        X, Z = ((256 * rows).floor() / 255 for rows in (X, Z))
+    precision = "fast" if kind.startswith("fast") else "high"
+    v = torch.randn(n, device="cuda")
+    sigma = (0.03 if "narrow" in kind else 0.3) * math.sqrt(d / 3)
+    peer = float("nan")
+    if n <= 100_000:
+        torch.backends.cuda.matmul.allow_tf32 = precision == "fast"
+        peer = median_ms(partial(in_chunks, X, X, v, sigma), 3)
+        torch.backends.cuda.matmul.allow_tf32 = False
+    for square, target in zip((True, False), targets, strict=True):
+        with mercer.config(precision=precision):
+            G: Any = Gaussian(sigma).gram(X) if square else Gaussian(sigma).gram(X, Z)
+        run = partial(G.times, v, relative="all pairs" in kind)
+        ms = median_ms(run)
+        wrong = error(Gaussian(sigma), X, X if square else Z, v, run())
+        pairs = 0.5 * n * n if square else float(n * n)
+        products = 2.0 * pairs * d * (1 if kind[:4] in ("fast", "byte") else 3) / top
+        share = max(products, pairs / exponentials) / (ms * 1e-3)
+        bound = "tensor cores" if products > pairs / exponentials else "exponentials"
+        how = f"{share:.0%} of the ceiling of the {bound}"
+        if "all pairs" not in kind and (series := series_for(G, 1)):
+            how = f"series of {series[0].terms} terms"
+        shape = f"{n} rows and themselves" if square else f"{n} × {n} rows"
+        beside = "" if math.isnan(peer) else f", PyTorch in chunks {peer / ms:.1f} × as long"
+        report.row(
+            f"Gaussian K @ v, {shape}, D = {d}, {kind}", ms, "ms", target,
+            f"error {wrong:.0e}, {how}{beside}",
+        )  # fmt: skip
+
+
 def main() -> None:
     torch.manual_seed(0)
     top, exponentials = products_per_second(), exponentials_per_second()
@@ -93,42 +132,18 @@ def main() -> None:
         ("high", 100_000, 64, 14.0, 14.0),
         ("high", 60_000, 784, 32.0, 32.0),
         ("high", 1_000_000, 3, 170.0, 295.0),
+        ("high, all pairs", 1_000_000, 3, 170.0, 295.0),
+        ("high, all pairs, narrow", 1_000_000, 3, None, None),
         ("high", 1_000_000, 16, None, None),
         ("high", 1_000_000, 64, None, None),
         ("fast", 60_000, 784, 10.5, 10.5),
         ("fast", 100_000, 64, 6.0, 6.0),
         ("fast", 1_000_000, 3, 120.0, 200.0),
+        ("fast, all pairs", 1_000_000, 3, None, None),
         ("bytes", 60_000, 784, 10.5, 10.5),
     ]
-    for kind, n, d, *targets in cases:
-        X, Z = (torch.rand(n, d, device="cuda") for _ in range(2))
-        if kind == "bytes":
-            X, Z = ((256 * rows).floor() / 255 for rows in (X, Z))
-        precision = "fast" if kind == "fast" else "high"
-        v = torch.randn(n, device="cuda")
-        sigma = 0.3 * math.sqrt(d / 3)
-        peer = float("nan")
-        if n <= 100_000:
-            torch.backends.cuda.matmul.allow_tf32 = precision == "fast"
-            peer = median_ms(partial(in_chunks, X, X, v, sigma), 3)
-        with mercer.config(precision=precision):
-            for square, target in zip((True, False), targets, strict=True):
-                G = Gaussian(sigma).gram(X) if square else Gaussian(sigma).gram(X, Z)
-                ms = median_ms(partial(operator.matmul, G, v))
-                wrong = error(Gaussian(sigma), X, X if square else Z, v, G @ v)
-                pairs = 0.5 * n * n if square else float(n * n)
-                products = 2.0 * pairs * d * (3 if kind == "high" else 1) / top
-                share = max(products, pairs / exponentials) / (ms * 1e-3)
-                shape = f"{n} rows and themselves" if square else f"{n} × {n} rows"
-                beside = (
-                    "" if math.isnan(peer) else f", PyTorch in chunks {peer / ms:.1f} × as long"
-                )
-                report.row(
-                    f"Gaussian K @ v, {shape}, D = {d}, {kind}", ms, "ms", target,
-                    f"error {wrong:.0e}, {share:.0%} of the ceiling of the "
-                    f"{'tensor cores' if products > pairs / exponentials else 'exponentials'}"
-                    + beside,
-                )  # fmt: skip
+    for case in cases:
+        products_of(report, *case, top=top, exponentials=exponentials)
     n, d = 100_000, 64
     X, v = torch.rand(n, d, device="cuda"), torch.randn(n, device="cuda")
     sigma = 0.3 * math.sqrt(d / 3)

@@ -137,8 +137,12 @@ class Gram(ABC):
     def __matmul__(self, V: Any) -> Any:
         """K V for a vector or a matrix V, tile by tile."""
 
-    def times(self, V: Any, repeats: int = 1) -> Any:
-        """K V, of which `repeats` will be asked for: that decides whether compiling pays."""
+    def times(self, V: Any, repeats: int = 1, relative: bool = False) -> Any:
+        """K V, of which `repeats` will be asked for: that decides whether compiling pays.
+
+        `relative`: sums of tiny values have all their digits, too. Otherwise an error that is
+        small beside the largest value of k is small enough.
+        """
         return self @ V
 
     @abstractmethod

@@ -156,7 +156,7 @@ class HostGram(Gram):
     def __matmul__(self, V: Any) -> np.ndarray:
         return self.times(V)
 
-    def times(self, V: Any, repeats: int = 1) -> np.ndarray:
+    def times(self, V: Any, repeats: int = 1, relative: bool = False) -> np.ndarray:
         V = np.asarray(V)
         check_factor(self.shape, V.shape)
         if V.dtype.kind not in "biuf":

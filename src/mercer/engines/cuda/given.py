@@ -56,7 +56,7 @@ class GivenGram(CudaGram):
     ) -> torch.Tensor:
         return x.matrices[ROOT][:, z.values[0]]
 
-    def product(self, V: torch.Tensor) -> torch.Tensor:
+    def product(self, V: torch.Tensor, relative: bool = False) -> torch.Tensor:
         """K V; in parts of rows where columns have to be picked."""
         K = self._x.matrices[ROOT]
         if self.square:

@@ -19,6 +19,7 @@ from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
 from mercer._progress import progress
 from mercer._tiles import Scratch, cut
+from mercer.engines.cuda import waves
 from mercer.engines.cuda.grid import ROUNDING, Exact, exact_scale
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.operands import NARROW_COLUMNS
@@ -185,20 +186,25 @@ class CudaGram(Gram):
             return launch(self, "dense", x, z, None, diagonal)
         return self._torch_block(x, z, diagonal)
 
-    @clear_errors
     def __matmul__(self, V: Any) -> Any:
+        return self.times(V)
+
+    @clear_errors
+    def times(self, V: Any, repeats: int = 1, relative: bool = False) -> Any:
         given = V
         V = torch.as_tensor(np.asarray(V) if not isinstance(V, torch.Tensor) else V)
         check_factor(self.shape, tuple(V.shape))
         V = V.to(device=self.device, dtype=self.torch_dtype)
         columns = V.reshape(len(V), -1)
-        result = self.product(columns)
+        result = self.product(columns, relative)
         result = result[:, 0] if V.ndim == 1 else result
         return result if isinstance(given, torch.Tensor) or self._as_tensor else host(result)
 
     @clear_errors
-    def product(self, V: torch.Tensor) -> torch.Tensor:
-        """K V for a matrix V on the device."""
+    def product(self, V: torch.Tensor, relative: bool = False) -> torch.Tensor:
+        """K V for a matrix V on the device; see `times`."""
+        if not relative and (series := waves.series_for(self, V.shape[1])):
+            return waves.product(self, series, V)
         diagonal = self.diagonal_tensor() if self.square else None
         if usable(self):
             symmetric = self.square and V.shape[1] == 1
@@ -302,6 +308,11 @@ class CudaGram(Gram):
         return Cost((products + loops) * pairs, loops * pairs, self.dtype.itemsize * pairs)
 
     def describe(self) -> tuple[str, str]:
+        if series := waves.series_for(self, 1):
+            terms, error = sum(s.terms for s in series), max(s.error for s in series)
+            n, m = self.shape
+            how = f"Fourier series of {terms} terms, error ≤ {error:.0e}; no pairs"
+            return f"{n} × {m} on {self.device}, precision {self.precision!r}, {how}", ""
         return describe(self)
 
     # --- where it lives --------------------------------------------------------------------------

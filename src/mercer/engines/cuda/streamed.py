@@ -179,19 +179,22 @@ class StreamedGram(Gram):
 
     # --- numbers -------------------------------------------------------------------------------
 
-    @clear_errors
     def __matmul__(self, V: Any) -> Any:
+        return self.times(V)
+
+    @clear_errors
+    def times(self, V: Any, repeats: int = 1, relative: bool = False) -> Any:
         V = np.asarray(host(V), dtype=self.dtype)
         check_factor(self.shape, V.shape)
         result = np.empty((self.shape[0], *V.shape[1:]), dtype=self.dtype)
         if self._points is not None:
             there = self._there(V)
             for rows, part in self.parts():
-                result[rows] = host(part @ there)
+                result[rows] = host(part.times(there, relative=relative))
             return result
         result[...] = 0.0
         for rows, columns, part in self.blocks():
-            result[rows] += host(part @ self._there(V[columns]))
+            result[rows] += host(part.times(self._there(V[columns]), relative=relative))
         return result
 
     def transposed_times(self, V: torch.Tensor) -> torch.Tensor:

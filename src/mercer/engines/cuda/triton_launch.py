@@ -36,6 +36,8 @@ from mercer.gram.cpu.generated import load_generated
 
 #: Vectors that one launch multiplies at a time.
 MAX_VECTORS = 64
+#: Columns that a loop without a product takes one by one from registers.
+FEW_COLUMNS = 8
 
 
 def usable(gram: Any) -> bool:
@@ -64,7 +66,7 @@ def describe(gram: Any) -> tuple[str, str]:
     else:
         height, width, options = tile_shape(kind, layouts)
         tiles = f"tiles of {height} × {width} that stay on chip, {options['num_warps']} warps"
-        text = render(gram.program, layouts, kind).text
+        text = render(gram.program, layouts, kind, few=_few_columns(gram)).text
     return (
         f"{n} × {m} on {gram.device}, precision {gram.precision!r}, {tiles}{split}"
         + (", one triangle" if gram.square else ""),
@@ -77,9 +79,16 @@ def _written(gram: Any, layouts: dict[int, ProductLayout], kind: str) -> tuple[R
     key = ("written", kind, tuple(layouts.items()))
     if key not in gram.shared:
         exponents = "plain" if _interpreted() else "bounded" if bounded(gram, layouts) else "any"
-        written = render(gram.program, layouts, kind, exponents)
+        written = render(gram.program, layouts, kind, exponents, _few_columns(gram))
         gram.shared[key] = written, load_generated(written.text).kernel
     return gram.shared[key]  # type: ignore[no-any-return]
+
+
+def _few_columns(gram: Any) -> dict[int, int]:
+    """The statistics without a product that have few columns, and how many."""
+    sources = enumerate(gram.program.sources)
+    widths = {i: gram._x.matrices[s.rows].shape[1] for i, s in sources if s.kind != "product"}
+    return {i: width for i, width in widths.items() if width <= FEW_COLUMNS}
 
 
 def _interpreted() -> bool:
@@ -102,7 +111,6 @@ def launch(
         halves = launch(gram, "halves", x, z, torch.stack([high, low], dim=2).flatten(1), None)
         return size * (halves[:, ::2] + halves[:, 1::2])
     if hopper.serves(gram, kind, layouts, diagonal):
-        wait(None)  # see `_hash_ahead`
         result = hopper.launch(gram, kind, x, z, V, diagonal, layouts[0])
         if result is not None:
             return result
@@ -190,7 +198,7 @@ def _run(
         targets.append(filled(V, 1 if kind == "vector" else padded))
     targets.append(out)
     grid = (panels, -(-m // length))
-    wait(None)  # see `_hash_ahead`
+    wait(None)
     wait(kernel)
     _LAUNCHED.add(id(kernel))
     with current(device):
@@ -206,18 +214,6 @@ def _run(
     return total[:, None] if kind == "vector" else total[:, :vectors]
 
 
-def _hash_ahead() -> None:
-    from triton.runtime.cache import triton_key
-
-    triton_key()
-
-
-# Triton hashes its own files before it first looks into its cache, for a third of a second: that
-# is begun here, while rows are still being prepared, and every launch waits for it.
-if torch.cuda.is_available() and importlib.util.find_spec("triton") is not None:
-    in_background(None, _hash_ahead)
-
-
 def current(device: torch.device) -> Any:
     """Launches go to the thread's current GPU: it must be the one that holds the data."""
     return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
@@ -231,17 +227,22 @@ def tile_shape(kind: str, layouts: dict[int, ProductLayout]) -> tuple[int, int, 
 
 def _case(kind: str, layouts: list[ProductLayout]) -> str:
     """Which of the measured cases a kernel falls under."""
-    if layouts and all(layout.kept and layout.parts == 1 for layout in layouts):
-        if kind == "symmetric":
-            return (
-                "symmetric" if max(layout.width for layout in layouts) > 32 else "narrow symmetric"
-            )
-        return {"vector": "narrow vector", "halves": "halves"}.get(kind, "other")
+    symmetric = kind == "symmetric"
+    if not layouts:
+        return "differences, symmetric" if symmetric else "differences"
+    if all(layout.kept and layout.parts == 1 for layout in layouts):
+        return _narrow_case(kind, max(layout.width for layout in layouts))
     if all(layout.kept for layout in layouts) or kind in ("vectors", "dense") or len(layouts) > 1:
         return "other"
     if layouts[0].parts == 1:
-        return "one part, symmetric" if kind == "symmetric" else "one part"
+        return "one part, symmetric" if symmetric else "one part"
     return "short steps" if layouts[0].step == 32 else "long steps"
+
+
+def _narrow_case(kind: str, width: int) -> str:
+    if kind == "symmetric":
+        return "symmetric" if width > 32 else "narrow symmetric"
+    return {"vector": "narrow vector", "halves": "halves"}.get(kind, "other")
 
 
 #: Rows, columns, warps and pipeline stages of each case.
@@ -255,5 +256,7 @@ _TILES = {
     "halves": (128, 64, 4, 4),
     "short steps": (128, 256, 8, 4),
     "long steps": (128, 256, 8, 2),
+    "differences": (64, 64, 4, 3),
+    "differences, symmetric": (32, 64, 1, 3),
     "other": (128, 64, 4, 3),
 }

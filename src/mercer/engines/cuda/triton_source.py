@@ -103,26 +103,38 @@ class Rendered:
 
 
 def render(
-    program: Program, layouts: dict[int, ProductLayout], kind: str, exponents: str = "any"
+    program: Program,
+    layouts: dict[int, ProductLayout],
+    kind: str,
+    exponents: str = "any",
+    few: dict[int, int] | None = None,
 ) -> Rendered:
     """`kind`: "vector", "vectors", "halves", "symmetric" or "dense". `exponents`: "bounded", where
-    none is below the range of float32, or "any"; "plain" where there is no PTX."""
+    none is below the range of float32, or "any"; "plain" where there is no PTX. `few`: the columns
+    of statistics that have so few of them that the panel's rows stay in registers."""
     folds = {i: layout.fold for i, layout in layouts.items() if layout.fold is not None}
-    writer = Writer(folded(program, folds), layouts)
+    writer = Writer(folded(program, folds), layouts, few)
     # Where all that is left for a pair is an exponential, the unit for it is the bottleneck.
     if kind == "halves":
         plain = exponents == "plain"
         writer.mixed = exponential.PLAIN_HALVES if plain else exponential.halves_source()
     elif folds and not writer.wide and exponents != "plain":
         writer.mixed = exponential.source(exponents == "bounded")
+    elif few and exponents != "plain":
+        writer.mixed = exponential.source(False, share=1)
     return Rendered(writer.module(kind), writer.numbers, writer.rows["x"], writer.rows["z"])
 
 
 class Writer:
     """Writes statements that use a tile of products, and keeps the numbers they need."""
 
-    def __init__(self, program: Program, layouts: dict[int, ProductLayout]) -> None:
-        self.program, self.layouts = program, layouts
+    def __init__(
+        self,
+        program: Program,
+        layouts: dict[int, ProductLayout],
+        few: dict[int, int] | None = None,
+    ) -> None:
+        self.program, self.layouts, self.few = program, layouts, few or {}
         # Over wide rows the tile fills the registers: sums are taken tile by tile, which costs
         # little there; over narrow ones they are kept apart until the end.
         self.wide = not all(layout.kept for layout in layouts.values())
@@ -242,6 +254,9 @@ class Writer:
                 self.emit(f"z{part}{i} += first.to(tl.int64) * {layout.width}")
                 if layout.kept:
                     self.emit(f"a{part}{i} = tl.load(x{part}{i} + ro{i})")
+        for i, columns in self.few.items():
+            for d in range(columns):
+                self.emit(f"x{i}_{d} = tl.load(x{i} + {d} * height.to(tl.int64) + r)[:, None]")
 
     def _half_tile(self) -> None:
         """k itself in half precision: the product with V is one of tensor cores, too."""
@@ -299,18 +314,32 @@ class Writer:
         start = {"prod": "1.0", "max": "float('-inf')"}.get(how, "0.0")
         for name in [f"e{i}_{s + 1}" for s in range(set_size(how))] or [f"t{i}"]:
             self.emit(f"{name} = tl.full([BM, BN], {start}, tl.float32)")
-        self.emit(f"for d{i} in range(0, width{i}):")
-        self.depth += 1
-        self.emit(f"xd = tl.load(x{i} + d{i} * height.to(tl.int64) + r)[:, None]")
-        self.emit(f"zd = tl.load(z{i} + d{i} * breadth.to(tl.int64) + q)[None, :]")
+        z = f"z{i} + {{}} * breadth.to(tl.int64) + q"
+        if i in self.few:
+            for d in range(self.few[i]):
+                self._column(i, how, f"x{i}_{d}", f"tl.load({z.format(d)})[None, :]")
+        else:
+            self.emit(f"for d{i} in range(0, width{i}):")
+            self.depth += 1
+            self.emit(f"xd = tl.load(x{i} + d{i} * height.to(tl.int64) + r)[:, None]")
+            self._column(i, how, "xd", f"tl.load({z.format(f'd{i}')})[None, :]")
+            self.depth -= 1
+        if set_size(how):
+            self.emit(f"t{i} = e{i}_{set_size(how)}")
+        if how == "mean":
+            self.emit(f"t{i} = t{i} / width{i}")
+
+    def _column(self, i: int, how: str, x: str, z: str) -> None:
+        """What one column adds to a statistic."""
+        node = self.program.sources[i].node
+        self.emit(f"zd = {z}")
         if node.op == "reduce":
             coordinates = [n for n in node.args[0].walk() if n.op == "coord"]
-            names = {id(n): "xd" if n.value == "x" else "zd" for n in coordinates}
+            names = {id(n): x if n.value == "x" else "zd" for n in coordinates}
             term = self.expression(node.args[0], names)
         else:
-            self.emit("g = xd - zd")
+            self.emit(f"g = {x} - zd")
             term = "g * g" if node.op == "sqdist" else "tl.abs(g)"
-        join = {"prod": f"t{i} * ({term})", "max": f"tl.maximum(t{i}, {term})"}
         if set_size(how):
             # The largest sets first: they grow by smaller ones that this column is not in yet.
             self.emit(f"g = {term}")
@@ -318,12 +347,8 @@ class Writer:
                 self.emit(f"e{i}_{s} = e{i}_{s} + g * e{i}_{s - 1}")
             self.emit(f"e{i}_1 = e{i}_1 + g")
         else:
+            join = {"prod": f"t{i} * ({term})", "max": f"tl.maximum(t{i}, {term})"}
             self.emit(f"t{i} = {join.get(how, f't{i} + {term}')}")
-        self.depth -= 1
-        if set_size(how):
-            self.emit(f"t{i} = e{i}_{set_size(how)}")
-        if how == "mean":
-            self.emit(f"t{i} = t{i} / width{i}")
 
     def expression(self, formula: Formula, names: dict[int, str]) -> str:
         for node in formula.walk(bodies=False):

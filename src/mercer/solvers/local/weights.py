@@ -106,7 +106,7 @@ class Weights:
         else:
             gram, near = engine.make(self.formula, self.X, self.Z).facing_host(), None
         if self.own is None and near is None and self._certain:
-            return np.asarray(gram.times(V, self.repeats), dtype=np.float64)
+            return np.asarray(gram.times(V, self.repeats, relative=True), dtype=np.float64)
         out = np.zeros((self.shape[0], V.shape[1]))
         right = gram.asarray((V if near is None else V[near.columns]).astype(gram.dtype))
 

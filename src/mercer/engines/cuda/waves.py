@@ -1,0 +1,113 @@
+"""K V of Gaussians in few columns by their Fourier series: two passes over rows, none over pairs.
+
+`gram.plan.series` has the formula. The rows of Z give a coefficient to every wave,
+C_k = Σ_j V_j e^{−ik·z_j}, and those of X sum the waves, Σ_k w_k C_k e^{ik·x_i}. A wave over
+several columns is a product of waves of one, so both are matrix products with short factors. For
+10⁶ rows in three columns that takes a fiftieth of what all pairs take. Where the data has many
+widths across, or more columns, there are too many waves, and pairs are computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from mercer._tiles import cut
+from mercer.formula.nodes import Input
+from mercer.gram.plan.series import Series, mixture, series_of
+
+#: Columns up to which a series can have fewer terms than there are rows.
+MOST_COLUMNS = 5
+#: What one term and one wave of a row cost, in pairs of rows, on an H200; and pairs below which
+#: nothing is worth it.
+TERM, WAVE, FEW_PAIRS = 2.0, 100.0, 2e9
+#: Complex numbers that are made at a time.
+ENTRIES = 1 << 25
+#: Error of k, relative to its largest value.
+ACCURACY = {"high": 2.0**-24, "fast": 2.0**-13}
+DOUBLE = 2.0**-51
+
+
+def series_for(gram: Any, vectors: int) -> list[Series]:
+    """The series of each Gaussian in k, if K V costs less by them; none otherwise."""
+    n, m = gram.shape
+    pairs = n * m * -(-vectors // 64) * (0.5 if gram.square and vectors == 1 else 1.0)
+    found = mixture(gram.formula) if pairs >= FEW_PAIRS else None
+    rows = None if found is None else gram._x.matrices[found[0]]
+    if found is None or not isinstance(rows, torch.Tensor) or rows.shape[1] > MOST_COLUMNS:
+        return []
+    if "series" not in gram.shared:
+        gram.shared["series"] = _series(gram, *found)
+    series: list[Series] = gram.shared["series"]
+    cost = sum(TERM * vectors * s.terms + WAVE * sum(s.weights.shape) for s in series)
+    return series if (n + m) * cost < pairs else []
+
+
+def _series(gram: Any, rows: Input, parts: tuple[tuple[float, float], ...]) -> list[Series]:
+    sides = [side.numbers(rows) for side in (gram._x, gram._z)]
+    low = np.min([side.amin(0).tolist() for side in sides], axis=0)
+    high = np.max([side.amax(0).tolist() for side in sides], axis=0)
+    single = gram.torch_dtype == torch.float32
+    accuracy = ACCURACY[gram.precision] if single else DOUBLE
+    found = [series_of(*part, low, high, accuracy, max(gram.shape) / TERM) for part in parts]
+    return [s for s in found if s is not None] if all(found) else []
+
+
+def product(gram: Any, series: list[Series], V: torch.Tensor) -> torch.Tensor:
+    """K V, the sum of what each series gives."""
+    rows, _ = mixture(gram.formula)  # type: ignore[misc]
+    return sum(_product(gram, s, rows, V) for s in series)  # type: ignore[return-value]
+
+
+def _product(gram: Any, series: Series, rows: Input, V: torch.Tensor) -> torch.Tensor:
+    # Where PyTorch may round products of float32 to ten bits, they are made in double precision.
+    exact = V.dtype == torch.float32 and torch.get_float32_matmul_precision() == "highest"
+    kind = torch.complex64 if exact else torch.complex128
+    vectors, last = V.shape[1], series.weights.shape[-1]
+    room = min(ENTRIES, gram.limit_bytes // 64)
+    C = torch.zeros(vectors * series.terms // last, last, dtype=kind, device=V.device)
+    for part, (*first, waves) in _chunks(series, gram._z.numbers(rows), vectors, kind, room):
+        A = V[part].to(kind)
+        for wave in first:
+            A = (A[:, :, None] * wave[:, None, :]).flatten(1)
+        C += A.T @ waves
+    weights = torch.as_tensor(series.weights.reshape(-1, last), device=V.device, dtype=C.real.dtype)
+    C = (C.conj().reshape(vectors, -1, last) * weights).reshape(-1, last)
+    result = torch.empty(gram.shape[0], vectors, dtype=V.dtype, device=V.device)
+    for part, (*first, waves) in _chunks(series, gram._x.numbers(rows), vectors, kind, room):
+        A = waves @ C.T
+        for wave in reversed(first):
+            A = (A.reshape(len(A), -1, wave.shape[1]) @ wave[:, :, None])[..., 0]
+        result[part] = A.real
+    return result
+
+
+def _chunks(
+    series: Series, rows: torch.Tensor, vectors: int, kind: torch.dtype, room: int
+) -> Iterator[tuple[slice, list[torch.Tensor]]]:
+    """Rows whose products have room, and their waves, which are made for many chunks at once."""
+    many = max(1, room // (4 * sum(series.weights.shape)))
+    few = max(1, room * series.weights.shape[-1] // (2 * vectors * series.terms))
+    for part in cut(0, len(rows), many):
+        waves = _waves(series, rows[part], kind)
+        for inner in cut(0, part.stop - part.start, few):
+            here = slice(part.start + inner.start, part.start + inner.stop)
+            yield here, [wave[inner] for wave in waves]
+
+
+def _waves(series: Series, rows: torch.Tensor, kind: torch.dtype) -> list[torch.Tensor]:
+    """e^{2πik(x − c)/L} for every wave of each column; the angle is reduced in double precision."""
+    found = []
+    real = torch.float32 if kind == torch.complex64 else torch.float64
+    for axis, column in enumerate(series.columns):
+        turns = (rows[:, column].double() - series.center[axis]) / series.periods[axis]
+        m = series.highest[axis]
+        k = torch.arange(-m if axis else 0, m + 1, dtype=torch.float64, device=rows.device)
+        turns = turns[:, None] * k
+        angle = (2 * math.pi * (turns - turns.round())).to(real)
+        found.append(torch.polar(torch.ones_like(angle), angle))
+    return found

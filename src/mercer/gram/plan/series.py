@@ -1,0 +1,123 @@
+"""Gaussians of few columns as Fourier series: K = Φ(X) Φ(Z)ᵀ up to rounding, Φ of few columns.
+
+On an interval of length R a Gaussian is, up to ε, the sum of a few waves:
+
+    exp(−γ t²) ≈ Σ_{|k| ≤ m} w_k e^{2πikt/L},  w_k = √(π/γ)/L · exp(−(πk/L)²/γ),
+
+with a period L that is longer than R by √(log(1/ε)/γ) and m ≈ √(γ log(1/ε)) L/π: about twenty
+waves for data whose range is a few widths. Over D columns the waves multiply, and since
+e^{ik(x−z)} = e^{ikx} e^{−ikz}, a product K V needs one pass over the rows of Z and one over those
+of X instead of all pairs. All weights are positive: the series is a kernel itself. The error is
+bounded before anything is computed (`error`), so it is taken wherever it costs less, see `terms`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from mercer._lazy import record
+from mercer.formula.nodes import Formula, Input
+
+
+@record
+class Series:
+    """Waves along each column: k(x, z) ≈ Re Σ_k weights[k] Π_d e^{2πi k_d (x_d − z_d)/L_d}."""
+
+    #: The columns in the order of the axes of `weights`, the one with the most waves last.
+    columns: tuple[int, ...]
+    center: tuple[float, ...]
+    periods: tuple[float, ...]
+    #: The highest wave of each column. The first has waves 0 … m, counted twice above 0, because
+    #: those of −k are their conjugates; the others have −m … m.
+    highest: tuple[int, ...]
+    weights: np.ndarray
+    #: No value of k is farther off, relative to the largest.
+    error: float
+
+    @property
+    def terms(self) -> int:
+        """Complex multiplications per row and vector, on each side of K."""
+        return int(self.weights.size)
+
+
+@lru_cache(maxsize=256)
+def mixture(formula: Formula) -> tuple[Input, tuple[tuple[float, float], ...]] | None:
+    """(c, γ) of k = Σ c exp(−γ‖x − z‖²) with all c > 0 and γ ≥ 0, and what the rows are."""
+    rows: set[Input] = set()
+    found = []
+    for part in formula.args if formula.op == "add" else (formula,):
+        c, gamma = 1.0, 0.0
+        for factor in part.args if part.op == "mul" else (part,):
+            if factor.op == "const":
+                c *= factor.value
+            elif (exponent := _exponent(factor)) is not None:
+                gamma += exponent[0]
+                rows.add(exponent[1])
+            else:
+                return None
+        found.append((c, gamma))
+    if len(rows) != 1 or min(found)[0] <= 0:
+        return None
+    return rows.pop(), tuple(found)
+
+
+def _exponent(node: Formula) -> tuple[float, Input] | None:
+    """γ and the rows of exp2(−γ log₂e · sqdist)."""
+    if node.op != "exp2" or node.args[0].op != "mul" or len(node.args[0].args) != 2:
+        return None
+    number, distance = node.args[0].args
+    if number.op != "const" or distance.op != "sqdist" or number.value >= 0:
+        return None
+    return -number.value * math.log(2.0), distance.value
+
+
+def series_of(
+    c: float, gamma: float, low: np.ndarray, high: np.ndarray, accuracy: float, most: float
+) -> Series | None:
+    """c exp(−γ‖x − z‖²) for rows between `low` and `high`; None above `most` terms."""
+    ranges = np.asarray(high, dtype=np.float64) - np.asarray(low, dtype=np.float64)
+    periods, highest = np.ones(len(ranges)), np.zeros(len(ranges))
+    if gamma > 0:
+        # Half of each column's share of the error is for the period, half for the waves left out.
+        digits = math.log(8 * len(ranges) / accuracy)
+        periods = ranges + math.sqrt(digits / gamma)
+        highest = np.ceil(np.sqrt(gamma * digits) * periods / math.pi)
+    if not np.isfinite(highest).all() or np.prod(2 * highest + 1) > 2 * most:
+        return None
+    order = np.argsort(highest, kind="stable")
+    weights, error = np.array(c), 0.0
+    for axis, d in enumerate(order):
+        waves, wrong = _waves(gamma, periods[d], ranges[d], int(highest[d]))
+        weights = weights[..., None] * (waves if axis else _folded(waves))
+        error += wrong
+    center = 0.5 * (np.asarray(low) + high)
+    return Series(
+        tuple(int(d) for d in order),
+        tuple(float(v) for v in center[order]),
+        tuple(float(v) for v in periods[order]),
+        tuple(int(v) for v in highest[order]),
+        weights,
+        # The factors are at most 1: the error of their product is the sum of theirs, nearly.
+        error * (1 + len(order) * error),
+    )
+
+
+def _folded(waves: np.ndarray) -> np.ndarray:
+    """The waves 0 … m, those above 0 counted twice."""
+    half = waves[len(waves) // 2 :] * 2
+    half[0] /= 2
+    return half
+
+
+def _waves(gamma: float, period: float, reach: float, highest: int) -> tuple[np.ndarray, float]:
+    """The weights of the waves −m … m of one column, and how far off their sum is."""
+    if gamma == 0:
+        return np.ones(1), 0.0
+    k, beyond = np.arange(-highest, highest + 1), np.arange(1, 64)
+    root = math.sqrt(math.pi / gamma) / period
+    missing = 2 * root * np.exp(-((math.pi * (highest + beyond) / period) ** 2) / gamma).sum()
+    repeated = 2 * np.exp(-gamma * (period * beyond - reach) ** 2).sum()
+    return root * np.exp(-((math.pi * k / period) ** 2) / gamma), float(missing + repeated)
