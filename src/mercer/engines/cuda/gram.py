@@ -25,7 +25,13 @@ from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.operands import NARROW_COLUMNS
 from mercer.engines.cuda.ops import apply_steps, computed_in, evaluate_torch
 from mercer.engines.cuda.rows import DeviceSide, largest_norm, row_vector, to_device
-from mercer.engines.cuda.triton_launch import describe, launch, prepare_side, usable
+from mercer.engines.cuda.triton_launch import (
+    blocks_serve,
+    describe,
+    launch,
+    prepare_side,
+    usable,
+)
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, dependence, set_size, statistics
 from mercer.gram.base import (
@@ -206,16 +212,20 @@ class CudaGram(Gram):
         if not relative and (series := waves.series_for(self, V.shape[1])):
             return waves.product(self, series, V)
         diagonal = self.diagonal_tensor() if self.square else None
-        if usable(self):
-            symmetric = self.square and V.shape[1] == 1
-            if symmetric and not torch.are_deterministic_algorithms_enabled():
-                return launch(self, "symmetric", self._x, self._z, V, diagonal)
-            return launch(
-                self, "vectors" if V.shape[1] > 1 else "vector", self._x, self._z, V, diagonal
-            )
+        if not usable(self) or blocks_serve(self, V.shape[1]):
+            return self._in_blocks(V, diagonal)
+        symmetric = self.square and V.shape[1] == 1
+        if symmetric and not torch.are_deterministic_algorithms_enabled():
+            return launch(self, "symmetric", self._x, self._z, V, diagonal)
+        kind = "vectors" if V.shape[1] > 1 else "vector"
+        return launch(self, kind, self._x, self._z, V, diagonal)
+
+    def _in_blocks(self, V: torch.Tensor, diagonal: torch.Tensor | None) -> torch.Tensor:
+        """K V from blocks of rows of K, one at a time in memory."""
         result = torch.empty(self.shape[0], V.shape[1], dtype=V.dtype, device=V.device)
-        for part in cut(0, self.shape[0], self._step(BLOCK, self.limit_bytes)):
-            block = self._torch_block(self._x.take(part), self._z, None)
+        entries = PANEL if usable(self) else BLOCK
+        for part in cut(0, self.shape[0], self._step(entries, self.limit_bytes)):
+            block = self.tensor(part)
             if diagonal is not None:
                 at = torch.arange(part.start, part.stop, device=V.device)
                 block[at - part.start, at] = diagonal[at]

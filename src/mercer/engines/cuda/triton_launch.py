@@ -36,6 +36,8 @@ from mercer.gram.cpu.generated import load_generated
 
 #: Vectors that one launch multiplies at a time.
 MAX_VECTORS = 64
+#: Parts times columns from which several vectors are multiplied by blocks of K; see `blocks_serve`.
+WIDE = 512
 #: Columns that a loop without a product takes one by one from registers.
 FEW_COLUMNS = 8
 
@@ -136,7 +138,7 @@ def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
 
 def compile_vectors_ahead(gram: Any) -> None:
     """Compile K V in the background by computing one with zeros, if none was yet."""
-    if gram.device.type != "cuda" or not usable(gram):
+    if gram.device.type != "cuda" or not usable(gram) or blocks_serve(gram, 2):
         return
     kernel = _written(gram, layouts_of(gram), "vectors")[1]
     if id(kernel) in _LAUNCHED:
@@ -157,6 +159,19 @@ def _halves_serve(gram: Any, layouts: dict[int, ProductLayout], V: torch.Tensor 
     """Whether k and V may be halves: "fast" precision, few vectors, narrow rows."""
     few = V is not None and 2 * V.shape[1] <= 16
     return few and gram.precision == "fast" and fit_halves(gram.program, layouts)
+
+
+def blocks_serve(gram: Any, vectors: int) -> bool:
+    """Whether K V of several vectors is faster from blocks of K: wide rows, where K has a loop of
+    its own for Hopper, and writing it costs little beside. PyTorch must not round products."""
+    layouts = layouts_of(gram)
+    return (
+        vectors > 1
+        and gram.torch_dtype == torch.float32
+        and hopper.serves(gram, "dense", layouts, None)
+        and layouts[0].width * layouts[0].parts >= WIDE
+        and torch.get_float32_matmul_precision() == "highest"
+    )
 
 
 def prepare_side(gram: Any, x: Any) -> None:

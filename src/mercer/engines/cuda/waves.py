@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ MOST_COLUMNS = 5
 #: nothing is worth it.
 TERM, WAVE, FEW_PAIRS = 2.0, 100.0, 2e9
 #: Complex numbers that are made at a time.
-ENTRIES = 1 << 25
+ENTRIES = 1 << 27
 #: Error of k, relative to its largest value.
 ACCURACY = {"high": 2.0**-24, "fast": 2.0**-13}
 DOUBLE = 2.0**-51
@@ -101,13 +103,11 @@ def _chunks(
 
 def _waves(series: Series, rows: torch.Tensor, kind: torch.dtype) -> list[torch.Tensor]:
     """e^{2πik(x − c)/L} for every wave of each column; the angle is reduced in double precision."""
-    found = []
-    real = torch.float32 if kind == torch.complex64 else torch.float64
-    for axis, column in enumerate(series.columns):
-        turns = (rows[:, column].double() - series.center[axis]) / series.periods[axis]
-        m = series.highest[axis]
-        k = torch.arange(-m if axis else 0, m + 1, dtype=torch.float64, device=rows.device)
-        turns = turns[:, None] * k
-        angle = (2 * math.pi * (turns - turns.round())).to(real)
-        found.append(torch.polar(torch.ones_like(angle), angle))
-    return found
+    sizes = series.weights.shape
+    numbers = [range(-m if axis else 0, m + 1) for axis, m in enumerate(series.highest)]
+    make = partial(torch.tensor, dtype=torch.float64, device=rows.device)
+    rate, center = 1.0 / make(series.periods), make(series.center)
+    turns = (rows[:, list(series.columns)].double() - center) * rate
+    every = torch.repeat_interleave(turns, make(sizes).long(), dim=1) * make(list(chain(*numbers)))
+    angle = (2 * math.pi * every.frac()).to(kind.to_real())
+    return list(torch.polar(torch.ones_like(angle), angle).split(sizes, dim=1))

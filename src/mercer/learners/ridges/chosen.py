@@ -22,7 +22,7 @@ from mercer.solvers.linear.exact import eigh_path
 from mercer.solvers.linear.problem import RidgeProblem
 
 #: Examples that are looked at, drawn with a fixed seed: their eigenvectors take 0.3 s on one core.
-SAMPLE = 1000
+SAMPLE = 1024
 #: Matrices of that size that are held at a time, counted from the code.
 MATRICES = 6
 #: What is tried, in units of the mean of k(x, x); of equally good ones the first, smoothest counts.

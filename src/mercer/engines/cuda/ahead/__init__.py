@@ -46,8 +46,6 @@ def prepare_triton() -> None:
     if torch.cuda.is_available() and importlib.util.find_spec("triton") is not None:
         in_background(None, remember_key)
         in_background(None, _ask_assembler)
-        if torch.cuda.get_device_capability()[0] == 9:
-            in_background(_load_gluon, _load_gluon)
 
 
 def _ask_assembler() -> None:
@@ -55,10 +53,6 @@ def _ask_assembler() -> None:
     from triton.runtime import driver
 
     make_backend(driver.active.get_current_target()).hash()
-
-
-def _load_gluon() -> None:
-    import mercer.engines.cuda.hopper.kernel  # noqa: F401 - whoever needs it finds it loaded
 
 
 def compile_ahead(device: torch.device, kernel: Any, *arguments: Any, **options: Any) -> None:
