@@ -47,6 +47,17 @@ def test_of_equally_near_rows_the_first(kind: type, step: float) -> None:
         np.testing.assert_array_equal(index, known)
 
 
+@pytest.mark.parametrize("columns", [3, 8])
+@pytest.mark.parametrize("k", [1, 5])
+def test_of_many_equally_near_rows_the_first(columns: int, k: int) -> None:
+    """Whole numbers of few columns: most queries have more than k at the same distance."""
+    rng = np.random.default_rng(2)
+    x, z = (np.rint(rng.normal(size=(n, columns))) for n in (300, 900))
+    index, _ = search_panels(x, z, k, None)
+    far = cdist(x, z, "sqeuclidean")
+    assert np.array_equal(index, np.argsort(far, axis=1, kind="stable")[:, :k])
+
+
 def test_copies_of_one_row_in_the_plane() -> None:
     rows = np.random.default_rng(2).integers(0, 4, (3000, 2)) / 7
     index, distance = search_panels(rows[:900], rows, 5, None)

@@ -281,7 +281,7 @@ def settle(
     x: Any, rows: Any, z: Any, listed: Any, last: Any, error: Any, unit: Any,
     distance: Any, index: Any,
 ) -> Any:  # fmt: skip
-    """The nearest of those listed, measured again; which queries may have a nearer one elsewhere.
+    """The nearest of those listed, measured again; which queries may have one as near elsewhere.
 
     `last`: what the list ends with, as a squared distance in units of `unit`. `error`: what such a
     distance d² may be off by: shares of d² and of d, and a constant; per query.
@@ -294,7 +294,7 @@ def settle(
             length = _insert(_apart(x[rows[i]], z[other]), other, length, distance[i], index[i])
         end = max(last[i], 0.0)
         off = error[0, i] * end + error[1, i] * np.sqrt(end) + error[2, i]
-        doubtful[i] = not unit * max(end - off, 0.0) >= distance[i, distance.shape[1] - 1]
+        doubtful[i] = not unit * max(end - off, 0.0) > distance[i, distance.shape[1] - 1]
     return doubtful
 
 

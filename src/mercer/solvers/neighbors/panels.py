@@ -143,7 +143,9 @@ def _block(
     whole = loops.pack_queries(x, rows, examples.center, examples.scale, packed, norms)
     exact = whole and examples.whole and max(examples.largest, norms.max()) <= EXACT
     others = len(z) - bool((own >= 0).any())
-    some = min(k + (0 if exact else SPARE_NEAR if near else SPARE), others)
+    # Of equally near ones the first count. One after the other they are listed so; in any order
+    # one more is listed, which tells whether the last has its like among those left out.
+    some = min(k + (SPARE_NEAR if near else 0 if exact else SPARE), others)
     listed = np.zeros((padded, max(some, loops.LISTED)), dtype=np.int32)
     values = np.full(listed.shape, -np.inf, dtype=np.float32)
     who = own if padded == n else np.concatenate([own, np.repeat(own[-1:], padded - n)])
@@ -154,8 +156,8 @@ def _block(
         loops.search_all(packed, examples.panels, *lists)
     last = -values[:n, some - 1].astype(np.float64)
     last = last if near else norms[:n] + 2.0 * last
-    certain = exact or some == others
-    error = np.zeros((3, n)) if certain else _error(examples, norms[:n], near)
+    certain = some == others or (exact and not near)
+    error = np.zeros((3, n)) if certain or exact else _error(examples, norms[:n], near)
     distance, index = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
     unit = examples.scale**-2
     doubtful = loops.settle(
