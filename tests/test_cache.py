@@ -142,3 +142,22 @@ def test_where_it_is(monkeypatch, tmp_path):
     assert (tmp_path / "mercer").stat().st_mode & 0o077 == 0
     monkeypatch.setenv("MERCER_CACHE", str(tmp_path / "other"))
     assert _cache.cache_folder() == tmp_path / "other"
+
+
+def test_more_work_is_done_without_compiling_where_nothing_is_kept(tmp_path, monkeypatch):
+    from mercer._machine import jit
+    from mercer.solvers.quadratic import plain_smo
+
+    monkeypatch.setattr(jit, "is_imported", lambda: False)
+    monkeypatch.setattr(plain_smo, "is_imported", lambda: False)
+    monkeypatch.setattr(plain_smo, "may_compile", lambda: True)
+    monkeypatch.setattr(plain_smo, "_taken", 0)
+    monkeypatch.setenv("MERCER_CACHE", str(tmp_path))
+    for kept in (False, True):
+        if kept:
+            (tmp_path / "machine-code" / "loops").mkdir(parents=True)
+        jit._began_empty.cache_clear()
+        assert jit.patience() == (1 if kept else jit.COLD)
+        assert plain_smo.worth_it(plain_smo.MOST_ROWS) is not kept
+        assert plain_smo.steps_left() == plain_smo.FEW_STEPS * jit.patience()
+    jit._began_empty.cache_clear()

@@ -18,6 +18,9 @@ from typing import Any
 #: Turns of a loop after which it is compiled: as it is written one takes about a microsecond, and
 #: Numba half a second to import and to load what it compiled before.
 TURNS = 200_000
+#: How many times the work has to be before it is compiled where no machine code is kept yet: then
+#: the first use takes seconds, and not the tenth of a second in which kept code is read.
+COLD = 10
 #: The environment variable that turns Numba off.
 OFF_SWITCH = "MERCER_NUMBA"
 
@@ -36,6 +39,21 @@ def may_compile() -> bool:
 def is_imported() -> bool:
     """Whether Numba has been imported, so that compiled code costs no more than its compilation."""
     return "numba" in sys.modules
+
+
+@lru_cache(maxsize=1)
+def _began_empty() -> bool:
+    from mercer._machine.cache import is_empty
+
+    return is_empty()
+
+
+def patience() -> int:
+    """How many times the usual work is done without compiling: 1, or `COLD` from an empty cache.
+
+    That is in a process that has not imported Numba, and found no machine code of an earlier one.
+    """
+    return COLD if not is_imported() and _began_empty() else 1
 
 
 @lru_cache(maxsize=1)
@@ -98,7 +116,7 @@ class Loop:
     def expect(self, turns: int) -> None:
         """To be told before the work: from so many turns on, in all, it is worth compiling."""
         self._turns += turns
-        if self._turns > TURNS or is_imported():
+        if self._turns > TURNS * patience() or is_imported():
             self.compiled()
 
     def compiled(self) -> Any:

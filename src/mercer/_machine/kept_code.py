@@ -25,7 +25,7 @@ from mercer._machine.cache import cache_folder, is_trusted
 
 def compiled(body: Callable[..., Any], options: dict[str, Any]) -> Any:
     """As ``numba.njit(**options)(body)``; the machine code is always kept."""
-    dispatcher = numba.njit(**options)(body)
+    dispatcher = numba.njit(**{"no_cfunc_wrapper": True, **options})(body)
     if hasattr(dispatcher, "_cache"):  # not where NUMBA_DISABLE_JIT is set
         with suppress(Exception):  # without a place to keep it, it is compiled every time
             dispatcher._cache = _Kept(body)

@@ -12,7 +12,7 @@ import numpy as np
 from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import count, take
-from mercer._machine.jit import compiles
+from mercer._machine.jit import compiles, patience
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
@@ -386,7 +386,7 @@ class HostGram(Gram):
 
     def _repeated(self, plan: Plan, repeats: int) -> Plan:
         """The plan for as many sweeps: a loop that does not pay once may pay then."""
-        if plan.compiled or repeats * plan.cost.pair_operations < COMPILE_WORK:
+        if plan.compiled or repeats * plan.cost.pair_operations < COMPILE_WORK * patience():
             return plan
         from mercer.gram.cpu.compiled import can_compile
 

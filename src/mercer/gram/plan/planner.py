@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from mercer._config import get_config, show_bytes
 from mercer._lazy import record
+from mercer._machine.jit import patience
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.plan.program import Program, Source
@@ -112,7 +113,7 @@ def make_plan(
     left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
     known = tuple(widths.items())
     task = _Task(program.sources, program.epilogue, shape, known, itemsize, dense, copied, factor)
-    least_work = (WORTH_FLOPS, COMPILE_WORK)
+    least_work = (WORTH_FLOPS, COMPILE_WORK * patience())
     plan = _planned(task, may_compile, packed_bytes, left, threads, least_work)
     if plan is None:
         need = fixed_bytes + 1.2 * task.least_bytes()

@@ -150,7 +150,8 @@ def fill_subsequence(
                 continue
             short, long = (a, b) if len(a) <= len(b) else (b, a)
             back = backwards[: len(long)]
-            back[:] = long[::-1]
+            for s in range(len(long)):
+                back[s] = long[len(long) - 1 - s]
             out[i, j] = _subsequences(short, back, p, decay, scan, levels, marks)
 
 
@@ -245,7 +246,8 @@ def fill_alignment(
                 continue
             short, long = (a, b) if len(a) <= len(b) else (b, a)
             back = backwards[: len(long)]
-            back[:] = long[::-1]
+            for s in range(len(long)):
+                back[s] = long[len(long) - 1 - s]
             out[i, j] = _alignments(short, back, match, mismatch, begin, extend, buffers, marks)
 
 

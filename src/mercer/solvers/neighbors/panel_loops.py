@@ -121,7 +121,8 @@ def pack_panels(
                 for d in range(begin, min(begin + 16, width)):
                     panel[d, t] = packed[t, d]
         if len(panel) > width:
-            panel[width, :count] = -0.5 * norms[first : first + count]
+            for i in range(count):
+                panel[width, i] = -0.5 * norms[first + i]
         panel[-1, count:] = -np.inf
     return whole
 

@@ -204,8 +204,8 @@ def _walk(
             norms[i] = _norm(_values(rows, i))
         for c in range(coef.shape[0]):
             sizes[0, c] = norms[i] * reach[c] + bias_reach[c]
-        if len(seen):
-            seen[i] = scores[0] + bias
+        for c in range(coef.shape[0] if len(seen) else 0):
+            seen[i, c] = scores[0, c] + bias[c]
         u = units[made]
         label = labels[i : i + 1]
         if next_update(scores, sizes, True, label, 0, 1, bias, *numbers, u, loss) == 1:  # type: ignore[call-arg]

@@ -58,7 +58,8 @@ def vote(K: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, s
     k = np.zeros((K.shape[1], width), K.dtype)
     scores, given = np.zeros((outputs, width)), np.zeros((outputs, width))
     for begin in range(0, len(f), ROWS):
-        since[:] = before  # every tile passes the same updates
+        for c in range(outputs):
+            since[c] = before[c]  # every tile passes the same updates
         n = min(ROWS, len(f) - begin)
         _transpose(K, begin, n, k)
         _transpose(f, begin, n, scores)
@@ -67,8 +68,10 @@ def vote(K: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, s
             _of_all(k, updates, extra, scores, given, since)
         else:
             _of_each(k, updates, extra, scores, given, since)
-        f[begin : begin + n] = scores.T[:n]
-        votes[begin : begin + n] += given.T[:n]
+        for i in range(n):
+            for c in range(outputs):
+                f[begin + i, c] = scores[c, i]
+                votes[begin + i, c] += given[c, i]
 
 
 @njit(nogil=True)
@@ -112,7 +115,8 @@ def _of_all(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since: 
     nodes = leaves + 4**depth
     best, given = np.full((nodes, n), -np.inf), np.zeros((nodes, n))
     better = np.zeros((leaves, n), np.uint64)  # a signed index would be looked at for its sign
-    best[leaves : leaves + len(scores)] = scores
+    own = slice(leaves, leaves + len(scores))
+    _copy(scores, best[own])
     for node in range(leaves - 1, -1, -1):
         _match(best, better, node)
     for e in range(len(times)):
@@ -134,8 +138,16 @@ def _of_all(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since: 
             while node > 0 and (node - 1) // 4 != (following - 1) // 4:
                 node, following = (node - 1) // 4, (following - 1) // 4
                 _match(best, better, node)
-    scores[:] = best[leaves : leaves + len(scores)]
-    votes += given[leaves : leaves + len(scores)]
+    _copy(best[own], scores)
+    _copy(given[own], votes)
+
+
+@njit(nogil=True)
+def _copy(source: Any, target: Any) -> None:
+    """As ``target[:] = source``, for which Numba compiles a message about shapes, for seconds."""
+    for c in range(source.shape[0]):
+        for i in range(source.shape[1]):
+            target[c, i] = source[c, i]
 
 
 @njit(nogil=True)

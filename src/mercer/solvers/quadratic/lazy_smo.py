@@ -199,13 +199,13 @@ def _add_up(flat, rows, K, source, F, diagonal, index, cursor, wanted, table):  
     capacity = min(len(table) // stride, index.shape[1])
     while t < len(rows):
         # Of several rows none must take the place of another.
-        count, room = 0, TOGETHER if capacity - cursor[USED] >= TOGETHER else 1
+        count, room = np.int64(0), TOGETHER if capacity - cursor[USED] >= TOGETHER else 1
         while t < len(rows) and count < room:
             if flat[t, A] != 0.0:
                 wanted[count] = t
                 count += 1
             t += 1
-        made = 0
+        made = np.int64(0)
         for r in range(count):
             if index[SLOT, wanted[r]] < 0:
                 wanted[made], wanted[r] = wanted[r], wanted[made]

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from mercer._machine.deadline import check_time
-from mercer._machine.jit import compiles, is_imported, may_compile
+from mercer._machine.jit import compiles, is_imported, may_compile, patience
 from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.layout import (
     BOTTOM,
@@ -32,9 +32,10 @@ from mercer.solvers.quadratic.layout import (
 )  # fmt: skip
 
 #: Steps of a process here, while Numba could still be imported: a tenth of a second, so that one
-#: machine of some hundred rows needs no import, and a loop over many soon runs compiled.
+#: machine of some hundred rows needs no import, and a loop over many soon runs compiled; a second
+#: where no machine code is kept.
 FEW_STEPS = 5_000
-#: Rows of the whole K that is computed for this; without Numba so many.
+#: Rows of the whole K that is computed for this; without Numba, or its machine code, so many.
 FEW_ROWS, MOST_ROWS = 1000, 3000
 #: Steps between two looks at the time.
 PERIOD = 500
@@ -48,12 +49,13 @@ def steps_left() -> float:
         if _taken > FEW_STEPS:
             compiles()  # says once that there is no Numba, where it begins to matter
         return math.inf
-    return 0 if is_imported() else max(0, FEW_STEPS - _taken)
+    return 0 if is_imported() else max(0, FEW_STEPS * patience() - _taken)
 
 
 def worth_it(rows: int) -> bool:
     """Whether problems over a K of so many rows begin here."""
-    return steps_left() > 0 and rows <= (FEW_ROWS if may_compile() else MOST_ROWS)
+    soon = may_compile() and patience() == 1
+    return steps_left() > 0 and rows <= (FEW_ROWS if soon else MOST_ROWS)
 
 
 def solve_plainly(K: np.ndarray, problems: Problems, order: np.ndarray) -> bool:
