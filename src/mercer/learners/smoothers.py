@@ -14,6 +14,7 @@ from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._config import get_config
 from mercer._examples import count
 from mercer._lazy import record
+from mercer._machine.jit import is_imported
 from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
@@ -30,6 +31,9 @@ from mercer.solvers.local.weights import Weights
 
 #: Examples in pieces that a bandwidth is chosen on, drawn with a fixed seed.
 SAMPLE = 2000
+#: How often a model is expected to predict, where Numba is there already: one compiled loop serves
+#: all kernels of one form, and is kept on disk.
+PREDICTIONS = 20
 #: Sums of a search by leave-one-out, counted: 12 on the grid and a dozen at the bottom.
 EVALUATIONS = 25
 
@@ -253,7 +257,9 @@ class Smoother(KernelLearner):
             weights = Weights(self._formula, X, self.X_fit_)
         else:
             points = divide(self.X_fit_, self.bandwidth_)
-            weights = Weights(self._formula, divide(X, self.bandwidth_), points)
+            repeats = PREDICTIONS if is_imported() else 1
+            queries = divide(X, self.bandwidth_)
+            weights = Weights(self._formula, queries, points, repeats=repeats)
         sample = Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)
         found = self._estimate(weights, X, sample, spread)
         if found.far.any():

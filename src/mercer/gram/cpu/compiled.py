@@ -71,9 +71,17 @@ def _can_compile(epilogue: Any, sources: tuple[Any, ...]) -> bool:
 
 def compile_epilogue(program: Program, dtype: np.dtype, widths: list[int]) -> Compiled:
     """The compiled loops of a program; `widths`: features of its direct sources, in order."""
-    source, numbers = render(program, dtype.name, widths)
-    module = load_generated(source)
-    return Compiled(program, module, constants(numbers, dtype), source)
+    parts = (program.formula, program.sources, program.row_x, program.row_z, program.epilogue)
+    source, numbers = _rendered(parts, dtype.name, tuple(widths))
+    return Compiled(program, load_generated(source), numbers, source)
+
+
+@lru_cache(maxsize=512)
+def _rendered(
+    parts: tuple[Any, ...], dtype: str, widths: tuple[int, ...]
+) -> tuple[str, np.ndarray]:
+    source, numbers = render(Program(*parts), dtype, list(widths))
+    return source, constants(numbers, dtype)
 
 
 def constants(numbers: list[float], dtype: Any) -> np.ndarray:
