@@ -11,8 +11,10 @@ from scipy.sparse.linalg import cg
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Polynomial
+from mercer._machine import pools
 from mercer._machine.threads import single_threaded_blas
 from mercer.formula import ROOT
+from mercer.gram import host
 from mercer.gram.host import HostGram
 from mercer.kernels import parse
 from mercer.testing import check_engine
@@ -263,3 +265,35 @@ def test_input_maps_have_names() -> None:
     for text, name in maps.items():
         assert f"[{name}]" in repr(parse(text).formula()), text
     assert "Precomputed()(x, x)" in repr(mercer.Precomputed().normalized().lower(ROOT))
+
+
+def test_products_are_the_same_while_the_threads_of_blas_run(monkeypatch):
+    """They are left to them then: no other thread of ours, and BLAS is not held at one."""
+    X, V = RNG.normal(size=(900, 60)), RNG.normal(size=(900, 20))
+    gram, seen = Gaussian(8.0).gram(X), []
+    sweep = host.sweep
+
+    def watched(tiling, body, what):
+        seen.append(tiling.threads)
+        sweep(tiling, body, what)
+
+    monkeypatch.setattr(host, "sweep", watched)
+    made = []
+    with mercer.config(threads=2):
+        for running in (False, True):
+            monkeypatch.setattr(host, "is_running", lambda running=running: running)
+            made.append((gram.dense(), gram @ V))
+    assert seen == [2, 2, 1, 1]
+    for one, other in zip(*made, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("state", "runs"), [("R", True), ("S", False)])
+def test_whether_a_thread_of_blas_runs_is_read_where_linux_writes_it(
+    state, runs, tmp_path, monkeypatch
+):
+    place = tmp_path / "stat"
+    monkeypatch.setattr(pools, "_first_thread", lambda: str(place))
+    assert not pools.is_running()
+    place.write_text(f"17 (a (name) of) {state} 1 17 0")
+    assert pools.is_running() == runs

@@ -13,6 +13,7 @@ from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._machine.jit import compiles, patience
+from mercer._machine.pools import is_running
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
@@ -36,6 +37,10 @@ from mercer.gram.rows.sparse import dense_bytes, scatters, stays_sparse, takes_s
 from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
+
+#: Flops of products per operation of loops from which on products are most of the work, and flops
+#: of a tenth of a second.
+PRODUCT_SHARE, BLAS_FLOPS = 10, 1e10
 
 
 class HostGram(Gram):
@@ -150,7 +155,8 @@ class HostGram(Gram):
                 mirror(out, rows, columns)
 
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._engine(plan), tiling, body, out, True, "Gram matrix")
+        shared = self._left_to_blas(plan)
+        self._run(self._engine(plan), tiling, body, out, True, "Gram matrix", shared)
         return out
 
     def __matmul__(self, V: Any) -> np.ndarray:
@@ -189,7 +195,8 @@ class HostGram(Gram):
                 extra[scratch.thread][below : columns.stop] += part.T @ V[rows]
 
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle, fixed=triangle)
-        self._run(engine, tiling, body, None, True, "kernel times matrix")
+        shared = self._left_to_blas(plan, V.shape[1])
+        self._run(engine, tiling, body, None, True, "kernel times matrix", shared)
         for part in extra:
             result += part
 
@@ -291,8 +298,9 @@ class HostGram(Gram):
         out: np.ndarray | None,
         exact_diagonal: bool,
         what: str,
+        blas: bool = False,
     ) -> None:
-        """Fill every tile and hand it to `body`."""
+        """Fill every tile and hand it to `body`; with `blas`, the threads are those of BLAS."""
         diagonal = self._rounded_diagonal() if exact_diagonal else None
 
         def fill(rows: slice, columns: slice, scratch: Scratch) -> None:
@@ -307,8 +315,21 @@ class HostGram(Gram):
 
         # Work that is not worth a second thread of ours is not worth one of BLAS either.
         products = out is None or not self.program.fused
-        with single_threaded_blas() if tiling.threads == 1 and products else nullcontext():
+        single = tiling.threads == 1 and products
+        tiling = replace(tiling, threads=1) if blas else tiling
+        with single_threaded_blas() if single else nullcontext():
             sweep(tiling, fill, what)
+
+    def _left_to_blas(self, plan: Plan, factor: int = 0) -> bool:
+        """Whether the threads of BLAS, which hold the cores at the moment, do the products.
+
+        Work that lasts longer than they wait is done by ours, and so is work that is not products.
+        """
+        pairs = self.shape[0] * self.shape[1]
+        products = plan.cost.flops - plan.cost.pair_operations + 2.0 * pairs * factor
+        if plan.threads == 1 or products < PRODUCT_SHARE * plan.cost.pair_operations:
+            return False
+        return products < BLAS_FLOPS and is_running()
 
     def rows_of_k(
         self, examples: Any = None, *, threads: int = 1, growing: bool = False
