@@ -85,4 +85,5 @@ def _add_lines(x: Any, strips: Any, begin: Any, end: Any, out: Any) -> None:
                 for t in range(STRIP):
                     sums[t] += p * one[t]
                 at += 1
-            out[i, low - begin : high - begin] = sums[low - b * STRIP : high - b * STRIP]
+            for j in range(low, high):
+                out[i, j - begin] = sums[j - b * STRIP]
