@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host
+from mercer._arrays import host, is_sparse
 from mercer._examples import count, take
 from mercer.gram.host import HostGram
 from mercer.gram.small import small_block
@@ -19,6 +20,8 @@ from mercer.kernels.parameters.widths import as_width
 SAMPLE = 64
 #: Examples that are looked at first, and are enough for almost every kernel in use.
 FEW = 8
+#: Numbers of sparse rows up to which they are looked at as dense ones, which has no overhead.
+WIDE = 100_000
 #: Entries of K between different examples that say nothing: all below the first, or all above 1
 #: less the second.
 NOTHING_NEAR, NOTHING_FAR = 1e-3, 1e-6
@@ -100,6 +103,7 @@ def _far_off(kernel: Kernel, rows: Any) -> str:
     try:
         # On the host also where there is a device: so few rows are not worth a compilation there.
         rows = rows.astype(np.float64) if getattr(rows, "dtype", None) == np.float32 else rows
+        rows = rows.toarray() if is_sparse(rows) and math.prod(rows.shape) <= WIDE else rows
         K = small_block(kernel, rows, rows)
         if K is None:
             K = np.asarray(HostGram(kernel, rows).dense(), dtype=np.float64)

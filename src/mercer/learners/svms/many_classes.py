@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import count
+from mercer._machine.threads import blas_for
 from mercer._tiles import cut
 from mercer.expansion import REPEATS, KernelExpansion
 from mercer.gram.dispatch import make_gram
@@ -95,9 +96,9 @@ class PairExpansion(KernelExpansion):
         K = K.T
         dual = gram.asarray(self.dual_coef, dtype=K.dtype)
         ends = np.cumsum(self.n_support).tolist()
-        sums = gram.xp.stack(
-            [dual[:, s:e] @ K[s:e] for s, e in zip([0, *ends[:-1]], ends, strict=True)]
-        ).reshape(classes * (classes - 1), -1)
+        with blas_for(2.0 * dual.shape[0] * max(self.n_support) * K.shape[1]):
+            parts = [dual[:, s:e] @ K[s:e] for s, e in zip([0, *ends[:-1]], ends, strict=True)]
+        sums = gram.xp.stack(parts).reshape(classes * (classes - 1), -1)
         first, second = self._pairs
         scores = sums[first * (classes - 1) + second - 1] + sums[second * (classes - 1) + first]
         return (scores + gram.asarray(self.intercept, dtype=K.dtype)[:, None]).T
