@@ -175,21 +175,17 @@ def _fetch(  # type: ignore[no-untyped-def]
     t, busy, rows, K, source, F, up, low, diagonal, index, cursor, wanted, violation, violator,
     table,
 ):  # fmt: skip
-    """The slot of the kept rows with row t of K, which is made if need be; slot `busy` stays.
+    """Makes row t of K; slot `busy` of the kept rows stays.
 
     Rows that are made together with it are those that violate the conditions most: nearly all of
     them are needed soon.
     """
-    if index[SLOT, t] < 0:
-        wanted[0], count = t, 1
-        free = min(len(table) // len(F), index.shape[1]) - cursor[USED]
-        if min(source[EACH], free) >= TOGETHER:
-            violators(F, up, low, index[SLOT], len(F), violation, violator)
-            count = _choose(violation, violator, wanted)
-        _make(wanted, count, busy, rows, K, source, diagonal, index, cursor, table)
-    slot = index[SLOT, t]
-    index[RECENT, slot] = 1
-    return slot
+    wanted[0], count = t, 1
+    free = min(len(table) // len(F), index.shape[1]) - cursor[USED]
+    if min(source[EACH], free) >= TOGETHER:
+        violators(F, up, low, index[SLOT], len(F), violation, violator)
+        count = _choose(violation, violator, wanted)
+    _make(wanted, count, busy, rows, K, source, diagonal, index, cursor, table)
 
 
 @njit(nogil=True, **_PART)
@@ -236,14 +232,15 @@ def _change(flat, p, q, slope, curve):  # type: ignore[no-untyped-def]
 @njit(nogil=True, **_PART)
 def _along(flat, moving, count, p, step):  # type: ignore[no-untyped-def]
     """a += step p over the first `count` variables of `moving`; False at a bound, and no change."""
-    moved = False
-    for r in range(count):
+    moved, free = False, True
+    for r in range(count):  # without branches, whose outcome nothing predicts
         t = moving[r]
         a, d = flat[t, A], step * p[t]
-        end = (flat[t, UPPER] if a >= 0 else 0.0) if d > 0 else (flat[t, LOWER] if a <= 0 else 0.0)
-        if (a + d >= end) if d > 0 else (a + d <= end):
-            return False
+        high = flat[t, UPPER] if a >= 0 else 0.0
+        least = flat[t, LOWER] if a <= 0 else 0.0
+        free &= ((a + d < high) & (a + d > least)) | (d == 0.0)
         moved |= a + d != a
+    moved &= free
     for r in range(count if moved else 0):
         flat[moving[r], A] += step * p[moving[r]]
     return moved
@@ -308,10 +305,13 @@ def _advance(  # type: ignore[no-untyped-def]
                 return steps
             else:
                 t = j
-            slot = _fetch(
-                t, busy, rows, K, source, F, up[group[t]], low[group[t]], diagonal, index, cursor,
-                wanted, violation, violator, table,
-            )  # fmt: skip
+            if index[SLOT, t] < 0:
+                _fetch(
+                    t, busy, rows, K, source, F, up[group[t]], low[group[t]], diagonal, index,
+                    cursor, wanted, violation, violator, table,
+                )  # fmt: skip
+            slot = index[SLOT, t]
+            index[RECENT, slot] = 1
             row = table[slot * stride : slot * stride + stride]
             if phase == groups:
                 break
