@@ -188,9 +188,13 @@ class CudaGram(Gram):
         z = self._z if columns in (None, slice(0, self.shape[1])) else self._z.take(columns)
         square = self.square and x is self._x and z is self._z
         diagonal = self.diagonal_tensor() if square else None
-        if usable(self):
-            return launch(self, "dense", x, z, None, diagonal)
-        return self._torch_block(x, z, diagonal)
+        if not usable(self):
+            return self._torch_block(x, z, diagonal)
+        block = launch(self, "dense", x, z, None, None)
+        if diagonal is not None:
+            # Afterwards, so that blocks on and off the diagonal are made by one kernel.
+            block.diagonal().copy_(diagonal)
+        return block
 
     def __matmul__(self, V: Any) -> Any:
         return self.times(V)

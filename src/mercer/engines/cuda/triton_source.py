@@ -182,7 +182,7 @@ class Writer:
         head += ["import triton.language as tl", "", ""]
         head += [self.mixed] if self.mixed else []
         # Or each kind of number would be compiled anew; rows of K are stored faster if m is even.
-        free = ["n", "length"] if kind == "dense" else ["n", "m", "length"]
+        free = ["n"] if kind == "dense" else ["n", "m"]
         head += [f"@triton.jit(do_not_specialize={free})"]
         return "\n".join([*head, f"def kernel({arguments}):", *body]) + "\n"
 

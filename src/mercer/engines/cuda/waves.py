@@ -25,8 +25,8 @@ from mercer.gram.plan.series import Series, mixture, series_of
 #: Columns up to which a series can have fewer terms than there are rows.
 MOST_COLUMNS = 5
 #: What one term and one wave of a row cost, in pairs of rows, on an H200; and pairs below which
-#: nothing is worth it.
-TERM, WAVE, FEW_PAIRS = 2.0, 100.0, 2e9
+#: launches alone take longer.
+TERM, WAVE, FEW_PAIRS = 2.0, 100.0, 1.5e10
 #: Complex numbers that are made at a time.
 ENTRIES = 1 << 27
 #: Error of k, relative to its largest value.

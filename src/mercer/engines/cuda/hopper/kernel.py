@@ -133,7 +133,7 @@ def _keep_panel(x, ring, panel, PARTS: gl.constexpr, STEPS: gl.constexpr):  # ty
     mbarrier.wait(full, phase=0)
 
 
-@gluon.jit(do_not_specialize=["n", "length"])  # or each kind of number would be compiled anew
+@gluon.jit(do_not_specialize=["n"])  # or each kind of number would be compiled anew
 def kernel(  # type: ignore[no-untyped-def]
     xh, xl, zh, zl, rx, rz, numbers, diagonal, v, out, n, m, height, breadth, length,
     of_rows: gl.constexpr, of_columns: gl.constexpr, values: gl.constexpr,
