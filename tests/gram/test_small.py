@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer
 from mercer import Gaussian
@@ -16,7 +17,15 @@ X, Z = RNG.normal(size=(9, 4)), RNG.normal(size=(14, 4))
 
 @pytest.mark.parametrize(
     "text",
-    ["gaussian(1.3)", "laplacian(0.5, norm=1)", "gaussian(1) + 2 * laplacian(0.3)", "matern(1.5)"],
+    [
+        "gaussian(1.3)",
+        "laplacian(0.5, norm=1)",
+        "gaussian(1) + 2 * laplacian(0.3)",
+        "matern(1.5)",
+        "linear()",
+        "polynomial(3, 1)",
+        "gaussian(1.3) * linear() + polynomial(2)",
+    ],
 )
 def test_the_bits_are_those_of_a_gram(text: str) -> None:
     k = parse(text)
@@ -26,7 +35,16 @@ def test_the_bits_are_those_of_a_gram(text: str) -> None:
     assert (block is None) == (text == "matern(1.5)")  # which is cut off, far away
 
 
-@pytest.mark.parametrize("text", ["linear()", "gaussian([1, 2, 3, 4])", "gaussian(1).on([0])"])
+@pytest.mark.parametrize("text", ["polynomial(3, 1)", "gaussian(1.3)", "laplacian(1, norm=1)"])
+def test_sparse_rows_of_products_and_squared_distances(text: str) -> None:
+    k, rows = parse(text), sp.csr_array(np.where(X > 0.5, X, 0.0))
+    block = small_block(k, rows, Z)
+    if block is not None:
+        np.testing.assert_allclose(block, k.gram(rows.toarray(), Z).dense(), rtol=1e-14)
+    assert (block is None) == text.startswith("laplacian")
+
+
+@pytest.mark.parametrize("text", ["cosine()", "gaussian([1, 2, 3, 4])", "gaussian(1).on([0])"])
 def test_other_kernels_take_a_gram(text: str) -> None:
     assert small_block(parse(text), X, Z) is None
 
@@ -38,6 +56,13 @@ def test_other_rows_take_a_gram() -> None:
         assert small_block(Gaussian(), rows, Z) is None
     assert small_block(Gaussian(), X, Z[:, :2].copy()) is None
     assert small_block(Gaussian(), RNG.normal(size=(400, 4)), RNG.normal(size=(400, 4))) is None
+
+
+def test_what_may_overflow_is_for_a_gram_to_say() -> None:
+    k = parse("polynomial(3, 1)")
+    assert small_block(k, 1e90 * X, 1e90 * Z) is None
+    with pytest.raises(ValueError, match="k overflows"):
+        k.gram(1e90 * X, 1e90 * Z)
 
 
 def test_a_limit_of_memory_is_for_a_plan_to_keep() -> None:

@@ -286,7 +286,10 @@ def _are_plain_targets(y: Any, labels: bool, multi_output: bool) -> bool:
     whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
     if not labels:
         return whole or (is_plain(y) and (y.ndim == 1 or (multi_output and y.ndim == 2)))
-    return whole and y.flags.c_contiguous and 0 < 2 * len(distinct(y)) <= len(y)
+    if not (whole and y.flags.c_contiguous and len(y)):
+        return False
+    close = y.dtype.kind == "i" and 2 * (int(y.max()) - int(y.min()) + 1) <= len(y)
+    return close or 2 * len(distinct(y)) <= len(y)
 
 
 def _refuse_text(y: Any, who: str) -> None:

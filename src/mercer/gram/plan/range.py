@@ -45,9 +45,9 @@ def check_range(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
             )
 
 
-def has_limits(formula: Formula) -> bool:
-    """Whether some data could leave the range: otherwise `check_range` need not be asked."""
-    return bool(_divided_by(formula) or _cut_off(formula) or _parts(formula))
+def only_overflows(formula: Formula) -> bool:
+    """Whether nothing but large numbers could leave the range, which K itself shows then."""
+    return not (_divided_by(formula) or _cut_off(formula))
 
 
 @lru_cache(maxsize=1024)

@@ -42,7 +42,10 @@ class Parameters:
 
     def children(self) -> tuple[tuple[str, Kernel], ...]:
         """The kernels among the parameters, by name."""
-        return tuple((name, value) for name, value in self._fields() if _is_kernel(value))
+        if "_children" not in self.__dict__:  # kept, because it is asked for often
+            found = tuple((name, value) for name, value in self._fields() if _is_kernel(value))
+            self._set("_children", found)
+        return self.__dict__["_children"]  # type: ignore[no-any-return]
 
     def _fields(self) -> list[tuple[str, Any]]:
         cls: Any = type(self)
@@ -63,7 +66,8 @@ class Parameters:
 
     def __getstate__(self) -> dict[str, Any]:
         # The hash of a text differs from process to process.
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+        kept = ("_hash", "_children")
+        return {name: value for name, value in self.__dict__.items() if name not in kept}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that arrays come back read-only.

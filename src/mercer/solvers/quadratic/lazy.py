@@ -356,7 +356,7 @@ def _solve_in_turn(
     Gives whether Ctrl-C came; None: there is no source.
     """
     tell, interrupted = listener(), None
-    todo = np.argsort(-problems.sizes, kind="stable")
+    todo = np.argsort(-problems.sizes, kind="stable") if len(problems.sizes) > 1 else np.arange(1)
     if whole is not None and tell is None:
         interrupted = solve_plainly(whole(), problems, todo)
         todo = problems.open()

@@ -13,6 +13,7 @@ import numpy as np
 
 from mercer._arrays import host
 from mercer._lazy import record
+from mercer._machine.threads import blas_for
 from mercer._steps import relayed
 from mercer.gram.base import Gram
 from mercer.solvers.linear.nystrom import count_centers, draw_centers
@@ -73,7 +74,8 @@ def minimize(
         itemsize=gram.dtype.itemsize,
     )
     chosen, reason = choose(Request("logistic", gram, size), solver)
-    found = chosen.run(task)
+    with blas_for(float(n) ** 3):  # where others have the cores, its threads wait for one another
+        found = chosen.run(task)
     return replace(
         found,
         coef=host(found.coef),
