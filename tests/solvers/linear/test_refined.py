@@ -47,6 +47,14 @@ def test_what_does_not_converge_is_factorized_in_double_precision(small, monkeyp
     np.testing.assert_allclose((gram @ found) + 0.1 * found, b, atol=1e-12)
 
 
+def test_without_room_for_a_second_matrix_there_is_none(small):
+    gram = mercer.Gaussian(2.0).gram(rows())
+    size = 400 * 400 * 8
+    for room, kind in ((1.3, False), (1.7, True)):
+        with mercer.config(memory=int(room * size)):
+            assert isinstance(Shifted(gram, once=True).factor(1.0), Refined) is kind
+
+
 def test_an_indefinite_matrix_is_solved_too(small):
     K = np.diag(np.linspace(-3, 4, 60))
     model = mercer.KernelRidge("precomputed", alpha=0.5, solver="cholesky")

@@ -100,7 +100,8 @@ class Shifted:
             trace = float(A.diagonal().sum(dtype=np.float64))
             A.flat[:: len(A) + 1] += A.dtype.type(shift)
             # K ≥ 0 as far as is known: its norm is at most its trace.
-            if self.refines and self.gram.symmetric and refined.pays(A, (trace + shift) / shift):
+            refines = self.refines and self.gram.symmetric and matrix_fits(3, len(A), 4)
+            if refines and refined.pays(A, (trace + shift) / shift):
                 rounded = refined.factor(A)
                 if rounded is not None:
                     return Refined(A, trace, rounded, lambda: self._in_double(shift))
@@ -197,11 +198,16 @@ class Refined(Cholesky):
         self, A: np.ndarray, trace: float, rounded: refined.Rounded, otherwise: Callable[[], Factor]
     ) -> None:
         super().__init__(A, trace, lower=1)
-        self._rounded, self._otherwise = rounded, otherwise
+        self._rounded: refined.Rounded | None = rounded
+        self._otherwise = otherwise
 
     def solve(self, B: np.ndarray) -> np.ndarray:
-        X = refined.solved(self.A, self._rounded, B)
-        return self._otherwise().solve(B) if X is None else X
+        X = None if self._rounded is None else refined.solved(self.A, self._rounded, B)
+        if X is not None:
+            return X
+        # Both arrays go before another one is made: the memory limit has room for no third.
+        self._rounded, self.A = None, self.A[:0]
+        return self._otherwise().solve(B)
 
 
 def _factorize(A: np.ndarray, lower: int) -> bool:
