@@ -23,7 +23,7 @@ from mercer.engines.cuda import waves
 from mercer.engines.cuda.grid import ROUNDING, Exact, exact_scale
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.operands import NARROW_COLUMNS
-from mercer.engines.cuda.ops import apply_steps, computed_in, evaluate_torch
+from mercer.engines.cuda.ops import apply_steps, computed_in, differences, evaluate_torch
 from mercer.engines.cuda.rows import DeviceSide, largest_norm, row_vector, to_device
 from mercer.engines.cuda.triton_launch import (
     blocks_serve,
@@ -33,7 +33,7 @@ from mercer.engines.cuda.triton_launch import (
     usable,
 )
 from mercer.formula import Formula, at_diagonal, simplify
-from mercer.formula.nodes import ROOT, Input, dependence, set_size, statistics
+from mercer.formula.nodes import ROOT, Input, statistics
 from mercer.gram.base import (
     Body,
     Gram,
@@ -46,7 +46,6 @@ from mercer.gram.base import (
 from mercer.gram.plan.accuracy import Method, needs_double, sensitivity, tolerates_rounding
 from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import Program, compile_program
-from mercer.gram.rows.prepared import over_sets
 from mercer.gram.rows.validate import check_widths, numeric_inputs
 from mercer.kernels.core import Kernel
 
@@ -417,7 +416,7 @@ class CudaGram(Gram):
             if source.kind == "product":
                 tile = self._inner(x, z, source.rows)
             else:
-                tile = _differences(source.node, x.numbers(source.rows), z.numbers(source.rows))
+                tile = differences(source.node, x.numbers(source.rows), z.numbers(source.rows))
             known[Formula("tile", value=i)] = tile
         for i, values in enumerate(x.values):
             known[Formula("rowx", value=i)] = values[:, None]
@@ -442,31 +441,3 @@ class CudaGram(Gram):
 
     def _give(self, tensor: torch.Tensor) -> Any:
         return tensor if self._as_tensor else host(tensor)
-
-
-def _differences(node: Formula, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-    """A coordinate-wise statistic, column after column."""
-    how = node.value[0] if node.op == "reduce" else ("max" if node.op == "linf" else "sum")
-    assert node.op != "reduce" or dependence(node)[id(node)] == "pair"
-
-    def column(j: int) -> Any:
-        a, b = x[:, j, None], z[None, :, j]
-        if node.op != "reduce":
-            return (a - b).square() if node.op == "sqdist" else (a - b).abs()
-        atoms = {n: a if n.value == "x" else b for n in node.args[0].walk() if n.op == "coord"}
-        return evaluate_torch(node.args[0], atoms)
-
-    each = map(column, range(x.shape[1]))
-    if set_size(how):
-        return over_sets(each, set_size(how))  # type: ignore[no-any-return]
-    total: Any = None
-    for term in each:
-        if total is None:
-            total = term.clone()
-        elif how == "prod":
-            total *= term
-        elif how == "max":
-            total = torch.maximum(total, term)
-        else:
-            total += term
-    return total / x.shape[1] if how == "mean" else total  # type: ignore[no-any-return]

@@ -11,8 +11,9 @@ import torch
 
 from mercer.formula.evaluate import evaluate
 from mercer.formula.inputs import Columns, Matrix, NonNegative, Scale, Step, Unit
-from mercer.formula.nodes import Formula, Input
+from mercer.formula.nodes import Formula, Input, dependence, set_size
 from mercer.formula.ops import form_of, integer_power, product, total
+from mercer.gram.rows.prepared import over_sets
 
 
 def _like(u: Any, *others: Any) -> torch.Tensor:
@@ -61,6 +62,34 @@ TORCH: dict[str, Callable[..., Any]] = {
 
 def evaluate_torch(formula: Formula, known: dict[Formula, Any]) -> Any:
     return evaluate(formula, known, lambda op: form_of(op, "torch", TORCH))
+
+
+def differences(node: Formula, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    """A coordinate-wise statistic, column after column."""
+    how = node.value[0] if node.op == "reduce" else ("max" if node.op == "linf" else "sum")
+    assert node.op != "reduce" or dependence(node)[id(node)] == "pair"
+
+    def column(j: int) -> Any:
+        a, b = x[:, j, None], z[None, :, j]
+        if node.op != "reduce":
+            return (a - b).square() if node.op == "sqdist" else (a - b).abs()
+        atoms = {n: a if n.value == "x" else b for n in node.args[0].walk() if n.op == "coord"}
+        return evaluate_torch(node.args[0], atoms)
+
+    each = map(column, range(x.shape[1]))
+    if set_size(how):
+        return over_sets(each, set_size(how))  # type: ignore[no-any-return]
+    total: Any = None
+    for term in each:
+        if total is None:
+            total = term.clone()
+        elif how == "prod":
+            total *= term
+        elif how == "max":
+            total = torch.maximum(total, term)
+        else:
+            total += term
+    return total / x.shape[1] if how == "mean" else total  # type: ignore[no-any-return]
 
 
 #: Numbers narrower than float32 stay as they are given: what is computed from them is float32.

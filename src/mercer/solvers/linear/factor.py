@@ -206,7 +206,7 @@ class Refined(Cholesky):
         if X is not None:
             return X
         # Both arrays go before another one is made: the memory limit has room for no third.
-        self._rounded, self.A = None, self.A[:0]
+        self._rounded, self.A = None, np.empty((0, 0))
         return self._otherwise().solve(B)
 
 
