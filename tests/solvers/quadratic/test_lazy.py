@@ -158,6 +158,13 @@ def test_where_rows_come_from_and_what_is_not_solved_here(noisy, monkeypatch):
     single, whole = sources(wide, [task] * lazy.MANY)
     assert (single.dtype, whole.dtype) == (np.float32, np.float64)
     assert single.function is whole.function is None
+    monkeypatch.setattr(lazy, "MEDIUM", 500)
+    assert next(sources(wide, [task] * lazy.MANY)).K is not None  # each row would be made six times
+    monkeypatch.setattr(lazy, "OFTEN", lazy.MANY)
+    assert next(sources(wide, [task] * lazy.MANY)).K is None
+    monkeypatch.setattr(lazy, "WHOLE", 500)
+    assert not list(sources(wide, [task] * lazy.MANY))
+    monkeypatch.undo()
     tube = Task(np.arange(600), epsilon_svr(np.tile(t, 12), np.ones(600), 0.1))
     assert [source.K is None for source in sources(wide, [tube])] == [False, False]
     monkeypatch.setattr(lazy, "BYTES", 1000)

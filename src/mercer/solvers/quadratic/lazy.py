@@ -145,8 +145,8 @@ def _lazily(width: int, tasks: Tasks, whole: bool, n: int) -> bool:
     most, sizes = tasks.most, np.diff(tasks.starts)
     if width <= COLUMNS:
         return most > SMALL or not whole or len(tasks) < MANY
-    if whole and len(tasks) >= MANY and (most <= MEDIUM or sizes @ sizes > OFTEN * n * n):
-        return False
+    if len(tasks) >= MANY and (not whole or most <= MEDIUM or sizes @ sizes > OFTEN * n * n):
+        return False  # many examples: matrix products of bytes, and working sets
     return 4 * width * most <= BYTES
 
 
@@ -222,7 +222,7 @@ class Worker:
         given = source.function
         right = np.empty((len(source.diagonal), 0), dtype) if given is None else given.right
         self.right, self.K = right, np.empty((0, 0), dtype) if source.K is None else source.K
-        self.Z = np.zeros(-(-padded // CHUNK) * CHUNK * right.shape[1], dtype)
+        self.Z = np.empty(-(-padded // CHUNK) * CHUNK * right.shape[1], dtype)
         widths = () if given is None else given.widths
         self.shape = np.array([0, right.shape[1], *widths], dtype=np.int64)
         # Rows that are wanted, and where they begin in x and in the table.
