@@ -37,7 +37,7 @@ PATIENCE = 20.0
 #: Bytes of what a side holds of K at most.
 HELD = 4e9
 #: Rows that a process warms up with at least, and seconds below which a measurement is repeated.
-WARM, SHORT, TIMES = 2000, 2.0, 3
+WARM, SHORT, TIMES = 20_000, 2.0, 3
 COLUMNS, ASKED, GAMMA, CENTERS = 10, 1000, 0.05, 500
 KERNEL, WORDS = mercer.Gaussian.from_gamma(GAMMA), {"kernel": "rbf", "gamma": GAMMA}
 
@@ -116,7 +116,7 @@ def once(name: str, side: int, n: int) -> list[float]:
         model.fit(X, y).predict(asked)
         seconds.append(time.perf_counter() - start)
 
-    some = max(WARM, n // 4)
+    some = max(WARM, n // 4)  # of few rows all: more of them may compile more
     for _ in range(2):  # imports and compiles; a first fit of few rows does not
         model.fit(X[:some], y[:some]).predict(asked)
     grown = peak_growth(work)
