@@ -53,7 +53,9 @@ def leave_one_out_alpha(
     unit = unit if unit > 0.0 else 1.0
     grid = unit * (GRID[GRID >= LEAST_SINGLE] if single else GRID)
     try:
-        with blas_for(10.0 * len(K) ** 3):
+        # Eigenvectors take ten times the operations, in many calls of BLAS that are short: on a
+        # busy machine their threads wait for one another, and a fit of 500 rows took 11 × as long.
+        with blas_for(float(len(K)) ** 3):
             path = eigh_path(HostGram(Precomputed(), K), RidgeProblem(t, grid, w, intercept))
     except LinAlgError:  # k is not positive semi-definite
         return unit
