@@ -188,7 +188,10 @@ class HostGram(Gram):
         extra = [np.zeros_like(result) for _ in range(plan.threads)] if triangle else []
 
         def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
-            result[rows] += tile @ V[columns]
+            if tile.shape[1] == len(V):  # whole rows: nothing to be added to
+                np.matmul(tile, V, out=result[rows])
+            else:
+                result[rows] += tile @ V[columns]
             if triangle and columns.stop > rows.stop:
                 below = max(columns.start, rows.stop)
                 part = tile[:, below - columns.start :]

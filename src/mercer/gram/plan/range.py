@@ -126,5 +126,6 @@ def _largest(parts: tuple[tuple[Formula, Formula], ...], side: Side, name: str) 
             if diagonal not in known:
                 known[diagonal] = np.asarray(evaluate(diagonal, known))
             # NaN is reported where the value is used; the part that overflowed is found here.
-            largest.append(float(np.nan_to_num(np.abs(known[diagonal]).max(), posinf=np.inf)))
+            end = float(np.abs(known[diagonal]).max())
+            largest.append(0.0 if math.isnan(end) else end)
     return largest
