@@ -144,8 +144,8 @@ def curves() -> list[Any]:
                     ax.loglog([int(n) for n in side], values, "o-", label=label)
             ax.set_title(name)
             ax.grid(alpha=0.3)
-            sizes = [int(n) for n in sides[0]]
-            ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+            tens = [int(n) for n in sides[0] if n.strip("0") == "1"]
+            ax.set_xticks(tens, [f"{n:,}" for n in tens], fontsize="small")
             ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             ax.yaxis.set_major_formatter("{x:g}")
             ax.minorticks_off()
