@@ -328,7 +328,10 @@ def search_again(
                 while bits != _NONE:
                     other = ids[p * COLUMNS + lowest(bits)]
                     bits &= bits - _ONE
-                    if other != own[q]:
+                    # Behind a full list of copies of the query no later example has a place.
+                    full = length[at + i] == distance.shape[1]
+                    copies = full and distance[q, -1] == 0.0 and other > index[q, -1]
+                    if other != own[q] and not copies:
                         apart = _apart(x[rows[q]], z[other])
                         length[at + i] = _insert(
                             apart, other, length[at + i], distance[q], index[q]
