@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError
 from mercer._arrays import host, is_sparse
 from mercer._config import get_config
 from mercer._examples import take
-from mercer._machine.threads import blas_for
+from mercer._machine.threads import single_threaded_blas
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, Precomputed
 from mercer.solvers.linear.exact import eigh_path
@@ -55,7 +55,7 @@ def leave_one_out_alpha(
     try:
         # Eigenvectors take ten times the operations, in many calls of BLAS that are short: on a
         # busy machine their threads wait for one another, and a fit of 500 rows took 11 × as long.
-        with blas_for(float(len(K)) ** 3):
+        with single_threaded_blas():
             path = eigh_path(HostGram(Precomputed(), K), RidgeProblem(t, grid, w, intercept))
     except LinAlgError:  # k is not positive semi-definite
         return unit
