@@ -27,7 +27,7 @@ from _gpu import Report
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Polynomial
-from mercer.engines.cuda.waves import series_for
+from mercer.engines.cuda.waves import series_of
 
 
 def median_ms(run: Callable[[], Any], repeats: int = 5) -> float:
@@ -117,7 +117,7 @@ def products_of(
         share = max(products, pairs / exponentials) / (ms * 1e-3)
         bound = "tensor cores" if products > pairs / exponentials else "exponentials"
         how = f"{share:.0%} of the ceiling of the {bound}"
-        if "all pairs" not in kind and (series := series_for(G, 1)):
+        if "all pairs" not in kind and (series := series_of(G, 1)):
             how = f"series of {series[0].terms} terms"
         shape = f"{n} rows and themselves" if square else f"{n} × {n} rows"
         beside = "" if math.isnan(peer) else f", PyTorch in chunks {peer / ms:.1f} × as long"

@@ -221,6 +221,10 @@ class Gram(ABC):
     def describe(self) -> tuple[Any, str]:
         """How K is computed (a plan, or words), and the source that was generated for it."""
 
+    def series_in_words(self) -> str:
+        """How K V is computed where no pairs are; nothing where they are."""
+        return ""
+
     def sample(self) -> Gram:
         """A resident part of K that stands for all of it where K is explained."""
         return self

@@ -27,6 +27,8 @@ class Explanation:
     flops: float
     bytes: float
     source: str
+    #: How K V is computed where that needs no pairs.
+    series: str = ""
 
     def __str__(self) -> str:
         lines = ["kernel", *("  " + line for line in self.tree.splitlines())]
@@ -35,7 +37,7 @@ class Explanation:
         if self.row_values:
             lines += ["once for each row", *(f"  {v}" for v in self.row_values)]
         lines += ["epilogue", f"  {self.epilogue}"] if self.epilogue else []
-        lines += ["plan", f"  {self.plan}"]
+        lines += ["plan", f"  {self.plan}", *([f"  K @ v: {self.series}"] if self.series else [])]
         lines.append(f"  {self.flops:.3g} flops, {show_bytes(self.bytes)} if all of K is kept")
         if self.source:
             lines += ["generated source", *("  " + s for s in self.source.splitlines())]
@@ -70,6 +72,7 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
         flops,
         float(n * m * gram.dtype.itemsize),
         text,
+        gram.series_in_words(),
     )
 
 

@@ -28,10 +28,12 @@ from mercer.gram.base import (
     simplified,
     simplified_diagonal,
 )
+from mercer.gram.cpu import waves
 from mercer.gram.cpu.engine import NumpyEngine
 from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Copied, Cost, Plan, make_plan
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.program import Program
+from mercer.gram.plan.series import in_words
 from mercer.gram.rows.prepared import Side, row_value
 from mercer.gram.rows.sparse import dense_bytes, scatters, stays_sparse, takes_strips
 from mercer.gram.rows.validate import as_rows, check_not_empty
@@ -168,6 +170,9 @@ class HostGram(Gram):
         if V.dtype.kind not in "biuf":
             raise TypeError(f"V must hold real numbers, it has dtype {V.dtype}")
         columns = np.ascontiguousarray(V.reshape(len(V), -1), dtype=self.dtype)
+        if not relative and (found := waves.series_of(self, columns.shape[1])):
+            image = waves.product(self, *found, columns)
+            return image[:, 0] if V.ndim == 1 else image
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
         sums = get_config().n_threads if self.square and self.symmetric else 0
@@ -343,6 +348,10 @@ class HostGram(Gram):
         plan = self._plan()
         compiled = self._engine(plan).compiled
         return plan, "" if compiled is None else compiled.source
+
+    def series_in_words(self) -> str:
+        found = waves.series_of(self, 1)
+        return "" if found is None else in_words(found[1])
 
     def grids(self) -> dict[Input, str]:
         """The inputs whose products are made of bytes, and how."""

@@ -46,6 +46,7 @@ from mercer.gram.base import (
 from mercer.gram.plan.accuracy import Method, needs_double, sensitivity, tolerates_rounding
 from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import Program, compile_program
+from mercer.gram.plan.series import in_words
 from mercer.gram.rows.validate import check_widths, numeric_inputs
 from mercer.kernels.core import Kernel
 
@@ -212,7 +213,7 @@ class CudaGram(Gram):
     @clear_errors
     def product(self, V: torch.Tensor, relative: bool = False) -> torch.Tensor:
         """K V for a matrix V on the device; see `times`."""
-        if not relative and (series := waves.series_for(self, V.shape[1])):
+        if not relative and (series := waves.series_of(self, V.shape[1])):
             return waves.product(self, series, V)
         diagonal = self.diagonal_tensor() if self.square else None
         if not usable(self) or blocks_serve(self, V.shape[1]):
@@ -321,12 +322,10 @@ class CudaGram(Gram):
         return Cost((products + loops) * pairs, loops * pairs, self.dtype.itemsize * pairs)
 
     def describe(self) -> tuple[str, str]:
-        if series := waves.series_for(self, 1):
-            terms, error = sum(s.terms for s in series), max(s.error for s in series)
-            n, m = self.shape
-            how = f"Fourier series of {terms} terms, error ≤ {error:.0e}; no pairs"
-            return f"{n} × {m} on {self.device}, precision {self.precision!r}, {how}", ""
         return describe(self)
+
+    def series_in_words(self) -> str:
+        return in_words(waves.series_of(self, 1))
 
     # --- where it lives --------------------------------------------------------------------------
 

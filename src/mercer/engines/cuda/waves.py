@@ -20,13 +20,17 @@ import torch
 
 from mercer._tiles import cut
 from mercer.formula.nodes import Input
-from mercer.gram.plan.series import Series, mixture, series_of
+from mercer.gram.plan.series import (
+    MOST_COLUMNS,
+    Price,
+    Series,
+    mixture,
+    pairs_of,
+    series_for,
+)
 
-#: Columns up to which a series can have fewer terms than there are rows.
-MOST_COLUMNS = 5
-#: What one term and one wave of a row cost, in pairs of rows, on an H200; and pairs below which
-#: launches alone take longer.
-TERM, WAVE, FEW_PAIRS = 2.0, 100.0, 1.5e10
+#: Measured on an H200; and pairs below which launches alone take longer.
+PRICE, FEW_PAIRS = Price(2.0, 100.0), 1.5e10
 #: Complex numbers that are made at a time.
 ENTRIES = 1 << 27
 #: Error of k, relative to its largest value.
@@ -34,29 +38,22 @@ ACCURACY = {"high": 2.0**-24, "fast": 2.0**-13}
 DOUBLE = 2.0**-51
 
 
-def series_for(gram: Any, vectors: int) -> list[Series]:
+def series_of(gram: Any, vectors: int) -> list[Series]:
     """The series of each Gaussian in k, if K V costs less by them; none otherwise."""
-    n, m = gram.shape
-    pairs = n * m * -(-vectors // 64) * (0.5 if gram.square and vectors == 1 else 1.0)
-    found = mixture(gram.formula) if pairs >= FEW_PAIRS else None
+    few = pairs_of(gram.shape, gram.square, vectors) < FEW_PAIRS
+    found = None if few else mixture(gram.formula)
     rows = None if found is None else gram._x.matrices[found[0]]
     if found is None or not isinstance(rows, torch.Tensor) or rows.shape[1] > MOST_COLUMNS:
         return []
     if "series" not in gram.shared:
-        gram.shared["series"] = _series(gram, *found)
+        sides = [side.numbers(found[0]) for side in (gram._x, gram._z)]
+        low = np.min([side.amin(0).tolist() for side in sides], axis=0)
+        high = np.max([side.amax(0).tolist() for side in sides], axis=0)
+        accuracy = ACCURACY[gram.precision] if gram.torch_dtype == torch.float32 else DOUBLE
+        most = max(gram.shape) / PRICE.term
+        gram.shared["series"] = series_for(found[1], low, high, accuracy, most)
     series: list[Series] = gram.shared["series"]
-    cost = sum(TERM * vectors * s.terms + WAVE * sum(s.weights.shape) for s in series)
-    return series if (n + m) * cost < pairs else []
-
-
-def _series(gram: Any, rows: Input, parts: tuple[tuple[float, float], ...]) -> list[Series]:
-    sides = [side.numbers(rows) for side in (gram._x, gram._z)]
-    low = np.min([side.amin(0).tolist() for side in sides], axis=0)
-    high = np.max([side.amax(0).tolist() for side in sides], axis=0)
-    single = gram.torch_dtype == torch.float32
-    accuracy = ACCURACY[gram.precision] if single else DOUBLE
-    found = [series_of(*part, low, high, accuracy, max(gram.shape) / TERM) for part in parts]
-    return [s for s in found if s is not None] if all(found) else []
+    return series if PRICE.worth_it(series, gram.shape, gram.square, vectors) else []
 
 
 def product(gram: Any, series: list[Series], V: torch.Tensor) -> torch.Tensor:

@@ -8,18 +8,24 @@ with a period L that is longer than R by √(log(1/ε)/γ) and m ≈ √(γ log(
 waves for data whose range is a few widths. Over D columns the waves multiply, and since
 e^{ik(x−z)} = e^{ikx} e^{−ikz}, a product K V needs one pass over the rows of Z and one over those
 of X instead of all pairs. All weights are positive: the series is a kernel itself. The error is
-bounded before anything is computed (`error`), so it is taken wherever it costs less, see `terms`.
+bounded before anything is computed (`error`), so it is taken wherever it costs less (`Price`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from mercer._lazy import record
 from mercer.formula.nodes import Formula, Input
+
+#: Columns up to which a series can have fewer terms than there are rows.
+MOST_COLUMNS = 5
+#: Vectors that are multiplied at the price of one.
+_AT_ONCE = 64
 
 
 @record
@@ -72,6 +78,47 @@ def _exponent(node: Formula) -> tuple[float, Input] | None:
     if number.op != "const" or distance.op != "sqdist" or number.value >= 0:
         return None
     return -number.value * math.log(2.0), distance.value
+
+
+def series_for(
+    parts: Sequence[tuple[float, float]],
+    low: np.ndarray,
+    high: np.ndarray,
+    accuracy: float,
+    most: float,
+) -> list[Series]:
+    """The series of every (c, γ), for rows between `low` and `high`; none if one has too many."""
+    found = [series_of(*part, low, high, accuracy, most) for part in parts]
+    return [s for s in found if s is not None] if all(found) else []
+
+
+def in_words(series: Sequence[Series]) -> str:
+    """For people: how K V is computed by them."""
+    if not series:
+        return ""
+    terms, error = sum(s.terms for s in series), max(s.error for s in series)
+    return f"Fourier series of {terms} terms, error ≤ {error:.0e}; one pass over the rows, no pairs"
+
+
+@record
+class Price:
+    """What one term, and one wave of one column, cost per row, in pairs of rows."""
+
+    term: float
+    wave: float
+
+    def worth_it(
+        self, series: Sequence[Series], shape: tuple[int, int], square: bool, vectors: int
+    ) -> bool:
+        """Whether the series cost less than all pairs."""
+        cost = sum(self.term * vectors * s.terms + self.wave * sum(s.weights.shape) for s in series)
+        return bool(series) and sum(shape) * cost < pairs_of(shape, square, vectors)
+
+
+def pairs_of(shape: tuple[int, int], square: bool, vectors: int) -> float:
+    """The pairs that K V needs: half of them for one vector and a symmetric K."""
+    half = 0.5 if square and vectors == 1 else 1.0
+    return half * shape[0] * shape[1] * -(-vectors // _AT_ONCE)
 
 
 def series_of(
