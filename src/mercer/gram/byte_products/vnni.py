@@ -10,24 +10,14 @@ instructions: a small tile of the result stays in registers from the first colum
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import binding, ir
 from numba import types
 from numba.core import config
 from numba.extending import intrinsic
 
-
-class Shape(NamedTuple):
-    """A tile of the result that fits the registers: rows × vectors of 32-bit lanes."""
-
-    lanes: int
-    rows: int
-    vectors: int
-
-    @property
-    def columns(self) -> int:
-        return self.lanes * self.vectors
+from mercer.gram.cpu.vectors import Shape, Vectors
 
 
 @lru_cache(maxsize=1)
@@ -76,8 +66,7 @@ def _write(  # pragma: no cover - runs in the compiler
 ) -> None:
     """The loop over `steps`, in LLVM's instructions; every sum is a value of its own."""
     lanes, rows, vectors = shape
-    vector = ir.VectorType(_WORD, lanes)
-    unset, zero = ir.Constant(vector, ir.Undefined), ir.Constant(vector, [0] * lanes)
+    vector, v = ir.VectorType(_WORD, lanes), Vectors(builder, lanes)
     width = 4 * lanes  # bytes of a vector
     step = builder.module.declare_intrinsic(
         f"llvm.x86.avx512.vpdpbusd.{8 * width}", (), ir.FunctionType(vector, [vector] * 3)
@@ -87,32 +76,19 @@ def _write(  # pragma: no cover - runs in the compiler
         return builder.bitcast(builder.gep(base, [offset]), kind.as_pointer())
 
     a = builder.gep(a, [builder.mul(row, length)])
-    before = builder.block
-    loop, after = builder.append_basic_block("products"), builder.append_basic_block("sums")
-    builder.branch(loop)
 
-    builder.position_at_end(loop)
-    t = builder.phi(_INDEX)
-    sums = [builder.phi(vector) for _ in range(rows * vectors)]
-    start = builder.mul(t, _INDEX(width * vectors))
-    offsets = [builder.add(start, _INDEX(width * j)) for j in range(vectors)]
-    columns = [builder.load(at(b, offset, vector), align=4) for offset in offsets]
-    grown = []
-    for i in range(rows):
-        offset = builder.add(builder.mul(t, _INDEX(4)), builder.mul(length, _INDEX(i)))
-        four = builder.load(at(a, offset, _WORD), align=1)
-        everywhere = builder.insert_element(unset, four, _WORD(0))
-        everywhere = builder.shuffle_vector(everywhere, unset, zero)
-        for j in range(vectors):
-            grown.append(builder.call(step, [sums[i * vectors + j], everywhere, columns[j]]))
-    following = builder.add(t, _INDEX(1))
-    for value, first, then in [(t, _INDEX(0), following)] + [
-        (total, zero, more) for total, more in zip(sums, grown, strict=True)
-    ]:
-        value.add_incoming(first, before)
-        value.add_incoming(then, loop)
-    builder.cbranch(builder.icmp_signed("<", following, steps), loop, after)
+    def body(t: Any, *sums: Any) -> list[Any]:
+        start = builder.mul(t, _INDEX(width * vectors))
+        offsets = [builder.add(start, _INDEX(width * j)) for j in range(vectors)]
+        columns = [builder.load(at(b, offset, vector), align=4) for offset in offsets]
+        grown = []
+        for i in range(rows):
+            offset = builder.add(builder.mul(t, _INDEX(4)), builder.mul(length, _INDEX(i)))
+            four = v.everywhere(builder.load(at(a, offset, _WORD), align=1))
+            for j in range(vectors):
+                grown.append(builder.call(step, [sums[i * vectors + j], four, columns[j]]))
+        return grown
 
-    builder.position_at_end(after)
-    for k, total in enumerate(grown):
+    sums = v.loop(steps, 1, [v.filled(_WORD, 0)] * (rows * vectors), body)
+    for k, total in enumerate(sums):
         builder.store(total, at(out, _INDEX(width * k), vector), align=4)

@@ -7,12 +7,24 @@ them. What lies in memory is loaded wherever it starts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 INDEX, DOUBLE = ir.IntType(64), ir.DoubleType()
 _FAST = ("nnan", "nsz", "contract", "reassoc")
+
+
+class Shape(NamedTuple):
+    """A tile of sums that fits the registers: rows × vectors of so many lanes."""
+
+    lanes: int
+    rows: int
+    vectors: int
+
+    @property
+    def columns(self) -> int:
+        return self.lanes * self.vectors
 
 
 class Vectors:  # pragma: no cover - runs in the compiler

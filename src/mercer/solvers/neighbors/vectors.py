@@ -9,23 +9,13 @@ for bytes. `above` tells which scores of a row are larger than a number, as the 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
 
-
-class Shape(NamedTuple):
-    """Queries × vectors of so many float32 numbers."""
-
-    lanes: int
-    rows: int
-    vectors: int
-
-    @property
-    def columns(self) -> int:
-        return self.lanes * self.vectors
+from mercer.gram.cpu.vectors import INDEX, Shape, Vectors
 
 
 def _shape() -> Shape:
@@ -40,22 +30,9 @@ SHAPE = _shape()
 #: Neighbors up to which a list is one vector.
 LISTED = 16
 _LANES, _ROWS, _VECTORS = SHAPE
-_SINGLE, _BIT, _WORD = ir.FloatType(), ir.IntType(1), ir.IntType(64)
-_VECTOR = ir.VectorType(_SINGLE, _LANES)
+_SINGLE, _BIT = ir.FloatType(), ir.IntType(1)
 #: A product and a sum may be rounded once.
 _FUSED = ("contract", "nsz")
-
-
-def _everywhere(builder: Any, number: Any) -> Any:
-    """A vector of one number."""
-    unset = ir.Constant(_VECTOR, ir.Undefined)
-    first = builder.insert_element(unset, number, ir.IntType(32)(0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
-    return builder.shuffle_vector(first, unset, zeros)
-
-
-def _vector(builder: Any, base: Any, offset: Any) -> Any:
-    return builder.bitcast(builder.gep(base, [offset]), _VECTOR.as_pointer())
 
 
 def _scores(differences: bool) -> Any:
@@ -71,7 +48,7 @@ def _scores(differences: bool) -> Any:
             width = builder.extract_value(left.shape, 1)
             row, panel = arguments[1], arguments[3]
             start = builder.gep(left.data, [builder.mul(row, width)])
-            size = builder.mul(width, _WORD(SHAPE.columns))
+            size = builder.mul(width, INDEX(SHAPE.columns))
             z = builder.gep(right.data, [builder.mul(panel, size)])
             _write(builder, differences, start, z, width, sums.data)
             return context.get_dummy_value()
@@ -85,41 +62,29 @@ def _write(  # pragma: no cover - runs in the compiler
     builder: Any, differences: bool, x: Any, z: Any, width: Any, out: Any
 ) -> None:
     """The loop over columns; every sum is a value of its own."""
-    zero = ir.Constant(_VECTOR, [0.0] * _LANES)
-    before = builder.block
-    loop, after = builder.append_basic_block("columns"), builder.append_basic_block("sums")
-    builder.branch(loop)
+    v = Vectors(builder, _LANES)
 
-    builder.position_at_end(loop)
-    d = builder.phi(_WORD)
-    sums = [builder.phi(_VECTOR) for _ in range(_ROWS * _VECTORS)]
-    start = builder.mul(d, _WORD(SHAPE.columns))
-    offsets = [builder.add(start, _WORD(_LANES * j)) for j in range(_VECTORS)]
-    right = [builder.load(_vector(builder, z, offset), align=4) for offset in offsets]
-    grown = []
-    for i in range(_ROWS):
-        offset = builder.add(d, builder.mul(width, _WORD(i)))
-        left = _everywhere(builder, builder.load(builder.gep(x, [offset])))
-        for j in range(_VECTORS):
-            total = sums[i * _VECTORS + j]
-            if differences:
-                gap = builder.fsub(right[j], left)
-                square = builder.fmul(gap, gap, flags=_FUSED)
-                grown.append(builder.fsub(total, square, flags=_FUSED))
-            else:
-                product = builder.fmul(left, right[j], flags=_FUSED)
-                grown.append(builder.fadd(total, product, flags=_FUSED))
-    following = builder.add(d, _WORD(1))
-    for value, first, then in [(d, _WORD(0), following)] + [
-        (total, zero, more) for total, more in zip(sums, grown, strict=True)
-    ]:
-        value.add_incoming(first, before)
-        value.add_incoming(then, loop)
-    builder.cbranch(builder.icmp_signed("<", following, width), loop, after)
+    def body(d: Any, *sums: Any) -> list[Any]:
+        start = builder.mul(d, INDEX(SHAPE.columns))
+        right = [v.load(z, builder.add(start, INDEX(_LANES * j))) for j in range(_VECTORS)]
+        grown = []
+        for i in range(_ROWS):
+            offset = builder.add(d, builder.mul(width, INDEX(i)))
+            left = v.everywhere(builder.load(builder.gep(x, [offset])))
+            for j in range(_VECTORS):
+                total = sums[i * _VECTORS + j]
+                if differences:
+                    gap = builder.fsub(right[j], left)
+                    square = builder.fmul(gap, gap, flags=_FUSED)
+                    grown.append(builder.fsub(total, square, flags=_FUSED))
+                else:
+                    product = builder.fmul(left, right[j], flags=_FUSED)
+                    grown.append(builder.fadd(total, product, flags=_FUSED))
+        return grown
 
-    builder.position_at_end(after)
-    for k, total in enumerate(grown):
-        builder.store(total, _vector(builder, out, _WORD(_LANES * k)), align=4)
+    sums = v.loop(width, 1, [v.filled(_SINGLE, 0.0)] * (_ROWS * _VECTORS), body)
+    for k, total in enumerate(sums):
+        v.store(total, out, INDEX(_LANES * k))
 
 
 #: ``products(x, row, panels, panel, out)`` and the same with −‖x − z‖².
@@ -132,15 +97,15 @@ def _above(typing_context: Any, scores: Any, row: Any, least: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        start = builder.mul(arguments[1], _WORD(SHAPE.columns))
-        limit, bits = _everywhere(builder, arguments[2]), _WORD(0)
+        start = builder.mul(arguments[1], INDEX(SHAPE.columns))
+        v, bits = Vectors(builder, _LANES), INDEX(0)
+        limit = v.everywhere(arguments[2])
         for j in range(_VECTORS):
-            offset = builder.add(start, _WORD(_LANES * j))
-            values = builder.load(_vector(builder, array.data, offset), align=4)
+            values = v.load(array.data, builder.add(start, INDEX(_LANES * j)))
             larger = builder.fcmp_ordered(">", values, limit)
             part = builder.bitcast(larger, ir.IntType(_LANES))
-            part = builder.zext(part, _WORD)
-            bits = builder.or_(bits, builder.shl(part, _WORD(_LANES * j)))
+            part = builder.zext(part, INDEX)
+            bits = builder.or_(bits, builder.shl(part, INDEX(_LANES * j)))
         return bits
 
     return types.uint64(scores, types.int64, types.float32), generate
@@ -166,16 +131,13 @@ def _insert(typing_context: Any, values: Any, index: Any, row: Any, value: Any, 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         lanes = ir.VectorType(ir.IntType(32), LISTED)
         shift = ir.Constant(lanes, [LISTED, *range(LISTED - 1)])
-        start, stays, moves = builder.mul(arguments[2], _WORD(LISTED)), None, None
+        start, stays, moves = builder.mul(arguments[2], INDEX(LISTED)), None, None
         for i, kind in ((0, _SINGLE), (1, ir.IntType(32))):
             vector = ir.VectorType(kind, LISTED)
             array = context.make_array(signature.args[i])(context, builder, arguments[i])
             place = builder.bitcast(builder.gep(array.data, [start]), vector.as_pointer())
             old, new = builder.load(place, align=4), arguments[3 + i]
-            first = builder.insert_element(
-                ir.Constant(vector, ir.Undefined), new, ir.IntType(32)(0)
-            )
-            new = builder.shuffle_vector(first, first, ir.Constant(lanes, [0] * LISTED))
+            new = Vectors(builder, LISTED).everywhere(new)
             before = builder.shuffle_vector(old, new, shift)
             if stays is None:
                 stays = builder.fcmp_ordered(">=", old, new)
