@@ -14,11 +14,9 @@ from mercer._examples import count
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram.dispatch import make_gram
+from mercer.gram.plan.planner import REPEATS
 from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
-
-#: How often a model is asked as a rule: a loop that does not pay once is compiled for so many.
-REPEATS = 30
 
 
 @dataclass(frozen=True, eq=False)

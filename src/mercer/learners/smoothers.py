@@ -19,6 +19,7 @@ from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, S
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.gram.base import formula_of
+from mercer.gram.plan.planner import REPEATS
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, check_fitted, take
@@ -31,9 +32,6 @@ from mercer.solvers.local.weights import Weights
 
 #: Examples in pieces that a bandwidth is chosen on, drawn with a fixed seed.
 SAMPLE = 2000
-#: How often a model is expected to predict, where Numba is there already: one compiled loop serves
-#: all kernels of one form, and is kept on disk.
-PREDICTIONS = 20
 #: Sums of a search by leave-one-out, counted: 12 on the grid and a dozen at the bottom.
 EVALUATIONS = 25
 
@@ -257,7 +255,7 @@ class Smoother(KernelLearner):
             weights = Weights(self._formula, X, self.X_fit_)
         else:
             points = divide(self.X_fit_, self.bandwidth_)
-            repeats = PREDICTIONS if is_imported() else 1
+            repeats = REPEATS if is_imported() else 1
             queries = divide(X, self.bandwidth_)
             weights = Weights(self._formula, queries, points, repeats=repeats)
         sample = Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)

@@ -13,9 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._config import check_memory
+from mercer._machine.jit import is_imported
 from mercer._machine.threads import blas_for
 from mercer._parameters import Anything, Check, Count, Maybe
 from mercer.gram.dispatch import solver_gram
+from mercer.gram.plan.planner import REPEATS
 from mercer.kernels import DEFAULT
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
@@ -177,7 +179,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         if self._precomputed:
             product = X[:, self.component_indices_] @ coefficients
         else:
-            product = self.kernel_.gram(X, self.components_) @ coefficients
+            repeats = REPEATS if is_imported() else 1
+            product = self.kernel_.gram(X, self.components_).times(coefficients, repeats)
         return np.asarray(product, dtype=out)
 
     @property

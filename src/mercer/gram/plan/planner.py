@@ -22,6 +22,8 @@ SCRATCH = 48_000_000
 FUSED_COLUMNS = 16
 #: Pair operations below which compiling a loop costs more than it saves.
 COMPILE_WORK = 60_000_000
+#: How often a model is asked as a rule: a loop that does not pay once is compiled for so many.
+REPEATS = 30
 
 
 @record

@@ -15,9 +15,10 @@ import numpy as np
 from mercer._examples import count
 from mercer._machine.threads import blas_for
 from mercer._tiles import cut
-from mercer.expansion import REPEATS, KernelExpansion
+from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import make_gram
 from mercer.gram.host import HostGram
+from mercer.gram.plan.planner import REPEATS
 from mercer.kernels import Kernel
 
 #: Classes from which this pays: with fewer, one product with all columns is faster.

@@ -17,9 +17,9 @@ from mercer._config import get_config
 from mercer._examples import joined
 from mercer._machine.threads import threads_for
 from mercer._tiles import Tiling, cut
-from mercer.expansion import REPEATS
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
+from mercer.gram.plan.planner import REPEATS
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally
