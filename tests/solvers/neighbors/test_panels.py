@@ -7,13 +7,14 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-pytest.importorskip("numba")
-
 from mercer import Gaussian, config
+from mercer._machine.jit import compiles
 from mercer.solvers.neighbors import panels
 from mercer.solvers.neighbors import search as search_module
 from mercer.solvers.neighbors.panels import search_panels
 from mercer.solvers.neighbors.search import nearest, ranking_among
+
+pytestmark = pytest.mark.skipif(not compiles(), reason="needs Numba")
 
 
 def sorted_distances(x: np.ndarray, z: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
