@@ -53,6 +53,17 @@ def test_the_sums_are_those_of_all_pairs(eager, kernel, d, kind, limit):
             assert np.abs(got.double().cpu().numpy() - expected).max() <= limit * scale
 
 
+def test_some_of_the_rows_do_not_decide_for_all(eager):
+    """A series holds for the range of the rows it was made for, and for parts of them."""
+    X = torch.linspace(0.0, 6.0, 300, dtype=torch.float64, device=DEVICE)[:, None]
+    G, ones = CudaGram(Gaussian(0.5), X), torch.ones(300, dtype=torch.float64, device=DEVICE)
+    few = G.take(np.arange(40), np.arange(40))
+    for gram in (few, G, G.take(np.arange(260, 300))):
+        K = Gaussian(0.5)(gram.points().cpu().numpy(), gram._z.raw.cpu().numpy())
+        got = (gram @ ones[: gram.shape[1]]).cpu().numpy()
+        np.testing.assert_allclose(got, K.sum(1), rtol=1e-12)
+
+
 def test_products_that_may_be_rounded_to_ten_bits_are_made_in_double(eager, monkeypatch):
     monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "high")
     X = rows(80, 2, torch.float32)

@@ -46,7 +46,7 @@ from mercer.gram.base import (
 from mercer.gram.plan.accuracy import Method, needs_double, sensitivity, tolerates_rounding
 from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import Program, compile_program
-from mercer.gram.plan.series import in_words
+from mercer.gram.plan.series import Series, in_words
 from mercer.gram.rows.validate import check_widths, numeric_inputs
 from mercer.kernels.core import Kernel
 
@@ -67,6 +67,9 @@ class CudaGram(Gram):
     engine = "cuda"
     #: Whether kernels can be generated for these rows.
     generated = True
+    #: The series of k, once it was asked for: it holds for these rows and parts of them, which copy
+    #: it. Unlike `shared`, what a part finds for itself is not for all.
+    series: list[Series] | None = None
     program: Program
     symmetric = True  # type: ignore[assignment]
 

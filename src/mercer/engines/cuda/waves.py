@@ -45,15 +45,15 @@ def series_of(gram: Any, vectors: int) -> list[Series]:
     rows = None if found is None else gram._x.matrices[found[0]]
     if found is None or not isinstance(rows, torch.Tensor) or rows.shape[1] > MOST_COLUMNS:
         return []
-    if "series" not in gram.shared:
+    if gram.series is None:
         sides = [side.numbers(found[0]) for side in (gram._x, gram._z)]
         low = np.min([side.amin(0).tolist() for side in sides], axis=0)
         high = np.max([side.amax(0).tolist() for side in sides], axis=0)
         accuracy = ACCURACY[gram.precision] if gram.torch_dtype == torch.float32 else DOUBLE
         most = max(gram.shape) / PRICE.term
-        gram.shared["series"] = series_for(found[1], low, high, accuracy, most)
-    series: list[Series] = gram.shared["series"]
-    return series if PRICE.worth_it(series, gram.shape, gram.square, vectors) else []
+        gram.series = series_for(found[1], low, high, accuracy, most)
+    serves = PRICE.worth_it(gram.series, gram.shape, gram.square, vectors)
+    return gram.series if serves else []
 
 
 def product(gram: Any, series: list[Series], V: torch.Tensor) -> torch.Tensor:
