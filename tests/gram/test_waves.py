@@ -56,11 +56,13 @@ def test_many_rows_take_it_by_themselves_and_predictions_agree():
 def test_tiny_weights_keep_their_digits(eager):
     """Far from all data a weighted mean is made of weights that a series rounds away."""
     rng = np.random.default_rng(3)
-    X, far = rng.random((400, 1)), np.array([[4.2]])
+    X, far = rng.random((4000, 2)), np.array([[4.2, 4.2]])
     y = np.sin(X[:, 0])
-    model = mercer.NadarayaWatsonRegressor(Gaussian(0.3), bandwidth=1.0).fit(X, y)
-    w = Gaussian(0.3)(far, X)
+    G, w = Gaussian(0.5).gram(far, X), Gaussian(0.5)(far, X)
+    assert waves.series_of(G, 1) is not None
     assert 0 < w.sum() < 1e-15
+    np.testing.assert_allclose(G.times(y, relative=True), w @ y, rtol=1e-8)
+    model = mercer.NadarayaWatsonRegressor(Gaussian(0.5), bandwidth=1.0).fit(X, y)
     np.testing.assert_allclose(model.predict(far), w @ y / w.sum(), rtol=1e-8)
 
 
