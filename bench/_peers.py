@@ -67,7 +67,11 @@ class KernelRegMeans:
     def serves(cls, X: Any, words: dict[str, Any]) -> bool:
         """Whether it is installed and takes this data (dense) and kernel (a Gaussian)."""
         dense = isinstance(X, np.ndarray) and X.shape[1] <= cls.COLUMNS
-        return dense and words["kernel"] == "rbf" and find_spec("statsmodels") is not None
+        return dense and words["kernel"] == "rbf" and cls.is_installed()
+
+    @staticmethod
+    def is_installed() -> bool:
+        return find_spec("statsmodels") is not None
 
     def fit(self, X: Any, y: Any) -> Self:
         from statsmodels.nonparametric.kernel_regression import KernelReg

@@ -453,6 +453,11 @@ def main() -> None:
     parser.add_argument("--cpu", action="store_true", help="CPU time on one thread")
     given = parser.parse_args()
     names = given.learners
+    if "smoother" in names and not KernelRegMeans.is_installed():
+        print(
+            "STATSMODELS IS NOT INSTALLED (pip install 'mercer[bench]'): smoothers stand beside "
+            "NumPy alone, which is far faster; the targets are meant beside statsmodels"
+        )
     found: dict[str, list[Result]] = {name: [] for name in names}
     warnings.simplefilter("ignore", ConvergenceWarning)
     with setting(given.cpu) as clock:

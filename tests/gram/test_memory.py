@@ -37,9 +37,9 @@ def test_scratch_stays_below_the_limit(text: str, limit: int) -> None:
 def test_what_is_given_away_already_is_counted() -> None:
     k = Polynomial(2)
     free = planned(k, 20_000, 30, 50_000_000)
-    tight = planned(k, 20_000, 30, 50_000_000, fixed=45_000_000)
+    tight = planned(k, 20_000, 30, 50_000_000, fixed=49_000_000)
     assert tight.scratch_bytes < free.scratch_bytes
-    assert tight.scratch_bytes <= 5_000_000
+    assert tight.scratch_bytes <= 1_000_000
     with pytest.raises(MemoryError, match=r"a single tile needs .* memory limit is 50 MB"):
         planned(k, 20_000, 30, 50_000_000, fixed=50_000_000)
 
@@ -180,7 +180,7 @@ def test_the_rows_that_input_maps_make_are_counted(text: str) -> None:
 def test_what_products_of_sparse_rows_make_is_counted(
     columns: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("rows.sparse", "host"):
+    for module in ("rows.sparse", "plan.products"):
         monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda: False)
     rows = sp.random_array((2000, columns), density=share, rng=RNG, format="csr")
     with mercer.config(memory="4MB", threads=1):
@@ -191,10 +191,12 @@ def test_what_products_of_sparse_rows_make_is_counted(
     assert made <= plan.scratch_bytes <= 4_000_000
 
 
-def test_strips_of_sparse_rows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("rows.sparse", "host"):
+def test_sparse_rows_by_columns_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("rows.sparse", "plan.products"):
         monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda: True)
     rows = sp.random_array((500, 300), density=0.1, rng=RNG, format="csr")
-    assert Gaussian().gram(rows)._held >= 500 * 300 * 8
-    with mercer.config(memory="4MB"):
-        assert Gaussian().gram(rows)._held == 0
+    assert Gaussian().gram(rows)._products.held >= rows.nnz * 12
+    with mercer.config(memory="1MB"):
+        small = Gaussian().gram(rows)._products
+    assert small.held == 0
+    assert 500 * small.per_column >= rows.nnz * 24

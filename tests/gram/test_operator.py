@@ -16,6 +16,7 @@ from mercer._machine.threads import single_threaded_blas
 from mercer.formula import ROOT
 from mercer.gram import host
 from mercer.gram.host import HostGram
+from mercer.gram.plan import planner
 from mercer.kernels import parse
 from mercer.testing import check_engine
 
@@ -281,7 +282,7 @@ def test_products_are_the_same_while_the_threads_of_blas_run(monkeypatch):
     made = []
     with mercer.config(threads=2):
         for running in (False, True):
-            monkeypatch.setattr(host, "is_running", lambda running=running: running)
+            monkeypatch.setattr(planner, "is_running", lambda running=running: running)
             made.append((gram.dense(), gram @ V))
     assert seen == [2, 2, 1, 1]
     for one, other in zip(*made, strict=True):

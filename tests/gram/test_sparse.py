@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import Gaussian, Laplacian, Polynomial
+from mercer.gram.rows import sparse
 
 RNG = np.random.default_rng(0)
 KERNELS = [Gaussian(2.0), Gaussian(0.02), Polynomial(3, offset=1.0), Laplacian(norm=1), Laplacian()]
@@ -16,10 +17,14 @@ def rows(n, share, columns=120):
     return np.where(RNG.random(full.shape) < share, full, 0.0)
 
 
+#: Modules that ask whether the loop is there.
+ASKING = ("rows.sparse", "cpu.engine", "plan.products")
+
+
 @pytest.fixture(params=[True, False], ids=["by a loop", "by SciPy"])
 def scatters(request, monkeypatch):
     """Whether sparse rows are multiplied by the compiled loop."""
-    for module in ("rows.sparse", "cpu.engine", "host"):
+    for module in ASKING:
         monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda: request.param)
     return request.param
 
@@ -51,14 +56,41 @@ def test_what_is_made_dense_follows_the_share_of_zeros_and_the_memory(scatters):
         assert sides(0.4) == [True, True]
 
 
-def test_strips_are_cut_anywhere_and_numbers_may_come_in_parts(monkeypatch):
-    monkeypatch.setattr("mercer.gram.rows.sparse.scatters", lambda: True)
+def test_tiles_are_cut_anywhere_and_numbers_may_come_in_parts(scatters):
     X, Z = rows(100, 0.05), rows(150, 0.05)
     whole = sp.csr_array(Z)
     halves = np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr
     z = sp.csr_array(halves, Z.shape)
     gram = Polynomial(2).gram(sp.csr_array(X), z)
     tile = gram.tile(slice(7, 90), slice(5, 131))
-    assert gram.sides()[1].strips
     np.testing.assert_allclose(tile, (X[7:90] @ Z[5:131].T) ** 2, atol=1e-9)
     np.testing.assert_allclose(Gaussian(3.0)(z, sp.csr_array(X)), Gaussian(3.0)(Z, X), atol=1e-9)
+
+
+def test_rows_of_sums_are_cut_where_they_would_leave_the_cache(monkeypatch):
+    scattered = pytest.importorskip("mercer.gram.cpu.scattered")
+    monkeypatch.setattr(scattered, "WIDTH", 16)
+    X, Z = rows(9, 0.1), rows(50, 0.1)
+    Z[:, 7] = 0.0
+    by_column, out = scattered.columns_of(sp.csr_array(Z)), np.empty((5, 41))
+    scattered.multiply(sp.csr_array(X), slice(2, 7), by_column, slice(3, 44), out)
+    np.testing.assert_allclose(out, X[2:7] @ Z[3:44].T, atol=1e-12)
+
+
+def test_numba_is_imported_for_many_multiplications_only(monkeypatch):
+    x = sp.csr_array(rows(400, 0.1))
+    monkeypatch.setattr(sparse, "is_imported", lambda: False)
+    monkeypatch.setattr(sparse, "may_compile", lambda: True)
+    monkeypatch.setattr(sparse, "patience", lambda: 1)
+    common = x.nnz * x.nnz / x.shape[1]
+    for worth, expected in ((0.9 * common, True), (1.1 * common, False)):
+        monkeypatch.setattr(sparse, "WORTH", worth)
+        assert sparse._is_worth_the_import(x, x) == expected
+    monkeypatch.setattr(sparse, "LOOP", 0.05)  # dense rows are faster
+    monkeypatch.setattr(sparse, "WORTH", 1.0)
+    assert not sparse._is_worth_the_import(x, x)
+
+
+def test_the_loop_is_named_where_k_is_explained(scatters):
+    told = str(Gaussian(2.0).explain(sp.csr_array(rows(90, 0.02))))
+    assert ("of sparse rows, scattered" in told) == scatters

@@ -79,15 +79,15 @@ def explain(kernel: Kernel, X: Any, Z: Any = None) -> Explanation:
 def _sources(gram: Gram, program: Program) -> tuple[str, ...]:
     """The matrices that the formula needs, and how each is made."""
     sources = []
-    grids = gram.grids() if isinstance(gram, HostGram) else {}
+    ways = gram.products_in_words() if isinstance(gram, HostGram) else {}
     for source in program.sources:
         method = program.methods.get(source.rows) if source.kind != "opaque" else None
         if method is not None and method.how == "direct" and source.kind == "product":
             method = None  # the product x·z; only the distance is computed from differences
         note = f"  ({'centered ' if method.center else ''}{method.reason})" if method else ""
         kind = _KINDS[source.kind]
-        if source.kind in ("product", "repaired") and source.rows in grids:
-            kind = kind.replace("matrix product", f"matrix product {grids[source.rows]}")
+        if source.kind in ("product", "repaired") and source.rows in ways:
+            kind = kind.replace("matrix product", f"matrix product {ways[source.rows]}")
         sources.append(f"{source.node!r}: {kind}{note}")
     return tuple(sources)
 

@@ -13,7 +13,6 @@ from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._machine.jit import compiles, patience
-from mercer._machine.pools import is_running
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
@@ -30,19 +29,15 @@ from mercer.gram.base import (
 )
 from mercer.gram.cpu import waves
 from mercer.gram.cpu.engine import NumpyEngine
-from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Copied, Cost, Plan, make_plan
+from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Cost, Plan, make_plan
 from mercer.gram.plan.prepare import prepare, swap_values
+from mercer.gram.plan.products import Products, products_of, scattered, width
 from mercer.gram.plan.program import Program
 from mercer.gram.plan.series import in_words
 from mercer.gram.rows.prepared import Side, row_value
-from mercer.gram.rows.sparse import dense_bytes, scatters, stays_sparse, takes_strips
 from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
-
-#: Flops of products per operation of loops from which on products are most of the work, and flops
-#: of a tenth of a second.
-PRODUCT_SHARE, BLAS_FLOPS = 10, 1e10
 
 
 class HostGram(Gram):
@@ -140,7 +135,7 @@ class HostGram(Gram):
         if out is None:
             check_room(self.shape, self.dtype, self.limit_bytes)
             fixed = self.shape[0] * self.shape[1] * self.dtype.itemsize
-            plan = self._plan(dense=True, fixed=fixed)
+            plan = self._plan(dense=True, fixed=fixed, blas=True)
             out = np.empty(self.shape, dtype=self.dtype)
         elif out.shape != self.shape or out.dtype != self.dtype:
             raise ValueError(
@@ -148,7 +143,7 @@ class HostGram(Gram):
                 f"got {out.shape} and {out.dtype}"
             )
         else:
-            plan = self._plan(dense=True)
+            plan = self._plan(dense=True, blas=True)
         halves = self.square and self.symmetric
         triangle = halves and plan.threads * plan.tile[0] < 2 * self.shape[0]
 
@@ -157,8 +152,7 @@ class HostGram(Gram):
                 mirror(out, rows, columns)
 
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        shared = self._left_to_blas(plan)
-        self._run(self._engine(plan), tiling, body, out, True, "Gram matrix", shared)
+        self._run(self._engine(plan), tiling, body, out, True, "Gram matrix", plan.blas)
         return out
 
     def __matmul__(self, V: Any) -> np.ndarray:
@@ -177,7 +171,8 @@ class HostGram(Gram):
         # One triangle sums the columns of its tiles in each thread.
         sums = get_config().n_threads if self.square and self.symmetric else 0
         fixed = columns.nbytes + (1 + sums) * result.nbytes
-        plan = self._repeated(self._plan(fixed=fixed, factor=columns.shape[1]), repeats)
+        plan = self._plan(fixed=fixed, factor=columns.shape[1], blas=True)
+        plan = self._repeated(plan, repeats)
         engine = self._engine(plan)
         if plan.compiled and self.program.fused and columns.shape[1] <= FUSED_COLUMNS:
             self._fused_product(plan, engine, columns, result)
@@ -203,8 +198,7 @@ class HostGram(Gram):
                 extra[scratch.thread][below : columns.stop] += part.T @ V[rows]
 
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle, fixed=triangle)
-        shared = self._left_to_blas(plan, V.shape[1])
-        self._run(engine, tiling, body, None, True, "kernel times matrix", shared)
+        self._run(engine, tiling, body, None, True, "kernel times matrix", plan.blas)
         for part in extra:
             result += part
 
@@ -328,17 +322,6 @@ class HostGram(Gram):
         with single_threaded_blas() if single else nullcontext():
             sweep(tiling, fill, what)
 
-    def _left_to_blas(self, plan: Plan, factor: int = 0) -> bool:
-        """Whether the threads of BLAS, which hold the cores at the moment, do the products.
-
-        Work that lasts longer than they wait is done by ours, and so is work that is not products.
-        """
-        pairs = self.shape[0] * self.shape[1]
-        products = plan.cost.flops - plan.cost.pair_operations + 2.0 * pairs * factor
-        if plan.threads == 1 or products < PRODUCT_SHARE * plan.cost.pair_operations:
-            return False
-        return products < BLAS_FLOPS and is_running()
-
     def rows_of_k(
         self, examples: Any = None, *, threads: int = 1, growing: bool = False
     ) -> RowsOfK:
@@ -353,9 +336,11 @@ class HostGram(Gram):
         found = waves.series_of(self, 1)
         return "" if found is None else in_words(found[1])
 
-    def grids(self) -> dict[Input, str]:
-        """The inputs whose products are made of bytes, and how."""
-        return {key: str(rows) for key, rows in self._x.grids.items()}
+    def products_in_words(self) -> dict[Input, str]:
+        """The inputs whose products are made in a way of their own, and how."""
+        x, z = self.sides()
+        sparse = {key: "of sparse rows, scattered" for key in z.matrices if scattered(x, z, key)}
+        return sparse | {key: str(rows) for key, rows in x.grids.items()}
 
     def sides(self) -> tuple[Side, Side]:
         """The prepared rows of X and Z, for what walks K without this class."""
@@ -370,9 +355,11 @@ class HostGram(Gram):
         return None
 
     def _widths(self) -> dict[Input, int]:
-        return {key: m.shape[1] for key, m in self._x.matrices.items()}
+        return {key: width(self._x, self._z, key) for key in self._x.matrices}
 
-    def _plan(self, dense: bool = False, fixed: int = 0, factor: int = 0) -> Plan:
+    def _plan(
+        self, dense: bool = False, fixed: int = 0, factor: int = 0, blas: bool = False
+    ) -> Plan:
         from mercer.gram.cpu.compiled import can_compile
 
         return make_plan(
@@ -384,38 +371,20 @@ class HostGram(Gram):
             fixed + self._held,
             dense,
             self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
-            self._copied,
+            self._products,
             factor,
+            blas,
         )
 
     @functools.cached_property
     def _held(self) -> int:
-        """Bytes of the rows that input maps have made, and of rows in strips."""
+        """Bytes of the rows that input maps have made."""
         made = {id(m): m for side in (self._x, self._z) for m in side.mapped()}
-        strips = sum(dense_bytes(self._z.matrices[key]) for key in self._in_strips)
-        return strips + sum(count(m) * _row_bytes(m) for m in made.values())
+        return sum(count(m) * _row_bytes(m) for m in made.values())
 
     @functools.cached_property
-    def _in_strips(self) -> list[Input]:
-        """The inputs of products whose sparse rows of Z are multiplied in dense strips."""
-        inputs = {s.rows for s in self.program.sources if s.kind in ("product", "repaired")}
-        x, z = self._x.matrices, self._z.matrices
-        return [r for r in inputs if is_sparse(x[r]) and takes_strips(self.shape[0], z[r])]
-
-    @functools.cached_property
-    def _copied(self) -> Copied:
-        """What a product makes beside its result."""
-        z, per_column, per_pair = self._z, 0, 0
-        for key, m in z.matrices.items():
-            if key in self._in_strips:
-                continue
-            if stays_sparse(m) and scatters():
-                per_column += 2 * _row_bytes(m)  # as rows, and by columns
-            elif stays_sparse(m):
-                per_pair += 2 * self.dtype.itemsize + 8
-            elif is_sparse(m) or (z.centers.get(key) is not None and key not in z.grids):
-                per_column += m.shape[1] * m.dtype.itemsize
-        return Copied(per_column, per_pair)
+    def _products(self) -> Products:
+        return products_of(self.program.sources, self._x, self._z)
 
     def _repeated(self, plan: Plan, repeats: int) -> Plan:
         """The plan for as many sweeps: a loop that does not pay once may pay then."""
@@ -430,15 +399,11 @@ class HostGram(Gram):
         if plan.compiled and compiles():
             from mercer.gram.cpu.compiled import compile_epilogue
 
-            widths = self._widths()
             direct = [s.rows for s in self.program.sources if s.kind == "direct"]
-            compiled = compile_epilogue(self.program, self.dtype, [widths[r] for r in direct])
+            widths = [self._x.matrices[rows].shape[1] for rows in direct]
+            compiled = compile_epilogue(self.program, self.dtype, widths)
             for rows in direct:
                 self._z.packed(rows)  # now, before several threads ask for it at once
-        for rows in set(self._in_strips) - set(self._z.strips):
-            from mercer.gram.cpu.scattered import in_strips
-
-            self._z.strips[rows] = in_strips(self._z.matrices[rows])
         return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped)
 
 

@@ -120,19 +120,13 @@ class NumpyEngine:
             x, z = x[rows], z[columns]
             out[...] = x @ z.T if is_sparse(x) else (z @ x.T).T
             return
-        if is_sparse(x) and inputs in self.z.strips:
-            from mercer.gram.cpu.scattered import multiply_strips
-
-            multiply_strips(x, rows, self.z.strips[inputs], columns, out)
-            return
         if is_sparse(x) and stays_sparse(z):
-            x, z = x[rows], z[columns]
             if scatters():
                 from mercer.gram.cpu.scattered import multiply
 
-                multiply(x, z, out)
+                multiply(x, rows, *self.z.by_column(inputs, columns), out)
             else:
-                out[...] = (x @ z.T).toarray()
+                out[...] = (x[rows] @ z[columns].T).toarray()
             return
         np.matmul(self.x.panel(inputs, rows), self.z.panel(inputs, columns).T, out=out)
 

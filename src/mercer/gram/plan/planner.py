@@ -8,8 +8,10 @@ from functools import lru_cache
 from mercer._config import get_config, show_bytes
 from mercer._lazy import record
 from mercer._machine.jit import patience
+from mercer._machine.pools import is_running
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
+from mercer.gram.plan.products import NO_PRODUCTS, Products
 from mercer.gram.plan.program import Program, Source
 
 #: Rows of a panel under a matrix product at most, and rows below which it runs at half the rate.
@@ -22,6 +24,9 @@ SCRATCH = 48_000_000
 FUSED_COLUMNS = 16
 #: Pair operations below which compiling a loop costs more than it saves.
 COMPILE_WORK = 60_000_000
+#: Flops of products per operation of loops from which on products are most of the work, and flops
+#: of a tenth of a second.
+PRODUCT_SHARE, BLAS_FLOPS = 10, 1e10
 #: How often a model is asked as a rule: a loop that does not pay once is compiled for so many.
 REPEATS = 30
 
@@ -36,18 +41,6 @@ class Cost:
 
 
 @record
-class Copied:
-    """Bytes that products make beside their result: per column of a tile (a row of Z that is
-    centered, or made dense) and per pair (a sparse result)."""
-
-    per_column: int = 0
-    per_pair: int = 0
-
-
-NOTHING = Copied()
-
-
-@record
 class Plan:
     """How K is made: a value that can be printed and compared."""
 
@@ -57,6 +50,8 @@ class Plan:
     compiled: bool
     cost: Cost
     scratch_bytes: int
+    #: Whether the threads are those of BLAS, under its products.
+    blas: bool = False
 
     def __str__(self) -> str:
         epilogue = "one compiled loop" if self.compiled else "NumPy ufuncs in cache"
@@ -100,23 +95,26 @@ def make_plan(
     fixed_bytes: int = 0,
     dense: bool = False,
     packed_bytes: int = 0,
-    copied: Copied = NOTHING,
+    products: Products = NO_PRODUCTS,
     factor: int = 0,
+    blas: bool = False,
 ) -> Plan:
     """`dense`: the result is the matrix itself, and the first source is made in it.
 
     `factor`: columns of the matrix that K is multiplied with. `fixed_bytes` are needed whatever the
-    plan is, `packed_bytes` by compiled loops only.
+    plan is, `packed_bytes` by compiled loops only. `blas`: its threads may do the products.
     """
     settings = get_config()
     limit, threads = settings.memory_bytes, settings.n_threads
+    fixed_bytes += products.held
     left = limit - fixed_bytes
     # Room beyond this changes no plan, so that plans are found again while free memory varies.
     left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
     known = tuple(widths.items())
-    task = _Task(program.sources, program.epilogue, shape, known, itemsize, dense, copied, factor)
+    task = _Task(program.sources, program.epilogue, shape, known, itemsize, dense, products, factor)
     least_work = (WORTH_FLOPS, COMPILE_WORK * patience())
-    plan = _planned(task, may_compile, packed_bytes, left, threads, least_work)
+    blas = blas and task.is_left_to_blas() and is_running()
+    plan = _planned(task, may_compile, packed_bytes, left, threads, least_work, blas)
     if plan is None:
         need = fixed_bytes + 1.2 * task.least_bytes()
         raise MemoryError(
@@ -136,12 +134,30 @@ class _Task:
     widths: tuple[tuple[Input, int], ...]
     itemsize: int
     dense: bool
-    copied: Copied
+    products: Products
     factor: int
 
     @property
     def loop_only(self) -> bool:
         return all(s.kind == "direct" for s in self.sources)
+
+    def cost(self) -> Cost:
+        return cost(self.sources, self.epilogue, self.shape, dict(self.widths))
+
+    def is_left_to_blas(self) -> bool:
+        """Whether threads of BLAS that hold the cores at the moment should do the products.
+
+        Work that lasts longer than they wait is done by ours, and so is work that is not products.
+        """
+        work, (n, m) = self.cost(), self.shape
+        products = work.flops - work.pair_operations + 2.0 * n * m * self.factor
+        enough = PRODUCT_SHARE * work.pair_operations <= products < BLAS_FLOPS
+        return enough and self.products.by_blas
+
+    def largest_tile(self, blas: bool) -> tuple[int, int]:
+        whole = PRODUCT_ROWS, self.shape[1]
+        cached = whole if blas else self.products.tile or whole
+        return LOOP_TILE if self.loop_only else cached
 
     def bytes_per_pair(self, compiled: bool) -> float:
         """Scratch memory of one pair: its tiles, and what an opaque kernel takes."""
@@ -149,7 +165,7 @@ class _Task:
         tiles = max(tiles, 0 if self.dense else 1)
         opaque = [s.node.value[0].bytes_per_pair() for s in self.sources if s.kind == "opaque"]
         loops = 0 if compiled else 0.05 * self.itemsize
-        return tiles * self.itemsize + sum(opaque) + loops + self.copied.per_pair
+        return tiles * self.itemsize + sum(opaque) + loops + self.products.per_pair
 
     def bytes_per_row(self) -> int:
         """Panels of X are copied where they are centered or sparse."""
@@ -157,7 +173,7 @@ class _Task:
 
     def least_bytes(self) -> float:
         """The smallest tile, 16 × 64."""
-        rows = 16 * self.bytes_per_row() + 64 * self.copied.per_column
+        rows = 16 * self.bytes_per_row() + 64 * self.products.per_column
         return rows + 16 * 64 * self.bytes_per_pair(False)
 
 
@@ -169,24 +185,28 @@ def _planned(
     left: int,
     threads: int,
     least_work: tuple[float, float],
+    blas: bool,
 ) -> Plan | None:
     """A plan within `left` bytes; None where not even one tile fits.
 
     `least_work`: from which work on threads, and compiling, pay.
     """
-    work = cost(task.sources, task.epilogue, task.shape, dict(task.widths))
+    work = task.cost()
     n, m = task.shape
     threads = threads if work.flops + 2.0 * n * m * task.factor >= least_work[0] else 1
+    blas = blas and threads > 1
     worth = work.pair_operations >= least_work[1]
     compiled = may_compile and worth and packed_bytes <= left / 2
     per_pair, per_row = task.bytes_per_pair(compiled), task.bytes_per_row()
-    per_column = task.copied.per_column
+    per_column = task.products.per_column
     left -= packed_bytes if compiled else 0
-    widest = min(m, LOOP_TILE[1] if task.loop_only else m)
-    height = LOOP_TILE[0] if task.loop_only else PRODUCT_ROWS
+    height, widest = task.largest_tile(blas)
+    widest = min(m, widest)
     # Two panels per thread, unless they become too thin: one core may be busy elsewhere.
     height = min(height, max(FULL_RATE, -(-n // (2 * threads))), max(64, -(-n // threads)))
-    height = max(1, min(height, n))
+    # As many panels for each thread, all of one height.
+    panels = threads * max(1, -(-n // (threads * height)))
+    height = max(1, -(-n // panels))
     while True:
         room = min(SCRATCH, left / (1.2 * threads)) - height * per_row
         width = min(widest, int(room / max(per_pair * height + per_column, 1e-9)))
@@ -199,4 +219,4 @@ def _planned(
         else:
             return None
     scratch = int(threads * (height * width * per_pair + height * per_row + width * per_column))
-    return Plan(task.shape, (height, max(1, width)), threads, compiled, work, scratch)
+    return Plan(task.shape, (height, max(1, width)), threads, compiled, work, scratch, blas)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
+from mercer._config import get_config
 from mercer._tiles import cut
 from mercer.formula import evaluate
 from mercer.formula.nodes import Formula, Input, set_size, statistics
 from mercer.gram.byte_products.rows import GridRows
+from mercer.gram.rows.columns import ROOM
 from mercer.gram.rows.validate import row_weights
 
 #: Columns of Z that the generated loops take at a time; they stay in the first-level cache.
@@ -27,7 +29,7 @@ PANEL, NUMBERS = 2048, 1 << 15
 class Side:
     """`matrices`: the rows of each numeric input; `centers`: what is taken off them in products;
     `values`: one vector for each row value of the program; `states`: of opaque leaves; `norms`:
-    ‖x − c‖² where that is known; `strips`: sparse rows as a loop over them takes Z."""
+    ‖x − c‖² where that is known."""
 
     n: int
     dtype: np.dtype
@@ -39,8 +41,8 @@ class Side:
     functions: dict[Any, np.ndarray] = field(default_factory=dict)
     grids: dict[Input, GridRows] = field(default_factory=dict)
     norms: dict[Input, np.ndarray] = field(default_factory=dict)
-    strips: dict[Input, np.ndarray] = field(default_factory=dict)
     _packed: dict[Input, np.ndarray] = field(default_factory=dict)
+    _by_column: dict[Input, Any] = field(default_factory=dict)
 
     def take(self, index: Any) -> Side:
         """Some of the rows, by slice or positions."""
@@ -92,6 +94,24 @@ class Side:
         chunks = -(-self.n // CHUNK) * CHUNK
         new = [self.matrices[rows] for rows in set(inputs) - set(self._packed)]
         return sum(chunks * m.shape[1] * m.dtype.itemsize for m in new)
+
+    def by_column(self, rows: Input, index: slice) -> tuple[Any, slice]:
+        """Sparse rows as a loop over those of the other side takes them, and which these are."""
+        from mercer.gram.cpu.scattered import columns_of
+
+        if not self.keeps_columns(rows):
+            return columns_of(self.matrices[rows][index]), slice(0, index.stop - index.start)
+        if rows not in self._by_column:
+            self._by_column[rows] = columns_of(self.matrices[rows])
+        return self._by_column[rows], index
+
+    def keeps_columns(self, rows: Input) -> bool:
+        """Whether a copy by columns is small beside the memory limit."""
+        return self.bytes_by_column(rows) <= ROOM * get_config().memory_bytes
+
+    def bytes_by_column(self, rows: Input) -> int:
+        m = self.matrices[rows]
+        return int(m.data.nbytes + m.indices.nbytes + m.indices.itemsize * (m.shape[1] + 1))
 
     def mapped(self) -> list[Any]:
         """The matrices that are not the caller's own."""

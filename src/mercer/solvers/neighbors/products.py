@@ -61,7 +61,7 @@ def _sides(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float,
 
 def on_grid(x: np.ndarray, z: np.ndarray) -> bool:
     """Whether products are made of bytes, which is faster than anything in single precision."""
-    return x.size * len(z) >= WORTH and bool(HostGram(dot(ROOT), x, z).grids())
+    return x.size * len(z) >= WORTH and bool(HostGram(dot(ROOT), x, z).sides()[0].grids)
 
 
 def single_fits(*sides: np.ndarray) -> bool:
