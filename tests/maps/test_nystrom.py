@@ -38,7 +38,7 @@ def test_on_all_points_the_kernel_matrix_comes_back(rng, relative_error, kernel)
     # Mercer: k(x, z) = Σ λᵢ φᵢ(x) φᵢ(z)
     E = phi.eigenfunctions(X)
     assert relative_error((E * phi.eigenvalues_) @ E.T, K) < 1e-12
-    np.testing.assert_allclose(F, E * np.sqrt(phi.eigenvalues_), atol=1e-9)
+    np.testing.assert_allclose(F, phi.kernel_(X, phi.components_) @ phi.normalization_, atol=1e-7)
 
 
 def test_rank_is_the_width(rng):
@@ -133,6 +133,31 @@ def test_an_indefinite_kernel_warns_and_is_clipped(rng):
     with pytest.warns(UserWarning, match="not positive semi-definite"):
         phi = NystromMap(lambda x, z: float(abs(x - z)[0] <= 1), None).fit(X)
     np.testing.assert_allclose(phi.eigenvalues_, [1 + np.sqrt(2), 1])
+    F = phi.transform(X)
+    np.testing.assert_allclose(phi.eigenfunctions(X) * np.sqrt(phi.eigenvalues_), F)
+    # A second fit forgets the eigenvectors of the first.
+    phi.set_params(kernel=Gaussian(1.0)).fit(X)
+    assert phi.eigenvalues_.shape == (3,)
+    np.testing.assert_allclose(phi.transform(X) @ phi.transform(X).T, Gaussian(1.0)(X))
+
+
+def test_examples_that_add_nothing_are_left_out(rng):
+    X = np.repeat(rng.normal(size=(7, 2)), 3, axis=0)
+    phi = NystromMap(Gaussian(0.5), None).fit(X)
+    assert phi.normalization_.shape == (21, 7)
+    assert np.count_nonzero(phi.normalization_.any(axis=1)) == 7
+    np.testing.assert_allclose(phi.eigenvalues_, np.linalg.eigvalsh(Gaussian(0.5)(X))[:-8:-1])
+    np.testing.assert_allclose(phi.eigenvectors_.T @ phi.eigenvectors_, np.eye(7), atol=1e-12)
+
+
+def test_a_map_of_an_earlier_version_has_eigenvectors_only(rng):
+    X, Z = rng.normal(size=(20, 2)), rng.normal(size=(5, 2))
+    phi = NystromMap(Gaussian(1.0), None).fit(X)
+    E, F = phi.eigenfunctions(Z), phi.transform(Z)
+    for name in ("normalization_", "_factor", "_rotation", "_kept"):
+        del vars(phi)[name]
+    np.testing.assert_allclose(phi.eigenfunctions(Z), E, atol=1e-6)
+    np.testing.assert_allclose(phi.transform(Z) @ phi.transform(Z).T, F @ F.T, atol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore:.*not positive semi-definite")

@@ -1,4 +1,11 @@
-"""Mercer's expansion k(x, z) = Σ λᵢ φᵢ(x) φᵢ(z), with the eigenfunctions found on a sample."""
+"""Features of any kernel from a sample, and Mercer's expansion k(x, z) = Σ λᵢ φᵢ(x) φᵢ(z) on it.
+
+With k_x = (k(x, x₁), …, k(x, xₘ)) and K the kernel matrix of the sample, the features are k_x A for
+some A with AAᵀ = K⁻¹: any A gives the same inner products. Cholesky's is found in a tenth of the
+time of the eigenvectors', leaves out the examples that add nothing, and is triangular, so that
+products with it take fewer operations. Eigenvectors are computed when they are asked for, and
+where K has negative eigenvalues, which only they can leave out.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._config import check_memory
-from mercer._machine.jit import is_imported
+from mercer._linalg import independent, inverse_lower
 from mercer._machine.threads import blas_for
 from mercer._parameters import Anything, Check, Count, Maybe
 from mercer.gram.dispatch import solver_gram
@@ -24,12 +30,14 @@ from mercer.maps.centers import CenterChoice, choose_centers, given_index, unifo
 
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
-    """φ(x) = (√λᵢ φᵢ(x))ᵢ, φᵢ(x) = Σⱼ uᵢⱼ k(xⱼ, x) / λᵢ, where K u = λ u on a sample x₁, …, xₘ.
+    """φ(x) = (k(x, x₁), …, k(x, xₘ)) A with AAᵀ = K⁻¹, K the kernel matrix of a sample x₁, …, xₘ.
 
-    The eigenvectors u of the sample's kernel matrix, continued to all x, take the place of Mercer's
-    eigenfunctions. φ(x)·φ(z) = k(x, z) wherever x or z is in the sample, so with all points in it
-    the kernel matrix comes back exactly, whatever its rank; elsewhere it is the projection on the
-    sample's span. Directions in which K is zero up to rounding are left out.
+    φ(x)·φ(z) = k(x, z) wherever x or z is in the sample, so with all points in it the kernel matrix
+    comes back exactly, whatever its rank; elsewhere it is the projection on the sample's span. The
+    columns of φ are an orthonormal basis of that span, by Cholesky's method; examples that add
+    nothing to it, up to rounding, have none. Mercer's own basis has φᵢ(x) = Σⱼ uᵢⱼ k(xⱼ, x) / λᵢ
+    where K u = λ u: the eigenvectors, continued to all x, take the place of his eigenfunctions.
+    `eigenfunctions` gives these.
 
     Parameters
     ----------
@@ -48,6 +56,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
 
     Attributes
     ----------
+    normalization_ : ndarray of shape (m, n_out)
+        A; zero in the rows of examples that add nothing.
     eigenvalues_ : ndarray of shape (n_out,)
         λ, the non-zero eigenvalues of the sample's kernel matrix, largest first. λ/m estimate the
         eigenvalues of the integral operator of k under the distribution of the data.
@@ -78,7 +88,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
            [0.1353, 0.6065, 1.    ]])
     """
 
-    centers: Any = "uniform"  # maps from files of earlier versions have none of their own
+    # Maps from files of earlier versions have none of their own.
+    centers: Any = "uniform"
+    #: Examples of the sample that add something to its span, if not all.
+    _kept: NDArray[np.intp] | None = None
+    eigenvalues_: NDArray[np.float64]
+    eigenvectors_: NDArray[np.float64]
     _parameters: ClassVar[dict[str, Check]] = {
         "kernel": Anything(),
         "n_components": Maybe(Count()),
@@ -113,7 +128,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
             self.components_ = _select(X, index) if points is None else points
             # In double precision, so that eigenvalues which are 0 do not come out as noise.
             K = self.kernel_(_in_double(self.components_))
-        self._decompose(np.asarray(K, dtype=np.float64))
+        self._factorize(np.asarray(K, dtype=np.float64))
 
     def _choose(self, X: Any, n: int) -> tuple[Any, Any]:
         """The sample: indices of rows of X, or None and the points that were given."""
@@ -139,49 +154,89 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
             )
         return None, self._rows(self.centers, reset=False)
 
-    def _decompose(self, K: NDArray[np.float64]) -> None:
+    def _factorize(self, K: NDArray[np.float64]) -> None:
+        """K = FFᵀ; F in the rows that add something is triangular, and its inverse is A."""
+        for name in ("eigenvalues_", "eigenvectors_", "_factor", "_rotation"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        self._kept, K = None, (K + K.T) / 2
         with blas_for(10.0 * len(K) ** 3):
-            values, vectors = np.linalg.eigh((K + K.T) / 2)
+            rounding = self._rounding(len(K)) * max(0.0, float(K.diagonal().max()))
+            kept, F = independent(K, rounding)
+            rest = np.delete(np.arange(len(K)), kept)
+            left = np.abs(K[np.ix_(rest, rest)] - F[rest] @ F[rest].T).max(initial=0.0)
+            if not len(kept) or not left <= 2 * rounding:
+                self._decompose(K)
+                return
+            self.normalization_ = np.zeros_like(F)
+            self.normalization_[kept] = inverse_lower(F[kept]).T
+        self._factor, self._n_features_out = F, len(kept)
+        if not np.array_equal(kept, range(len(K))):
+            self._kept = kept
+
+    def _rounding(self, m: int) -> float:
+        """The share of m×m numbers that is rounding: A multiplies that of k(x, xⱼ), in the
+        precision of the data, too."""
+        return float(max(m * np.finfo(np.float64).eps, np.finfo(self._dtype).eps))
+
+    def _decompose(self, K: NDArray[np.float64]) -> None:
+        """The positive part of a K that has negative eigenvalues."""
+        values, vectors = np.linalg.eigh(K)
         values, vectors = values[::-1], vectors[:, ::-1]
-        # 1/√λ multiplies the rounding of k(x, xⱼ), in the precision of the data, too.
-        eps = max(len(K) * np.finfo(np.float64).eps, np.finfo(self._dtype).eps)
-        zero = eps * np.abs(values).max()
+        zero = self._rounding(len(K)) * np.abs(values).max()
         if values[-1] < -zero:
             warnings.warn(
                 f"{self.kernel_!r} is not positive semi-definite on the sample (an eigenvalue is "
                 f"{values[-1]:.3g}, the largest {values[0]:.3g}): the negative part is left out",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        kept = values > zero
-        if not kept.any():
+        used = values > zero
+        if not used.any():
             raise ValueError(f"{self.kernel_!r} has no positive eigenvalue on the sample")
-        self.eigenvalues_ = values[kept]
-        self.eigenvectors_ = np.ascontiguousarray(vectors[:, kept])
-        self._n_features_out = int(kept.sum())
+        self.eigenvalues_ = values[used]
+        self.eigenvectors_ = np.ascontiguousarray(vectors[:, used])
+        self.normalization_ = self.eigenvectors_ / np.sqrt(self.eigenvalues_)
+        self._n_features_out = int(used.sum())
+
+    def __getattr__(self, name: str) -> Any:
+        known = vars(self)
+        if name in ("eigenvalues_", "eigenvectors_") and "_factor" in known:
+            # F = U S Vᵀ, so that K = U S² Uᵀ.
+            self.eigenvectors_, roots, self._rotation = np.linalg.svd(self._factor, False)
+            self.eigenvalues_ = np.square(roots)
+        elif name == "normalization_" and "eigenvectors_" in known:
+            # In files of earlier versions eigenvectors were all that there was.
+            self.normalization_ = self.eigenvectors_ / np.sqrt(self.eigenvalues_)
+        if name in known:
+            return known[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _transform(self, X: Any) -> NDArray[Any]:
-        return self._project(X, np.sqrt(self.eigenvalues_))
-
-    def eigenfunctions(self, X: Any) -> NDArray[Any]:
-        """φᵢ(x), without √λᵢ: k(x, z) ≈ Σ λᵢ φᵢ(x) φᵢ(z). On the sample they are the vectors u."""
-        check_is_fitted(self)
-        return self._project(self._rows(X, reset=False), self.eigenvalues_)
-
-    def _project(self, X: Any, divisor: NDArray[np.float64]) -> NDArray[Any]:
         out = dtype_of(X)
         n, width = n_rows(X), self._n_features_out
         check_memory(
             n, width, n * width * out.itemsize, "Take fewer rows or a smaller n_components."
         )
         # The precision of fit decided what is rounding; a Gram takes the wider of its two sides.
-        coefficients = (self.eigenvectors_ / divisor).astype(self._dtype)
+        A = self.normalization_.astype(self._dtype, copy=False)
+        points, index = self.components_, self.component_indices_
+        if self._kept is not None:
+            A = A[self._kept]
+            index = None if index is None else index[self._kept]
+            points = None if points is None else _select(points, self._kept)
         if self._precomputed:
-            product = X[:, self.component_indices_] @ coefficients
+            product = X[:, index] @ A
         else:
-            repeats = REPEATS if is_imported() else 1
-            product = self.kernel_.gram(X, self.components_).times(coefficients, repeats)
+            product = self.kernel_.gram(X, points).times(A, REPEATS)
         return np.asarray(product, dtype=out)
+
+    def eigenfunctions(self, X: Any) -> NDArray[Any]:
+        """φᵢ(x): k(x, z) ≈ Σ λᵢ φᵢ(x) φᵢ(z). On the sample they are the vectors u."""
+        features = self.transform(X)
+        roots = np.sqrt(self.eigenvalues_).astype(features.dtype)
+        if "_factor" in vars(self):
+            features = features @ self._rotation.T.astype(features.dtype)
+        return np.asarray(features / roots)
 
     @property
     def _precomputed(self) -> bool:

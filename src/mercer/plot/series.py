@@ -93,7 +93,7 @@ def eigenfunctions(
     line = np.linspace(*interval, 400)
     phi = NystromMap(k, n_components=None).fit(line[:, None])
     values = phi.eigenvalues_ / len(line)
-    functions = phi.transform(line[:, None]) / np.sqrt(values)
+    functions = phi.eigenfunctions(line[:, None]) * np.sqrt(len(line))
     ax = axes(ax)
     ax.axhline(0, color=QUIET, linewidth=0.8)
     for i in range(min(count, len(values))):

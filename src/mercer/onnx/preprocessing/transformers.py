@@ -223,11 +223,9 @@ def _fourier(t: Any, table: Table) -> Table:
 def _nystrom(t: Any, table: Table) -> Table:
     from mercer.onnx.pairs import Pairs
 
-    coefficients = t.eigenvectors_ / np.sqrt(t.eigenvalues_)
+    A = t.normalization_
     pairs = Pairs(table, t.components_, t.kernel_.lower(ROOT), "float64")
-    return table.replaced(
-        table.graph.add("MatMul", pairs.kernel(), coefficients), len(t.eigenvalues_)
-    )
+    return table.replaced(table.graph.add("MatMul", pairs.kernel(), A), A.shape[1])
 
 
 def _kernel_pca(t: Any, table: Table) -> Table:
