@@ -185,7 +185,11 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         used, classes = np.flatnonzero(pairs.coef), len(self.classes_)
         rows = pairs.rows[used]
         # By class, as LIBSVM lists them.
-        support = rows if classes == 2 else np.unique(rows)
+        support = rows
+        if classes > 2:
+            supports = np.zeros(len(codes), dtype=bool)
+            supports[rows] = True
+            support = np.flatnonzero(supports)
         order = np.argsort(codes[support], kind="stable")
         support = support[order]
         self.n_support_ = np.bincount(codes[support], minlength=classes).astype(np.int32)

@@ -62,17 +62,14 @@ class Pairs:
         sizes = np.bincount(codes[counted], minlength=classes)
         ends = np.cumsum(sizes)
         first, second = np.triu_indices(classes, 1)
-        # The examples of the first class of each pair, then those of the second, by index.
+        # The examples of the first class of each pair, then those of the second, as in LIBSVM: what
+        # belongs together lies together, in K ordered by class, too.
         both = np.stack([first, second], axis=1).ravel()
         lengths = sizes[both]
         each = np.repeat(ends[both] - np.cumsum(lengths), lengths) + np.arange(lengths.sum())
         rows = by_class[each]
         starts = np.concatenate([[0], np.cumsum(sizes[first] + sizes[second])])
-        pair = np.repeat(np.arange(len(first)), np.diff(starts))
-        # Two ascending runs per pair: a stable sort merges them, which is all there is to do.
-        offset = pair * len(codes)
-        rows = np.sort(rows + offset, kind="stable") - offset
-        signs = np.where(codes[rows] == first[pair], 1, -1)
+        signs = np.repeat(np.tile([1, -1], len(first)), lengths)
         return cls(first, second, starts, rows, signs, weights[rows], C, nu)
 
     def __len__(self) -> int:

@@ -46,8 +46,8 @@ FEW_ROWS, WHOLE = 500, 3000
 MANY, SMALL, MEDIUM = 6, 256, 800
 #: All of them together may have so many times as many entries as K.
 OFTEN = 4
-#: Problems of so small a part of all examples read a row of K faster where theirs are neighbors.
-PARTS = 4
+#: Columns up to which making a row takes no longer than reading it from a K beyond the cache.
+NARROW = 24
 #: Pieces of the queue per thread, so that all end at about the same time, and the rows of a piece
 #: from which there are more of them.
 PIECES, PIECE = 8, 8192
@@ -115,7 +115,7 @@ def _at_once(gram: HostGram, tasks: Tasks) -> Iterator[Source]:
     if gram.shape[0] < FEW_ROWS:
         yield from _given(gram.dense())
         return
-    apart = PARTS * tasks.most <= gram.shape[0] and not _opaque(gram)
+    apart = len(tasks) > 1 and not _opaque(gram)
     order = _side_by_side(gram.shape[0], tasks) if apart else None
     place = None if order is None else np.argsort(order)
     single = narrowed(gram, order)
@@ -144,7 +144,7 @@ def _lazily(width: int, tasks: Tasks, whole: bool, n: int) -> bool:
     """Whether rows of K of so many columns are made as they are asked for, by each problem."""
     most, sizes = tasks.most, np.diff(tasks.starts)
     if width <= COLUMNS:
-        return most > SMALL or not whole or len(tasks) < MANY
+        return width <= NARROW or most > SMALL or not whole or len(tasks) < MANY
     if len(tasks) >= MANY and (not whole or most <= MEDIUM or sizes @ sizes > OFTEN * n * n):
         return False  # many examples: matrix products of bytes, and working sets
     return 4 * width * most <= BYTES
@@ -215,7 +215,7 @@ class Worker:
         padded = -(-most // BLOCK) * BLOCK
         self.vectors, self.up, self.low = (np.empty((k, padded)) for k in (3, groups, groups))
         self.diagonal = np.empty(padded, dtype)
-        self.index = np.zeros((4, max(padded, loop.WIDEST + 2)), dtype=np.int64)
+        self.index = np.zeros((5, max(padded, loop.WIDEST + 2)), dtype=np.int64)
         self.cursor, self.ends = np.zeros(5, dtype=np.int64), np.zeros(groups + 1)
         size = max(2 * padded, min(padded * most, memory // dtype.itemsize))
         self.table = np.empty(size, dtype)

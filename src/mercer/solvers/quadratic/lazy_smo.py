@@ -60,8 +60,9 @@ WIDEST = 24
 #: A direction is given up for a new one where conjugacy leaves less of its curvature.
 CURVED = 1e-3
 #: Rows of the table `index`: the slot of the kept rows that a row of K is in (−1: none), the row in
-#: a slot, whether a slot was used lately, and the variables of the direction.
-SLOT, OWNER, RECENT, MOVING = range(4)
+#: a slot, whether a slot was used lately, the variables of the direction, and where the stretch of
+#: examples that are neighbors in K ends.
+SLOT, OWNER, RECENT, MOVING, UNTIL = range(5)
 #: Rows of the table `vectors`: K a, and with the direction p of the last step K p and p.
 F_ROW, Q_ROW, P_ROW = range(3)
 #: Entries of `cursor`: slots in use, the slot to be looked at next, rows of K that were computed,
@@ -139,8 +140,12 @@ def _make(wanted, count, busy, rows, K, source, diagonal, index, cursor, table):
         t = wanted[r]
         start = _room(t, busy, index, cursor, capacity) * stride
         chosen[1 + r], chosen[1 + TOGETHER + r] = rows[t] * source[LENGTH], start
-        for u in range(n if len(K) else 0):
-            table[start + u] = K[rows[t], rows[u]]
+        u = np.int64(0)
+        while u < n and len(K):
+            v, first = index[UNTIL, u], rows[u] - u
+            for w in range(u, v):
+                table[start + w] = K[rows[t], first + w]
+            u = v
     if not len(K):
         call_at(source[0], source[1], source[2], source[3], source[4], source[5], source[6])
     for r in range(count):
@@ -391,6 +396,9 @@ def solve_problems(  # type: ignore[no-untyped-def]
         begun = False
         for t in range(0 if keep else stride):
             index[SLOT, t] = -1
+        for t in range(n - 1, -1 if len(K) else n - 1, -1):
+            together = t + 1 < n and rows[t + 1] == rows[t] + 1
+            index[UNTIL, t] = index[UNTIL, t + 1] if together else t + 1
         for t in range(0 if keep else n):
             flat[t, IMAGE] = 0.0
             begun |= flat[t, A] != 0.0
