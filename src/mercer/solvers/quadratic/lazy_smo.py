@@ -140,12 +140,12 @@ def _make(wanted, count, busy, rows, K, source, diagonal, index, cursor, table):
         t = wanted[r]
         start = _room(t, busy, index, cursor, capacity) * stride
         chosen[1 + r], chosen[1 + TOGETHER + r] = rows[t] * source[LENGTH], start
-        u = np.int64(0)
-        while u < n and len(K):
-            v, first = index[UNTIL, u], rows[u] - u
-            for w in range(u, v):
-                table[start + w] = K[rows[t], first + w]
-            u = v
+        at = np.int64(0)
+        while at < n and len(K):
+            until, first = index[UNTIL, at], rows[at] - at
+            for u in range(at, until):
+                table[start + u] = K[rows[t], first + u]
+            at = until
     if not len(K):
         call_at(source[0], source[1], source[2], source[3], source[4], source[5], source[6])
     for r in range(count):
