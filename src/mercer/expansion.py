@@ -11,10 +11,12 @@ import numpy as np
 
 from mercer._arrays import host, like
 from mercer._examples import count
+from mercer._machine.threads import blas_for
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram.dispatch import make_gram
 from mercer.gram.plan.planner import REPEATS
+from mercer.gram.prepared_points import PreparedPoints, are_rows, prepared_points
 from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
@@ -71,11 +73,44 @@ class KernelExpansion:
         if not len(self.coef):
             shape = (count(X), *self.coef.shape[1:])
             return like(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
-        few = small_block(self.kernel, X, self.points)
-        if few is None:
-            return self.over(make_gram(self.kernel, X, self.points))  # type: ignore[no-any-return]
-        flat = self.coef.reshape(len(self.coef), -1)
-        return (few @ flat).reshape(len(few), *self.coef.shape[1:]) + self.intercept
+        K = small_block(self.kernel, X, self.points)
+        found = None if K is not None else self.prepared(X)
+        few = None if found is None else found.block(X)
+        K = K if few is None else few[0]
+        return self.over(self.gram(X)) if K is None else self.scores(K)
+
+    def scores(self, K: np.ndarray) -> np.ndarray:
+        """f of rows whose k with all points is there, in the precision of that."""
+        coef = self.coef.astype(K.dtype, copy=False)
+        with blas_for(2.0 * len(K) * coef.size):
+            values: np.ndarray = K @ coef
+        values += np.asarray(self.intercept, dtype=K.dtype)
+        return values
+
+    def gram(self, X: Any) -> Any:
+        """K between X and the points."""
+        found = self.prepared(X)
+        known = None if found is None else found.gram(X)
+        return make_gram(self.kernel, X, self.points) if known is None else known
+
+    def prepared(self, X: Any, dtype: np.dtype | None = None) -> PreparedPoints | None:
+        """The points as rows like X are compared with, computed once per precision and kept.
+
+        None where they have no such form. Without a `dtype` it is that of a `Gram`.
+        """
+        if not (are_rows(X) and are_rows(self.points) and X.shape[1] == self.points.shape[1]):
+            return None
+        dtype = np.result_type(X.dtype, self.points.dtype) if dtype is None else dtype
+        if dtype not in self._prepared:
+            self._prepared[dtype] = prepared_points(self.kernel, self.points, dtype)
+        return self._prepared[dtype]
+
+    @cached_property
+    def _prepared(self) -> dict[Any, PreparedPoints | None]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_prepared"}
 
     def over(self, gram: Any, then: Callable[[Any], Any] = lambda values: values) -> Any:
         """f for every row of a Gram whose columns are the points, or what `then` makes of it."""
@@ -84,6 +119,7 @@ class KernelExpansion:
             return then(values + np.asarray(self.intercept, dtype=values.dtype))
         return then(values + values.new_tensor(self.intercept))  # a tensor stays where it is
 
+    @cached_property
     def weights(self) -> Any:
         """Σᵢ |αᵢ|, one number per output: the rounding of f is at most that of k times this."""
         return np.abs(self.coef).sum(axis=0)

@@ -60,11 +60,19 @@ class HostGram(Gram):
 
     def _with(self, x: Side, z: Side, square: bool, swapped: bool) -> HostGram:
         """The same kernel and program on other sides."""
-        gram: HostGram = object.__new__(HostGram)
-        gram.kernel, gram.formula, gram.program = self.kernel, self.formula, self.program
-        gram._x, gram._z = x, z
+        gram = HostGram.of_sides(self.kernel, self.program, x, z)
+        gram.formula, gram.dtype = self.formula, self.dtype
         gram.square, gram._swapped = square, swapped
-        gram.shape, gram.dtype = (x.n, z.n), self.dtype
+        return gram
+
+    @staticmethod
+    def of_sides(kernel: Kernel | Formula, program: Program, x: Side, z: Side) -> HostGram:
+        """K of two sides that were prepared for this program."""
+        gram: HostGram = object.__new__(HostGram)
+        gram.kernel, gram.formula, gram.program = kernel, program.formula, program
+        gram._x, gram._z = x, z
+        gram.square, gram._swapped = False, False
+        gram.shape, gram.dtype = (x.n, z.n), x.dtype
         return gram
 
     # --- where it lives --------------------------------------------------------------------

@@ -35,7 +35,9 @@ def suffices(gram: HostGram, *, centered: bool = False) -> bool:
     free = movable(gram.formula) if centered else set()
     sides = gram.sides()[:1] if gram.square else gram.sides()
     return all(
-        _keeps(gram.formula, n, [s.matrices[n.value] for s in sides], n.value in free)
+        keeps(
+            gram.formula, n, max(_norm(s.matrices[n.value], n.op, n.value in free) for s in sides)
+        )
         for n in found
     )
 
@@ -69,10 +71,9 @@ def movable(formula: Formula) -> set[Any]:
     return {key for key, ops in read.items() if ops <= _DIFFERENCES}
 
 
-def _keeps(formula: Formula, node: Formula, sides: list[Any], centered: bool) -> bool:
-    """The same for one statistic."""
+def keeps(formula: Formula, node: Formula, largest: float) -> bool:
+    """The same for one statistic, of rows whose squared norms (or sums of |x|) reach `largest`."""
     unit = float(np.finfo(np.float32).eps) / 2
-    largest = max(_norm(rows, node.op, centered) for rows in sides)
     if not largest <= LARGEST:
         return False
     if node.op == "sqdist":

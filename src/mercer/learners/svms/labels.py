@@ -37,15 +37,26 @@ def quick_winners(
     both = (X, expansion.points)
     if not all(_is_double(rows) for rows in both) or X.shape[0] * len(expansion) < PAIRS:
         return None
+
+    def judged(scores: np.ndarray, largest: float) -> np.ndarray:
+        return _judged(scores, np.float32(ROUNDING * largest) * expansion.weights, classes)
+
+    single = np.dtype(np.float32)
+    points = expansion.prepared(X, single)
+    few = None if points is None else points.block(X)
+    if few is not None:
+        found = judged(expansion.scores(few[0]), few[1])
+        return found[:, 0], np.flatnonzero(found[:, 1])
     try:
         with np.errstate(over="ignore"):
-            gram = make_gram(expansion.kernel, *(rows.astype(np.float32) for rows in both))
+            gram: Any = None if points is None else points.gram(X)
+            if gram is None:
+                gram = make_gram(expansion.kernel, *(rows.astype(single) for rows in both))
     except ValueError:  # numbers that only float64 can hold
         return None
-    if not isinstance(gram, HostGram) or gram.dtype != np.float32 or not suffices(gram):
+    if not isinstance(gram, HostGram) or gram.dtype != single or not suffices(gram):
         return None
-    bounds = np.asarray(ROUNDING * gram.largest * expansion.weights(), dtype=np.float32)
-    found = expansion.over(gram, lambda scores: _judged(scores, bounds, classes))
+    found = expansion.over(gram, lambda scores: judged(scores, gram.largest))
     return found[:, 0], np.flatnonzero(found[:, 1])
 
 

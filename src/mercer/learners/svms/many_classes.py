@@ -16,7 +16,6 @@ from mercer._examples import count
 from mercer._machine.threads import blas_for
 from mercer._tiles import cut
 from mercer.expansion import KernelExpansion
-from mercer.gram.dispatch import make_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import REPEATS
 from mercer.kernels import Kernel
@@ -75,7 +74,12 @@ class PairExpansion(KernelExpansion):
 
     def __call__(self, X: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
         """The scores of all pairs, or what `then` makes of them, for some rows at a time."""
-        gram = make_gram(self.kernel, X, self.points)
+        if len(self):
+            found = self.prepared(X)
+            few = None if found is None else found.block(X)
+            if few is not None:
+                return then(self.scores(few[0]))
+        gram = self.gram(X)
         if not gram.resident or not len(self):
             return then(super().__call__(X))
         return self.over(gram, then)
@@ -87,23 +91,27 @@ class PairExpansion(KernelExpansion):
         return gram.xp.concat(parts) if len(parts) > 1 else parts[0]
 
     def _panel(self, gram: Any) -> Any:
-        """Pair (i, j): the sum over support vectors of i, by j's row, and of j, by i's row."""
-        classes = len(self.n_support)
         if isinstance(gram, HostGram):
             K = np.empty(gram.shape, dtype=gram.dtype)
             gram.sweep(lambda *tile: None, out=K, repeats=REPEATS, what="kernel times matrix")
         else:
             K = gram.dense()
-        K = K.T
-        dual = gram.asarray(self.dual_coef, dtype=K.dtype)
+        return self.scores(K, gram)
+
+    def scores(self, K: Any, place: Any = None) -> Any:
+        """Pair (i, j): the sum over support vectors of i, by j's row, and of j, by i's row."""
+        K, classes = K.T, len(self.n_support)
+        asarray, xp = (np.asarray, np) if place is None else (place.asarray, place.xp)
+        dual = asarray(self.dual_coef, dtype=K.dtype)
         ends = np.cumsum(self.n_support).tolist()
         with blas_for(2.0 * dual.shape[0] * max(self.n_support) * K.shape[1]):
             parts = [dual[:, s:e] @ K[s:e] for s, e in zip([0, *ends[:-1]], ends, strict=True)]
-        sums = gram.xp.stack(parts).reshape(classes * (classes - 1), -1)
+        sums = xp.stack(parts).reshape(classes * (classes - 1), -1)
         first, second = self._pairs
         scores = sums[first * (classes - 1) + second - 1] + sums[second * (classes - 1) + first]
-        return (scores + gram.asarray(self.intercept, dtype=K.dtype)[:, None]).T
+        return (scores + asarray(self.intercept, dtype=K.dtype)[:, None]).T
 
+    @cached_property
     def weights(self) -> Any:
         ends = np.concatenate([[0], np.cumsum(self.n_support)])
         before = np.cumsum(np.pad(np.abs(self.dual_coef), ((0, 0), (1, 0))), axis=1)

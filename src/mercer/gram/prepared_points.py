@@ -1,0 +1,160 @@
+"""Points that stay, which a fitted model compares new rows with again and again.
+
+What depends on the points alone is computed once: the program of the formula, the points in the
+precision of the answer, their norms. For a few hundred new rows that takes longer than K itself.
+What is left is a product, and the formula in place. For functions of x·z or of ‖x − z‖² alone,
+where a product keeps the digits of k; `make_gram` serves everything else, and gives the same
+numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import is_sparse
+from mercer._config import get_config
+from mercer._machine.threads import single_threaded_blas, threads_for
+from mercer.formula import Formula, evaluate
+from mercer.formula.evaluate import evaluate_into
+from mercer.formula.nodes import statistics
+from mercer.gram.base import simplified, simplified_diagonal
+from mercer.gram.cpu.single_precision import LARGEST, keeps
+from mercer.gram.dispatch import HOST, engine_for
+from mercer.gram.host import HostGram
+from mercer.gram.plan.accuracy import DIRECT_COLUMNS, Method, choose
+from mercer.gram.plan.program import compile_program
+from mercer.gram.plan.range import check_range, only_overflows
+from mercer.gram.rows.prepared import Side, squared_norms
+from mercer.gram.rows.sparse import dense_bytes
+from mercer.kernels.core import Kernel
+
+#: Numbers of K that stay in the cache of a core while the formula is applied to them.
+FEW_PAIRS = 1 << 17
+#: Multiply-adds beyond which to prepare both sides costs little, and other methods may be faster.
+MOST_WORK = 2e8
+#: Bytes of a dense copy of sparse rows at most.
+DENSE = 32_000_000
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+class PreparedPoints:
+    """The points of one kernel in one precision; made by `prepared_points`."""
+
+    def __init__(self, kernel: Kernel, formula: Formula, points: Any, dtype: np.dtype) -> None:
+        self.kernel, self.formula, self.dtype = kernel, formula, dtype
+        (self.node,) = statistics(formula)
+        self.program = compile_program(formula, {self.node.value: Method("product")})
+        self._diagonal = simplified_diagonal(formula)
+        self._given = points
+        dense = points.toarray() if is_sparse(points) else points
+        self._center: np.ndarray | None = None
+        if self.node.op == "sqdist" and not self._keeps_digits(float(squared_norms(dense).max())):
+            self._center = dense.mean(axis=0, dtype=np.float64).astype(dense.dtype)
+        self._largest_norm = 0.0
+        self._z = self._side(points, self.program.row_z)
+        self._largest_norm = float(self._norms(self._z).max())
+
+    def block(self, X: Any) -> tuple[np.ndarray, float] | None:
+        """K of a few rows, and a bound on |k|; None for many, or where k would lose digits."""
+        (n, columns), m = X.shape, self._z.n
+        few = n * m <= FEW_PAIRS and threads_for(2.0 * n * m * columns) == 1
+        if not few or not self._serves(X):
+            return None
+        x = self._side(X, self.program.row_x)
+        if not self._keeps_digits(max(float(self._norms(x).max()), self._largest_norm)):
+            return None
+        K, rows = np.empty((n, m), dtype=self.dtype), self.node.value
+        with single_threaded_blas():
+            np.matmul(x.matrices[rows], self._z.matrices[rows].T, out=K)
+        known = {Formula("tile", value=0): K}
+        known |= {Formula("rowx", value=i): v[:, None] for i, v in enumerate(x.values)}
+        known |= {Formula("rowz", value=i): v for i, v in enumerate(self._z.values)}
+        with np.errstate(all="ignore"):
+            evaluate_into(K, self.program.epilogue, known)
+        if self._diagonal.op != "const" and not np.isfinite(K).all():
+            return None  # too large for the precision, and a Gram says so
+        return K, math.sqrt(self._largest(x) * self._largest(self._z))
+
+    def gram(self, X: Any) -> HostGram | None:
+        """K of more rows, without what is computed once; None where another way may be faster."""
+        (n, columns), m = X.shape, self._z.n
+        other = columns <= DIRECT_COLUMNS or is_sparse(X) or n * m * columns > MOST_WORK
+        if other or not self._serves(X):
+            return None
+        x = self._side(X, self.program.row_x)
+        if not self._keeps_digits(max(float(self._norms(x).max()), self._largest_norm)):
+            return None
+        check_range(self.formula, x, self._z, self.dtype)
+        return HostGram.of_sides(self.kernel, self.program, x, self._z)
+
+    def _serves(self, X: Any) -> bool:
+        """Whether the rows can be taken; their numbers are not looked at."""
+        settings = get_config()
+        unlimited = settings.memory is None and settings.device == HOST.name
+        return unlimited and engine_for(self.kernel, X, self._given) is HOST
+
+    def _side(self, rows: Any, formulas: tuple[Formula, ...]) -> Side:
+        dense = rows.toarray() if is_sparse(rows) else rows
+        with np.errstate(over="ignore"):
+            moved = dense if self._center is None else dense - self._center
+            moved = moved.astype(self.dtype, copy=False)
+            norms = squared_norms(moved)
+            # What they are of rows that are not finite is not looked at.
+            values = [
+                np.asarray(evaluate(f, dict.fromkeys(statistics(f), norms)), dtype=self.dtype)
+                for f in formulas
+            ]
+        key = self.node.value
+        return Side(
+            len(dense), self.dtype, {key: moved}, {}, tuple(values), raw=moved, norms={key: norms}
+        )
+
+    def _norms(self, side: Side) -> np.ndarray:
+        return side.norms[self.node.value]
+
+    def _keeps_digits(self, norm: float) -> bool:
+        """Whether k does, of rows whose squared norms reach this; NaN does not."""
+        if not norm <= LARGEST:
+            return False
+        if self.dtype == np.float32 and not keeps(self.formula, self.node, norm):
+            return False
+        if self.node.op == "dot":
+            return True
+        return choose(self.formula, self.node, True, (norm, None), self.dtype).how == "product"
+
+    def _largest(self, side: Side) -> float:
+        """The largest k(x, x) of a side; |k| ≤ √(k(x, x) k(z, z))."""
+        if self._diagonal.op == "const":
+            return float(self._diagonal.value)
+        norms = self._norms(side).astype(np.float64)
+        known = dict.fromkeys(statistics(self._diagonal), norms)
+        return max(0.0, float(np.max(evaluate(self._diagonal, known))))
+
+
+def are_rows(rows: Any) -> bool:
+    """Numbers that can be compared by products: an array, or a small CSR matrix."""
+    if is_sparse(rows):
+        small = rows.format == "csr" and dense_bytes(rows) <= DENSE
+    else:
+        small = type(rows) is np.ndarray and rows.flags.c_contiguous
+    return bool(small and rows.ndim == 2 and rows.shape[0] and rows.dtype in FLOATS)
+
+
+def prepared_points(kernel: Kernel, points: Any, dtype: Any) -> PreparedPoints | None:
+    """The points for questions in this precision; None where only `make_gram` can answer.
+
+    >>> from mercer import Gaussian
+    >>> found = prepared_points(Gaussian(), np.array([[0.0], [1.0]]), np.float64)
+    >>> found.block(np.array([[0.0]]))[0].round(4)
+    array([[1.    , 0.6065]])
+    """
+    if kernel.is_opaque:
+        return None
+    formula = simplified(kernel)
+    found = statistics(formula)
+    if len(found) != 1 or found[0].op not in ("dot", "sqdist") or found[0].value.steps:
+        return None
+    return PreparedPoints(kernel, formula, points, dtype) if only_overflows(formula) else None

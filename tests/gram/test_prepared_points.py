@@ -1,0 +1,87 @@
+"""Points that stay: the same K as a Gram of both sides gives."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer
+from mercer import Gaussian, KernelExpansion, KernelSVC, Laplacian, Linear, Polynomial
+from mercer.gram.dispatch import make_gram
+from mercer.gram.plan.accuracy import TOLERANCE
+from mercer.gram.prepared_points import prepared_points
+
+KERNELS = [Gaussian(3.0), Polynomial(3, 1.0), Linear(), 2 * Gaussian(2.0) + Gaussian(9.0)]
+rng = np.random.default_rng(0)
+X, Z = rng.normal(size=(40, 30)), rng.normal(size=(25, 30))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shift", [0.0, 5.0])
+def test_block_and_gram_are_those_of_both_sides(kernel, dtype, shift):
+    rows, points = X + shift, Z + shift
+    found = prepared_points(kernel, points, np.dtype(dtype))
+    expected = make_gram(kernel, rows, points).dense()
+    error = 4 * TOLERANCE[np.dtype(dtype).itemsize] * np.abs(expected).max()
+    block, bound = found.block(rows)
+    assert block.dtype == dtype
+    assert np.abs(block - expected).max() <= error
+    assert np.abs(found.gram(rows).dense() - expected).max() <= error
+    assert np.abs(expected).max() <= bound * (1 + 1e-5)
+
+
+def test_sparse_rows_are_those_of_dense_ones():
+    found = prepared_points(Gaussian(3.0), sp.csr_array(Z), np.dtype(np.float64))
+    expected = make_gram(Gaussian(3.0), X, Z).dense()
+    assert np.abs(found.block(sp.csr_array(X))[0] - expected).max() < 1e-12
+
+
+def test_other_kernels_and_rows_are_left_to_a_gram():
+    assert prepared_points(Laplacian(1.0, norm=1), Z, np.dtype(np.float64)) is None
+    assert prepared_points(mercer.Cosine(), Z, np.dtype(np.float64)) is None
+    narrow = prepared_points(Gaussian(1e-4), Z + 100.0, np.dtype(np.float32))
+    assert narrow.block(X + 100.0) is None
+    assert narrow.gram(X + 100.0) is None
+    large = prepared_points(Polynomial(9), 1e3 * Z, np.dtype(np.float32))
+    assert large.block(1e6 * X) is None
+    with mercer.config(memory="1 GB"):
+        assert prepared_points(Gaussian(3.0), Z, np.dtype(np.float64)).block(X) is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_an_expansion_refuses_what_is_not_finite(bad):
+    f = KernelExpansion(Gaussian(3.0), Z, rng.normal(size=len(Z)))
+    rows = np.tile(X, (20, 1))
+    rows[3, 2] = bad
+    with pytest.raises(ValueError, match=r"NaN|infin"):
+        f(rows)
+
+
+def test_prepared_points_are_not_saved():
+    f = KernelExpansion(Gaussian(3.0), Z, rng.normal(size=len(Z)))
+    rows = np.tile(X, (20, 1))
+    size, values = len(pickle.dumps(f)), f(rows)
+    assert len(pickle.dumps(f)) == size
+    assert np.array_equal(pickle.loads(pickle.dumps(f))(rows), values)
+
+
+@pytest.mark.parametrize("classes", [2, 5, 26, 70])
+def test_labels_are_those_of_scores(classes):
+    """float32 decides only where float64 decides alike, whatever counts the votes."""
+    y = np.arange(300) % classes
+    rows = rng.normal(size=(300, 20)) + rng.normal(size=(classes, 20))[y]
+    model = KernelSVC(Gaussian(4.0), C=10).fit(rows, y)
+    asked = np.tile(rows, (3, 1)) + 0.3 * rng.normal(size=(900, 20))
+    f = make_gram(model.kernel_, asked, model.expansion_.points) @ model.expansion_.coef
+    f = np.atleast_2d((f + model.intercept_).T).T
+    votes = np.zeros((len(asked), classes))
+    first, second = np.triu_indices(classes, 1)
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        score = -f[:, pair] if classes == 2 else f[:, pair]
+        votes[:, i] += score > 0
+        votes[:, j] += score <= 0
+    assert np.array_equal(model.predict(asked), model.classes_[votes.argmax(axis=1)])
