@@ -9,8 +9,9 @@ import numpy as np
 
 from mercer._lazy import record
 
-#: Numbers looked at first, and how many distinct ones may be among them.
-FIRST, DISTINCT = 1 << 14, 512
+#: Numbers looked at first, how many distinct ones may be among them, and so few that they nearly
+#: always show that there are more.
+FIRST, DISTINCT, GLANCE = 1 << 14, 512, 1 << 10
 
 
 @record
@@ -32,6 +33,8 @@ def find_grid(*sides: np.ndarray) -> Grid | None:
     Grid(step=0.5, low=0)
     >>> find_grid(np.random.default_rng(0).random((100, 30)))
     """
+    if len(np.unique(sides[0].ravel()[:GLANCE])) > DISTINCT:
+        return None
     some = np.unique(np.concatenate([side.ravel()[:FIRST] for side in sides]))
     if len(some) > DISTINCT:
         return None

@@ -74,17 +74,17 @@ def _looped(formula: Formula) -> Program | None:
     return program if program.sources and program.fused and can_compile(program) else None
 
 
-def row_function(gram: HostGram, program: Program, single: bool) -> RowFunction:
-    """`single`: in float32, whatever the rows are (see `mercer.gram.cpu.single_precision`)."""
+def row_function(
+    gram: HostGram, program: Program, single: bool, centered: bool = False
+) -> RowFunction:
+    """`single`: in float32, whatever the rows are (see `mercer.gram.cpu.single_precision`).
+
+    `centered`: without the mean, where only differences are read, because that keeps more digits.
+    """
     x, z = gram.sides()
     dtype = np.dtype(np.float32) if single else gram.dtype
-    blocks = [_dense(x.matrices[s.rows], dtype) for s in program.sources]
-    if dtype != gram.dtype:
-        free = movable(program.formula)
-        blocks = [
-            _centered(b, dtype) if s.rows in free and not is_sparse(x.matrices[s.rows]) else b
-            for b, s in zip(blocks, program.sources, strict=True)
-        ]
+    free = movable(program.formula) if centered else set()
+    blocks = [_dense(x.matrices[s.rows], dtype, s.rows in free) for s in program.sources]
     left, right = (
         _beside([row_value(f, side, side.raw, "X") for f in formulas], blocks, dtype)
         for side, formulas in ((x, program.row_x), (z, program.row_z))
@@ -110,11 +110,11 @@ def _beside(values: list[np.ndarray], blocks: list[np.ndarray], dtype: np.dtype)
     return np.ascontiguousarray(np.column_stack([*values, *blocks]), dtype=dtype)
 
 
-def _dense(matrix: Any, dtype: np.dtype) -> np.ndarray:
+def _dense(matrix: Any, dtype: np.dtype, centered: bool) -> np.ndarray:
     """Sparse rows as they are: most of their numbers are 0, which no center makes smaller."""
-    return matrix.astype(dtype).toarray() if is_sparse(matrix) else matrix
-
-
-def _centered(matrix: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if is_sparse(matrix):
+        return np.asarray(matrix.astype(dtype).toarray())
+    if not centered:
+        return np.asarray(matrix.astype(dtype, copy=False))
     out = np.empty(matrix.shape, dtype)
     return np.subtract(matrix, matrix.mean(axis=0), out=out, casting="same_kind")

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.plan.accuracy import TOLERANCE, sensitivity, tolerates_rounding
-from mercer.gram.rows.prepared import squared_norms
+from mercer.gram.rows.prepared import Side, squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -35,9 +35,7 @@ def suffices(gram: HostGram, *, centered: bool = False) -> bool:
     free = movable(gram.formula) if centered else set()
     sides = gram.sides()[:1] if gram.square else gram.sides()
     return all(
-        keeps(
-            gram.formula, n, max(_norm(s.matrices[n.value], n.op, n.value in free) for s in sides)
-        )
+        keeps(gram.formula, n, max(_norm(side, n, n.value in free) for side in sides))
         for n in found
     )
 
@@ -82,10 +80,13 @@ def keeps(formula: Formula, node: Formula, largest: float) -> bool:
     return 4 * unit * largest * slope <= TOLERANCE[4]
 
 
-def _norm(rows: Any, op: str, centered: bool) -> float:
+def _norm(side: Side, node: Formula, centered: bool) -> float:
     """The largest ‖x‖², or sum of |x|."""
+    rows, sums = side.matrices[node.value], node.op in ("l1", "linf")
+    if not centered and not sums and side.centers.get(node.value) is None:
+        return float(side.squared_norms(node.value).max(initial=0.0))
     if centered and not is_sparse(rows):
         rows = rows - rows.mean(axis=0)
     with np.errstate(over="ignore"):
-        sums = np.asarray(abs(rows).sum(axis=1)) if op in ("l1", "linf") else squared_norms(rows)
-    return float(sums.max(initial=0.0))
+        found = np.asarray(abs(rows).sum(axis=1)) if sums else squared_norms(rows)
+    return float(found.max(initial=0.0))

@@ -93,13 +93,12 @@ def _by_rows(gram: HostGram, program: Any, most: int) -> Iterator[Source]:
     from mercer.gram.cpu.row_function import columns, row_function
     from mercer.gram.cpu.single_precision import suffices
 
-    if (
-        gram.dtype != np.float32
-        and most * max(columns(gram, program), FEW_COLUMNS) >= SINGLE
-        and suffices(gram, centered=True)
-    ):
-        single = row_function(gram, program, single=True)
-        yield Source(single.dtype, gram.diagonal(), single)
+    large = most * max(columns(gram, program), FEW_COLUMNS) >= SINGLE
+    if gram.dtype != np.float32 and large:
+        as_they_are = suffices(gram)
+        if as_they_are or suffices(gram, centered=True):
+            single = row_function(gram, program, single=True, centered=not as_they_are)
+            yield Source(single.dtype, gram.diagonal(), single)
     exact = row_function(gram, program, single=False)
     yield Source(exact.dtype, gram.diagonal(), exact)
 
