@@ -5,7 +5,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from mercer.gram.cpu.row_function import loop_program, row_function
+from mercer.gram.byte_products.product import works
+from mercer.gram.cpu.row_function import byte_function, loop_program, row_function
 from mercer.gram.rows.prepared import CHUNK, TOGETHER
 from mercer.kernels import as_kernel
 
@@ -17,11 +18,32 @@ def test_rows_one_by_one_and_together_are_those_of_k(single):
     gram = as_kernel("gaussian(2.0) * linear() + 0.5 * laplacian(1.0, norm=1)").gram(X)
     function = row_function(gram, loop_program(gram), single)
     assert function.together == TOGETHER
-    length = function.right.shape[1]
-    Z = np.zeros((2, length, CHUNK), function.dtype)
-    Z[0], Z[1, :, :64] = function.right[:CHUNK].T, function.right[CHUNK:].T
-    shape = np.array([n, length, *function.widths])
+    _check_rows(function, gram.dense(), 1e-5 if single else 1e-13)
+
+
+@pytest.mark.skipif(not works(), reason="this processor multiplies no bytes")
+@pytest.mark.parametrize("numbers", [np.arange(256) / 255, np.array([0.0, 1.0]), np.arange(-90, 99)])
+def test_rows_by_sums_of_bytes_are_those_of_k(numbers):
+    X = np.random.default_rng(1).choice(numbers, (1100, 90))
+    gram = as_kernel(f"gaussian({8 * np.std(X)}) + 0.01 * linear()").gram(X)
+    function = byte_function(gram, loop_program(gram))
+    assert function.right.shape[1] < X.shape[1]  # though both sources have columns
     K = gram.dense()
+    _check_rows(function, K[:, : CHUNK + 64], 1e-6 * np.abs(K).max())
+
+
+def test_sums_that_need_more_than_32_bits_are_none_of_bytes():
+    X = np.random.default_rng(2).integers(0, 200, (1100, 90)) + 1e6
+    gram = as_kernel("linear()").gram(X)
+    assert byte_function(gram, loop_program(gram)) is None
+
+
+def _check_rows(function, K, tolerance):
+    """The first CHUNK + 64 columns of rows alone, and of several."""
+    n, length = CHUNK + 64, function.right.shape[1]
+    Z = np.zeros((2, length, CHUNK), function.dtype)
+    Z[0], Z[1, :, :64] = function.right[:CHUNK].T, function.right[CHUNK:n].T
+    shape = np.array([n, length, *function.widths])
     for rows in ([5], [7, 300], [0, 319, 17, 256]):
         out = np.zeros((TOGETHER, n), function.dtype)
         chosen = np.zeros(1 + 2 * TOGETHER, np.int64)
@@ -31,5 +53,5 @@ def test_rows_one_by_one_and_together_are_those_of_k(single):
         arrays = (function.numbers, function.left, Z, shape, out, chosen)
         call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))(function.address)
         call(*(array.ctypes.data for array in arrays))
-        np.testing.assert_allclose(out[: len(rows)], K[rows], atol=1e-5 if single else 1e-13)
+        np.testing.assert_allclose(out[: len(rows)], K[rows], atol=tolerance)
         assert not out[len(rows) :].any()

@@ -40,6 +40,8 @@ LEAST = 16
 ROOM = 0.125
 #: Rows at a time where a product with a vector makes a copy.
 PANEL = 2048
+#: Words before the bytes in `GridRows.words`: a whole number of the row, and the scale of sums.
+BYTES_BEFORE = 2
 
 
 @dataclass
@@ -87,6 +89,34 @@ class GridRows:
         """Some of the rows, by slice or positions."""
         codes, left, right = self.codes[index], self.left[index], self.right[index]
         return replace(self, codes=codes, left=left, right=right)
+
+    def words(self, op: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Rows as x and as z of `mercer.gram.cpu.panel_sums.byte_sums`: bytes in float32 by name.
+
+        A whole number of the row, the scale, and words of four bytes, which z has as signed ones.
+        None where a sum of whole numbers may have more than 32 bits.
+        """
+        from mercer.gram.byte_products.product import SIGNED, row_sums, squared_distances
+
+        low, columns = self.grid.low, len(self.used)
+        largest = 255 if op == "sqdist" else max(abs(low), abs(low + 255))
+        if columns * largest**2 >= 1 << 31:
+            return None
+        sums = row_sums(self.codes)
+        if op == "sqdist":
+            of_z = squared_distances(self.codes, np.zeros(columns))
+            of_x = of_z - 256 * sums
+        else:
+            of_z, of_x = low * sums, (128 + low) * sums + float(columns * low**2)
+        bytes_of_x, scale = self.codes.view(np.uint32), np.float32(self.grid.step**2)
+        x, z = (
+            np.empty((len(sums), BYTES_BEFORE + bytes_of_x.shape[1]), np.uint32) for _ in range(2)
+        )
+        for side, own in ((x, of_x), (z, of_z)):
+            side[:, 0], side[:, 1] = own.astype(np.int64).astype(np.uint32), scale.view(np.uint32)
+        x[:, BYTES_BEFORE:] = bytes_of_x
+        np.bitwise_xor(bytes_of_x, SIGNED, out=z[:, BYTES_BEFORE:])
+        return x.view(np.float32), z.view(np.float32)
 
     def __str__(self) -> str:
         step = self.grid.step

@@ -3,6 +3,10 @@
 Rows z lie in panels of CHUNK, column by column (`mercer.gram.rows.prepared`). A row of K reads all
 of them once, and memory is slower than the sums: `TOGETHER` rows take little longer than one. Every
 sum stays in a register from the first column to the last.
+
+`byte_sums` are the same of rows on a grid, whose columns are words of four bytes: a quarter of the
+memory, and of the instructions where the processor multiplies bytes
+(`mercer.gram.byte_products.vnni`).
 """
 
 from __future__ import annotations
@@ -10,13 +14,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from llvmlite import binding
+from llvmlite import binding, ir
 from numba import types
 from numba.core import config
 from numba.extending import intrinsic
 
+from mercer.gram.byte_products.rows import BYTES_BEFORE
 from mercer.gram.cpu.vectors import INDEX, Vectors, data_of
 from mercer.gram.rows.prepared import BLOCK, CHUNK, TOGETHER
+
+_WORD = ir.IntType(32)
 
 
 @lru_cache(maxsize=1)
@@ -39,6 +46,68 @@ def panel_sums(op: str, rows: int, size: int) -> Any:
     Of one row `i` alone, or of four; z: `width(rows, size)` of them, whose first column begins at
     z[start]. The sums go to out[0 …, at …].
     """
+
+    def totals(v: Vectors, own: list[Any], z: Any, start: Any, columns: Any, parts: range) -> Any:
+        builder = v.builder
+
+        def body(d: Any, *sums: Any) -> list[Any]:
+            first = builder.add(start, builder.mul(d, INDEX(CHUNK)))
+            others = [v.load(z, builder.add(first, INDEX(part))) for part in parts]
+            terms = []
+            for row in own:
+                number = v.everywhere(builder.load(builder.gep(row, [d])))
+                terms += [v.term(op, number, other) for other in others]
+            return [v.add(total, term) for total, term in zip(sums, terms, strict=True)]
+
+        zero = v.filled(z.type.pointee, 0.0)
+        return v.loop(columns, 1, [zero] * (len(own) * len(parts)), body)
+
+    return _stored(rows, size, totals)
+
+
+def byte_sums(op: str, rows: int) -> Any:
+    """The same of rows as `mercer.gram.byte_products.rows.GridRows.words` gives them.
+
+    Whole numbers are added up exactly, and rounded to float32 at the end.
+    """
+
+    def totals(v: Vectors, own: list[Any], z: Any, start: Any, columns: Any, parts: range) -> Any:
+        builder, kind = v.builder, ir.VectorType(_WORD, v.lanes)
+        step = builder.module.declare_intrinsic(
+            f"llvm.x86.avx512.vpdpbusd.{32 * v.lanes}", (), ir.FunctionType(kind, [kind] * 3)
+        )
+        numbers = own
+        z, *own = (builder.bitcast(data, _WORD.as_pointer()) for data in (z, *own))
+
+        def at(column: Any) -> list[Any]:
+            first = builder.add(start, builder.mul(column, INDEX(CHUNK)))
+            return [v.load(z, builder.add(first, INDEX(part))) for part in parts]
+
+        def body(d: Any, *sums: Any) -> list[Any]:
+            column = builder.add(d, INDEX(BYTES_BEFORE))
+            others, grown = at(column), []
+            for r, row in enumerate(own):
+                four = v.everywhere(builder.load(builder.gep(row, [column])))
+                for other, total in zip(others, sums[r * len(parts) :], strict=False):
+                    grown.append(builder.call(step, [total, four, other]))
+            return grown
+
+        words = builder.sub(columns, INDEX(BYTES_BEFORE))
+        sums = v.loop(words, 1, [v.filled(_WORD, 0)] * (len(own) * len(parts)), body)
+        times, lacking, found = v.filled(_WORD, -2 if op == "sqdist" else 1), at(INDEX(0)), []
+        for r, row in enumerate(own):
+            mine = v.everywhere(builder.load(row))
+            scale = v.everywhere(builder.load(builder.gep(numbers[r], [INDEX(1)])))
+            for rest, total in zip(lacking, sums[r * len(parts) :], strict=False):
+                whole = builder.add(builder.mul(times, total), builder.add(mine, rest))
+                found.append(v.times(scale, builder.sitofp(whole, scale.type)))
+        return found
+
+    return _stored(rows, 4, totals)
+
+
+def _stored(rows: int, size: int, totals: Any) -> Any:
+    """The function of `panel_sums` whose sums are values that `totals` makes."""
     count, lanes = width(rows, size), _register() // size
 
     def sums(
@@ -50,18 +119,7 @@ def panel_sums(op: str, rows: int, size: int) -> Any:
             (result,) = data_of(context, builder, signature.args[8:9], arguments[8:9])
             v, parts = Vectors(builder, lanes), range(0, count, lanes)
             own = [builder.gep(x, [offset]) for offset in arguments[1 : 1 + rows]]
-
-            def body(d: Any, *totals: Any) -> list[Any]:
-                first = builder.add(start, builder.mul(d, INDEX(CHUNK)))
-                others = [v.load(z, builder.add(first, INDEX(part))) for part in parts]
-                terms = []
-                for row in own:
-                    number = v.everywhere(builder.load(builder.gep(row, [d])))
-                    terms += [v.term(op, number, other) for other in others]
-                return [v.add(total, term) for total, term in zip(totals, terms, strict=True)]
-
-            zero = v.filled(x.type.pointee, 0.0)
-            found = v.loop(columns, 1, [zero] * (rows * len(parts)), body)
+            found = totals(v, own, z, start, columns, parts)
             for r in range(rows):
                 for part, total in zip(parts, found[r * len(parts) :], strict=False):
                     v.store(total, result, builder.add(at, INDEX(r * CHUNK + part)))

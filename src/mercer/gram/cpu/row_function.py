@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from mercer.gram.host import HostGram
 
 
+#: Words of a row from which sums of bytes pay: with fewer, columns are few in float32, too.
+WORDS = 16
+
+
 @record
 class RowFunction:
     """The function at `address`, the `numbers` it takes, and the examples on both sides."""
@@ -62,8 +66,12 @@ def loop_program(gram: HostGram) -> Program | None:
 
 
 def columns(gram: HostGram, program: Program) -> int:
-    """Columns of all sources together: what an entry of K costs."""
-    return sum(gram.sides()[0].matrices[s.rows].shape[1] for s in program.sources)
+    """Columns of all sources together: what an entry of K costs. Four of a byte count as one."""
+    side = gram.sides()[0]
+    return sum(
+        -(-side.matrices[s.rows].shape[1] // (4 if s.rows in side.grids else 1))
+        for s in program.sources
+    )
 
 
 @lru_cache(maxsize=512)
@@ -81,25 +89,53 @@ def row_function(
 
     `centered`: without the mean, where only differences are read, because that keeps more digits.
     """
-    x, z = gram.sides()
     dtype = np.dtype(np.float32) if single else gram.dtype
     free = movable(program.formula) if centered else set()
-    blocks = [_dense(x.matrices[s.rows], dtype, s.rows in free) for s in program.sources]
-    left, right = (
+    matrices = gram.sides()[0].matrices
+    blocks = [_dense(matrices[s.rows], dtype, s.rows in free) for s in program.sources]
+    return _of_blocks(gram, program, blocks, blocks, in_bytes=False)
+
+
+def byte_function(gram: HostGram, program: Program) -> RowFunction | None:
+    """In float32, by sums of bytes; None where rows are not on a grid, or too narrow for that."""
+    grids, blocks = gram.sides()[0].grids, []
+    for source in program.sources:
+        if source.node.op not in ("sqdist", "dot") or source.rows not in grids:
+            return None
+        words = grids[source.rows].words(source.node.op)
+        if words is None or words[0].shape[1] < WORDS:
+            return None
+        blocks.append(words)
+    left, right = ([side[i] for side in blocks] for i in (0, 1))
+    return _of_blocks(gram, program, left, right, in_bytes=True)
+
+
+def _of_blocks(
+    gram: HostGram,
+    program: Program,
+    left: list[np.ndarray],
+    right: list[np.ndarray],
+    in_bytes: bool,
+) -> RowFunction:
+    """The columns of every source as x and as z have them."""
+    x, z = gram.sides()
+    dtype, widths = left[0].dtype, tuple(b.shape[1] for b in left)
+    rows_x, rows_z = (
         _beside([row_value(f, side, side.raw, "X") for f in formulas], blocks, dtype)
-        for side, formulas in ((x, program.row_x), (z, program.row_z))
+        for side, formulas, blocks in ((x, program.row_x, left), (z, program.row_z, right))
     )
-    widths = tuple(b.shape[1] for b in blocks)
-    module, numbers = _compiled(program.formula, dtype.name, widths)
+    module, numbers = _compiled(program.formula, dtype.name, widths, in_bytes)
     together = rows_together(program, list(widths))
-    return RowFunction(module.rows.address, numbers, left, right, widths, together, module)
+    return RowFunction(module.rows.address, numbers, rows_x, rows_z, widths, together, module)
 
 
 @lru_cache(maxsize=512)
-def _compiled(formula: Formula, dtype: str, widths: tuple[int, ...]) -> tuple[Any, np.ndarray]:
+def _compiled(
+    formula: Formula, dtype: str, widths: tuple[int, ...], in_bytes: bool
+) -> tuple[Any, np.ndarray]:
     program = _looped(formula)
     assert program is not None
-    source, numbers = render_row(program, dtype, list(widths))
+    source, numbers = render_row(program, dtype, list(widths), in_bytes)
     return load_generated(source), constants(numbers, dtype)
 
 
@@ -107,7 +143,8 @@ def _beside(values: list[np.ndarray], blocks: list[np.ndarray], dtype: np.dtype)
     """Row values, then the columns of every source."""
     if not values and len(blocks) == 1:
         return np.ascontiguousarray(blocks[0], dtype=dtype)
-    return np.ascontiguousarray(np.column_stack([*values, *blocks]), dtype=dtype)
+    # Words of bytes have no other type in between: it could change their bits.
+    return np.column_stack([*(v.astype(dtype) for v in values), *blocks])
 
 
 def _dense(matrix: Any, dtype: np.dtype, centered: bool) -> np.ndarray:

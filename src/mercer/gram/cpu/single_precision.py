@@ -10,7 +10,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.plan.accuracy import TOLERANCE, sensitivity, tolerates_rounding
-from mercer.gram.rows.prepared import Side, squared_norms
+from mercer.gram.rows.prepared import PANEL, Side, squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -21,6 +21,8 @@ _ROUNDED = {"sqdist", "dot", "l1", "linf"}
 _DIFFERENCES = {"sqdist", "l1", "linf"}
 #: Squared norms beyond this are too near to the end of float32's range.
 LARGEST = 1e30
+#: Rows on a grid are about as far from 0 as from one another where it begins so near to it.
+STEPS = 256
 
 
 def suffices(gram: HostGram, *, centered: bool = False) -> bool:
@@ -38,6 +40,18 @@ def suffices(gram: HostGram, *, centered: bool = False) -> bool:
         keeps(gram.formula, n, max(_norm(side, n, n.value in free) for side in sides))
         for n in found
     )
+
+
+def is_far(gram: HostGram) -> bool:
+    """Whether rows that can be moved are farther from 0 than from one another."""
+    side = gram.sides()[0]
+    for key in movable(gram.formula):
+        rows, grid = side.matrices[key], side.grids.get(key)
+        if not is_sparse(rows) and (grid is None or abs(grid.grid.low) > STEPS):
+            mean = rows.mean(axis=0)
+            if mean @ mean > 0.5 * squared_norms(rows[:PANEL]).mean():
+                return True
+    return False
 
 
 def narrowed(gram: HostGram, order: Any = None) -> HostGram | None:

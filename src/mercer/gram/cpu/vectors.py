@@ -135,7 +135,7 @@ class Vectors:  # pragma: no cover - runs in the compiler
 
 
 def _size(kind: Any) -> int:  # pragma: no cover - runs in the compiler
-    return 4 if kind == ir.FloatType() else 8
+    return 8 if kind in (DOUBLE, INDEX) else 4
 
 
 def _name(kind: Any) -> str:  # pragma: no cover - runs in the compiler

@@ -90,15 +90,19 @@ def sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
 
 
 def _by_rows(gram: HostGram, program: Any, most: int) -> Iterator[Source]:
-    from mercer.gram.cpu.row_function import columns, row_function
-    from mercer.gram.cpu.single_precision import suffices
+    from mercer.gram.cpu.row_function import byte_function, columns, row_function
+    from mercer.gram.cpu.single_precision import is_far, suffices
 
-    large = most * max(columns(gram, program), FEW_COLUMNS) >= SINGLE
-    if gram.dtype != np.float32 and large:
-        as_they_are = suffices(gram)
-        if as_they_are or suffices(gram, centered=True):
+    narrow = gram.dtype == np.float32
+    if most * max(columns(gram, program), FEW_COLUMNS) >= SINGLE:
+        as_they_are = narrow or (not is_far(gram) and suffices(gram))
+        single = byte_function(gram, program) if as_they_are else None
+        if single is None and not narrow and (as_they_are or suffices(gram, centered=True)):
             single = row_function(gram, program, single=True, centered=not as_they_are)
+        if single is not None:
             yield Source(single.dtype, gram.diagonal(), single)
+            if narrow:
+                return
     exact = row_function(gram, program, single=False)
     yield Source(exact.dtype, gram.diagonal(), exact)
 
