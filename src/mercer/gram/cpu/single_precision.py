@@ -97,10 +97,12 @@ def keeps(formula: Formula, node: Formula, largest: float) -> bool:
 def _norm(side: Side, node: Formula, centered: bool) -> float:
     """The largest ‖x‖², or sum of |x|."""
     rows, sums = side.matrices[node.value], node.op in ("l1", "linf")
-    if not centered and not sums and side.centers.get(node.value) is None:
-        return float(side.squared_norms(node.value).max(initial=0.0))
     if centered and not is_sparse(rows):
         rows = rows - rows.mean(axis=0)
+    known = not centered and not sums and side.centers.get(node.value) is None
     with np.errstate(over="ignore"):
-        found = np.asarray(abs(rows).sum(axis=1)) if sums else squared_norms(rows)
+        if known:
+            found = side.squared_norms(node.value)
+        else:
+            found = np.asarray(abs(rows).sum(axis=1)) if sums else squared_norms(rows)
     return float(found.max(initial=0.0))
