@@ -22,7 +22,7 @@ def test_rows_one_by_one_and_together_are_those_of_k(single):
 
 
 @pytest.mark.skipif(not works(), reason="this processor multiplies no bytes")
-@pytest.mark.parametrize("numbers", [np.arange(256) / 255, np.array([0.0, 1.0]), np.arange(-90, 99)])
+@pytest.mark.parametrize("numbers", [np.arange(256) / 255, np.arange(2.0), np.arange(-90, 99)])
 def test_rows_by_sums_of_bytes_are_those_of_k(numbers):
     X = np.random.default_rng(1).choice(numbers, (1100, 90))
     gram = as_kernel(f"gaussian({8 * np.std(X)}) + 0.01 * linear()").gram(X)
