@@ -28,11 +28,11 @@ from mercer.gram.plan.accuracy import DIRECT_COLUMNS, Method, choose
 from mercer.gram.plan.program import compile_program
 from mercer.gram.plan.range import check_range, only_overflows
 from mercer.gram.rows.prepared import Side, squared_norms
-from mercer.gram.rows.sparse import dense_bytes
+from mercer.gram.rows.sparse import dense_bytes, stays_sparse
 from mercer.kernels.core import Kernel
 
-#: Numbers of K that stay in the cache of a core while the formula is applied to them.
-FEW_PAIRS = 1 << 17
+#: Bytes of K that stay in the cache of a core while the formula is applied to them.
+FEW = 1 << 20
 #: Multiply-adds beyond which to prepare both sides costs little, and other methods may be faster.
 MOST_WORK = 2e8
 #: Bytes of a dense copy of sparse rows at most.
@@ -55,33 +55,41 @@ class PreparedPoints:
             self._center = dense.mean(axis=0, dtype=np.float64).astype(dense.dtype)
         self._largest_norm = 0.0
         self._z = self._side(points, self.program.row_z)
-        self._largest_norm = float(self._norms(self._z).max())
+        norms = self._norms(self._z)
+        self._largest_norm, self._largest = float(norms.max()), self._most(norms)
+        self._nodes = [Formula("rowx", value=i) for i in range(len(self.program.row_x))]
+        self._known = {Formula("rowz", value=i): v for i, v in enumerate(self._z.values)}
+        self._tile = Formula("tile", value=0)
 
-    def block(self, X: Any) -> tuple[np.ndarray, float] | None:
-        """K of a few rows, and a bound on |k|; None for many, or where k would lose digits."""
+    def block(self, X: Any) -> tuple[np.ndarray, np.ndarray] | None:
+        """K of a few rows, and their norms; None for many, or where k would lose digits."""
         (n, columns), m = X.shape, self._z.n
-        few = n * m <= FEW_PAIRS and threads_for(2.0 * n * m * columns) == 1
+        few = n * m * self.dtype.itemsize <= FEW and threads_for(2.0 * n * m * columns) == 1
         if not few or not self._serves(X):
             return None
-        x = self._side(X, self.program.row_x)
-        if not self._keeps_digits(max(float(self._norms(x).max()), self._largest_norm)):
+        x, rows = self._side(X, self.program.row_x), self.node.value
+        norms = self._norms(x)
+        if not self._keeps_digits(max(float(norms.max()), self._largest_norm)):
             return None
-        K, rows = np.empty((n, m), dtype=self.dtype), self.node.value
+        K = np.empty((n, m), dtype=self.dtype)
         with single_threaded_blas():
             np.matmul(x.matrices[rows], self._z.matrices[rows].T, out=K)
-        known = {Formula("tile", value=0): K}
-        known |= {Formula("rowx", value=i): v[:, None] for i, v in enumerate(x.values)}
-        known |= {Formula("rowz", value=i): v for i, v in enumerate(self._z.values)}
+        known = {self._tile: K, **self._known}
+        known |= {node: v[:, None] for node, v in zip(self._nodes, x.values, strict=True)}
         with np.errstate(all="ignore"):
             evaluate_into(K, self.program.epilogue, known)
         if self._diagonal.op != "const" and not np.isfinite(K).all():
             return None  # too large for the precision, and a Gram says so
-        return K, math.sqrt(self._largest(x) * self._largest(self._z))
+        return K, norms
+
+    def bound(self, norms: np.ndarray) -> float:
+        """√(max k(x, x) max k(z, z)), which bounds |k|, for rows with these squared norms."""
+        return math.sqrt(self._most(norms) * self._largest)
 
     def gram(self, X: Any) -> HostGram | None:
         """K of more rows, without what is computed once; None where another way may be faster."""
         (n, columns), m = X.shape, self._z.n
-        other = columns <= DIRECT_COLUMNS or is_sparse(X) or n * m * columns > MOST_WORK
+        other = columns <= DIRECT_COLUMNS or stays_sparse(X) or n * m * columns > MOST_WORK
         if other or not self._serves(X):
             return None
         x = self._side(X, self.program.row_x)
@@ -125,12 +133,11 @@ class PreparedPoints:
             return True
         return choose(self.formula, self.node, True, (norm, None), self.dtype).how == "product"
 
-    def _largest(self, side: Side) -> float:
-        """The largest k(x, x) of a side; |k| ≤ √(k(x, x) k(z, z))."""
+    def _most(self, norms: np.ndarray) -> float:
+        """The largest k(x, x)."""
         if self._diagonal.op == "const":
             return float(self._diagonal.value)
-        norms = self._norms(side).astype(np.float64)
-        known = dict.fromkeys(statistics(self._diagonal), norms)
+        known = dict.fromkeys(statistics(self._diagonal), norms.astype(np.float64))
         return max(0.0, float(np.max(evaluate(self._diagonal, known))))
 
 

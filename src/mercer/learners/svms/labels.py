@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse, winners
+from mercer.gram.rows.sparse import scatters
 from mercer.expansion import KernelExpansion
 from mercer.gram.cpu.single_precision import suffices
 from mercer.gram.dispatch import make_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import TOLERANCE
+from mercer.learners.svms.many_classes import PairExpansion
 from mercer.learners.svms.votes import pair_votes, pairs_per_class
 
 #: Pairs of examples from which this is faster than float64.
@@ -34,30 +36,50 @@ def quick_winners(
 
     None where float32 is no gain, or has too few digits for the kernel.
     """
-    both = (X, expansion.points)
-    if not all(_is_double(rows) for rows in both) or X.shape[0] * len(expansion) < PAIRS:
+    both, single = (X, expansion.points), np.dtype(np.float32)
+    many = expansion if isinstance(expansion, PairExpansion) and scatters() else None
+    kinds = {rows.dtype if _are_rows(rows) else None for rows in both}
+    # Rows in float32 have no more digits: a pass over all pairs of many classes is the gain then.
+    if kinds != {np.dtype(np.float64)} and not (many and kinds == {single}):
         return None
+    if X.shape[0] * len(expansion) < PAIRS:
+        return None
+    rounding = ROUNDING if kinds != {single} else 0.0
 
-    def judged(scores: np.ndarray, largest: float) -> np.ndarray:
-        return _judged(scores, np.float32(ROUNDING * largest) * expansion.weights, classes)
+    def judged(K: np.ndarray, largest: float) -> np.ndarray:
+        bounds = rounding * largest * expansion.weights
+        return many.judged(K, bounds) if many else _judged(expansion.scores(K), bounds, classes)
 
-    single = np.dtype(np.float32)
     points = expansion.prepared(X, single)
     few = None if points is None else points.block(X)
-    if few is not None:
-        found = judged(expansion.scores(few[0]), few[1])
+    if points is not None and few is not None:
+        K, norms = few
+        found = judged(K, points.bound(norms) if rounding else 0.0)
         return found[:, 0], np.flatnonzero(found[:, 1])
     try:
-        with np.errstate(over="ignore"):
-            gram: Any = None if points is None else points.gram(X)
-            if gram is None:
-                gram = make_gram(expansion.kernel, *(rows.astype(single) for rows in both))
+        gram = None if points is None else points.gram(X)
+        gram = _rounded(expansion, X) if gram is None else gram
     except ValueError:  # numbers that only float64 can hold
         return None
-    if not isinstance(gram, HostGram) or gram.dtype != single or not suffices(gram):
+    if gram is None:
         return None
-    found = expansion.over(gram, lambda scores: judged(scores, gram.largest))
+    largest = gram.largest if rounding else 0.0
+    if many:
+        found = many.in_panels(gram, lambda K: judged(K, largest))
+    else:
+        bounds = np.asarray(rounding * largest * expansion.weights, dtype=single)
+        found = expansion.over(gram, lambda scores: _judged(scores, bounds, classes))
     return found[:, 0], np.flatnonzero(found[:, 1])
+
+
+def _rounded(expansion: KernelExpansion, X: Any) -> HostGram | None:
+    """K in float32; None where that has too few digits."""
+    both = (rows.astype(np.float32, copy=False) for rows in (X, expansion.points))
+    with np.errstate(over="ignore"):
+        gram = make_gram(expansion.kernel, *both)
+    if not isinstance(gram, HostGram) or gram.dtype != np.float32:
+        return None
+    return gram if X.dtype == np.float32 or suffices(gram) else None
 
 
 def _judged(scores: np.ndarray, bounds: np.ndarray, classes: int) -> np.ndarray:
@@ -78,6 +100,5 @@ def _judged(scores: np.ndarray, bounds: np.ndarray, classes: int) -> np.ndarray:
     return np.stack([best, doubtful], axis=1)
 
 
-def _is_double(rows: Any) -> bool:
-    plain = type(rows) is np.ndarray or is_sparse(rows)
-    return plain and rows.ndim == 2 and rows.dtype == np.float64
+def _are_rows(rows: Any) -> bool:
+    return (type(rows) is np.ndarray or is_sparse(rows)) and rows.ndim == 2

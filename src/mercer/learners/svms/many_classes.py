@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import count
-from mercer._machine.threads import blas_for
-from mercer._tiles import cut
+from mercer._machine.threads import blas_for, threads_for
+from mercer._tiles import Scratch, Tiling, cut
 from mercer.expansion import KernelExpansion
 from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import REPEATS
@@ -22,8 +22,9 @@ from mercer.kernels import Kernel
 
 #: Classes from which this pays: with fewer, one product with all columns is faster.
 MANY = 20
-#: Bytes of scores that are made at a time; they are turned into votes before the next.
-PANEL = 64_000_000
+#: Numbers of K that are made at a time, and rows at least; they are turned into votes before the
+#: next.
+PANEL, LEAST_ROWS = 1 << 18, 64
 
 
 class PairExpansion(KernelExpansion):
@@ -85,31 +86,57 @@ class PairExpansion(KernelExpansion):
         return self.over(gram, then)
 
     def over(self, gram: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
-        per_row = 8 * (len(self) + 4 * len(self.intercept))
-        height = max(1, min(PANEL, gram.limit_bytes // 4) // per_row)
-        parts = [then(self._panel(gram.take(rows))) for rows in cut(0, gram.shape[0], height)]
+        if isinstance(gram, HostGram):
+            return self.in_panels(gram, lambda K: then(self.scores(K)))
+        height = max(1, gram.limit_bytes // 4 // self._bytes_per_row)
+        rows = cut(0, gram.shape[0], height)
+        parts = [then(self.scores(part.dense(), gram)) for part in map(gram.take, rows)]
         return gram.xp.concat(parts) if len(parts) > 1 else parts[0]
 
-    def _panel(self, gram: Any) -> Any:
-        if isinstance(gram, HostGram):
-            K = np.empty(gram.shape, dtype=gram.dtype)
-            gram.sweep(lambda *tile: None, out=K, repeats=REPEATS, what="kernel times matrix")
-        else:
-            K = gram.dense()
-        return self.scores(K, gram)
+    @property
+    def _bytes_per_row(self) -> int:
+        return 8 * (len(self) + 4 * len(self.intercept))
+
+    def in_panels(self, gram: HostGram, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """`answer` of all rows of K, some at a time, which stay in the cache of a core."""
+        n, m = gram.shape
+        threads = threads_for(gram.cost.flops + 2.0 * n * self.dual_coef.size)
+        height = min(max(LEAST_ROWS, PANEL // m), -(-n // threads))
+        height = max(1, min(height, gram.limit_bytes // 4 // self._bytes_per_row))
+        parts: dict[int, np.ndarray] = {}
+
+        def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
+            parts[rows.start] = answer(tile)
+
+        tiling = Tiling(gram.shape, (height, m), threads)
+        gram.sweep(body, tiling=tiling, repeats=REPEATS, what="kernel times matrix")
+        return np.concatenate([parts[start] for start in sorted(parts)])
 
     def scores(self, K: Any, place: Any = None) -> Any:
         """Pair (i, j): the sum over support vectors of i, by j's row, and of j, by i's row."""
-        K, classes = K.T, len(self.n_support)
-        asarray, xp = (np.asarray, np) if place is None else (place.asarray, place.xp)
-        dual = asarray(self.dual_coef, dtype=K.dtype)
-        ends = np.cumsum(self.n_support).tolist()
-        with blas_for(2.0 * dual.shape[0] * max(self.n_support) * K.shape[1]):
-            parts = [dual[:, s:e] @ K[s:e] for s, e in zip([0, *ends[:-1]], ends, strict=True)]
-        sums = xp.stack(parts).reshape(classes * (classes - 1), -1)
+        asarray = np.asarray if place is None else place.asarray
+        classes = len(self.n_support)
+        sums = self._sums(K, place).reshape(classes * (classes - 1), -1)
         first, second = self._pairs
         scores = sums[first * (classes - 1) + second - 1] + sums[second * (classes - 1) + first]
         return (scores + asarray(self.intercept, dtype=K.dtype)[:, None]).T
+
+    def judged(self, K: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        """The winner of every row, and whether scores within their bounds could change it."""
+        from mercer.learners.svms.pair_loops import judge  # compiled
+
+        found = np.empty((len(K), 2), dtype=np.int64)
+        judge(self._sums(K), self.intercept.astype(K.dtype), bounds.astype(K.dtype), found)
+        return found
+
+    def _sums(self, K: Any, place: Any = None) -> Any:
+        """Per class and other class, the sums over the support vectors of the first."""
+        asarray, xp = (np.asarray, np) if place is None else (place.asarray, place.xp)
+        K, dual = K.T, asarray(self.dual_coef, dtype=K.dtype)
+        ends = np.cumsum(self.n_support).tolist()
+        with blas_for(2.0 * dual.shape[0] * max(self.n_support) * K.shape[1]):
+            parts = [dual[:, s:e] @ K[s:e] for s, e in zip([0, *ends[:-1]], ends, strict=True)]
+        return xp.stack(parts)
 
     @cached_property
     def weights(self) -> Any:
