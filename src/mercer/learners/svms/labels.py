@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse, winners
-from mercer.gram.rows.sparse import scatters
 from mercer.expansion import KernelExpansion
 from mercer.gram.cpu.single_precision import suffices
 from mercer.gram.dispatch import make_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import TOLERANCE
+from mercer.gram.rows.sparse import scatters
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.learners.svms.votes import pair_votes, pairs_per_class
 
