@@ -104,12 +104,15 @@ class Vectors:  # pragma: no cover - runs in the compiler
         )
         return self.builder.call(reduce, [value], fastmath=("nnan", "nsz"))
 
+    def indices(self) -> Any:
+        """0, 1, 2 …"""
+        return ir.Constant(ir.VectorType(INDEX, self.lanes), list(range(self.lanes)))
+
     def first(self, value: Any, best: Any, where: Any) -> Any:
-        """The least index of a row whose value is `best`; `where`: the first row of each vector."""
+        """The least index of a row whose value is `best`; `where`: the index of each lane."""
         kind = ir.VectorType(INDEX, self.lanes)
-        index = self.builder.add(where, ir.Constant(kind, list(range(self.lanes))))
         same = self.builder.fcmp_ordered("==", value, self.everywhere(best))
-        index = self.builder.select(same, index, ir.Constant(kind, [(1 << 63) - 1] * self.lanes))
+        index = self.builder.select(same, where, ir.Constant(kind, [(1 << 63) - 1] * self.lanes))
         reduce = self.builder.module.declare_intrinsic(
             f"llvm.vector.reduce.umin.v{self.lanes}i64", (), ir.FunctionType(INDEX, [kind])
         )

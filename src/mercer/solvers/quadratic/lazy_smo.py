@@ -48,7 +48,14 @@ from mercer.solvers.quadratic.layout import (
     UPPER,
     A,
 )  # fmt: skip
-from mercer.solvers.quadratic.passes import LANES, move, partner, violators  # noqa: F401 - LANES is for the caller
+from mercer.solvers.quadratic.passes import (  # noqa: F401 - LANES is for the caller
+    LANES,
+    begin,
+    go_on,
+    move,
+    partner,
+    violators,
+)
 
 #: Columns that are laid out at a time: a line of the cache.
 COLUMNS = 16
@@ -297,15 +304,21 @@ def _advance(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """At most `limit` steps to a gap of `tol`; gives how many. The last entry of `ends` is pᵀKp."""
     stride, groups, real = len(F), len(up), table.dtype.type
-    row_i, row_j, new, gamma, step, steps = diagonal, diagonal, 0.0, 1.0, 0.0, 0
+    row_i, row_j, gamma, step, steps = diagonal, diagonal, 0.0, 0.0, 0
     plain = max(FEWEST, min(MOST, len(flat)))
     while True:
         gap, best, busy, i, j = -np.inf, real(0), np.int64(-1), np.int64(-1), np.int64(-1)
         for phase in range(groups + 1):
             # The row of every group that most wants to grow, then the partner of the best one.
             if phase < groups:
-                t, ends[phase] = move(F, Q, up[phase], row_i, row_j, stride, new, gamma, step)
-                new, gamma, step = 0.0, 1.0, 0.0
+                # Q is for a next step that may go on along this one.
+                if gamma != 0.0:
+                    t, ends[phase] = go_on(F, Q, up[phase], row_i, row_j, stride, step, gamma)
+                elif step != 0.0 and ends[groups] > 0.0 and cursor[TAKEN] >= plain:
+                    t, ends[phase] = begin(F, Q, up[phase], row_i, row_j, stride, step, gamma)
+                else:
+                    t, ends[phase] = move(F, Q, up[phase], row_i, row_j, stride, step, gamma)
+                gamma, step = 0.0, 0.0
             elif gap <= tol or j < 0 or steps >= limit or stop[0]:
                 return steps
             else:
@@ -337,7 +350,6 @@ def _advance(  # type: ignore[no-untyped-def]
             return steps
         _mark(flat, i, up[g], low[g])
         _mark(flat, j, up[g], low[g])
-        new = 1.0
         steps += 1
         cursor[TAKEN] += 1
 

@@ -1,7 +1,9 @@
 """The two passes over all rows that a step of SMO takes, as LLVM instructions.
 
     partner     the row that gains most together with row i, and the largest f that may shrink
-    move        F and Q after a step, and the row that now most wants to grow
+    move        F after a step, and the row that now most wants to grow
+    begin       the same, and Q of a direction that begins with this step
+    go_on       the same of a direction that a step continues
     violators   where a row of K has to be made: rows that will be needed soon
 
 A pass is a few loads and operations per row, and of some hundred rows what surrounds its loop costs
@@ -43,7 +45,7 @@ def _partner(
             v.everywhere(one) for one in (builder.load(builder.gep(d, [i])), top, floor)
         )
 
-        def body(at: Any, best: Any, where: Any, bottom: Any) -> list[Any]:
+        def body(at: Any, index: Any, best: Any, where: Any, bottom: Any) -> list[Any]:
             falls = v.add(v.load(may, at), v.load(f, at))
             slope = v.narrow(v.larger(v.add(every, falls), none), kind)
             across = v.load(k, at)
@@ -51,13 +53,14 @@ def _partner(
             gain = v.over(v.times(slope, slope), v.larger(curve, least))
             more = v.above(gain, best)
             return [
+                builder.add(index, v.filled(INDEX, LANES)),
                 builder.select(more, gain, best),
-                builder.select(more, v.everywhere(at), where),
+                builder.select(more, index, where),
                 v.larger(falls, bottom),
             ]
 
-        starts = [zero, v.filled(INDEX, 0), v.filled(DOUBLE, -math.inf)]
-        best, where, bottom = v.loop(n, LANES, starts, body)
+        starts = [v.indices(), zero, v.indices(), v.filled(DOUBLE, -math.inf)]
+        _, best, where, bottom = v.loop(n, LANES, starts, body)
         gain = v.largest(best)
         at = v.first(best, gain, where)
         some = builder.fcmp_ordered(">", gain, ir.Constant(kind, 0.0))
@@ -68,38 +71,49 @@ def _partner(
     return found(F, low, row, diagonal, whole, whole, types.float64, real), generate
 
 
-def _move(
-    typing_context: Any, F: Any, Q: Any, up: Any, row_i: Any, row_j: Any, n: Any, new: Any,
-    gamma: Any, step: Any,
-) -> Any:  # fmt: skip
-    """Q = new (kᵢ − kⱼ) + γ Q, F += step Q; the row that now most wants to grow, and its −f."""
-    found = types.Tuple((types.int64, types.float64))
+def _mover(begins: bool, goes_on: bool) -> Any:
+    """Q = kᵢ − kⱼ, or with γ Q more where the direction goes on; F += step Q.
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        f, q, may, left, right = data_of(context, builder, signature.args[:5], arguments[:5])
-        v, n = Vectors(builder, LANES), arguments[5]
-        fresh, kept, far = (v.everywhere(one) for one in arguments[6:])
+    Gives the row that now most wants to grow, and its −f. A step that ends at a bound leaves no
+    direction behind: then Q is neither read nor written.
+    """
 
-        def body(at: Any, best: Any, where: Any) -> list[Any]:
-            difference = v.less(v.wide(v.load(left, at)), v.wide(v.load(right, at)))
-            along = v.add(v.times(fresh, difference), v.times(kept, v.load(q, at)))
-            value = v.add(v.load(f, at), v.times(far, along))
-            v.store(along, q, at)
-            v.store(value, f, at)
-            wish = v.less(v.load(may, at), value)
-            more = v.above(wish, best)
-            return [
-                builder.select(more, wish, best),
-                builder.select(more, v.everywhere(at), where),
-            ]
+    def typed(
+        typing_context: Any, F: Any, Q: Any, up: Any, row_i: Any, row_j: Any, n: Any, step: Any,
+        gamma: Any,
+    ) -> Any:  # fmt: skip
+        found = types.Tuple((types.int64, types.float64))
 
-        starts = [v.filled(DOUBLE, -math.inf), v.filled(INDEX, 0)]
-        best, where = v.loop(n, LANES, starts, body)
-        top = v.largest(best)
-        return context.make_tuple(builder, found, [v.first(best, top, where), top])
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            f, q, may, left, right = data_of(context, builder, signature.args[:5], arguments[:5])
+            v, n = Vectors(builder, LANES), arguments[5]
+            far, kept = (v.everywhere(one) for one in arguments[6:])
 
-    real = types.float64
-    return found(F, Q, up, row_i, row_j, types.int64, real, real, real), generate
+            def body(at: Any, index: Any, best: Any, where: Any) -> list[Any]:
+                along = v.less(v.wide(v.load(left, at)), v.wide(v.load(right, at)))
+                if goes_on:
+                    along = v.add(along, v.times(kept, v.load(q, at)))
+                value = v.add(v.load(f, at), v.times(far, along))
+                if begins or goes_on:
+                    v.store(along, q, at)
+                v.store(value, f, at)
+                wish = v.less(v.load(may, at), value)
+                more = v.above(wish, best)
+                return [
+                    builder.add(index, v.filled(INDEX, LANES)),
+                    builder.select(more, wish, best),
+                    builder.select(more, index, where),
+                ]
+
+            starts = [v.indices(), v.filled(DOUBLE, -math.inf), v.indices()]
+            _, best, where = v.loop(n, LANES, starts, body)
+            top = v.largest(best)
+            return context.make_tuple(builder, found, [v.first(best, top, where), top])
+
+        real = types.float64
+        return found(F, Q, up, row_i, row_j, types.int64, real, real), generate
+
+    return intrinsic(typed)
 
 
 def _violators(
@@ -128,11 +142,10 @@ def _violators(
                 after += [builder.select(more, wish, best), builder.select(more, here, where)]
             return after
 
-        lanes = ir.Constant(ir.VectorType(INDEX, LANES), list(range(LANES)))
         found = v.loop(n, LANES, [lowest, zero, lowest, zero], body)
         for side in (0, 1):
             v.store(found[2 * side], values, INDEX(side * LANES))
-            v.store(builder.add(found[2 * side + 1], lanes), rows, INDEX(side * LANES))
+            v.store(builder.add(found[2 * side + 1], v.indices()), rows, INDEX(side * LANES))
         return context.get_dummy_value()
 
     return types.void(F, up, low, slots, types.int64, violation, violator), generate
@@ -140,5 +153,7 @@ def _violators(
 
 #: As compiled functions see them: without the context of the compiler.
 partner: Any = intrinsic(_partner)
-move: Any = intrinsic(_move)
+move: Any = _mover(False, False)
+begin: Any = _mover(True, False)
+go_on: Any = _mover(False, True)
 violators: Any = intrinsic(_violators)
