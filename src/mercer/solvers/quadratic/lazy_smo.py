@@ -298,6 +298,16 @@ def _descend(flat, p, moving, cursor, i, j, slope, curve, across, bent, plain): 
 
 
 @njit(nogil=True, **_PART)
+def _move(F, Q, up, row_i, row_j, step, gamma, bent):  # type: ignore[no-untyped-def]
+    """F after a step, and who now most wants to grow; Q where a next step may go on from `bent`."""
+    if gamma != 0.0:
+        return go_on(F, Q, up, row_i, row_j, len(F), step, gamma)
+    if step != 0.0 and bent > 0.0:
+        return begin(F, Q, up, row_i, row_j, len(F), step, gamma)
+    return move(F, Q, up, row_i, row_j, len(F), step, gamma)
+
+
+@njit(nogil=True, **_PART)
 def _advance(  # type: ignore[no-untyped-def]
     flat, rows, group, K, source, F, Q, p, up, low, diagonal, index, cursor, wanted,
     violation, violator, table, ends, tol, rounding, limit, stop,
@@ -311,13 +321,8 @@ def _advance(  # type: ignore[no-untyped-def]
         for phase in range(groups + 1):
             # The row of every group that most wants to grow, then the partner of the best one.
             if phase < groups:
-                # Q is for a next step that may go on along this one.
-                if gamma != 0.0:
-                    t, ends[phase] = go_on(F, Q, up[phase], row_i, row_j, stride, step, gamma)
-                elif step != 0.0 and ends[groups] > 0.0 and cursor[TAKEN] >= plain:
-                    t, ends[phase] = begin(F, Q, up[phase], row_i, row_j, stride, step, gamma)
-                else:
-                    t, ends[phase] = move(F, Q, up[phase], row_i, row_j, stride, step, gamma)
+                bent = ends[groups] if cursor[TAKEN] >= plain else 0.0
+                t, ends[phase] = _move(F, Q, up[phase], row_i, row_j, step, gamma, bent)
                 gamma, step = 0.0, 0.0
             elif gap <= tol or j < 0 or steps >= limit or stop[0]:
                 return steps
