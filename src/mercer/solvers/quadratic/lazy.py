@@ -21,7 +21,7 @@ import numpy as np
 
 from mercer._machine.deadline import check_time, when_over
 from mercer._machine.jit import compiles
-from mercer._machine.threads import interruptible
+from mercer._machine.threads import interruptible, run_threads
 from mercer._progress import progress
 from mercer._steps import Listener, PairStep, listener
 from mercer.gram.base import Gram
@@ -51,9 +51,10 @@ NARROW = 24
 #: Pieces of the queue per thread, so that all end at about the same time, and the rows of a piece
 #: from which there are more of them.
 PIECES, PIECE = 8, 8192
-#: Rows of one problem for the caller's thread alone, and of one that is as much work as many for
-#: which threads do not pay: it takes some milliseconds, their start half of one.
-ALONE, FEW = 3000, 1000
+#: Rows of one problem that is as much work as many for which threads do not pay: it takes some
+#: milliseconds. Up to SHORT rows the caller's thread takes part: it looks for Ctrl-C after some
+#: thousand steps, and new threads would begin on one core, where two stay for milliseconds.
+FEW, SHORT = 1000, 10_000
 
 
 @dataclass(frozen=True)
@@ -388,7 +389,8 @@ def _solve(
     if tell is not None:
         Worker(problems, source, most, memory).tell(todo, stop, tell)
         return False
-    if most <= ALONE if len(todo) == 1 else sizes @ sizes <= FEW**2:
+    work = float(sizes @ sizes)
+    if len(todo) == 1 and work <= SHORT**2 or work <= FEW**2:
         try:
             with when_over(stop.set):
                 Worker(problems, source, most, memory).solve(todo, stop)
@@ -402,7 +404,7 @@ def _solve(
     workers = [Worker(problems, source, most, memory) for _ in range(min(threads, len(pieces)))]
     with progress(what, float(len(pieces))) as bar, when_over(stop.set):
 
-        def work(thread: int) -> None:
+        def take(thread: int) -> None:
             while True:
                 with lock:
                     piece = next(queue, None)
@@ -411,7 +413,14 @@ def _solve(
                 workers[thread].solve(piece, stop)
                 bar.advance()
 
-        return interruptible(work, len(workers), stop)
+        if work > SHORT**2:
+            return interruptible(take, len(workers), stop)
+        try:
+            run_threads(take, len(workers), stop)
+        except KeyboardInterrupt:  # it came between two calls of the loop, and others have ended
+            workers[0].solve(todo, stop)  # no step more: each problem is measured where it is
+            return True
+        return False
 
 
 def _pieces(order: np.ndarray, sizes: np.ndarray, threads: int) -> list[np.ndarray]:
