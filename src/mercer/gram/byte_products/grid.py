@@ -11,7 +11,7 @@ from mercer._lazy import record
 
 #: Numbers looked at first, how many distinct ones may be among them, and so few that they nearly
 #: always show that there are more.
-FIRST, DISTINCT, GLANCE = 1 << 14, 512, 1 << 10
+FIRST, DISTINCT, GLANCE = 1 << 12, 512, 1 << 10
 
 
 @record

@@ -390,7 +390,7 @@ def _solve(
         Worker(problems, source, most, memory).tell(todo, stop, tell)
         return False
     work = float(sizes @ sizes)
-    if len(todo) == 1 and work <= SHORT**2 or work <= FEW**2:
+    if (len(todo) == 1 and work <= SHORT**2) or work <= FEW**2:
         try:
             with when_over(stop.set):
                 Worker(problems, source, most, memory).solve(todo, stop)

@@ -78,13 +78,13 @@ class Shrinking:
         return steps >= START * n and (n >= LARGE or steps >= PAYS * rows)
 
     def _advance(self, tol: float, limit: int, stop: Stop) -> int:
-        variables = self.variables[self.active]
-        ends = np.array([0, len(variables)])
-        rows, groups = self.rows[self.active], self.groups[self.active]
-        limits = np.array([limit])
+        # Without copies where all rows are active: most problems end so.
+        some = self.active if len(self.active) < len(self.rows) else slice(None)
+        variables, rows, groups = self.variables[some], self.rows[some], self.groups[some]
+        ends, limits = np.array([0, len(variables)]), np.array([limit])
         arrays = (np.zeros(1, np.int64), ends, variables, rows, groups)
         self.worker.run(*arrays, self.found, tol, limits, self.kept, stop)
-        self.variables[self.active] = variables
+        self.variables[some] = variables
         self.kept = SAME
         self.computed += int(self.found[0, self.loop.COMPUTED])
         steps = int(self.found[0, self.loop.STEPS])
