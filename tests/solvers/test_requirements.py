@@ -88,7 +88,8 @@ def test_every_entry_says_what_it_is():
         (request(features=500), "cholesky", "100 examples are at most 20000"),
         (request(penalties=20), "eigh", "20 penalties"),
         (request(3000, penalties=7, path=True), "eigh", "7 penalties"),
-        (request(3000, penalties=7), "cholesky", "3000 examples"),
+        (request(3000, penalties=7), "pivoted", "3000 examples"),
+        (request(3000, penalties=7, limit=10**8), "cholesky", "3000 examples"),
         (request(30_000), "nystrom", "30000 examples are more than 20000"),
         (request(10_000, limit=10**8), "nystrom", "does not fit"),
         (request(resident=False), "nystrom", "streamed"),
@@ -125,7 +126,7 @@ def test_models_say_why():
             request(),
             ValueError,
             r"needs a finite feature map, and none is known for Gaussian\(\); "
-            r"'eigh', 'cholesky', 'nystrom', 'cg' and 'gradient' work without",
+            r"'eigh', 'pivoted', 'cholesky', 'nystrom', 'cg' and 'gradient' work without",
         ),
         (
             "cholesky",

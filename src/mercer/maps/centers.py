@@ -24,8 +24,9 @@ from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer._examples import count
 from mercer._lazy import record
-from mercer._linalg import add_to_diagonal, cholesky, solve_lower
-from mercer._tiles import cut
+from mercer._linalg import add_to_diagonal, cholesky, inverse_lower, solve_lower
+from mercer._machine.threads import single_threaded_blas, threads_for
+from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram.base import Gram
 
 #: Draws of "kmeans++" with new distances in between; more centers than that are drawn in groups.
@@ -34,6 +35,8 @@ DRAWS = 256
 SAMPLE = 1000
 #: Entries of K that are there at a time while scores are computed.
 ENTRIES = 4_000_000
+#: Rows of F that a thread makes at a time.
+ROWS = 512
 
 
 @record
@@ -178,18 +181,23 @@ def independent(K: Any, dtype: np.dtype) -> tuple[np.ndarray, Any]:
 
 
 def pivoted_cholesky(
-    gram: Gram, rank: int, pick: Callable[[np.ndarray, int], np.ndarray], block: int
+    gram: Gram,
+    rank: int,
+    pick: Callable[[np.ndarray, int], np.ndarray],
+    block: int,
+    enough: Callable[[np.ndarray, int], bool] = lambda rest, rank: False,
 ) -> LowRank:
     """K ≈ FFᵀ, exact in the rows of the pivots, of which `pick(rest, size)` gives the next ones.
 
-    `rest` is the diagonal of K − FFᵀ: what of each example is not represented yet.
+    `rest` is the diagonal of K − FFᵀ: what of each example is not represented yet. It ends where
+    that is nothing but rounding, or where `enough(rest, rank so far)`.
     """
     n = gram.shape[0]
     rest = np.maximum(host(gram.diagonal()).astype(np.float64), 0.0)
-    enough = 1e-10 * rest.sum()
+    least = 1e-10 * rest.sum()
     F = np.empty((n, min(rank, n)), dtype=gram.dtype)
     pivots = np.empty(0, dtype=np.intp)
-    while len(pivots) < F.shape[1] and rest.sum() > enough:
+    while len(pivots) < F.shape[1] and rest.sum() > least and not enough(rest, len(pivots)):
         drawn = np.setdiff1d(pick(rest, min(block, F.shape[1] - len(pivots))), pivots)
         done = F[:, : len(pivots)]
         small = host(center_matrix(gram, drawn)) - (done[drawn] @ done[drawn].T)
@@ -198,14 +206,28 @@ def pivoted_cholesky(
             rest[drawn] = 0.0
             continue
         new = drawn[kept]
-        columns = host(gram.take(columns=new).dense()) - done @ done[new].T
-        added = solve_lower(made[kept].astype(gram.dtype), columns.T).T
-        F[:, len(pivots) : len(pivots) + len(new)] = added
+        columns = host(gram.take(columns=new).dense())
+        added = F[:, len(pivots) : len(pivots) + len(new)]
+        _orthogonalize(columns, done, new, inverse_lower(made[kept]), added)
         pivots = np.concatenate([pivots, new])
-        rest = np.maximum(rest - np.square(added, dtype=np.float64).sum(axis=1), 0.0)
+        rest = np.maximum(rest - np.einsum("ij,ij->i", added, added, dtype=np.float64), 0.0)
         rest[drawn] = 0.0
     F = np.ascontiguousarray(F[:, : len(pivots)])
     return LowRank(F, pivots, np.tril(F[pivots].astype(np.float64)), rest)
+
+
+def _orthogonalize(
+    columns: np.ndarray, done: np.ndarray, new: np.ndarray, inverse: np.ndarray, out: np.ndarray
+) -> None:
+    """out = (columns − FF[new]ᵀ) L⁻ᵀ, by threads."""
+    n, threads = len(columns), threads_for(2.0 * columns.size * (done.shape[1] + len(new)))
+    own, right = done[new].T, inverse.T.astype(columns.dtype)
+
+    def body(rows: slice, _: slice, scratch: Scratch) -> None:
+        out[rows] = (columns[rows] - done[rows] @ own) @ right
+
+    with single_threaded_blas():
+        sweep(Tiling((n, 1), (ROWS, 1), threads), body, "pivoted Cholesky")
 
 
 # --- centers that are given -------------------------------------------------------------------

@@ -4,7 +4,7 @@
     CV+          f without the fold of each example, plus or minus its residual there
     jackknife+   the same with every example as a fold of its own
 
-The last two refit a ridge regression in closed form (`mercer.solvers.linear.deletion`).
+The last two refit a ridge regression in closed form (`mercer.learners.intervals.deletion`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._saving import Savable
+from mercer.learners.intervals.deletion import Deletions
 from mercer.learners.logistic import KernelLogisticRegression
 from mercer.learners.processes.regression import GaussianProcessRegressor
 from mercer.learners.ridges.estimators import KernelRidge
-from mercer.solvers.linear.deletion import Deletions
 
 #: Beyond so many examples "auto" splits them: the inverse of K + λI takes minutes.
 MOST_ROWS = 5000

@@ -260,13 +260,15 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         Choose for each target by itself.
     fit_intercept : bool, default False
         Learn b; without it b = 0, as in scikit-learn and in the lecture.
-    solver : {"auto", "primal", "eigh", "cholesky", "nystrom", "cg", "gradient"}
+    solver : {"auto", "primal", "eigh", "pivoted", "cholesky", "nystrom", "cg", "gradient"}
         "primal": exact, M×M, for a finite φ of length M. "eigh": exact, for many λ, three N×N
-        arrays. "cholesky": exact, one N×N array. "nystrom": f in the span of `n_centers` examples
+        arrays. "pivoted": exact, from some columns of K and products with it, or by Cholesky if
+        sooner. "cholesky": exact, one N×N array. "nystrom": f in the span of `n_centers` examples
         only. "cg": exact up to `tol`, by products with K only, for any N. "gradient": a ← a −
         η(K(Ka + b − t) + λKa), b ← b − ηΣ(Ka + b − t), slow, for teaching. "auto": "primal" where M
-        < N; "eigh" for λ = 0, more than 12 λ, or 6 on a path of N ≥ 2000; "cholesky" where K fits
-        into the memory limit and N ≤ 20000 (more on a GPU); "nystrom" otherwise.
+        < N; "eigh" for λ = 0, more than 12 λ, or 6 on a path of N ≥ 2000; "pivoted" for N ≥ 1000
+        where that fits into memory; "cholesky" where K fits into the memory limit and N ≤ 20000
+        (more on a GPU); "nystrom" otherwise.
     n_centers : int or None
         Of "nystrom"; None takes 20 √N, at most 5000.
     centers : {"uniform", "kmeans++", "leverage", "greedy"}, indices or examples

@@ -7,6 +7,7 @@
     exact.py           ridge and its leave-one-out path through that factor
     iterations.py      conjugate gradients
     cg.py              ridge by products with K, and its preconditioner.py
+    pivoted.py         ridge by some columns of K and as few products as that leaves
     panels.py          Φ = K(X, centers) or φ(X) in panels of rows: products and sums
     primal.py          ridge and its path through ΦᵀΦ
     nystrom.py         Φ at m centers, by the normal equations or by conjugate gradients

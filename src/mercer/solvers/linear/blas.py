@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cython_blas
+from scipy.linalg import cython_blas, get_blas_funcs
 
 from mercer._config import get_config
 from mercer._linalg import mirror
@@ -40,6 +40,9 @@ UNPACKED, LEAST_ROWS = 500_000, 64
 #: A square block of a symmetric matrix has as many multiplications as OpenBLAS leaves unpacked,
 #: and at most so many rows, which stay in the cache.
 SQUARE, SQUARE_ROWS = 2 * UNPACKED, 320
+#: Columns up to which BLAS multiplies a symmetric matrix by one after the other. With one thread
+#: 2500 rows take it 0.95 ms, and two threads 2.2 ms in squares; 6000 rows 6.6 and 14 ms.
+FEW_COLUMNS = 2
 
 
 def routine(name: str, arguments: int, integers: int) -> Callable[..., None] | None:
@@ -107,6 +110,11 @@ def symmetric_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """
     B = np.ascontiguousarray(B, dtype=A.dtype)
     n = len(A)
+    # In single precision BLAS adds up with a fifth of the digits that squares leave.
+    if A.dtype == np.float64 and B.shape[1] <= FEW_COLUMNS and A.flags.c_contiguous:
+        (symv,) = get_blas_funcs(("symv",), (A,))
+        # BLAS reads rows as columns: our upper triangle is its lower one.
+        return np.stack([symv(1.0, A.T, b, lower=1) for b in B.T], axis=1)
     square = min(SQUARE_ROWS, max(32, int((SQUARE / max(1, B.shape[1])) ** 0.5) // 32 * 32))
     cuts = [slice(at, min(at + square, n)) for at in range(0, n, square)]
     pairs = [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))]

@@ -25,12 +25,16 @@ Parts = Iterator[tuple[np.ndarray, np.ndarray, Any]]
 Solved = tuple[np.ndarray, np.ndarray, np.dtype]
 
 
-def cholesky(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
-    """One factorization for each distinct λ."""
+def cholesky(
+    gram: Gram, problem: RidgeProblem, triangle: np.ndarray | None = None
+) -> RidgeSolution:
+    """One factorization for each distinct λ; `triangle`: SKS, if it was made, to be overwritten."""
     count = len(np.unique(problem.alphas))
     system = shifted(gram, problem.scale, once=count == 1)
-    return _for_each_alpha(
-        lambda alpha, which: _solved(system.factor(alpha), problem, which), problem, gram.dtype
+    if triangle is not None and count == 1:
+        system.triangle = triangle
+    return for_each_alpha(
+        lambda alpha, which: solved_by(system.factor(alpha), problem, which), problem, gram.dtype
     )
 
 
@@ -41,12 +45,12 @@ def eigh(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
     def one(alpha: float, which: np.ndarray) -> Solved:
         if alpha == 0 and problem.intercept:
             return _least_norm(spectrum, problem, which)
-        return _solved(spectrum.at(alpha), problem, which)
+        return solved_by(spectrum.at(alpha), problem, which)
 
-    return _for_each_alpha(one, problem, spectrum.vectors.dtype)
+    return for_each_alpha(one, problem, spectrum.vectors.dtype)
 
 
-def _solved(factor: Factor, problem: RidgeProblem, which: np.ndarray) -> Solved:
+def solved_by(factor: Factor, problem: RidgeProblem, which: np.ndarray) -> Solved:
     solved = factor.solve(problem.right_hand_sides(which))
     c, _, b = problem.unscaled(solved)
     return c, b, solved.dtype
@@ -62,14 +66,14 @@ def _least_norm(spectrum: Spectrum, problem: RidgeProblem, which: np.ndarray) ->
     reach = null.T @ s
     total = float(reach @ reach)
     if total <= len(s) * float(np.finfo(spectrum.vectors.dtype).eps) * float(s @ s):
-        return _solved(spectrum.at(0.0), problem, which)
+        return solved_by(spectrum.at(0.0), problem, which)
     t = s[:, None] * problem.targets[:, which]
     b = reach @ (null.T @ t) / total
     c = spectrum.at(0.0).solve(t - np.outer(s, b))
     return c, b, c.dtype
 
 
-def _for_each_alpha(
+def for_each_alpha(
     solve: Callable[[float, np.ndarray], Solved], problem: RidgeProblem, dtype: np.dtype
 ) -> RidgeSolution:
     coef = np.zeros(problem.targets.shape, dtype=dtype)

@@ -62,6 +62,8 @@ class Shifted:
         self.double, self.refines = gram.dtype == np.float64, True
         self._A: np.ndarray | None = None
         self._factored = False
+        #: SKS in the upper triangle of an array, where `once` finds it made.
+        self.triangle: np.ndarray | None = None
 
     def factor(self, shift: float) -> Factor:
         """By Cholesky; where K is not positive definite, by LU or by eigenvectors.
@@ -96,7 +98,9 @@ class Shifted:
 
     def _cholesky(self, shift: float) -> Cholesky | None:
         if self.once:
-            A = scaled_matrix(self.gram, self.scale, self.double, triangle=True)
+            A, self.triangle = self.triangle, None
+            if A is None:
+                A = scaled_matrix(self.gram, self.scale, self.double, triangle=True)
             trace = float(A.diagonal().sum(dtype=np.float64))
             A.flat[:: len(A) + 1] += A.dtype.type(shift)
             # K ≥ 0 as far as is known: its norm is at most its trace.

@@ -34,7 +34,8 @@ class RidgeSolution:
     """One column of `coef` and one `intercept` for each target.
 
     `coef` belongs to all examples, or to `centers`, indices or points; `primal` to features.
-    `stopped` says why iterations ended early: "rounding", "max_iter" or "interrupt".
+    `stopped` says why iterations ended early: "rounding", "max_iter" or "interrupt". `instead`:
+    the solver that the one asked turned to, and why.
     """
 
     coef: np.ndarray
@@ -45,6 +46,7 @@ class RidgeSolution:
     path: RidgePath | None = None
     centers: Any = None
     primal: np.ndarray | None = None
+    instead: tuple[str, str] | None = None
 
     @classmethod
     def of_path(cls, path: RidgePath, **more: Any) -> RidgeSolution:

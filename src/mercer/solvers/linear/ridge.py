@@ -20,11 +20,18 @@ from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.maps.centers import uniform_centers
 from mercer.solvers import band
-from mercer.solvers.linear import cg, exact, nystrom, primal
+from mercer.solvers.linear import cg, exact, nystrom, pivoted, primal
 from mercer.solvers.linear.matrix import matrix_bytes
 from mercer.solvers.linear.panels import FeaturePanels, Panels, panels_of
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
-from mercer.solvers.requirements import Request, Size, Solver, choose, register_solver
+from mercer.solvers.requirements import (
+    Request,
+    Size,
+    Solver,
+    choose,
+    register_solver,
+    solvers_for,
+)
 
 #: Beyond so many rows an exact solution takes minutes: "auto" goes on with centers. An engine with
 #: a factorization of its own may say "exact rows" of its own.
@@ -82,7 +89,11 @@ def solve(task: RidgeTask, solver: str = "auto") -> tuple[RidgeSolution, Solver,
     """By the solver named, or the one that fits best; also which it was, and why."""
     chosen, reason = choose(task.request(), solver)
     with blas_for(float(len(task.problem.targets)) ** 3):
-        return chosen.run(task), chosen, reason
+        found = chosen.run(task)
+    if found.instead is not None:
+        name, why = found.instead
+        chosen, reason = solvers_for("ridge")[name], f"{reason}; but {why}"
+    return found, chosen, reason
 
 
 # --- the solvers -----------------------------------------------------------------------------
@@ -92,6 +103,10 @@ def _cholesky(task: RidgeTask) -> RidgeSolution:
     if task.path:
         return RidgeSolution.of_path(exact.cholesky_path(task.gram, task.problem))
     return exact.cholesky(task.gram, task.problem)
+
+
+def _pivoted(task: RidgeTask) -> RidgeSolution:
+    return pivoted.ridge(task.gram, task.problem)
 
 
 def _eigh(task: RidgeTask) -> RidgeSolution:
@@ -213,6 +228,13 @@ def _pick_eigh(request: Request) -> str:
     return f"{count} penalties share one decomposition of K" if count > few else ""
 
 
+def _pick_pivoted(request: Request) -> str:
+    n = request.size.n
+    if not pivoted.ENOUGH_ROWS <= n <= EXACT_ROWS or not _on_host(request):
+        return ""
+    return f"{n} examples may be represented by fewer columns of K"
+
+
 def _pick_cholesky(request: Request) -> str:
     n, most = request.size.n, _exact_rows(request)
     return f"K fits into memory, and {n} examples are at most {most}" if n <= most else ""
@@ -261,6 +283,18 @@ for _solver in (
         pick=_pick_eigh,
         when=f"for λ = 0, more than {MANY} λ, or {MANY_BAND} on a path of N ≥ {band.ENOUGH_ROWS}",
         where="on the CPU; K is computed where the data is",
+    ),
+    Solver(
+        "pivoted",
+        _pivoted,
+        "exact, from some columns of K and products with it, or by Cholesky if sooner",
+        frozenset({"together", "resident", "penalty", "psd"}),
+        frozenset({"std"}),
+        _matrices(2),
+        "1 N×N, and at most half as much for the columns",
+        _pick_pivoted,
+        f"for N ≥ {pivoted.ENOUGH_ROWS} where that fits into memory",
+        "on the CPU",
     ),
     Solver(
         "cholesky",
