@@ -40,7 +40,7 @@ def fit(kernel, rows=X, targets=TARGETS[:, 0], weights=None, **options):
         (Gaussian(0.6), X),
         (Laplacian(0.3, norm=1), X),
         (Gaussian(1.0), (X > 0.5).astype(float)),  # eight different rows
-        ((0.1 * mercer.Linear() + 1) ** 3, RNG.normal(size=(N, 12))),
+        ((0.1 * mercer.Linear() + 1) ** 3, X),
     ],
     ids=["wide", "median", "narrow", "laplacian", "repeated", "polynomial"],
 )

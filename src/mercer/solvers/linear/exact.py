@@ -12,6 +12,7 @@ from mercer.gram.base import Gram
 from mercer.solvers.linear.factor import (
     FEW_DIGITS,
     Factor,
+    Inverse,
     Spectrum,
     shifted,
     squares_times,
@@ -50,7 +51,7 @@ def eigh(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
     return for_each_alpha(one, problem, spectrum.vectors.dtype)
 
 
-def solved_by(factor: Factor, problem: RidgeProblem, which: np.ndarray) -> Solved:
+def solved_by(factor: Inverse, problem: RidgeProblem, which: np.ndarray) -> Solved:
     solved = factor.solve(problem.right_hand_sides(which))
     c, _, b = problem.unscaled(solved)
     return c, b, solved.dtype

@@ -41,10 +41,14 @@ SPECTRUM_ROWS, SPECTRUM_TIMES = 4000, 20
 NULL = 10
 
 
-class Factor(Protocol):
+class Inverse(Protocol):
     """(SKS + λI)⁻¹ as an operator."""
 
     def solve(self, B: np.ndarray) -> np.ndarray: ...
+
+
+class Factor(Inverse, Protocol):
+    """The same, and its diagonal."""
 
     def inverse_diagonal(self) -> np.ndarray: ...
 

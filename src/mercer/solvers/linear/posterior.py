@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._linalg import solve_lower
 from mercer.solvers.linear.cg import RidgeSystem
-from mercer.solvers.linear.factor import Factor
+from mercer.solvers.linear.factor import Inverse
 from mercer.solvers.linear.panels import Normal
 from mercer.solvers.linear.primal import factorize, lower_factor
 
@@ -28,14 +28,10 @@ class Posterior(Protocol):
         """The same for all pairs of rows; `prior` is k between them."""
 
 
-class _Solve(Protocol):
-    def solve(self, B: np.ndarray) -> np.ndarray: ...
-
-
 class Dual:
     """From a factor of SKS + λI."""
 
-    def __init__(self, factor: Factor | _Solve, scale: np.ndarray, intercept: bool) -> None:
+    def __init__(self, factor: Inverse, scale: np.ndarray, intercept: bool) -> None:
         self.factor, self.scale = factor, scale
         self.d = factor.solve(scale[:, None])[:, 0].astype(np.float64) if intercept else None
 
