@@ -33,7 +33,7 @@ from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Cost, Plan, ma
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.products import Products, products_of, scattered, width
 from mercer.gram.plan.program import Program
-from mercer.gram.plan.series import in_words
+from mercer.gram.plan.series import Series, in_words
 from mercer.gram.rows.prepared import Side, row_value
 from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.gram.rows_of_k import RowsOfK
@@ -46,6 +46,8 @@ class HostGram(Gram):
     program: Program
     #: k(x, z) may depend on the order of its arguments; then a transposed Gram swaps them back.
     _swapped = False
+    #: Fourier series for K V (`mercer.gram.cpu.waves`), once they were looked for.
+    series: list[Series] | None = None
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel, self.formula = kernel, simplified(kernel)

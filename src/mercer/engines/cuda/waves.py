@@ -24,9 +24,8 @@ from mercer.gram.plan.series import (
     MOST_COLUMNS,
     Price,
     Series,
+    cheaper_series,
     mixture,
-    pairs_of,
-    series_for,
 )
 
 #: Measured on an H200; and pairs below which launches alone take longer.
@@ -40,20 +39,18 @@ DOUBLE = 2.0**-51
 
 def series_of(gram: Any, vectors: int) -> list[Series]:
     """The series of each Gaussian in k, if K V costs less by them; none otherwise."""
-    few = pairs_of(gram.shape, gram.square, vectors) < FEW_PAIRS
-    found = None if few else mixture(gram.formula)
-    rows = None if found is None else gram._x.matrices[found[0]]
-    if found is None or not isinstance(rows, torch.Tensor) or rows.shape[1] > MOST_COLUMNS:
-        return []
-    if gram.series is None:
-        sides = [side.numbers(found[0]) for side in (gram._x, gram._z)]
+
+    def ends(rows: Input) -> tuple[np.ndarray, np.ndarray] | None:
+        own = gram._x.matrices[rows]
+        if not isinstance(own, torch.Tensor) or own.shape[1] > MOST_COLUMNS:
+            return None
+        sides = [side.numbers(rows) for side in (gram._x, gram._z)]
         low = np.min([side.amin(0).tolist() for side in sides], axis=0)
-        high = np.max([side.amax(0).tolist() for side in sides], axis=0)
-        accuracy = ACCURACY[gram.precision] if gram.torch_dtype == torch.float32 else DOUBLE
-        most = max(gram.shape) / PRICE.term
-        gram.series = series_for(found[1], low, high, accuracy, most)
-    serves = PRICE.worth_it(gram.series, gram.shape, gram.square, vectors)
-    return gram.series if serves else []
+        return low, np.max([side.amax(0).tolist() for side in sides], axis=0)
+
+    accuracy = ACCURACY[gram.precision] if gram.torch_dtype == torch.float32 else DOUBLE
+    found = cheaper_series(gram, vectors, PRICE, FEW_PAIRS, ends, accuracy)
+    return [] if found is None else found[1]
 
 
 def product(gram: Any, series: list[Series], V: torch.Tensor) -> torch.Tensor:

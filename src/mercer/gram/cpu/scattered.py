@@ -14,6 +14,7 @@ import numpy as np
 from mercer._lazy import record
 from mercer._machine.jit import njit
 from mercer._tiles import cut
+from mercer.gram.cpu.compiled import whole_rows
 
 #: Rows of Z whose sums stay in that cache: 32 kB in double precision.
 WIDTH = 4096
@@ -21,24 +22,31 @@ WIDTH = 4096
 
 @record
 class Columns:
-    """A CSR matrix of `n` rows by columns: where each begins, its rows (ascending), its numbers."""
+    """A CSR matrix of `n` rows by columns: where each begins, its rows (ascending), its numbers.
+
+    `kept`: where the numbers from some multiples of WIDTH on begin."""
 
     n: int
     begins: np.ndarray
     rows: np.ndarray
     numbers: np.ndarray
+    kept: dict[int, np.ndarray]
 
     def before(self, row: int) -> np.ndarray:
         """Per column, how far its numbers lie before this row."""
-        if row == 0:
-            return self.begins[:-1]
-        return self.begins[1:] if row >= self.n else _before(self.begins, self.rows, row)
+        if row == 0 or row >= self.n:
+            return self.begins[1:] if row else self.begins[:-1]
+        if row % WIDTH:
+            return np.asarray(_before(self.begins, self.rows, row))
+        if row not in self.kept:
+            self.kept[row] = _before(self.begins, self.rows, row)
+        return self.kept[row]
 
 
 def columns_of(z: Any) -> Columns:
     by_column = z.tocsc()
     begins, rows = _unsigned(by_column.indptr), _unsigned(by_column.indices)
-    return Columns(z.shape[0], begins, rows, by_column.data)
+    return Columns(z.shape[0], begins, rows, by_column.data, {})
 
 
 def multiply(x: Any, rows: slice, z: Columns, columns: slice, out: Any) -> None:
@@ -48,9 +56,9 @@ def multiply(x: Any, rows: slice, z: Columns, columns: slice, out: Any) -> None:
     for part in cut(columns.start, columns.stop, WIDTH):
         first, last = last, z.before(part.stop)
         right = first, last, z.rows, z.numbers
-        sums = np.empty(part.stop - part.start, dtype=out.dtype)
         to = out[:, part.start - columns.start : part.stop - columns.start]
-        _scatter(left, right, z.rows.dtype.type(part.start), sums, to)
+        start, width = z.rows.dtype.type(part.start), part.stop - part.start
+        _scatter(left, right, start, width, whole_rows(to))
 
 
 def _unsigned(indices: np.ndarray) -> np.ndarray:
@@ -74,13 +82,13 @@ def _before(begins: Any, rows: Any, row: Any) -> Any:
 
 
 @njit(nogil=True)
-def _scatter(x: Any, columns: Any, start: Any, sums: Any, out: Any) -> None:
+def _scatter(x: Any, columns: Any, start: Any, width: Any, out: Any) -> None:
     starts, places, values = x
     first, last, rows, numbers = columns
     for i in range(out.shape[0]):
+        sums = out[i, :width]
         sums[:] = 0
         for at in range(starts[i], starts[i + 1]):
             value, j = values[at], places[at]
             for other in range(first[j], last[j]):
                 sums[rows[other] - start] += value * numbers[other]
-        out[i] = sums

@@ -15,14 +15,7 @@ import numpy as np
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.formula.nodes import Input
-from mercer.gram.plan.series import (
-    MOST_COLUMNS,
-    Price,
-    Series,
-    mixture,
-    pairs_of,
-    series_for,
-)
+from mercer.gram.plan.series import MOST_COLUMNS, Price, Series, cheaper_series
 
 #: Measured on two cores, doubled; and pairs below which the calls of NumPy take longer.
 PRICE, FEW_PAIRS = Price(1.0, 20.0), 1e7
@@ -34,20 +27,18 @@ ACCURACY = {4: 2.0**-24, 8: 2.0**-51}
 
 def series_of(gram: Any, vectors: int) -> tuple[Input, list[Series]] | None:
     """The rows and the series of each Gaussian in k, if K V costs less by them."""
-    few = pairs_of(gram.shape, gram.square, vectors) < FEW_PAIRS
-    found = None if few else mixture(gram.formula)
-    if found is None:
-        return None
-    x, z = (side.matrices[found[0]] for side in gram.sides())
-    if not isinstance(x, np.ndarray) or not isinstance(z, np.ndarray) or x.shape[1] > MOST_COLUMNS:
-        return None
-    low, high = (np.array([end(x, axis=0), end(z, axis=0)]) for end in (np.min, np.max))
+
+    def ends(rows: Input) -> tuple[np.ndarray, np.ndarray] | None:
+        sides = [side.matrices[rows] for side in gram.sides()]
+        if not all(isinstance(m, np.ndarray) and m.shape[1] <= MOST_COLUMNS for m in sides):
+            return None
+        low, high = (np.array([end(m, axis=0) for m in sides]) for end in (np.min, np.max))
+        return low.min(axis=0), high.max(axis=0)
+
     accuracy = ACCURACY[gram.dtype.itemsize]
-    most = max(gram.shape) / PRICE.term
-    series = series_for(found[1], low.min(axis=0), high.max(axis=0), accuracy, most)
-    room = 64 * vectors * sum(s.terms for s in series) <= gram.limit_bytes
-    serves = room and PRICE.worth_it(series, gram.shape, gram.square, vectors)
-    return (found[0], series) if serves else None
+    found = cheaper_series(gram, vectors, PRICE, FEW_PAIRS, ends, accuracy)
+    terms = 0 if found is None else sum(s.terms for s in found[1])
+    return found if 64 * vectors * terms <= gram.limit_bytes else None
 
 
 def product(gram: Any, rows: Input, series: list[Series], V: np.ndarray) -> np.ndarray:

@@ -14,8 +14,9 @@ bounded before anything is computed (`error`), so it is taken wherever it costs 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -90,6 +91,30 @@ def series_for(
     """The series of every (c, γ), for rows between `low` and `high`; none if one has too many."""
     found = [series_of(*part, low, high, accuracy, most) for part in parts]
     return [s for s in found if s is not None] if all(found) else []
+
+
+#: For the rows of an input: the least and the largest number of each column, on both sides; None
+#: where these are no numbers in a few columns.
+Ends = Callable[[Input], tuple[np.ndarray, np.ndarray] | None]
+
+
+def cheaper_series(
+    gram: Any, vectors: int, price: Price, few_pairs: float, ends: Ends, accuracy: float
+) -> tuple[Input, list[Series]] | None:
+    """The rows and the series of each Gaussian in k, if K V costs less by them; kept in `gram`.
+
+    `few_pairs`: below so many there is nothing to save.
+    """
+    few = pairs_of(gram.shape, gram.square, vectors) < few_pairs
+    found = None if few else mixture(gram.formula)
+    if found is None:
+        return None
+    rows, parts = found
+    if gram.series is None:
+        within, most = ends(rows), max(gram.shape) / price.term
+        gram.series = [] if within is None else series_for(parts, *within, accuracy, most)
+    serves = price.worth_it(gram.series, gram.shape, gram.square, vectors)
+    return (rows, gram.series) if serves else None
 
 
 def in_words(series: Sequence[Series]) -> str:

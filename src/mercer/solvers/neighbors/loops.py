@@ -1,4 +1,4 @@
-"""The k largest of each row, kept while tiles go by: one compiled pass over each tile."""
+"""The k largest of each row, kept while tiles go by; and distances of listed pairs. Compiled."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from typing import Any
 import numpy as np
 
 from mercer._machine.jit import njit
+
+
+@njit(nogil=True)
+def put(value: Any, column: Any, values: Any, index: Any) -> None:
+    """Into a full list, the largest first, behind equal ones; the last of the list is dropped."""
+    at = len(values) - 1
+    while at > 0 and values[at - 1] < value:
+        values[at], index[at] = values[at - 1], index[at - 1]
+        at -= 1
+    values[at], index[at] = value, column
 
 
 @njit(nogil=True, fastmath={"nnan", "contract", "nsz"})
@@ -36,13 +46,7 @@ def keep_largest(
                 column = start + begin + t
                 if value <= worst or column == own[i]:
                     continue
-                at = k - 1
-                while at > 0 and values[i, at - 1] < value:
-                    values[i, at] = values[i, at - 1]
-                    index[i, at] = index[i, at - 1]
-                    at -= 1
-                values[i, at] = value
-                index[i, at] = column
+                put(value, column, values[i], index[i])
                 worst = values[i, k - 1]
 
 
@@ -87,5 +91,28 @@ def squared_distances(x: Any, z: Any, index: Any, out: Any) -> None:
             total = 0.0
             for d in range(x.shape[1]):
                 gap = np.float64(row[d]) - np.float64(other[d])
+                total += gap * gap
+            out[i, j] = total
+
+
+@njit(nogil=True)
+def distances_of_pairs(x: Any, z: Any, index: Any, out: Any) -> None:
+    """‖xᵢ − z_p‖² for the p listed for each i; numbers of a row in the order of their columns."""
+    starts, places, numbers = x
+    begins, columns, others = z
+    for i in range(index.shape[0]):
+        for j in range(index.shape[1]):
+            p, total = index[i, j], 0.0
+            a, b = starts[i], begins[p]
+            while a < starts[i + 1] or b < begins[p + 1]:
+                left = a < starts[i + 1] and (b >= begins[p + 1] or places[a] <= columns[b])
+                right = b < begins[p + 1] and (a >= starts[i + 1] or columns[b] <= places[a])
+                gap = 0.0
+                if left:
+                    gap += np.float64(numbers[a])
+                    a += 1
+                if right:
+                    gap -= np.float64(others[b])
+                    b += 1
                 total += gap * gap
             out[i, j] = total

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._machine.jit import njit
+from mercer.solvers.neighbors.loops import put
 from mercer.solvers.neighbors.vectors import (
     LISTED,
     SHAPE,
@@ -178,13 +179,8 @@ def _merge(
                 continue
             if k <= LISTED:
                 insert(values, index, row, value, place)
-                continue
-            at_end = k - 1
-            while at_end > 0 and values[row, at_end - 1] < value:
-                values[row, at_end] = values[row, at_end - 1]
-                index[row, at_end] = index[row, at_end - 1]
-                at_end -= 1
-            values[row, at_end], index[row, at_end] = value, place
+            else:
+                put(value, place, values[row, :k], index[row, :k])
 
 
 @njit(nogil=True)

@@ -1,8 +1,7 @@
-"""A search among sparse rows: the products of one query with all examples are one row of sums.
+"""A search among sparse rows: products by scattering (`mercer.gram.cpu.scattered`), a few rows at
+a time, which are then looked through for the largest 2x·z − ‖z‖².
 
-Each number of a query that is not 0 adds a column of Z, a few numbers, to that row, which stays in
-a near cache; then it is looked through for the largest 2x·z − ‖z‖². In float64, so that only what
-is far closer than the rows are long needs a second look.
+In float64, so that only what is far closer than the rows are long needs a second look.
 """
 
 from __future__ import annotations
@@ -15,8 +14,9 @@ from mercer._machine.threads import threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.gram.rows.prepared import squared_norms
 
-#: Scattered numbers of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
-CALL = 2e8
+#: Queries whose products are made at a time: with as many examples as are scattered together they
+#: are 1 MB, which stays in the second-level cache.
+ROWS = 32
 #: Candidates beyond those asked for: hardly any distances are nearer than the rounding of float64.
 SPARE = 2
 #: What a scattered number costs, in the operations that `threads_for` counts.
@@ -26,27 +26,27 @@ DOUBLE = float(np.finfo(np.float64).eps)
 
 def scattered(x: Any, z: Any, k: int, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Candidates of every query, a few more than k, and what no other squared distance is below."""
-    from mercer.solvers.neighbors.scattered_loops import search_rows
+    from mercer.gram.cpu.scattered import WIDTH, columns_of, multiply
+    from mercer.solvers.neighbors.loops import keep_largest
 
     x, z = x.astype(np.float64, copy=False), z.astype(np.float64, copy=False)
     k = min(k + SPARE, z.shape[0] - (own is not None))
-    lengths, norms, by_column = squared_norms(x), squared_norms(z), z.tocsc()
-    # Without a sign, so that no index is counted from the end.
-    places = by_column.indices.view(f"u{by_column.indices.itemsize}")
-    columns = by_column.indptr, places, by_column.data
-    n, work = x.shape[0], x.nnz * (z.nnz / max(1, z.shape[1])) + x.shape[0] * z.shape[0] / 16
+    lengths, norms, columns = squared_norms(x), squared_norms(z), columns_of(z)
+    offset = -norms
+    (n, width), m = x.shape, z.shape[0]
     index, values = np.zeros((n, k), dtype=np.intp), np.full((n, k), -np.inf)
     mine = np.full(n, -1) if own is None else own
-    threads = threads_for(COST * work)
+    threads = threads_for(COST * (x.nnz * (z.nnz / max(1, width)) + n * m / 16))
 
-    def body(rows: slice, _: slice, scratch: Scratch) -> None:
-        begins = x.indptr[rows.start : rows.stop + 1]
-        room = scratch.get("sums", (1, z.shape[0]), np.dtype(np.float64))
+    def body(rows: slice, others: slice, scratch: Scratch) -> None:
+        shape = rows.stop - rows.start, others.stop - others.start
+        products = scratch.get("products", shape, np.dtype(np.float64))
+        multiply(x, rows, columns, others, products)
         some = mine[rows], values[rows], index[rows]
-        search_rows((begins, x.indices, x.data), columns, -norms, room, *some)
+        keep_largest(products, others.start, 2.0, offset[others], *some)
 
-    step = max(1, min(n // (8 if threads > 1 else 1), int(n * CALL / max(work, 1.0))))
-    sweep(Tiling((n, 1), (step, 1), threads), body, "neighbors")
+    step = max(1, min(n // (8 if threads > 1 else 1), ROWS))
+    sweep(Tiling((n, m), (step, min(m, WIDTH)), threads), body, "neighbors")
     error = 8.0 * DOUBLE * (np.sqrt(z.shape[1]) + 8.0) * (lengths + norms.max())
     bound = lengths - values[:, -1] - error
     return index, np.maximum(np.nan_to_num(bound, nan=0.0), 0.0)
@@ -54,7 +54,7 @@ def scattered(x: Any, z: Any, k: int, own: np.ndarray | None) -> tuple[np.ndarra
 
 def listed_distances(x: Any, z: Any, index: np.ndarray) -> np.ndarray:
     """‖xᵢ − z_p‖² for the p listed for each i, in float64 from the differences."""
-    from mercer.solvers.neighbors.scattered_loops import distances_of_pairs
+    from mercer.solvers.neighbors.loops import distances_of_pairs
 
     out, sides = np.empty(index.shape), []
     for side in (x, z):
