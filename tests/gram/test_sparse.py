@@ -68,13 +68,42 @@ def test_tiles_are_cut_anywhere_and_numbers_may_come_in_parts(scatters):
 
 
 def test_rows_of_sums_are_cut_where_they_would_leave_the_cache(monkeypatch):
-    scattered = pytest.importorskip("mercer.gram.cpu.scattered")
+    scattered = pytest.importorskip("mercer.gram.sparse_products.scattered")
     monkeypatch.setattr(scattered, "WIDTH", 16)
     X, Z = rows(9, 0.1), rows(50, 0.1)
     Z[:, 7] = 0.0
     by_column, out = scattered.columns_of(sp.csr_array(Z)), np.empty((5, 41))
     scattered.multiply(sp.csr_array(X), slice(2, 7), by_column, slice(3, 44), out)
     np.testing.assert_allclose(out, X[2:7] @ Z[3:44].T, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_panels_hold_any_part_of_the_rows(kind):
+    panels = pytest.importorskip("mercer.gram.sparse_products.panels")
+    X, Z = rows(9, 0.3).astype(kind), rows(150, 0.3).astype(kind)
+    X[4] = 0.0
+    out = np.full((5, 130), np.nan, dtype=kind)
+    whole = sp.csr_array(Z)
+    halves = np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr
+    z = sp.csr_array(halves, Z.shape)  # numbers may come in parts
+    panels.multiply(sp.csr_array(X), slice(2, 7), z, slice(3, 103), out[:, 20:120])
+    expected = X[2:7] @ Z[3:103].T
+    np.testing.assert_allclose(out[:, 20:120], expected, atol=1e-5 if kind == "float32" else 1e-12)
+    assert np.isnan(out[:, :20]).all()
+    assert np.isnan(out[:, 120:]).all()
+
+
+def test_rows_with_many_columns_in_common_are_multiplied_in_panels(scatters):
+    full = np.zeros((100, 120))
+    full[:, :15] = RNG.normal(size=(100, 15))  # few numbers, and all of them in common
+    gram = Polynomial(3, offset=1.0).gram(sp.csr_array(full))
+    assert bool(gram._products.paneled) == scatters
+    np.testing.assert_allclose(gram.dense(), Polynomial(3, offset=1.0)(full), rtol=1e-12)
+    np.testing.assert_allclose(gram @ full, Polynomial(3, offset=1.0)(full) @ full, rtol=1e-11)
+    assert not Polynomial(3).gram(sp.csr_array(rows(100, 0.1)))._products.paneled
+    if scatters:
+        told = str(Polynomial(3).explain(sp.csr_array(full)))
+        assert "of sparse rows, in panels" in told
 
 
 def test_numba_is_imported_for_many_multiplications_only(monkeypatch):

@@ -31,7 +31,7 @@ from mercer.gram.cpu import waves
 from mercer.gram.cpu.engine import NumpyEngine
 from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Cost, Plan, make_plan
 from mercer.gram.plan.prepare import prepare, swap_values
-from mercer.gram.plan.products import Products, products_of, scattered, width
+from mercer.gram.plan.products import Products, by_loop, products_of
 from mercer.gram.plan.program import Program
 from mercer.gram.plan.series import Series, in_words
 from mercer.gram.rows.prepared import Side, row_value
@@ -349,7 +349,11 @@ class HostGram(Gram):
     def products_in_words(self) -> dict[Input, str]:
         """The inputs whose products are made in a way of their own, and how."""
         x, z = self.sides()
-        sparse = {key: "of sparse rows, scattered" for key in z.matrices if scattered(x, z, key)}
+        sparse = {
+            key: f"of sparse rows, {'in panels' if key in self._products.paneled else 'scattered'}"
+            for key in z.matrices
+            if by_loop(x, z, key)
+        }
         return sparse | {key: str(rows) for key, rows in x.grids.items()}
 
     def sides(self) -> tuple[Side, Side]:
@@ -364,9 +368,6 @@ class HostGram(Gram):
             return self._diagonal
         return None
 
-    def _widths(self) -> dict[Input, int]:
-        return {key: width(self._x, self._z, key) for key in self._x.matrices}
-
     def _plan(
         self, dense: bool = False, fixed: int = 0, factor: int = 0, blas: bool = False
     ) -> Plan:
@@ -375,13 +376,12 @@ class HostGram(Gram):
         return make_plan(
             self.program,
             self.shape,
-            self._widths(),
+            self._products,
             self.dtype.itemsize,
             can_compile(self.program),
             fixed + self._held,
             dense,
             self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
-            self._products,
             factor,
             blas,
         )
@@ -414,7 +414,8 @@ class HostGram(Gram):
             compiled = compile_epilogue(self.program, self.dtype, widths)
             for rows in direct:
                 self._z.packed(rows)  # now, before several threads ask for it at once
-        return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped)
+        paneled = self._products.paneled
+        return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped, paneled)
 
 
 def _row_bytes(matrix: Any) -> int:

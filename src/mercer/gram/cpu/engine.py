@@ -35,6 +35,7 @@ class NumpyEngine:
     z: Side
     compiled: Any = None  # gram.compiled.Compiled, or None for ufuncs
     swapped: bool = False
+    paneled: frozenset[Any] = frozenset()  # inputs whose sparse rows are multiplied in panels
 
     def fill(self, rows: slice, columns: slice, out: np.ndarray, scratch: Scratch) -> None:
         """k for these rows and columns, into `out`."""
@@ -121,8 +122,12 @@ class NumpyEngine:
             out[...] = x @ z.T if is_sparse(x) else (z @ x.T).T
             return
         if is_sparse(x) and stays_sparse(z):
-            if scatters():
-                from mercer.gram.cpu.scattered import multiply
+            if inputs in self.paneled:
+                from mercer.gram.sparse_products.panels import multiply as multiply_panels
+
+                multiply_panels(x, rows, z, columns, out)
+            elif scatters():
+                from mercer.gram.sparse_products.scattered import multiply
 
                 multiply(x, rows, *self.z.by_column(inputs, columns), out)
             else:

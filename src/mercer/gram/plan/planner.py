@@ -11,7 +11,7 @@ from mercer._machine.jit import patience
 from mercer._machine.pools import is_running
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
-from mercer.gram.plan.products import NO_PRODUCTS, Products
+from mercer.gram.plan.products import Products
 from mercer.gram.plan.program import Program, Source
 
 #: Rows of a panel under a matrix product at most, and rows below which it runs at half the rate.
@@ -89,13 +89,12 @@ def cost(
 def make_plan(
     program: Program,
     shape: tuple[int, int],
-    widths: dict[Input, int],
+    products: Products,
     itemsize: int,
     may_compile: bool,
     fixed_bytes: int = 0,
     dense: bool = False,
     packed_bytes: int = 0,
-    products: Products = NO_PRODUCTS,
     factor: int = 0,
     blas: bool = False,
 ) -> Plan:
@@ -110,8 +109,7 @@ def make_plan(
     left = limit - fixed_bytes
     # Room beyond this changes no plan, so that plans are found again while free memory varies.
     left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
-    known = tuple(widths.items())
-    task = _Task(program.sources, program.epilogue, shape, known, itemsize, dense, products, factor)
+    task = _Task(program.sources, program.epilogue, shape, itemsize, dense, products, factor)
     least_work = (WORTH_FLOPS, COMPILE_WORK * patience())
     blas = blas and task.is_left_to_blas() and is_running()
     plan = _planned(task, may_compile, packed_bytes, left, threads, least_work, blas)
@@ -131,7 +129,6 @@ class _Task:
     sources: tuple[Source, ...]
     epilogue: Formula
     shape: tuple[int, int]
-    widths: tuple[tuple[Input, int], ...]
     itemsize: int
     dense: bool
     products: Products
@@ -142,7 +139,7 @@ class _Task:
         return all(s.kind == "direct" for s in self.sources)
 
     def cost(self) -> Cost:
-        return cost(self.sources, self.epilogue, self.shape, dict(self.widths))
+        return cost(self.sources, self.epilogue, self.shape, dict(self.products.widths))
 
     def is_left_to_blas(self) -> bool:
         """Whether threads of BLAS that hold the cores at the moment should do the products.
@@ -169,7 +166,9 @@ class _Task:
 
     def bytes_per_row(self) -> int:
         """Panels of X are copied where they are centered or sparse."""
-        return 0 if self.loop_only else sum(width for _, width in self.widths) * self.itemsize
+        return (
+            0 if self.loop_only else sum(width for _, width in self.products.widths) * self.itemsize
+        )
 
     def least_bytes(self) -> float:
         """The smallest tile, 16 × 64."""

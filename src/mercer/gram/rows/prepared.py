@@ -97,7 +97,7 @@ class Side:
 
     def by_column(self, rows: Input, index: slice) -> tuple[Any, slice]:
         """Sparse rows as a loop over those of the other side takes them, and which these are."""
-        from mercer.gram.cpu.scattered import columns_of
+        from mercer.gram.sparse_products.scattered import columns_of
 
         if not self.keeps_columns(rows):
             return columns_of(self.matrices[rows][index]), slice(0, index.stop - index.start)

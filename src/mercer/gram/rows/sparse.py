@@ -4,11 +4,11 @@ Where a share s of the numbers is not 0, two rows of D columns have about D s² 
 Nanoseconds per pair on one core, measured with 30 to 20,000 columns:
 
     dense rows             0.04 D       a matrix product
-    a compiled loop        0.7 D s²     `mercer.gram.cpu.scattered`
+    compiled loops         0.7 D s²     or 0.1 D s, see `mercer.gram.sparse_products`
     SciPy, both sparse     5 D s²       and more for the sparse matrix that it makes
     SciPy, one side dense  0.25 D s
 
-So the loop is ahead of dense rows below a fifth. Without it both sides stay sparse below a
+So the loops are ahead of dense rows below a fifth. Without them both sides stay sparse below a
 twentieth, and one does below 15 %. Fuller rows are made dense once, and then take every path that
 arrays take. Copies are made where they are small beside the memory limit; else tiles are made dense
 one by one, under the product.

@@ -1,5 +1,5 @@
-"""A search among sparse rows: products by scattering (`mercer.gram.cpu.scattered`), a few rows at
-a time, which are then looked through for the largest 2x·z − ‖z‖².
+"""A search among sparse rows: products by scattering (`mercer.gram.sparse_products.scattered`), a
+few rows at a time, which are then looked through for the largest 2x·z − ‖z‖².
 
 In float64, so that only what is far closer than the rows are long needs a second look.
 """
@@ -26,7 +26,7 @@ DOUBLE = float(np.finfo(np.float64).eps)
 
 def scattered(x: Any, z: Any, k: int, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Candidates of every query, a few more than k, and what no other squared distance is below."""
-    from mercer.gram.cpu.scattered import WIDTH, columns_of, multiply
+    from mercer.gram.sparse_products.scattered import WIDTH, columns_of, multiply
     from mercer.solvers.neighbors.loops import keep_largest
 
     x, z = x.astype(np.float64, copy=False), z.astype(np.float64, copy=False)

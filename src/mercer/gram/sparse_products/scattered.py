@@ -45,14 +45,14 @@ class Columns:
 
 def columns_of(z: Any) -> Columns:
     by_column = z.tocsc()
-    begins, rows = _unsigned(by_column.indptr), _unsigned(by_column.indices)
+    begins, rows = unsigned(by_column.indptr), unsigned(by_column.indices)
     return Columns(z.shape[0], begins, rows, by_column.data, {})
 
 
 def multiply(x: Any, rows: slice, z: Columns, columns: slice, out: Any) -> None:
     """out ← x[rows] z[columns]ᵀ for a CSR matrix x."""
-    starts = _unsigned(x.indptr[rows.start : rows.stop + 1])
-    left, last = (starts, _unsigned(x.indices), x.data), z.before(columns.start)
+    starts = unsigned(x.indptr[rows.start : rows.stop + 1])
+    left, last = (starts, unsigned(x.indices), x.data), z.before(columns.start)
     for part in cut(columns.start, columns.stop, WIDTH):
         first, last = last, z.before(part.stop)
         right = first, last, z.rows, z.numbers
@@ -61,7 +61,7 @@ def multiply(x: Any, rows: slice, z: Columns, columns: slice, out: Any) -> None:
         _scatter(left, right, start, width, whole_rows(to))
 
 
-def _unsigned(indices: np.ndarray) -> np.ndarray:
+def unsigned(indices: np.ndarray) -> np.ndarray:
     """Without a sign, so that no index is counted from the end, which takes twice as long."""
     return indices.view(f"u{indices.itemsize}")
 
