@@ -18,10 +18,12 @@ from mercer.gram.cpu.single_precision import suffices
 from mercer.gram.dispatch import make_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import TOLERANCE
+from mercer.gram.prepared_points import PreparedPoints
 from mercer.gram.rows.sparse import scatters
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.learners.svms.votes import pair_votes, pairs_per_class
 
+SINGLE = np.dtype(np.float32)
 #: Pairs of examples from which this is faster than float64.
 PAIRS = 30_000
 #: The rounding of k relative to its largest value: of the rows to float32, and of products of them
@@ -36,40 +38,53 @@ def quick_winners(
 
     None where float32 is no gain, or has too few digits for the kernel.
     """
-    both, single = (X, expansion.points), np.dtype(np.float32)
     many = expansion if isinstance(expansion, PairExpansion) and scatters() else None
-    kinds = {rows.dtype if _are_rows(rows) else None for rows in both}
-    # Rows in float32 have no more digits: a pass over all pairs of many classes is the gain then.
-    if kinds != {np.dtype(np.float64)} and not (many and kinds == {single}):
+    rounding = _rounding(X, expansion, many is not None)
+    if rounding is None:
         return None
-    if X.shape[0] * len(expansion) < PAIRS:
-        return None
-    rounding = ROUNDING if kinds != {single} else 0.0
 
     def judged(K: np.ndarray, largest: float) -> np.ndarray:
         bounds = rounding * largest * expansion.weights
         return many.judged(K, bounds) if many else _judged(expansion.scores(K), bounds, classes)
 
-    points = expansion.prepared(X, single)
+    points = expansion.prepared(X, SINGLE)
     few = None if points is None else points.block(X)
     if points is not None and few is not None:
         K, norms = few
-        found = judged(K, points.bound(norms) if rounding else 0.0)
+        found = judged(K, points.bound(norms))
         return found[:, 0], np.flatnonzero(found[:, 1])
-    try:
-        gram = None if points is None else points.gram(X)
-        gram = _rounded(expansion, X) if gram is None else gram
-    except ValueError:  # numbers that only float64 can hold
-        return None
+    gram = _gram(expansion, points, X)
     if gram is None:
         return None
-    largest = gram.largest if rounding else 0.0
+    largest = gram.largest
     if many:
         found = many.in_panels(gram, lambda K: judged(K, largest))
     else:
-        bounds = np.asarray(rounding * largest * expansion.weights, dtype=single)
+        bounds = np.asarray(rounding * largest * expansion.weights, dtype=SINGLE)
         found = expansion.over(gram, lambda scores: _judged(scores, bounds, classes))
     return found[:, 0], np.flatnonzero(found[:, 1])
+
+
+def _rounding(X: Any, expansion: KernelExpansion, many: bool) -> float | None:
+    """How far k is off in float32, relative to its largest value; None where that is no gain."""
+    if not _are_rows(X) or not _are_rows(expansion.points):
+        return None
+    kinds = {X.dtype, expansion.points.dtype}
+    if X.shape[0] * len(expansion) < PAIRS:
+        return None
+    # Rows in float32 have no more digits: a compiled pass over many classes is the gain then.
+    if many and kinds == {SINGLE}:
+        return 0.0
+    return ROUNDING if kinds == {np.dtype(np.float64)} else None
+
+
+def _gram(expansion: KernelExpansion, points: PreparedPoints | None, X: Any) -> HostGram | None:
+    """K in float32; None where that has too few digits."""
+    try:
+        gram = None if points is None else points.gram(X)
+        return _rounded(expansion, X) if gram is None else gram
+    except ValueError:  # numbers that only float64 can hold
+        return None
 
 
 def _rounded(expansion: KernelExpansion, X: Any) -> HostGram | None:
