@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import mercer
-from mercer import Gaussian
-from mercer.gram.small import small_block
+from mercer import Gaussian, Laplacian, Polynomial
+from mercer.gram.host import HostGram
+from mercer.gram.small import small_block, square_block
 from mercer.kernels import parse
 
 RNG = np.random.default_rng(0)
@@ -68,3 +69,29 @@ def test_what_may_overflow_is_for_a_gram_to_say() -> None:
 def test_a_limit_of_memory_is_for_a_plan_to_keep() -> None:
     with mercer.config(memory="1MB"):
         assert small_block(Gaussian(), X, Z) is None
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.5), Laplacian(0.5, norm=1), Laplacian(0.5)], ids=repr
+)
+@pytest.mark.parametrize("n", [1, 2, 9, 300])
+def test_a_square_block_is_the_gram(kernel: mercer.Kernel, n: int) -> None:
+    X = np.random.default_rng(n).normal(size=(n, 6))
+    K = square_block(kernel, X)
+    assert np.abs(K - HostGram(kernel, X).dense()).max() < 1e-15
+    assert np.array_equal(K, K.T)
+    assert np.array_equal(K.diagonal(), kernel.diag(X))
+    assert np.array_equal(kernel(X), K)
+
+
+def test_a_square_block_is_left_to_the_gram() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    assert square_block(Polynomial(2), X) is None  # a product
+    assert square_block(Gaussian(), np.tile(X, (1, 4))) is None  # many columns
+    assert square_block(Gaussian(), np.tile(X, (10, 1))) is None  # worth two threads
+    assert square_block(Gaussian(), X.astype(np.float32)) is None
+    X[1, 1] = 1e200
+    assert square_block(Gaussian(), X) is None
+    X[1, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        Gaussian()(X)

@@ -207,10 +207,11 @@ def _raise_in(thread: int, error: type[BaseException]) -> None:
 def when_over(act: Callable[[], None]) -> Iterator[None]:
     """Calls `act` when the time is over, if the block still runs: for compiled loops, which look
     at a cell."""
-    end, done = _end.get(), threading.Event()
+    end = _end.get()
     if math.isinf(end):
         yield
         return
+    done = threading.Event()
 
     def watch() -> None:
         while not done.is_set():

@@ -100,7 +100,9 @@ class KernelLearner(Savable, KernelParams, BaseEstimator):
 
     def _with_numbers(self, kernel: Kernel, X: Any, sample_weight: Any) -> Kernel:
         """The kernel with the widths that these examples choose."""
-        weight = np.asarray(host(1.0 if sample_weight is None else sample_weight))
+        if sample_weight is None:
+            return kernel.fitted(X, None)
+        weight = np.asarray(host(sample_weight))
         listed = weight.dtype.kind in "biuf" and weight.shape == (count(X),)
         # One number for all changes nothing; what is no weight at all is refused later.
         usable = listed and bool((weight >= 0).all()) and bool((weight != weight[0]).any())

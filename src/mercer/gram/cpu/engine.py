@@ -193,7 +193,7 @@ def _differences(x: Any, z: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
 def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
     """A statistic from the coordinates themselves: a loop over columns where they are few."""
     if node.op != "reduce":
-        _distances(_METRIC[node.op], x, z, out)
+        _distances(METRIC[node.op], x, z, out)
         return
     how = node.value[0]
     body, atoms = node.args[0], [n for n in node.args[0].walk() if n.op == "coord"]
@@ -263,4 +263,4 @@ _COMBINE: dict[str, Any] = {
     "prod": np.multiply,
     "max": np.maximum,
 }
-_METRIC = {"sqdist": "sqeuclidean", "l1": "cityblock", "linf": "chebyshev"}
+METRIC = {"sqdist": "sqeuclidean", "l1": "cityblock", "linf": "chebyshev"}

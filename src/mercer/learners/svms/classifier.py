@@ -19,7 +19,7 @@ from mercer._config import config
 from mercer._parameters import Anything, Check, Flag, Maybe, OneOf, Positive, Share
 from mercer._steps import PairStep, told
 from mercer.kernels import DEFAULT
-from mercer.learners._base import classes_of, encode
+from mercer.learners._base import classes_of
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners.svms.labels import quick_winners
 from mercer.learners.svms.many_classes import MANY, PairExpansion
@@ -154,11 +154,11 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
             )
         C, nu = float(self.C), None if self.nu is None else float(self.nu)
         weights = weights_of(sample_weight, X)
-        counted = weights > 0
+        counted = slice(None) if sample_weight is None else weights > 0
         labels = y[counted]
         self.classes_ = classes_of(labels, type(self).__name__)
         codes = np.full(len(y), -1)
-        codes[counted] = encode(labels, self.classes_)
+        codes[counted] = np.searchsorted(self.classes_, labels)
         if self.class_weight is None:
             self.class_weight_ = np.ones(len(self.classes_))
         else:
