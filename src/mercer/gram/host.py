@@ -296,11 +296,12 @@ class HostGram(Gram):
         exact_diagonal: bool = False,
         what: str = "kernel",
     ) -> None:
-        plan = self._plan(dense=out is not None, fixed=0 if out is None else out.nbytes)
+        dense, fixed = out is not None, 0 if out is None else out.nbytes
+        plan = self._plan(dense=dense, fixed=fixed, blas=dense and tiling is None)
         plan = self._repeated(plan, repeats)
         if tiling is None:
             tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._engine(plan), tiling, body, out, exact_diagonal, what)
+        self._run(self._engine(plan), tiling, body, out, exact_diagonal, what, plan.blas)
 
     def _run(
         self,

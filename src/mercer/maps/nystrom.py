@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,9 +22,12 @@ from sklearn.utils import check_random_state
 from mercer._config import check_memory
 from mercer._linalg import independent, inverse_lower
 from mercer._machine.threads import blas_for
+from mercer._machine.triangular import multiply_upper
 from mercer._parameters import Anything, Check, Count, Maybe
 from mercer.gram.dispatch import solver_gram
+from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import REPEATS
+from mercer.gram.prepared_points import PreparedPoints, are_rows, prepared_points
 from mercer.kernels import DEFAULT
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
@@ -129,6 +133,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
             # In double precision, so that eigenvalues which are 0 do not come out as noise.
             K = self.kernel_(_in_double(self.components_))
         self._factorize(np.asarray(K, dtype=np.float64))
+        self._compared  # noqa: B018 - computed once and kept
 
     def _choose(self, X: Any, n: int) -> tuple[Any, Any]:
         """The sample: indices of rows of X, or None and the points that were given."""
@@ -156,7 +161,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
 
     def _factorize(self, K: NDArray[np.float64]) -> None:
         """K = FFᵀ; F in the rows that add something is triangular, and its inverse is A."""
-        for name in ("eigenvalues_", "eigenvectors_", "_factor", "_rotation"):
+        for name in ("eigenvalues_", "eigenvectors_", "_factor", "_rotation", "_compared"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self._kept, K = None, (K + K.T) / 2
         with blas_for(10.0 * len(K) ** 3):
@@ -219,16 +224,40 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         )
         # The precision of fit decided what is rounding; a Gram takes the wider of its two sides.
         A = self.normalization_.astype(self._dtype, copy=False)
-        points, index = self.components_, self.component_indices_
-        if self._kept is not None:
-            A = A[self._kept]
-            index = None if index is None else index[self._kept]
-            points = None if points is None else _select(points, self._kept)
+        A = A if self._kept is None else A[self._kept]
         if self._precomputed:
-            product = X[:, index] @ A
-        else:
-            product = self.kernel_.gram(X, points).times(A, REPEATS)
-        return np.asarray(product, dtype=out)
+            index = self.component_indices_
+            return np.asarray(X[:, index if self._kept is None else index[self._kept]] @ A, out)
+        gram = self._gram(X)
+        if not isinstance(gram, HostGram) or "_factor" not in vars(self):
+            return np.asarray(gram.times(A, REPEATS), dtype=out)
+        K = np.empty(gram.shape, dtype=gram.dtype)
+        gram.sweep(lambda *tile: None, out=K, repeats=REPEATS, what="features")
+        multiply_upper(K, np.ascontiguousarray(A, dtype=K.dtype))
+        return K.astype(out, copy=False)
+
+    def _gram(self, X: Any) -> Any:
+        """K between X and the examples of the sample that add something."""
+        points, prepared = self._compared
+        if are_rows(X) and are_rows(points) and X.shape[1] == points.shape[1]:
+            dtype = np.result_type(X.dtype, points.dtype)
+            if dtype not in prepared:
+                prepared[dtype] = prepared_points(self.kernel_, points, dtype)
+            found = prepared[dtype]
+            gram = None if found is None else found.gram(X)
+            if gram is not None:
+                return gram
+        return self.kernel_.gram(X, points)
+
+    @cached_property
+    def _compared(self) -> tuple[Any, dict[np.dtype[Any], PreparedPoints | None]]:
+        """What rows are compared with, and the form in which they are, by precision."""
+        used = self._kept is None or self._precomputed
+        return self.components_ if used else _select(self.components_, self._kept), {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {name: state[name] for name in state if name != "_compared"}
 
     def eigenfunctions(self, X: Any) -> NDArray[Any]:
         """φᵢ(x): k(x, z) ≈ Σ λᵢ φᵢ(x) φᵢ(z). On the sample they are the vectors u."""
