@@ -1,9 +1,11 @@
 """Products with triangular matrices, by BLAS and without it."""
 
+import sys
+
 import numpy as np
 import pytest
 
-from mercer._machine import triangular
+from mercer._machine import pools, triangular
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -24,3 +26,19 @@ def test_a_blas_that_is_not_there_is_done_without(monkeypatch):
     assert triangular._function("dtrmm") is None
     with pytest.raises(ValueError, match="no product"):  # BLAS would read beyond the end
         triangular.multiply_upper(np.ones((3, 2)), np.ones((3, 3)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+@pytest.mark.parametrize(("load", "free"), [("1/300", True), ("9000/9300", False)])
+def test_cores_are_free_where_nobody_else_runs(load, free, monkeypatch, tmp_path):
+    place = tmp_path / "loadavg"
+    place.write_text(f"0.1 0.2 0.3 {load} 4711\n")
+
+    def elsewhere(name, mode):
+        return open(place if name == "/proc/loadavg" else name, mode)
+
+    monkeypatch.setattr(pools, "open", elsewhere, raising=False)
+    monkeypatch.setattr(pools.os, "cpu_count", lambda: 4)
+    pools._cores_are_free.cache_clear()
+    assert pools.cores_are_free() == free
+    pools._cores_are_free.cache_clear()

@@ -295,6 +295,9 @@ def test_whether_a_thread_of_blas_runs_is_read_where_linux_writes_it(
 ):
     place = tmp_path / "stat"
     monkeypatch.setattr(pools, "_first_thread", lambda: str(place))
+    monkeypatch.setattr(pools, "cores_are_free", lambda: True)
     assert not pools.is_running()
     place.write_text(f"17 (a (name) of) {state} 1 17 0")
     assert pools.is_running() == runs
+    monkeypatch.setattr(pools, "cores_are_free", lambda: False)
+    assert not pools.is_running()

@@ -12,6 +12,7 @@ import ctypes
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -21,6 +22,9 @@ CALLERS = ("numpy._core._multiarray_umath", "scipy.linalg._fblas")
 #: What OpenBLAS calls its functions, as it is and as the wheels of NumPy and SciPy rename it.
 NAMES = ("openblas_{}_num_threads", "scipy_openblas_{}_num_threads")
 ENDINGS = ("", "64_", "_64")
+
+#: Seconds between two looks at what other processes do: one takes 50 microseconds.
+LOOK = 0.05
 
 #: How many threads a pool has, and how to say how many it should have.
 Pool = tuple[Callable[[], int], Callable[[int], Any]]
@@ -75,19 +79,41 @@ def _setter(library: Any) -> Callable[[int], None]:
 
 
 def is_running() -> bool:
-    """Whether a thread of NumPy's BLAS runs at the moment, as far as Linux tells.
+    """Whether a thread of NumPy's BLAS runs at the moment, as far as Linux tells, on a free core.
 
     OpenBLAS's threads wait busily for a tenth of a second after each product that they share. A
     core is theirs so long: a product by them takes half the time of one by two threads of ours.
     """
     place = _first_thread()
-    if place is None:
-        return False
+    return place is not None and _state(place) == b"R" and cores_are_free()
+
+
+def cores_are_free() -> bool:
+    """Whether no other process wants the cores at the moment, as far as Linux tells.
+
+    Where one does, threads of BLAS wait for one another: a product of half a millisecond took six.
+    """
+    return _cores_are_free(int(time.monotonic() / LOOK))
+
+
+@lru_cache(maxsize=1)
+def _cores_are_free(moment: int) -> bool:
+    try:
+        with open("/proc/loadavg", "rb") as file:
+            running = int(file.read().split()[3].partition(b"/")[0])
+        own = [_state(f"/proc/self/task/{name}/stat") for name in os.listdir("/proc/self/task")]
+    except (OSError, ValueError, IndexError):
+        return True
+    return running - own.count(b"R") + 2 <= (os.cpu_count() or 1)
+
+
+def _state(place: str) -> bytes:
+    """The letter that stands for what a thread does; none of one that has ended."""
     try:
         with open(place, "rb") as file:
-            return file.read(512).rpartition(b")")[2].split()[0] == b"R"
-    except (OSError, IndexError):  # it has ended, as after a fork
-        return False
+            return file.read(512).rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return b""
 
 
 @lru_cache(maxsize=1)

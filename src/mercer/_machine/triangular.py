@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._machine.pools import CALLERS, ENDINGS
+from mercer._machine.pools import CALLERS, ENDINGS, cores_are_free
 from mercer._machine.threads import WORTH_FLOPS, single_threaded_blas
 
 #: What NumPy's BLAS calls its functions for C, as it is and as the wheels of NumPy rename it.
@@ -44,7 +44,8 @@ def multiply_upper(B: np.ndarray, T: np.ndarray) -> None:
     if product is None:
         B[...] = B @ np.triu(T)
         return
-    with single_threaded_blas() if B.size * len(T) < WORTH_FLOPS else nullcontext():
+    together = B.size * len(T) >= WORTH_FLOPS and cores_are_free()
+    with nullcontext() if together else single_threaded_blas():
         product(B, T)
 
 
