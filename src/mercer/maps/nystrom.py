@@ -167,16 +167,15 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         with blas_for(10.0 * len(K) ** 3):
             rounding = self._rounding(len(K)) * max(0.0, float(K.diagonal().max()))
             kept, F = independent(K, rounding)
-            rest = np.delete(np.arange(len(K)), kept)
-            left = np.abs(K[np.ix_(rest, rest)] - F[rest] @ F[rest].T).max(initial=0.0)
-            if not len(kept) or not left <= 2 * rounding:
+            if not len(kept) or not _rest(K, F, kept) <= 2 * rounding:
                 self._decompose(K)
                 return
-            self.normalization_ = np.zeros_like(F)
-            self.normalization_[kept] = inverse_lower(F[kept]).T
+            if np.array_equal(kept, np.arange(len(K))):
+                self.normalization_ = np.ascontiguousarray(inverse_lower(F).T)
+            else:
+                self._kept, self.normalization_ = kept, np.zeros_like(F)
+                self.normalization_[kept] = inverse_lower(F[kept]).T
         self._factor, self._n_features_out = F, len(kept)
-        if not np.array_equal(kept, range(len(K))):
-            self._kept = kept
 
     def _rounding(self, m: int) -> float:
         """The share of m×m numbers that is rounding: A multiplies that of k(x, xⱼ), in the
@@ -279,6 +278,14 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
 
 def _check_sample(m: int) -> None:
     check_memory(m, m, 3 * m * m * 8, "Take a smaller n_components.")
+
+
+def _rest(K: NDArray[Any], F: NDArray[Any], kept: NDArray[Any]) -> float:
+    """The largest entry of K − FFᵀ, which is 0 in the rows and columns that are kept."""
+    if len(kept) == len(K):
+        return 0.0
+    rest = np.delete(np.arange(len(K)), kept)
+    return float(np.abs(K[np.ix_(rest, rest)] - F[rest] @ F[rest].T).max())
 
 
 def _select(X: Any, chosen: NDArray[Any]) -> Any:
