@@ -10,7 +10,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.plan.accuracy import TOLERANCE, sensitivity, tolerates_rounding
-from mercer.gram.rows.prepared import PANEL, Side, squared_norms
+from mercer.gram.rows.prepared import Side, squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -23,6 +23,8 @@ _DIFFERENCES = {"sqdist", "l1", "linf"}
 LARGEST = 1e30
 #: Rows on a grid are about as far from 0 as from one another where it begins so near to it.
 STEPS = 256
+#: Rows that show where all of them are.
+SOME = 128
 
 
 def suffices(gram: HostGram, *, centered: bool = False) -> bool:
@@ -48,8 +50,9 @@ def is_far(gram: HostGram) -> bool:
     for key in movable(gram.formula):
         rows, grid = side.matrices[key], side.grids.get(key)
         if not is_sparse(rows) and (grid is None or abs(grid.grid.low) > STEPS):
-            mean = rows.mean(axis=0)
-            if mean @ mean > 0.5 * squared_norms(rows[:PANEL]).mean():
+            some = rows[:: max(1, len(rows) // SOME)]
+            mean = some.mean(axis=0)
+            if mean @ mean > 0.5 * squared_norms(some).mean():
                 return True
     return False
 

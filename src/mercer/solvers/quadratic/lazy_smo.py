@@ -57,8 +57,8 @@ from mercer.solvers.quadratic.passes import (  # noqa: F401 - LANES is for the c
     violators,
 )
 
-#: Columns that are laid out at a time: a line of the cache.
-COLUMNS = 16
+#: Columns that are laid out at a time, and rows: a line of the cache.
+COLUMNS, SIDE = 16, 16
 #: Steps of plain SMO before the first conjugate direction: one per row, within these. Until then
 #: bounds are in the way of most steps.
 FEWEST, MOST = 128, 512
@@ -111,10 +111,11 @@ def _begin(n, flat, rows, group, right, diagonals, F, up, low, diagonal, Z, shap
     for first in range(0, 0 if keep == SAME else stride, CHUNK):
         for start in range(0, width, COLUMNS):
             stop = min(start + COLUMNS, width)
-            for t in range(first, min(first + CHUNK, stride)):
-                row, at = right[rows[t if t < n else 0]], first * width - first + t
+            for t in range(first, min(first + CHUNK, stride), SIDE):
                 for d in range(start, stop):
-                    Z[at + d * CHUNK] = row[d]
+                    at = first * width - first + t + d * CHUNK
+                    for u in range(SIDE):
+                        Z[at + u] = right[rows[t + u if t + u < n else 0], d]
 
 
 @njit(nogil=True, **_PART)

@@ -11,7 +11,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mercer._config import get_config, show_bytes
 from mercer._machine.deadline import check_time
@@ -21,7 +21,11 @@ from mercer._steps import listener
 from mercer.gram.base import Gram
 from mercer.gram.rows_of_k import HEIGHT, WIDTH
 from mercer.solvers.quadratic.lazy import solve_lazily
+from mercer.solvers.quadratic.merged import merged_tasks
 from mercer.solvers.quadratic.problem import Solution, Task, Tasks
+
+if TYPE_CHECKING:
+    from mercer.gram.host import HostGram
 
 #: Rows of the smallest working set that makes sense, and the fewest rows of K to be kept.
 LEAST = 256
@@ -43,6 +47,11 @@ def solve_all(
 
     `tol` is LIBSVM's; `max_iter` counts steps of SMO for each problem (−1: no limit).
     """
+    merged = merged_tasks(gram, tasks)
+    if merged is not None:
+        gram = cast("HostGram", gram).reordered(merged.distinct)
+        found, interrupted = solve_all(gram, merged.tasks, tol, max_iter, what)
+        return merged.spread(found), interrupted
     most = Tasks.of(tasks).most if isinstance(tasks, Tasks) else max(len(t.rows) for t in tasks)
     threads, memory = _share(gram, most, min(len(tasks), get_config().n_threads))
     lazy = solve_lazily(gram, tasks, tol, max_iter, threads, memory, what)

@@ -28,8 +28,9 @@ SHRINK, LARGE = 500, 4000
 #: made again when all rows return. An entry of K with `COLUMNS` columns takes as long as the part
 #: of a step that belongs to one row.
 PAYS, COLUMNS = 4.0, 16
-#: Steps per row before any problem shrinks.
-START = 1.0
+#: Steps per row before any problem shrinks, and before a large one does whose rows of K were so few
+#: that they took no longer than its steps.
+START, EARLY = 1.0, 0.25
 #: Steps between two looks at which rows could leave.
 PERIOD = 1000
 #: The share of the active rows that must leave for moving the others to pay.
@@ -75,7 +76,9 @@ class Shrinking:
         """Whether steps on fewer rows will gain more than the return of all rows costs."""
         n, columns = len(self.rows), self.worker.right.shape[1]
         rows = self.computed * (1 + columns / COLUMNS)
-        return steps >= START * n and (n >= LARGE or steps >= PAYS * rows)
+        if n >= LARGE:
+            return steps >= START * n or (steps >= EARLY * n and steps >= rows)
+        return steps >= START * n and steps >= PAYS * rows
 
     def _advance(self, tol: float, limit: int, stop: Stop) -> int:
         # Without copies where all rows are active: most problems end so.
