@@ -28,7 +28,8 @@ def both(monkeypatch):
             parallel, "merged_tasks", lambda *given: seen.append(merged_tasks(*given)) or seen[-1]
         )
         first = model().fit(*data)
-        assert seen[0] is not None and len(seen[0].distinct) <= 64
+        assert seen[0] is not None
+        assert len(seen[0].distinct) <= 64
         monkeypatch.setattr(parallel, "merged_tasks", lambda *given: None)
         return first, model().fit(*data)
 
@@ -49,7 +50,8 @@ def test_classes_with_weights(answers, both, classes):
     if classes == 2:
         # All but one of equal examples that are support vectors are at their bound.
         inside = np.abs(one.dual_coef_[0]) < 0.7 * weights[one.support_] * (1 - 1e-12)
-        assert inside.sum() <= 2 * 64 and abs(one.dual_coef_.sum()) < 1e-9
+        assert inside.sum() <= 2 * 64
+        assert abs(one.dual_coef_.sum()) < 1e-9
 
 
 def test_one_class_starts_where_the_sums_say(answers, both):
