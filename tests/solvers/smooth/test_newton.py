@@ -1,5 +1,7 @@
 """Logistic solvers against a generic optimizer: objective and probabilities to 1e-6."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -8,6 +10,7 @@ import mercer
 from mercer import Gaussian
 from mercer.solvers.linear import nystrom
 from mercer.solvers.linear.panels import GramPanels
+from mercer.solvers.smooth import spaces
 from mercer.solvers.smooth.descent import gradient_descent, safe_rate
 from mercer.solvers.smooth.losses import Binary, Multinomial, Squares
 from mercer.solvers.smooth.newton import newton
@@ -156,8 +159,21 @@ def test_that_of_centers_is_exact_where_all_examples_are_curved_alike():
     exact = newton(center_span(), Squares(X[:, :2]), 0.1, tol=1e-12)
     assert exact.n_iter == 1
     rough = newton(center_span(rank=5), Squares(X[:, :2]), 0.1, tol=1e-12)
-    assert rough.n_products > 2 * exact.n_products
+    assert rough.n_products > exact.n_products
     np.testing.assert_allclose(rough.objective, exact.objective, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["binary", "ten"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_that_of_centers_has_every_curvature_where_the_mean_takes_many_turns(
+    name, intercept, monkeypatch
+):
+    loss, found = LABELS[name](WEIGHTS), {}
+    for few in (2, math.inf):
+        monkeypatch.setattr(spaces, "FEW", few)
+        found[few] = newton(center_span(), loss, 1e-3, tol=1e-10, intercept=intercept)
+    np.testing.assert_allclose(found[2].objective, found[math.inf].objective, rtol=1e-9)
+    assert found[2].n_products < found[math.inf].n_products
 
 
 def test_ranks():

@@ -14,11 +14,13 @@ most, and 0 on all others: most examples of a fitted model are certain, and curv
 hardly at all. It is exact where S is everything. Where examples have several scores, and in
 `CenterSpan`, it has one curvature per column, the mean: one eigendecomposition serves all columns,
 and all steps with the same S. That costs less than an inverse per column and step, and takes
-hardly more products, on noisy data fewer.
+hardly more products, on noisy data fewer. Where it takes many all the same, as with kernels whose
+values differ by orders of magnitude, `CenterSpan` goes on with the curvature of every example.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -41,6 +43,10 @@ SHARE = 1 / 8
 SQUARES = 8
 #: An eigendecomposition takes about as long as this many products and inverses of its size.
 MODES = 4
+
+#: A curvature for every example takes as long as so many turns of conjugate gradients times the
+#: rank, with one column; with more, products are faster. Turns that are few in any case.
+PER_RANK, FEW = 1 / 40, 4
 
 #: What independent rows of a positive semi-definite K leave of any entry, at most, by k(x, x).
 INDEFINITE = 1e-4
@@ -97,30 +103,31 @@ class Space(ABC):
         curved = curved * (1.0 + 1e-6 * self.random.random_sample(len(curved)))
         return np.sort(np.argpartition(-curved, rank)[:rank])
 
-    def bordered(
-        self, F: Any, own: Any, diagonal: Any, alpha: float, intercept: bool
-    ) -> Precondition:
-        """Solve [FᵀDF + αI, FᵀD1; 1ᵀDF, ΣD] (q, b) = (r, rb), D = diag(own), for a single score.
-
-        ΣD is taken over all examples.
-        """
-        xp, rank = self.panels.xp, F.shape[1]
-        size = rank + intercept
-        root = xp.sqrt(own[:, 0])
+    def by_example(self, F: Any, own: Any, total: Any, alpha: float, intercept: bool) -> Any:
+        """`bordered` for FᵀDF and FᵀD1, D = diag(own): a curvature for every example of F."""
+        root = self.panels.xp.sqrt(own)
         scaled = root[:, None] * F
-        inner = self.zeros(size, size)
-        inner[:rank, :rank] = scaled.T @ scaled
+        total = max(float(total), float(own.sum()))
+        return self.bordered(scaled.T @ scaled, root @ scaled, total, alpha, intercept)
+
+    def bordered(
+        self, inner: Any, border: Any, total: float, alpha: float, intercept: bool
+    ) -> Precondition:
+        """Solve [inner + αI, border; borderᵀ, total] (q, b) = (r, rb), for a single score."""
+        rank = len(inner)
         add_to_diagonal(inner, alpha)
         if intercept:
-            inner[rank, :rank] = inner[:rank, rank] = root @ scaled
-            total = max(float(diagonal.sum()), float(own.sum()))
-            inner[rank, rank] = total * (1 + 1e-10) + 1e-300
-        solver = definite_solver(inner)
+            whole = self.zeros(rank + 1, rank + 1)
+            whole[:rank, :rank] = inner
+            whole[rank, :rank] = whole[:rank, rank] = border
+            whole[rank, rank] = total * (1 + 1e-10) + 1e-300
+            inner = whole
+        solver, concat = definite_solver(inner), self.panels.xp.concat
 
         def solve(r: Any, rb: Any) -> tuple[Any, Any]:
             if not intercept:
                 return solver(r), 0.0 * rb
-            solved = solver(xp.concat([r, rb[None]]))
+            solved = solver(concat([r, rb[None]]))
             return solved[:-1], solved[-1]
 
         return solve
@@ -186,7 +193,7 @@ class Span(Space):
         at, rows, basis, F, modes = self._known[1]
         own = diagonal if len(F) == len(diagonal) else diagonal[self.asarray(chosen)]
         if own.shape[1] == 1:
-            solve = self.bordered(F, own, diagonal, alpha, intercept)
+            solve = self.by_example(F, own[:, 0], diagonal.sum(), alpha, intercept)
         else:
             total, weight = diagonal.sum(0), self._weights(chosen, F).sum()
             solve = self.averaged(modes, own.sum(0) / weight, total, alpha, intercept)
@@ -249,8 +256,11 @@ class CenterSpan(Space):
         self.basis = self.zeros(*self.F.shape)
         self.basis[self.asarray(kept)] = inverse_lower(self.F[kept]).T
         self.panels.keep(keep)
+        #: Evaluations since the last preconditioner, and whether they were many.
+        self._turns, self._slow = 0, False
 
     def evaluate(self, coef: Any) -> Any:
+        self._turns += 1
         return self.panels.product(self.basis @ coef)
 
     def gradient(self, g: Any) -> Any:
@@ -260,29 +270,74 @@ class CenterSpan(Space):
         return dot(left, right)
 
     @cached_property
-    def _modes(self) -> tuple[Any, Modes]:
-        """An orthonormal basis of the span of some centers, None for all, and ΦᵀΦ in it.
+    def _some(self) -> tuple[Any, Any]:
+        """An orthonormal basis of the span of some centers, None for all, and its values there.
 
-        By the values at these centers, each of which stands for as many examples. k(s, ·) is row s
-        of F.
+        k(s, ·) is row s of F.
         """
         n, m = self.panels.shape
         rank = rank_for(n, MODES, self.panels.affordable) if self.rank is None else self.rank
         if rank >= m:
-            Q, F = None, self.F
-        else:
-            chosen = self.asarray(np.sort(self.random.choice(m, rank, replace=False)))
-            kept, F = independent(self.centers.penalty[chosen][:, chosen], np.dtype(np.float64))
-            Q = inverse_lower(F[kept]) @ self.F[chosen[self.asarray(kept)]]
-            F = self.F[chosen] @ Q.T
-        return Q, self.modes(F, n / len(F))
+            return None, self.F
+        chosen = self.asarray(np.sort(self.random.choice(m, rank, replace=False)))
+        kept, F = independent(self.centers.penalty[chosen][:, chosen], np.dtype(np.float64))
+        Q = inverse_lower(F[kept]) @ self.F[chosen[self.asarray(kept)]]
+        return Q, self.F[chosen] @ Q.T
+
+    @cached_property
+    def _modes(self) -> Modes:
+        """ΦᵀΦ in that basis by the values at these centers, each of which stands for as many
+        examples."""
+        F = self._some[1]
+        return self.modes(F, self.panels.shape[0] / len(F))
+
+    @cached_property
+    def _inner(self) -> tuple[Any, Any]:
+        """The same as a matrix, and Φᵀ1: a factorization per step is less than eigenvectors."""
+        F = self._some[1]
+        share = self.panels.shape[0] / len(F)
+        return share * (F.T @ F), share * F.sum(0)
+
+    @cached_property
+    def _features(self) -> Any:
+        """Φ, the values of the basis at all examples."""
+        return self.panels.product(self.basis)
 
     def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
-        return self.preconditioner_of_mean(diagonal.mean(0), alpha, intercept)
+        columns = diagonal.shape[1]
+        self._slow = self._slow or self._turns >= self._many(columns)
+        self._turns = 0
+        if not self._slow:
+            return self.preconditioner_of_mean(diagonal.mean(0), alpha, intercept)
+        F, totals = self._features, diagonal.sum(0)
+        solvers = [
+            self.by_example(F, diagonal[:, c], totals[c], alpha, intercept) for c in range(columns)
+        ]
+
+        def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
+            each = [solve(r[:, c : c + 1], rb[c : c + 1]) for c, solve in enumerate(solvers)]
+            concat = self.panels.xp.concat
+            return concat([z for z, _ in each], axis=1), concat([b for _, b in each])
+
+        return precondition
+
+    def _many(self, columns: int) -> float:
+        """Turns of a step that take longer than to have a curvature for every example; ∞ where
+        that takes too much."""
+        n, size = self.panels.shape[0], self.size
+        room = 8 * (2 * n * size + columns * size**2) <= SHARE * self.centers.own.limit_bytes
+        if not room or columns * n * size**2 > self.panels.affordable:
+            return math.inf
+        return max(FEW, PER_RANK * size * math.sqrt(columns))
 
     def preconditioner_of_mean(self, mean: Any, alpha: float, intercept: bool) -> Precondition:
-        Q, modes = self._modes
-        solve = self.averaged(modes, mean, mean * self.panels.shape[0], alpha, intercept)
+        Q, total = self._some[0], mean * self.panels.shape[0]
+        if len(mean) == 1:
+            inner, border = self._inner
+            mean = float(mean[0]) + 1e-300
+            solve = self.bordered(mean * inner, mean * border, float(total[0]), alpha, intercept)
+        else:
+            solve = self.averaged(self._modes, mean, total, alpha, intercept)
         if Q is None:
             return solve
 
