@@ -48,6 +48,21 @@ def test_of_equally_near_rows_the_first(kind: type, step: float) -> None:
         np.testing.assert_array_equal(index, known)
 
 
+@pytest.mark.parametrize("k", [1, 7, 14, 15, 16, 40])
+@pytest.mark.parametrize("alone", [True, False])
+def test_lists_shorter_and_longer_than_a_vector(k: int, alone: bool) -> None:
+    """Near ones bound what is listed, up to as many as a vector has numbers."""
+    rows = np.random.default_rng(4).normal(size=(900, 2))
+    own = np.arange(900) if alone else None
+    index, distance = search_panels(rows, rows, k, own)
+    d = cdist(rows, rows, "sqeuclidean")
+    if alone:
+        np.fill_diagonal(d, np.inf)
+    known = np.argsort(d, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(index, known)
+    np.testing.assert_allclose(distance, np.take_along_axis(d, known, axis=1), rtol=1e-12)
+
+
 @pytest.mark.parametrize("columns", [3, 8])
 @pytest.mark.parametrize("k", [1, 5])
 def test_of_many_equally_near_rows_the_first(columns: int, k: int) -> None:

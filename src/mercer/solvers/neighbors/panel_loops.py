@@ -9,11 +9,13 @@ import numpy as np
 from mercer._machine.jit import njit
 from mercer.solvers.neighbors.loops import put
 from mercer.solvers.neighbors.vectors import (
+    LANES,
     LISTED,
     SHAPE,
     above,
     differences,
     insert,
+    largest_of_lanes,
     lowest,
     products,
 )
@@ -194,18 +196,14 @@ def search_all(x: Any, panels: Any, ids: Any, own: Any, k: Any, values: Any, ind
 
 
 @njit(nogil=True)
-def _surely(x: Any, panels: Any, ids: Any, own: Any, places: Any) -> Any:
-    """A score that as many examples exceed as there are places: those at these places do."""
-    farthest = np.float32(0.0)
-    for place in places:
-        if ids[place] == own:
-            return np.float32(-np.inf)
-        panel, total = panels[place // COLUMNS], np.float32(0.0)
-        for d in range(len(panel)):
-            gap = panel[d, place % COLUMNS] - x[d]
-            total += gap * gap
-        farthest = max(farthest, total)
-    return np.float32(-farthest / _CERTAIN - _TINY)
+def _reached(scores: Any, at: Any, own: Any, k: Any, least: Any) -> None:
+    """least[i] ← what k scores of a tile exceed, so that fewer are listed in vain."""
+    for i in range(ROWS):
+        count = k + (own[at + i] >= 0)  # the query itself may be among them, and does not count
+        least[i] = -np.inf
+        if count <= LANES:
+            score = largest_of_lanes(scores, i, count)
+            least[i] = np.float32(score / _CERTAIN - _TINY)
 
 
 @njit(nogil=True, fastmath={"contract", "nsz", "nnan"})
@@ -226,23 +224,20 @@ def _gaps(x: Any, at: Any, low: Any, high: Any, out: Any) -> None:
 def search_near(
     x: Any, panels: Any, boxes: Any, ids: Any, own: Any, k: Any, values: Any, index: Any
 ) -> None:
-    """The largest −‖x − z‖², from the panel next to a few queries on, where it can matter.
-
-    The neighbors of the query before are near, too: they tell how far to look at most.
-    """
-    scores, least = np.empty((ROWS, COLUMNS), np.float32), np.full(ROWS, -np.inf, np.float32)
+    """The largest −‖x − z‖², from the panel next to a few queries on, where it can matter."""
+    scores, least = np.empty((ROWS, COLUMNS), np.float32), np.empty(ROWS, np.float32)
     gaps = np.empty(len(panels), np.float32)
     for at in range(0, len(x), ROWS):
         _gaps(x, at, boxes[0], boxes[1], gaps)
         home = np.argmin(gaps)
-        for i in range(ROWS if at else 0):
-            least[i] = _surely(x[at + i], panels, ids, own[at + i], index[at - 1, :k])
-        farthest = -least.min()
+        farthest = np.float32(np.inf)
         for turn in range(2 * len(panels)):
             p = home + (turn // 2 if turn % 2 == 0 else -1 - turn // 2)
             if p < 0 or p >= len(panels) or gaps[p] * _CERTAIN >= farthest:
                 continue
             differences(x, at, panels, p, scores)
+            if turn == 0:
+                _reached(scores, at, own, k, least)
             _merge(scores, at, p * COLUMNS, ids, own, k, least, values, index)
             farthest = np.float32(0.0)
             for i in range(ROWS):

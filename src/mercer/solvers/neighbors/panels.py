@@ -28,8 +28,6 @@ NEAR_COLUMNS = 20
 #: Queries × columns, per halving of the examples, from which on an order of them pays. Estimated:
 #: a number takes 8 ns to be put into one half, and a query 0.05 ns per number of an example.
 ORDER = 100
-#: Tiles of queries that may come in any order.
-QUERIES = 4
 #: Squared norms up to which sums of products of whole numbers are exact in float32.
 EXACT = float(1 << 22)
 #: Numbers of a block of queries, which stays in the second cache beside a panel, and multiply-adds
@@ -82,7 +80,7 @@ def search_panels(
     index, distance = np.empty((len(x), k), dtype=np.intp), np.empty((len(x), k))
     order = np.arange(len(x))
     if examples.near:
-        order = in_order(_moved(x, examples.center, examples.scale), QUERIES * ROWS)
+        order = in_order(_moved(x, examples.center, examples.scale), ROWS)
     threads = threads_for(WORTH * x.size * len(z))
     step = min(BLOCK // columns, int(CALL / z.size), len(x) // (8 if threads > 1 else 1))
     step = -(-max(1, step) // ROWS) * ROWS

@@ -9,6 +9,7 @@ for bytes. `above` tells which scores of a row are larger than a number, as the 
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from llvmlite import binding, ir
@@ -29,7 +30,7 @@ def _shape() -> Shape:
 SHAPE = _shape()
 #: Neighbors up to which a list is one vector.
 LISTED = 16
-_LANES, _ROWS, _VECTORS = SHAPE
+LANES, _ROWS, _VECTORS = SHAPE
 _SINGLE, _BIT = ir.FloatType(), ir.IntType(1)
 #: A product and a sum may be rounded once.
 _FUSED = ("contract", "nsz")
@@ -62,11 +63,11 @@ def _write(  # pragma: no cover - runs in the compiler
     builder: Any, differences: bool, x: Any, z: Any, width: Any, out: Any
 ) -> None:
     """The loop over columns; every sum is a value of its own."""
-    v = Vectors(builder, _LANES)
+    v = Vectors(builder, LANES)
 
     def body(d: Any, *sums: Any) -> list[Any]:
         start = builder.mul(d, INDEX(SHAPE.columns))
-        right = [v.load(z, builder.add(start, INDEX(_LANES * j))) for j in range(_VECTORS)]
+        right = [v.load(z, builder.add(start, INDEX(LANES * j))) for j in range(_VECTORS)]
         grown = []
         for i in range(_ROWS):
             offset = builder.add(d, builder.mul(width, INDEX(i)))
@@ -84,7 +85,7 @@ def _write(  # pragma: no cover - runs in the compiler
 
     sums = v.loop(width, 1, [v.filled(_SINGLE, 0.0)] * (_ROWS * _VECTORS), body)
     for k, total in enumerate(sums):
-        v.store(total, out, INDEX(_LANES * k))
+        v.store(total, out, INDEX(LANES * k))
 
 
 #: ``products(x, row, panels, panel, out)`` and the same with −‖x − z‖².
@@ -98,17 +99,42 @@ def _above(typing_context: Any, scores: Any, row: Any, least: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         start = builder.mul(arguments[1], INDEX(SHAPE.columns))
-        v, bits = Vectors(builder, _LANES), INDEX(0)
+        v, bits = Vectors(builder, LANES), INDEX(0)
         limit = v.everywhere(arguments[2])
         for j in range(_VECTORS):
-            values = v.load(array.data, builder.add(start, INDEX(_LANES * j)))
+            values = v.load(array.data, builder.add(start, INDEX(LANES * j)))
             larger = builder.fcmp_ordered(">", values, limit)
-            part = builder.bitcast(larger, ir.IntType(_LANES))
+            part = builder.bitcast(larger, ir.IntType(LANES))
             part = builder.zext(part, INDEX)
-            bits = builder.or_(bits, builder.shl(part, INDEX(_LANES * j)))
+            bits = builder.or_(bits, builder.shl(part, INDEX(LANES * j)))
         return bits
 
     return types.uint64(scores, types.int64, types.float32), generate
+
+
+@intrinsic
+def _largest_of_lanes(typing_context: Any, scores: Any, row: Any, k: Any) -> Any:
+    """What at least k scores of this row reach: the k-th largest of what each lane has at most.
+
+    Or less, where some are equal. k is from 1 to LANES.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        start = builder.mul(arguments[1], INDEX(SHAPE.columns))
+        v = Vectors(builder, LANES)
+        parts = [v.load(array.data, builder.add(start, INDEX(LANES * j))) for j in range(_VECTORS)]
+        nothing = v.filled(_SINGLE, float("-inf"))
+
+        def body(_: Any, left: Any, best: Any) -> list[Any]:
+            best = v.largest(left)
+            taken = builder.fcmp_ordered("==", left, v.everywhere(best))
+            return [builder.select(taken, nothing, left), best]
+
+        starts = [reduce(v.larger, parts), _SINGLE(float("-inf"))]
+        return v.loop(arguments[2], 1, starts, body)[1]
+
+    return types.float32(scores, types.int64, types.int64), generate
 
 
 @intrinsic
@@ -152,4 +178,5 @@ def _insert(typing_context: Any, values: Any, index: Any, row: Any, value: Any, 
 #: Called from compiled code, without the first argument.
 above: Any = _above
 insert: Any = _insert
+largest_of_lanes: Any = _largest_of_lanes
 lowest: Any = _lowest
