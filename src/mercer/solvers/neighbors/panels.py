@@ -33,8 +33,9 @@ EXACT = float(1 << 22)
 #: Numbers of a block of queries, which stays in the second cache beside a panel, and multiply-adds
 #: of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
 BLOCK, CALL = 1 << 17, 1e10
-#: What a multiply-add costs here, and packing a number, in operations that `threads_for` counts.
-WORTH, PACKING = 0.4, 10.0
+#: What a multiply-add costs here, packing a number, and putting it into one half of the rows, in
+#: operations that `threads_for` counts.
+WORTH, PACKING, HALVING = 0.4, 10.0, 100.0
 #: Magnitudes within which squares are far from the ends of float32.
 MODERATE = 2.0**-40, 2.0**40
 #: Rows that are looked at for the center, and whether numbers are whole.
@@ -71,16 +72,13 @@ def search_panels(
 
     `own[i]` is an index that does not count for query i.
     """
-    from mercer.solvers.neighbors.panel_loops import ROWS, in_order
+    from mercer.solvers.neighbors.panel_loops import ROWS
 
     kind = np.result_type(x, z)
     x, z = (np.ascontiguousarray(side, dtype=kind) for side in (x, z))
-    examples, columns = _packed(x, z), x.shape[1]
+    (examples, order), columns = _packed(x, z), x.shape[1]
     mine = np.full(len(x), -1) if own is None else own
     index, distance = np.empty((len(x), k), dtype=np.intp), np.empty((len(x), k))
-    order = np.arange(len(x))
-    if examples.near:
-        order = in_order(_moved(x, examples.center, examples.scale), ROWS)
     threads = threads_for(WORTH * x.size * len(z))
     step = min(BLOCK // columns, int(CALL / z.size), len(x) // (8 if threads > 1 else 1))
     step = -(-max(1, step) // ROWS) * ROWS
@@ -93,8 +91,9 @@ def search_panels(
     return index, distance
 
 
-def _packed(x: np.ndarray, z: np.ndarray) -> Examples:
-    from mercer.solvers.neighbors.panel_loops import COLUMNS, boxes_of, in_order, pack_panels
+def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
+    """The examples in panels, and the order in which queries are asked."""
+    from mercer.solvers.neighbors.panel_loops import COLUMNS, boxes_of, pack_panels
 
     (n, columns), some = z.shape, z[:: max(1, len(z) // SAMPLE)]
     ends = [float(v) for side in (x, z) for v in (side.min(), side.max())]
@@ -105,7 +104,9 @@ def _packed(x: np.ndarray, z: np.ndarray) -> Examples:
     center = np.zeros(columns) if whole else (some * scale).mean(axis=0, dtype=np.float64)
     count = -(-n // COLUMNS)
     near = columns <= NEAR_COLUMNS and x.size >= ORDER * np.log2(max(2, count))
-    ids = in_order(_moved(z, center, scale), COLUMNS) if near else np.arange(n, dtype=np.int32)
+    ids, order = np.arange(n, dtype=np.int32), np.arange(len(x))
+    if near:
+        ids, order = _orders(z, x, center, scale)
     panels = np.zeros((count, columns + (not near), COLUMNS), dtype=np.float32)
     norms = np.zeros(n)
     threads = threads_for(PACKING * z.size)
@@ -120,7 +121,23 @@ def _packed(x: np.ndarray, z: np.ndarray) -> Examples:
     boxes_of(panels, *boxes)
     lost = 0.0 if whole else 4.0 * DOUBLE * high * scale * np.sqrt(columns)
     whole = whole and bool(exact.all())
-    return Examples(z, panels, ids, center, scale, lost, float(norms.max()), whole, boxes)
+    largest = float(norms.max())
+    return Examples(z, panels, ids, center, scale, lost, largest, whole, boxes), order
+
+
+def _orders(z: np.ndarray, x: np.ndarray, center: np.ndarray, scale: float) -> list[np.ndarray]:
+    """Indices of examples and of queries in which neighbors are close together."""
+    from mercer.solvers.neighbors.panel_loops import COLUMNS, ROWS, in_order
+
+    sides, found = ((z, COLUMNS), (x, ROWS)), [np.empty(0), np.empty(0)]
+
+    def body(which: slice, _: slice, scratch: Scratch) -> None:
+        rows, size = sides[which.start]
+        found[which.start] = in_order(_moved(rows, center, scale), size)
+
+    threads = threads_for(HALVING * (x.size + z.size) * np.log2(len(z)))
+    sweep(Tiling((2, 1), (1, 1), threads), body, "neighbors")
+    return found
 
 
 def _moved(rows: np.ndarray, center: np.ndarray, scale: float) -> np.ndarray:
