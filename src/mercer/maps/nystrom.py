@@ -251,8 +251,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
     @cached_property
     def _compared(self) -> tuple[Any, dict[np.dtype[Any], PreparedPoints | None]]:
         """What rows are compared with, and the form in which they are, by precision."""
-        used = self._kept is None or self._precomputed
-        return self.components_ if used else _select(self.components_, self._kept), {}
+        if self._kept is None or self._precomputed:
+            return self.components_, {}
+        return _select(self.components_, self._kept), {}
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
