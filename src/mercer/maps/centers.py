@@ -195,24 +195,26 @@ def pivoted_cholesky(
     n = gram.shape[0]
     rest = np.maximum(host(gram.diagonal()).astype(np.float64), 0.0)
     least = 1e-10 * rest.sum()
-    F = np.empty((n, min(rank, n)), dtype=gram.dtype)
+    # Columns of F one behind the other: those that are not needed take no memory.
+    F = np.empty((min(rank, n), n), dtype=gram.dtype).T
     pivots = np.empty(0, dtype=np.intp)
     while len(pivots) < F.shape[1] and rest.sum() > least and not enough(rest, len(pivots)):
         drawn = np.setdiff1d(pick(rest, min(block, F.shape[1] - len(pivots))), pivots)
-        done = F[:, : len(pivots)]
-        small = host(center_matrix(gram, drawn)) - (done[drawn] @ done[drawn].T)
-        kept, made = independent(small, gram.dtype)
+        done, small = F[:, : len(pivots)], host(center_matrix(gram, drawn))
+        with single_threaded_blas():
+            kept, made = independent(small - done[drawn] @ done[drawn].T, gram.dtype)
+            inverse = inverse_lower(made[kept])
         if not len(kept):
             rest[drawn] = 0.0
             continue
         new = drawn[kept]
         columns = host(gram.take(columns=new).dense())
         added = F[:, len(pivots) : len(pivots) + len(new)]
-        _orthogonalize(columns, done, new, inverse_lower(made[kept]), added)
+        _orthogonalize(columns, done, new, inverse, added)
         pivots = np.concatenate([pivots, new])
         rest = np.maximum(rest - np.einsum("ij,ij->i", added, added, dtype=np.float64), 0.0)
         rest[drawn] = 0.0
-    F = np.ascontiguousarray(F[:, : len(pivots)])
+    F = F[:, : len(pivots)]
     return LowRank(F, pivots, np.tril(F[pivots].astype(np.float64)), rest)
 
 

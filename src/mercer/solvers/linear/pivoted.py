@@ -25,6 +25,7 @@ import numpy as np
 from mercer._arrays import host
 from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve
+from mercer._machine.threads import single_threaded_blas
 from mercer._steps import listening
 from mercer.gram.base import Gram
 from mercer.maps.centers import pivoted_cholesky
@@ -176,7 +177,8 @@ class _System:
 
     def __init__(self, A: np.ndarray, F: np.ndarray, budget: _Budget) -> None:
         self.A, self.F, self.budget, self.n_iter = A, F, budget, 0
-        self.squares = (F.T @ F).astype(np.float64)
+        with single_threaded_blas():
+            self.squares = transposed_times(F, F)
 
     def factor(self, shift: float) -> _AtShift:
         return _AtShift(self, shift)
@@ -190,7 +192,8 @@ class _AtShift:
         inner = system.squares.copy()
         self.norm = float(np.linalg.norm(inner)) + shift
         add_to_diagonal(inner, shift)
-        L = cholesky(inner)
+        with single_threaded_blas():  # more threads would still be waiting busily in the next steps
+            L = cholesky(inner)
         if L is None:
             raise _Slow
         self.L = L
