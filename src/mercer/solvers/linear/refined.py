@@ -20,6 +20,7 @@ from scipy.linalg import get_lapack_funcs
 from mercer._config import get_config
 from mercer._lazy import record
 from mercer._machine.deadline import one_call
+from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.solvers.linear.blas import mirror_beside_diagonal, symmetric_times
 
@@ -88,8 +89,15 @@ def factor(A: np.ndarray) -> Rounded | None:
 def solved(A: np.ndarray, rounded: Rounded, B: np.ndarray) -> np.ndarray | None:
     """X with A X = B, from the upper triangle of A and its factor; None where it does not converge.
 
-    Below the diagonal of A something is written.
+    Below the diagonal of A something is written. BLAS has one thread: products are NumPy's and
+    triangular solutions SciPy's, and the threads of either would wait busily for the other's. With
+    five columns that took nine times as long.
     """
+    with single_threaded_blas():
+        return _solved(A, rounded, B)
+
+
+def _solved(A: np.ndarray, rounded: Rounded, B: np.ndarray) -> np.ndarray | None:
     mirror_beside_diagonal(A)
     X, left = np.zeros(B.shape), B
     size = rest = np.linalg.norm(B, axis=0)
