@@ -25,8 +25,8 @@ from mercer.solvers.quadratic.problem import Quadratic, Solution, Solutions, Tas
 
 #: Fewer rows are solved before equal ones are found.
 LEAST = 1000
-#: Rows looked at first, and how many of them must repeat others.
-SAMPLE, REPEATED = 512, 16
+#: Rows and columns looked at first, and how many of these rows must repeat others.
+SAMPLE, COLUMNS, REPEATED = 512, 32, 16
 #: The largest share of all rows that may be distinct for the smaller problem to pay.
 SHARE = 0.6
 #: Statistics of pairs that read nothing but the numbers of the two rows.
@@ -133,7 +133,7 @@ def equal_ones(gram: HostGram) -> np.ndarray | None:
     if not all(n.op in _OF_NUMBERS for n in statistics(gram.formula)):
         return None
     step = gram.shape[0] // SAMPLE
-    some = [m[:: max(1, step)][:SAMPLE] for m in matrices]
+    some = [m[:: max(1, step)][:SAMPLE, :COLUMNS] for m in matrices]
     if len(np.unique(_along(some))) > len(some[0]) - REPEATED:
         return None
     value = _along(matrices)
