@@ -186,8 +186,11 @@ class Gram(ABC):
         each brings a `scratch` of its own and `prepare_tiles` was called before.
         """
 
-    def prepare_tiles(self) -> None:  # noqa: B027 - not every engine compiles
-        """Compile now what `tile` needs, before several threads ask for it at once."""
+    def prepare_tiles(self, repeats: int = 1) -> None:  # noqa: B027 - not every engine compiles
+        """Compile now what `tile` needs, before several threads ask for it at once.
+
+        `repeats`: how often all of K will be asked for, which decides whether that pays.
+        """
 
     @abstractmethod
     def sweep(

@@ -274,8 +274,8 @@ class HostGram(Gram):
         self._tile_engine.fill(rows, columns, out, self._scratch if scratch is None else scratch)
         return out
 
-    def prepare_tiles(self) -> None:
-        self._tile_engine  # noqa: B018 - computed once and kept
+    def prepare_tiles(self, repeats: int = 1) -> None:
+        self._tile_engine = self._engine(self._repeated(self._plan(), repeats))
 
     @functools.cached_property
     def _tile_engine(self) -> NumpyEngine:

@@ -15,8 +15,8 @@ import numpy as np
 
 from mercer._config import get_config
 from mercer._examples import joined
-from mercer._machine.threads import threads_for
-from mercer._tiles import Tiling, cut
+from mercer._machine.threads import blas_for, threads_for
+from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.plan.planner import REPEATS
@@ -132,9 +132,9 @@ class Memory:
         updates, extra = in_order(self._weights, self._times, self._columns), float(rule.bias)
         since = running.since.copy()
 
-        def count(rows: slice, columns: slice, K: np.ndarray, scratch: Any) -> None:
+        def count(rows: slice, k: np.ndarray) -> None:
             last = since.copy()
-            vote(K, updates, rule.ranked, extra, running.f[rows], running.sums[rows], last)
+            vote(k, updates, rule.ranked, extra, running.f[rows], running.sums[rows], last)
             running.since[:] = last  # the same for all rows
 
         host = gram.engine == "cpu"
@@ -142,11 +142,18 @@ class Memory:
         step = ROWS * max(1, room // (gram.dtype.itemsize * m * ROWS))
         if host:
             threads = threads_for(gram.cost.flops + OPERATIONS * n * len(self._times))
-            tiling = Tiling((n, m), (step, m), threads)
-            gram.sweep(count, tiling=tiling, repeats=REPEATS, what="votes")
+            turned = gram.T  # an update reads one number of every row
+            turned.prepare_tiles(REPEATS)
+
+            def panel(rows: slice, _: slice, scratch: Scratch) -> None:
+                k = scratch.get("k", (m, rows.stop - rows.start), gram.dtype)
+                count(rows, turned.tile(slice(0, m), rows, k, scratch))
+
+            with blas_for(gram.cost.flops):
+                sweep(Tiling((n, 1), (step, 1), threads), panel, "votes")
         else:
             for rows in cut(0, n, step):
-                count(rows, slice(0, m), gram.take(rows).dense(), None)
+                count(rows, np.ascontiguousarray(gram.take(rows).dense().T))
         return running.scores(self.tally.visits)
 
     def counts(self) -> np.ndarray:

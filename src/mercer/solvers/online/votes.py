@@ -44,30 +44,39 @@ def all_votes(
 
     def some(rows: slice, columns: slice, scratch: Scratch) -> None:
         after = begin.copy()
-        vote(K[rows], updates, ranked, extra, f[rows], votes[rows], after)
+        k = np.ascontiguousarray(K[rows].T)
+        vote(k, updates, ranked, extra, f[rows], votes[rows], after)
         since[:] = after  # the same for all rows
 
     sweep(Tiling((n, 1), (-(-n // threads), 1), threads), some, "votes")
 
 
 @njit(nogil=True)
-def vote(K: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, since: Any) -> None:
-    """`all_votes` of some rows, by this thread."""
+def vote(k: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, since: Any) -> None:
+    """`all_votes` of some rows, by this thread; `k` has a column per row of them."""
     before, outputs = since.copy(), f.shape[1]
     width = min(ROWS, -(-len(f) // LANES) * LANES)
-    k = np.zeros((K.shape[1], width), K.dtype)
+    rest = np.zeros((k.shape[0], width if len(f) % ROWS else 0), k.dtype)
     scores, given = np.zeros((outputs, width)), np.zeros((outputs, width))
     for begin in range(0, len(f), ROWS):
         for c in range(outputs):
             since[c] = before[c]  # every tile passes the same updates
         n = min(ROWS, len(f) - begin)
-        _transpose(K, begin, n, k)
-        _transpose(f, begin, n, scores)
+        for c in range(outputs):
+            for i in range(n):
+                scores[c, i] = f[begin + i, c]
         given[:] = 0.0
+        if n == ROWS:
+            part, offset = k, begin
+        else:  # as many as the loops take at a time
+            for m in range(k.shape[0]):
+                for i in range(n):
+                    rest[m, i] = k[m, begin + i]
+            part, offset = rest, 0
         if ranked:
-            _of_all(k, updates, extra, scores, given, since)
+            _of_all(part, offset, updates, extra, scores, given, since)
         else:
-            _of_each(k, updates, extra, scores, given, since)
+            _of_each(part, offset, updates, extra, scores, given, since)
         for i in range(n):
             for c in range(outputs):
                 f[begin + i, c] = scores[c, i]
@@ -75,15 +84,9 @@ def vote(K: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, s
 
 
 @njit(nogil=True)
-def _transpose(matrix: Any, begin: int, n: int, out: Any) -> None:
-    """The n rows from `begin` on become columns of `out`."""
-    for m in range(matrix.shape[1]):
-        for i in range(n):
-            out[m, i] = matrix[begin + i, m]
-
-
-@njit(nogil=True)
-def _of_each(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since: Any) -> None:
+def _of_each(
+    k: Any, offset: int, updates: Any, extra: float, scores: Any, votes: Any, since: Any
+) -> None:
     """Each output votes for its sign, whenever it changes, for the time since it did."""
     columns, first, classes, weights, times = updates
     n = scores.shape[1] // LANES * LANES
@@ -93,14 +96,17 @@ def _of_each(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since:
             c, weight = classes[at], weights[at]
             visits = float(times[e] - since[c])
             since[c] = times[e]
+            own = k[column, offset : offset + n]
             for i in range(n):
                 score = scores[c, i]
                 votes[c, i] += visits if score > 0.0 else -visits
-                scores[c, i] = score + weight * (k[column, i] + extra)
+                scores[c, i] = score + weight * (own[i] + extra)
 
 
 @njit(nogil=True)
-def _of_all(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since: Any) -> None:
+def _of_all(
+    k: Any, offset: int, updates: Any, extra: float, scores: Any, votes: Any, since: Any
+) -> None:
     """All outputs of each row vote for its winner, the first of the best classes.
 
     The classes are leaves of a tree in which the children of node x are 4 x + 1 … 4 x + 4. A node
@@ -115,8 +121,8 @@ def _of_all(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since: 
     nodes = leaves + 4**depth
     best, given = np.full((nodes, n), -np.inf), np.zeros((nodes, n))
     better = np.zeros((leaves, n), np.uint64)  # a signed index would be looked at for its sign
-    own = slice(leaves, leaves + len(scores))
-    _copy(scores, best[own])
+    of_classes = slice(leaves, leaves + len(scores))
+    _copy(scores, best[of_classes])
     for node in range(leaves - 1, -1, -1):
         _match(best, better, node)
     for e in range(len(times)):
@@ -127,10 +133,11 @@ def _of_all(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since: 
             for _ in range(1, depth):
                 at = better[at, i]
             given[at, i] += visits
+        own = k[column, offset : offset + n]
         for at in range(first[e], first[e + 1]):
             leaf, weight = leaves + classes[at], weights[at]
             for i in range(n):
-                best[leaf, i] += weight * (k[column, i] + extra)
+                best[leaf, i] += weight * (own[i] + extra)
         for at in range(first[e], first[e + 1]):
             node, following = leaves + classes[at], 0
             if at + 1 < first[e + 1]:  # the nodes above both of two classes are left to the second
@@ -138,8 +145,8 @@ def _of_all(k: Any, updates: Any, extra: float, scores: Any, votes: Any, since: 
             while node > 0 and (node - 1) // 4 != (following - 1) // 4:
                 node, following = (node - 1) // 4, (following - 1) // 4
                 _match(best, better, node)
-    _copy(best[own], scores)
-    _copy(given[own], votes)
+    _copy(best[of_classes], scores)
+    _copy(given[of_classes], votes)
 
 
 @njit(nogil=True)
