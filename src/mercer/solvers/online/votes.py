@@ -1,8 +1,8 @@
 """Votes of all predictors on the way, update by update: compiled, some rows per thread.
 
-A row costs a pass over the updates. `ROWS` rows take it together: whatever an update changes is
-a stretch of so many numbers, one per row, and no branch depends on a row, so that every loop over
-rows vectorizes.
+A row costs a pass over the updates. `ROWS` rows take it together: whatever an update reads of K or
+changes is a stretch of so many numbers, one per row, and no branch depends on a row, so that every
+loop over rows vectorizes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ OPERATIONS = 8
 ROWS = 128
 #: Their number is a multiple of this, by padding, and the loops say so, which makes them faster.
 LANES = 16
+#: Classes up to which all of them are compared after an update, and no tree of them is kept.
+FLAT = 8
 
 
 def in_order(weights: np.ndarray, times: np.ndarray, columns: np.ndarray) -> tuple[Any, ...]:
@@ -73,7 +75,9 @@ def vote(k: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, s
                 for i in range(n):
                     rest[m, i] = k[m, begin + i]
             part, offset = rest, 0
-        if ranked:
+        if ranked and outputs <= FLAT:
+            _of_few(part, offset, updates, extra, scores, given, since)
+        elif ranked:
             _of_all(part, offset, updates, extra, scores, given, since)
         else:
             _of_each(part, offset, updates, extra, scores, given, since)
@@ -101,6 +105,41 @@ def _of_each(
                 score = scores[c, i]
                 votes[c, i] += visits if score > 0.0 else -visits
                 scores[c, i] = score + weight * (own[i] + extra)
+
+
+@njit(nogil=True)
+def _of_few(
+    k: Any, offset: int, updates: Any, extra: float, scores: Any, votes: Any, since: Any
+) -> None:
+    """All outputs of each row vote for its winner, the first of the best of `FLAT` classes."""
+    columns, first, classes, weights, times = updates
+    n = scores.shape[1] // LANES * LANES
+    all_scores, winner = np.full((FLAT, n), -np.inf), np.zeros(n, np.uint64)
+    _copy(scores, all_scores[: len(scores)])
+    for e in range(len(times)):
+        _match_few(all_scores, winner)
+        visits = float(times[e] - since[0])
+        since[:] = times[e]
+        for i in range(n):
+            votes[winner[i], i] += visits
+        own = k[columns[e], offset : offset + n]
+        for at in range(first[e], first[e + 1]):
+            c, weight = classes[at], weights[at]
+            for i in range(n):
+                all_scores[c, i] += weight * (own[i] + extra)
+    _copy(all_scores[: len(scores)], scores)
+
+
+@njit(nogil=True)
+def _match_few(scores: Any, winner: Any) -> None:
+    """The best class of each row; of equal ones the first."""
+    for i in range(scores.shape[1] // LANES * LANES):
+        score, found = scores[0, i], 0
+        for c in (1, 2, 3, 4, 5, 6, 7):
+            other = scores[c, i]
+            found = c if other > score else found
+            score = other if other > score else score
+        winner[i] = found
 
 
 @njit(nogil=True)
