@@ -14,7 +14,10 @@ def decisions(f, ranked):
     return np.eye(f.shape[1])[f.argmax(axis=1)] if ranked else np.where(f > 0, 1.0, -1.0)
 
 
-@pytest.mark.parametrize(("ranked", "outputs"), [(True, 4), (True, 2), (False, 3), (False, 1)])
+@pytest.mark.parametrize(
+    ("ranked", "outputs"),
+    [(True, 2), (True, 4), (True, 8), (True, 9), (True, 26), (False, 3), (False, 1)],
+)
 def test_votes_of_every_predictor(ranked, outputs):
     K = np.round(RNG.normal(size=(ROWS, POINTS)), 1)  # rounded, so that scores tie
     weights = RNG.integers(-1, 2, (UPDATES, outputs)).astype(float)
