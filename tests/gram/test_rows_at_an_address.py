@@ -32,6 +32,15 @@ def test_rows_by_sums_of_bytes_are_those_of_k(numbers):
     _check_rows(function, K[:, : CHUNK + 64], 1e-6 * np.abs(K).max())
 
 
+@pytest.mark.parametrize("steep", [False, True])
+def test_distances_by_products_where_they_have_the_digits(steep):
+    X = np.random.default_rng(3).normal(size=(400, 90))
+    gram = as_kernel("gaussian(0.05)" if steep else "gaussian(10.0)").gram(X)
+    function = row_function(gram, loop_program(gram), True)
+    assert function.widths == ((90,) if steep else (92,))  # ‖x‖² and a 0 before the columns
+    _check_rows(function, gram.dense()[:, : CHUNK + 64], 1e-6)
+
+
 def test_sums_that_need_more_than_32_bits_are_none_of_bytes():
     X = np.random.default_rng(2).integers(0, 200, (1100, 90)) + 1e6
     gram = as_kernel("linear()").gram(X)

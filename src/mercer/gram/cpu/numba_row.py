@@ -17,7 +17,7 @@ SUMS = ("sqdist", "dot", "l1")
 ROW_HEADER = f"""
 from numba import types
 from mercer._machine.kept_code import callback
-from mercer.gram.cpu.panel_sums import byte_sums, panel_sums, width
+from mercer.gram.cpu.panel_sums import byte_sums, panel_sums, product_sums, width
 
 P, N = types.CPointer(numba.from_dtype(np.dtype(R))), types.CPointer(types.intp)
 SIZE = np.dtype(R).itemsize
@@ -26,18 +26,16 @@ ALONE, EACH = width(1, SIZE), width({TOGETHER}, SIZE)
 
 
 def render_row(
-    program: Program, dtype: str, widths: list[int], in_bytes: bool = False
+    program: Program, dtype: str, widths: list[int], form: str = "panel"
 ) -> tuple[str, list[float]]:
     """The text of a module whose `rows` are rows of K at an address, and the numbers it takes.
 
-    `in_bytes`: rows of all sources are words of four bytes, and sums are x·z or ‖x − z‖².
+    `form`: which sums of `mercer.gram.cpu.panel_sums` the rows are laid out for.
     """
     writer = RowWriter(program, widths)
     text = writer.function("row")
     sums = [
-        f"{op}_{rows} = byte_sums({op!r}, {rows})\n"
-        if in_bytes
-        else f"{op}_{rows} = panel_sums({op!r}, {rows}, SIZE)\n"
+        f"{op}_{rows} = {form}_sums({op!r}, {rows}{', SIZE' if form == 'panel' else ''})\n"
         for op in sorted({program.sources[i].node.op for i in writer.summed})
         for rows in (1, TOGETHER)
     ]

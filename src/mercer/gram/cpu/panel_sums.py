@@ -106,6 +106,42 @@ def byte_sums(op: str, rows: int) -> Any:
     return _stored(rows, 4, totals)
 
 
+def product_sums(op: str, rows: int) -> Any:
+    """‖x − z‖² from x·z, half the instructions: of rows in float32 that begin with ‖x‖² and a 0."""
+    assert op == "sqdist"
+
+    def totals(v: Vectors, own: list[Any], z: Any, start: Any, columns: Any, parts: range) -> Any:
+        builder = v.builder
+
+        def at(column: Any) -> list[Any]:
+            first = builder.add(start, builder.mul(column, INDEX(CHUNK)))
+            return [v.load(z, builder.add(first, INDEX(part))) for part in parts]
+
+        def body(d: Any, *sums: Any) -> list[Any]:
+            column, grown = builder.add(d, INDEX(BYTES_BEFORE)), []
+            others = at(column)
+            for r, row in enumerate(own):
+                number = v.everywhere(builder.load(builder.gep(row, [column])))
+                for other, total in zip(others, sums[r * len(parts) :], strict=False):
+                    grown.append(v.add(total, v.times(number, other)))
+            return grown
+
+        zero = v.filled(z.type.pointee, 0.0)
+        count = builder.sub(columns, INDEX(BYTES_BEFORE))
+        sums, norms, found = (
+            v.loop(count, 1, [zero] * (len(own) * len(parts)), body),
+            at(INDEX(0)),
+            [],
+        )
+        for r, row in enumerate(own):
+            mine = v.everywhere(builder.load(row))
+            for norm, total in zip(norms, sums[r * len(parts) :], strict=False):
+                found.append(v.larger(v.less(v.add(mine, norm), v.add(total, total)), zero))
+        return found
+
+    return _stored(rows, 4, totals)
+
+
 def _stored(rows: int, size: int, totals: Any) -> Any:
     """The function of `panel_sums` whose sums are values that `totals` makes."""
     count, lanes = width(rows, size), _register() // size
