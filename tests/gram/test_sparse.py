@@ -6,9 +6,12 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import Gaussian, Laplacian, Polynomial
+from mercer._machine.jit import compiles
 from mercer.gram.rows import sparse
+from mercer.gram.sparse_products import scattered
 
 RNG = np.random.default_rng(0)
+NEEDS_NUMBA = pytest.mark.skipif(not compiles(), reason="needs Numba")
 KERNELS = [Gaussian(2.0), Gaussian(0.02), Polynomial(3, offset=1.0), Laplacian(norm=1), Laplacian()]
 
 
@@ -68,7 +71,6 @@ def test_tiles_are_cut_anywhere_and_numbers_may_come_in_parts(scatters):
 
 
 def test_rows_of_sums_are_cut_where_they_would_leave_the_cache(monkeypatch):
-    scattered = pytest.importorskip("mercer.gram.sparse_products.scattered")
     monkeypatch.setattr(scattered, "WIDTH", 16)
     X, Z = rows(9, 0.1), rows(50, 0.1)
     Z[:, 7] = 0.0
@@ -77,9 +79,11 @@ def test_rows_of_sums_are_cut_where_they_would_leave_the_cache(monkeypatch):
     np.testing.assert_allclose(out, X[2:7] @ Z[3:44].T, atol=1e-12)
 
 
+@NEEDS_NUMBA
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_panels_hold_any_part_of_the_rows(kind):
-    panels = pytest.importorskip("mercer.gram.sparse_products.panels")
+    from mercer.gram.sparse_products import panels
+
     X, Z = rows(9, 0.3).astype(kind), rows(150, 0.3).astype(kind)
     X[4] = 0.0
     out = np.full((5, 130), np.nan, dtype=kind)
@@ -93,6 +97,7 @@ def test_panels_hold_any_part_of_the_rows(kind):
     assert np.isnan(out[:, 120:]).all()
 
 
+@NEEDS_NUMBA
 def test_rows_with_many_columns_in_common_are_multiplied_in_panels(scatters):
     full = np.zeros((100, 120))
     full[:, :15] = RNG.normal(size=(100, 15))  # few numbers, and all of them in common
