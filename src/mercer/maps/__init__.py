@@ -7,7 +7,7 @@ Exact maps have φ(x)·φ(z) = k(x, z); approximate ones come close, at a width 
 `PowersMap`                       x, x², …, x^p of every column
 `TaylorGaussianMap`               the Gaussian's Taylor series, cut off
 `RandomFourierMap`                cos and sin of random frequencies: shift-invariant kernels
-`NystromMap`                      Mercer's eigenfunctions on a sample: any kernel
+`NystromMap`                      any kernel, by a sample; Mercer's eigenfunctions on it
 `TensorSketchMap`                 (x·z + c)^d, hashed: wide or sparse input
 `ExplicitMap`                     the map a kernel itself knows
 `EmailFeatures`                   words, hosts, dates, senders … of mail, sparse and named
