@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer import config
 from mercer.kernels import Gaussian, Laplacian
 from mercer.learners import KernelOneClass, KernelSVC
 from mercer.solvers.quadratic import parallel
@@ -72,6 +73,8 @@ def test_what_is_not_merged(answers):
     assert merged_tasks(Gaussian(1.5).gram(X + 1e-9 * score[:, None]), [task]) is None
     heavy = Gaussian(1.5).reweight(lambda rows: 1.0 + np.arange(len(rows))).gram(X)
     assert merged_tasks(heavy, [task]) is None  # the weight of a row is not in its numbers
+    with config(memory=4 * X.nbytes):
+        assert merged_tasks(gram, [task]) is None
 
 
 def test_those_that_stand_for_others_have_their_numbers(answers):

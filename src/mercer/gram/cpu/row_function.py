@@ -14,6 +14,7 @@ longer than one.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 WORDS = 16
 #: Columns from which ‖x − z‖² is faster by a product than by differences.
 WIDE = 64
+#: The largest share of the memory limit that a copy of the rows for that may take.
+ROOM = 1 / 16
 
 
 @record
@@ -112,6 +115,8 @@ def _with_norms(gram: HostGram, program: Program) -> np.ndarray | None:
     key, dtype = source.rows, np.dtype(np.float32)
     matrix = side.matrices[key]
     if others or source.node.op != "sqdist" or matrix.shape[1] < WIDE:
+        return None
+    if 4 * math.prod(matrix.shape) > ROOM * gram.limit_bytes:
         return None
     with np.errstate(over="ignore"):
         known = side.centers.get(key) is None and key in side.norms

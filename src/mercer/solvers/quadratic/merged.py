@@ -29,6 +29,8 @@ LEAST = 1000
 SAMPLE, COLUMNS, REPEATED = 512, 32, 16
 #: The largest share of all rows that may be distinct for the smaller problem to pay.
 SHARE = 0.6
+#: The largest share of the memory limit that the examples may take, which are copied a few times.
+ROOM = 0.125
 #: Statistics of pairs that read nothing but the numbers of the two rows.
 _OF_NUMBERS = {"sqdist", "dot", "l1", "linf", "sqnorm", "reduce"}
 
@@ -131,6 +133,8 @@ def equal_ones(gram: HostGram) -> np.ndarray | None:
     if not matrices or any(type(m) is not np.ndarray for m in matrices):
         return None
     if not all(n.op in _OF_NUMBERS for n in statistics(gram.formula)):
+        return None
+    if sum(m.nbytes for m in matrices) > ROOM * gram.limit_bytes:
         return None
     step = gram.shape[0] // SAMPLE
     some = [m[:: max(1, step)][:SAMPLE, :COLUMNS] for m in matrices]
