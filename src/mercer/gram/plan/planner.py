@@ -152,9 +152,11 @@ class _Task:
         return enough and self.products.by_blas
 
     def largest_tile(self, blas: bool) -> tuple[int, int]:
-        whole = PRODUCT_ROWS, self.shape[1]
-        cached = whole if blas else self.products.tile or whole
-        return LOOP_TILE if self.loop_only else cached
+        if self.loop_only:
+            return LOOP_TILE
+        # A matrix that is kept goes through memory anyway, and is mirrored panel by panel.
+        cached = None if blas or self.dense else self.products.tile
+        return cached or (PRODUCT_ROWS, self.shape[1])
 
     def bytes_per_pair(self, compiled: bool) -> float:
         """Scratch memory of one pair: its tiles, and what an opaque kernel takes."""
