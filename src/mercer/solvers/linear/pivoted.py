@@ -82,7 +82,9 @@ def ridge(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
         mirror_beside_diagonal(A)
     system = _System(A, F, budget)
     try:
-        with listening(None):  # its steps know nothing of weights and intercepts
+        # Steps know nothing of weights and intercepts. BLAS has one thread: others would be waiting
+        # busily between the steps, and still when the model is asked.
+        with listening(None), single_threaded_blas():
             found = exact.for_each_alpha(
                 lambda alpha, which: exact.solved_by(system.factor(alpha), problem, which),
                 problem,
@@ -192,8 +194,7 @@ class _AtShift:
         inner = system.squares.copy()
         self.norm = float(np.linalg.norm(inner)) + shift
         add_to_diagonal(inner, shift)
-        with single_threaded_blas():  # more threads would still be waiting busily in the next steps
-            L = cholesky(inner)
+        L = cholesky(inner)
         if L is None:
             raise _Slow
         self.L = L
