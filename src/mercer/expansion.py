@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram.dispatch import make_gram
 from mercer.gram.plan.planner import REPEATS
-from mercer.gram.prepared_points import PreparedPoints, are_rows, prepared_points
 from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
+
+if TYPE_CHECKING:
+    from mercer.gram.prepared_points import PreparedPoints
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,8 @@ class KernelExpansion:
 
         None where they have no such form. Without a `dtype` it is that of a `Gram`.
         """
+        from mercer.gram.prepared_points import are_rows, prepared_points  # small blocks need none
+
         if not (are_rows(X) and are_rows(self.points) and X.shape[1] == self.points.shape[1]):
             return None
         dtype = np.result_type(X.dtype, self.points.dtype) if dtype is None else dtype

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from mercer.learners.local import LocalLinearRegressor
     from mercer.learners.logistic import KernelLogisticRegression
     from mercer.learners.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
-    from mercer.learners.perceptrons.dual import KernelPerceptron, Perceptron
+    from mercer.learners.perceptrons.dual import KernelPerceptron
+    from mercer.learners.perceptrons.primal import Perceptron
     from mercer.learners.processes.classification import GaussianProcessClassifier
     from mercer.learners.processes.regression import GaussianProcessRegressor
     from mercer.learners.ridges.estimators import KernelRidge, KernelRidgeClassifier
@@ -54,7 +55,7 @@ _WHERE = {
     "LocalLinearRegressor": "local",
     "NadarayaWatsonClassifier": "smoothers",
     "NadarayaWatsonRegressor": "smoothers",
-    "Perceptron": "perceptrons.dual",
+    "Perceptron": "perceptrons.primal",
     "SpectralClustering": "structure.spectral",
 }
 

@@ -19,7 +19,6 @@ from mercer.gram.host import HostGram
 from mercer.kernels import DEFAULT, Gaussian, as_kernel
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, take, targets
-from mercer.learners.perceptrons.primal import Perceptron
 from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.solvers.online.budget import POLICIES, Store
 from mercer.solvers.online.fit import learn_dual, learn_on_budget
@@ -393,4 +392,4 @@ def _given_alpha(alpha: Any, n: int, outputs: int) -> tuple[np.ndarray, np.ndarr
     return chosen, given[chosen]
 
 
-__all__ = ["KernelPerceptron", "Perceptron"]
+__all__ = ["KernelPerceptron"]
