@@ -303,7 +303,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     centers_ : indices of training examples, the centers as they were given, or None
         Which examples are the centers.
     n_iter_ : int
-        Iterations of "cg"; 1 for the others.
+        Iterations of "cg" and "pivoted"; 1 for the others.
 
     Examples
     --------
