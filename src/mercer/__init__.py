@@ -135,7 +135,7 @@ if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
             from mercer import kernels
 
             if name in kernels.KERNELS:
-                return kernels.KERNELS[name]
+                return getattr(kernels, name)
         if name in _HOME or name in _MODULES:
             return _load(name)
         raise unknown(__name__, name, __dir__(), _elsewhere(name))

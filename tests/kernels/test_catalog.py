@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -126,3 +128,26 @@ def test_a_given_matrix_works_inside_a_composite() -> None:
     np.testing.assert_allclose(given.predict(K[:5]), plain.predict(X[:5]), rtol=1e-8)
     with pytest.raises(ValueError, match="expecting 12"):
         given.predict(K[:5, :7])
+
+
+NOT_YET_IMPORTED = """
+import sys, mercer
+from mercer.kernels import Kernel, kernel, parse
+
+parse("gaussian(2) + linear()"), mercer.Gaussian
+assert not any(name.startswith("mercer.kernels.strings") for name in sys.modules)
+try:
+    kernel(type("Spectrum", (Kernel,), {"__module__": "mine"}))
+except ValueError as error:
+    print(error)
+assert parse("bagofwords()") == mercer.BagOfWords()
+assert mercer.kernels.images.Jittered in mercer.kernels.leaves()
+"""
+
+
+def test_kernels_that_are_imported_later_are_there_when_they_are_asked_for() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", NOT_YET_IMPORTED], capture_output=True, text=True, timeout=120
+    )
+    assert "there is a kernel named 'spectrum' already" in run.stdout, run.stderr
+    assert run.returncode == 0, run.stderr

@@ -7,21 +7,19 @@ in `algebra` and `on_inputs`.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mercer._lazy import suggesting
+from mercer._lazy import unknown
 from mercer.kernels import (  # noqa: F401  (each of these files enters its kernels in the catalog)
     columnwise,
     densities,
     dots,
-    graphs,
-    images,
     opaque,
     radial,
-    strings,
 )
 from mercer.kernels.algebra import Exp, Normalized, PolynomialOf, Power, Product, Scaled, Sum
-from mercer.kernels.catalog import LEAVES, examples, kernel, leaves, register
+from mercer.kernels.catalog import KERNELS, LATER, LEAVES, examples, kernel, leaves, register
 from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.core import Kernel
 from mercer.kernels.grammar import BESIDE, bare, parse
@@ -61,12 +59,23 @@ __all__ = [
     "parse",
     "register",
 ]
-#: The kernels of this package, by the name of their class.
-KERNELS = {cls.__name__: cls for cls in LEAVES.values()}
-globals().update(KERNELS)
+globals().update(KERNELS.loaded)
 if not TYPE_CHECKING:
-    __all__ += list(KERNELS)
-    __getattr__ = suggesting(__name__, __all__)
+    _BESIDE_KERNELS = __all__
+    del __all__  # asked for, it is made of the catalog, which imports all that is in it
+
+    def __dir__() -> list[str]:
+        return [*_BESIDE_KERNELS, *KERNELS]
+
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return __dir__()
+        if f"{__name__}.{name}" in LATER:
+            return import_module(f"{__name__}.{name}")
+        if name[:1].isupper() and name in KERNELS:
+            globals().update(KERNELS)
+            return KERNELS[name]
+        raise unknown(__name__, name, __dir__())
 
 
 #: The kernel of every learner and map that is not given one.

@@ -21,9 +21,10 @@ array([[0.2]])
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import fields
 from functools import wraps
+from importlib import import_module
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -36,8 +37,46 @@ from mercer.kernels.parameters import grammar_name
 
 K = TypeVar("K", bound=type[Kernel])
 
+#: Where kernels are that few programs need: what is in there is imported when it is asked for.
+LATER = tuple(f"{__package__}.{name}" for name in ("graphs", "images", "strings"))
+
+
+class Catalog(MutableMapping[str, type[Kernel]]):
+    """Classes by name; an unknown name, or a question about all of them, imports those of `LATER`.
+
+    >>> "spectrum" in LEAVES, "Spectrum" in KERNELS, "spectre" in LEAVES
+    (True, True, False)
+    """
+
+    def __init__(self) -> None:
+        #: Those that have been imported.
+        self.loaded: dict[str, type[Kernel]] = {}
+
+    def __getitem__(self, name: str) -> type[Kernel]:
+        return (self.loaded if name in self.loaded else self._all())[name]
+
+    def __setitem__(self, name: str, cls: type[Kernel]) -> None:
+        self.loaded[name] = cls
+
+    def __delitem__(self, name: str) -> None:
+        del self.loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, type[Kernel]]:
+        for module in LATER:
+            import_module(module)
+        return self.loaded
+
+
 #: Every kernel that has a name in the grammar, by that name.
-LEAVES: dict[str, type[Kernel]] = {}
+LEAVES = Catalog()
+#: The kernels of this package, by the name of their class.
+KERNELS = Catalog()
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
@@ -91,13 +130,16 @@ def kernel(cls: K) -> K:
     True
     """
     name = grammar_name(cls)
-    known = LEAVES.get(name, cls)
+    own = cls.__module__.startswith(f"{__package__}.")
+    known = (LEAVES.loaded if own else LEAVES).get(name, cls)
     if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ValueError(
             f"there is a kernel named {name!r} already, {known.__module__}.{known.__qualname__}; "
             f"give the class {cls.__name__} another name"
         )
     LEAVES[name] = frozen(cls)
+    if own:
+        KERNELS[cls.__name__] = cls
     return cls
 
 

@@ -277,8 +277,9 @@ def find(name: str) -> type[Kernel]:
 
 def _spelled(name: str) -> type[Kernel] | None:
     key = name.lower()
-    joined = {spelling.replace("_", ""): cls for spelling, cls in LEAVES.items()}
-    return LEAVES.get(key) or joined.get(key)
+    if key in LEAVES:
+        return LEAVES[key]
+    return {spelling.replace("_", ""): cls for spelling, cls in LEAVES.items()}.get(key)
 
 
 def unknown_name(name: str) -> ValueError:
