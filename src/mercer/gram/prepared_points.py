@@ -150,11 +150,11 @@ def are_rows(rows: Any) -> bool:
     return bool(small and rows.ndim == 2 and rows.shape[0] and rows.dtype in FLOATS)
 
 
-def prepared_points(kernel: Kernel, points: Any, dtype: Any) -> PreparedPoints | None:
+def prepared_points(kernel: Kernel, points: Any, dtype: np.dtype) -> PreparedPoints | None:
     """The points for questions in this precision; None where only `make_gram` can answer.
 
     >>> from mercer import Gaussian
-    >>> found = prepared_points(Gaussian(), np.array([[0.0], [1.0]]), np.float64)
+    >>> found = prepared_points(Gaussian(), np.array([[0.0], [1.0]]), np.dtype("float64"))
     >>> found.block(np.array([[0.0]]))[0].round(4)
     array([[1.    , 0.6065]])
     """

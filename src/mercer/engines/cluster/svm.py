@@ -186,7 +186,13 @@ class _Large:
     """One problem of more rows than a task should solve."""
 
     def __init__(self, gram: ChunkGram, task: Task, tol: float, max_iter: int, what: str) -> None:
-        self.gram, self.rows, self.problem = gram, task.rows, task.problem
+        # In the order of the pieces, each of which is loaded once; a task may have another one.
+        self.order = np.argsort(task.rows, kind="stable")
+        self.gram, self.rows, self.problem = gram, task.rows[self.order], task.problem
+        if (np.diff(self.order) != 1).any():
+            self.problem = replace(task.problem, start=None).take(self.order)
+            if task.problem.start is not None:
+                self.problem = self.problem.starting(task.problem.start[:, self.order])
         self.tol, self.max_iter, self.what = tol, max_iter, what
         self.groups = self.problem.members()
         self.index = np.empty(0, dtype=np.int64)  # rows of the problem that are here, in order
@@ -214,7 +220,8 @@ class _Large:
             self._work_on(np.concatenate([np.flatnonzero(a.any(axis=0)), near, new]))
         objective = 0.5 * float(net @ F) + float((a * self.problem.linear).sum())
         centers = np.array(now.centers)
-        done = now.gap <= self.tol
+        done, back = now.gap <= self.tol, np.argsort(self.order)
+        a, F = a[:, back], F[back]
         return Solution(a, F, objective, centers, now.gap, steps, done, computed), interrupted
 
     def _begin(self) -> np.ndarray:

@@ -50,7 +50,7 @@ def pairs_per_class(chosen: np.ndarray, classes: int) -> np.ndarray:
 
 def _counted(pairs: np.ndarray, members: np.ndarray) -> np.ndarray:
     with blas_for(2.0 * pairs.size * members.shape[1]):
-        return np.asarray(pairs.astype(np.float32) @ members)
+        return (pairs.astype(np.float32) @ members).astype(np.float64)
 
 
 @lru_cache(maxsize=8)
