@@ -30,8 +30,8 @@ def cases(tmp_path_factory):
 TOLERANCE = {"KernelSVR": 2e-2}
 ROUNDING = 1e-9
 #: What hangs on where a solver stops. An example at the very margin supports it or not, with the
-#: same answers. The scores of a tube are the same for every large C but for that, so that it decides
-#: which C is the best one, too.
+#: same answers. The scores of a tube are the same for every large C but for that: which C is the
+#: best one hangs on it, too.
 OPEN = {
     "KernelSVC": {"n_support", "memory_bytes"},
     "KernelSVR": {"C", "n_support", "memory_bytes"},
