@@ -131,6 +131,8 @@ if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
     def __getattr__(name: str) -> Any:
         if name == "__all__":
             return __dir__()
+        if name.startswith("_"):  # a module that is yet to be imported: nobody needs a hint
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
         if name[:1].isupper() and name not in _HOME:
             from mercer import kernels
 
@@ -148,7 +150,7 @@ def _elsewhere(name: str) -> str:
     from mercer._suggest import CALLED_HERE
 
     called = CALLED_HERE.get(name, name)
-    if name.startswith("_") or called in __dir__():
+    if called in __dir__():
         return ""
     for module in (f"mercer.{part}" for part in _MODULES if part != "solvers"):
         try:

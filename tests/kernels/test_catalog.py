@@ -134,7 +134,7 @@ NOT_YET_IMPORTED = """
 import sys, mercer
 from mercer.kernels import Kernel, kernel, parse
 
-parse("gaussian(2) + linear()"), mercer.Gaussian
+parse("gaussian(2) + linear()"), mercer.Gaussian, mercer.KernelLogisticRegression
 assert not any(name.startswith("mercer.kernels.strings") for name in sys.modules)
 try:
     kernel(type("Spectrum", (Kernel,), {"__module__": "mine"}))
