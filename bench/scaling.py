@@ -76,7 +76,7 @@ PAIRS = {
         most=1_000_000,
     ),
     "logistic, centers": Pair(
-        mercer.KernelLogisticRegression(KERNEL, solver="nystrom", n_centers=CENTERS),
+        mercer.KernelLogisticRegression(KERNEL, alpha=1.0, solver="nystrom", n_centers=CENTERS),
         make_pipeline(Nystroem(gamma=GAMMA, n_components=CENTERS), LogisticRegression()),
         True,
         1.0,
