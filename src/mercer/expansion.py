@@ -20,7 +20,7 @@ from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 if TYPE_CHECKING:
-    from mercer.gram.prepared_points import PreparedPoints
+    from mercer.gram.prepared_points import PreparedPoints, StandingPoints
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,30 +91,20 @@ class KernelExpansion:
 
     def gram(self, X: Any) -> Any:
         """K between X and the points."""
-        found = self.prepared(X)
-        known = None if found is None else found.gram(X)
-        return make_gram(self.kernel, X, self.points) if known is None else known
+        return self._standing.gram(X)
 
     def prepared(self, X: Any, dtype: np.dtype | None = None) -> PreparedPoints | None:
-        """The points as rows like X are compared with, computed once per precision and kept.
-
-        None where they have no such form. Without a `dtype` it is that of a `Gram`.
-        """
-        from mercer.gram.prepared_points import are_rows, prepared_points  # small blocks need none
-
-        if not (are_rows(X) and are_rows(self.points) and X.shape[1] == self.points.shape[1]):
-            return None
-        dtype = np.result_type(X.dtype, self.points.dtype) if dtype is None else dtype
-        if dtype not in self._prepared:
-            self._prepared[dtype] = prepared_points(self.kernel, self.points, dtype)
-        return self._prepared[dtype]
+        """The points as rows like X are compared with, computed once per precision and kept."""
+        return self._standing.prepared(X, dtype)
 
     @cached_property
-    def _prepared(self) -> dict[Any, PreparedPoints | None]:
-        return {}
+    def _standing(self) -> StandingPoints:
+        from mercer.gram.prepared_points import StandingPoints  # small blocks need none
+
+        return StandingPoints(self.kernel, self.points)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_prepared"}
+        return {name: value for name, value in vars(self).items() if name != "_standing"}
 
     def over(self, gram: Any, then: Callable[[Any], Any] = lambda values: values) -> Any:
         """f for every row of a Gram whose columns are the points, or what `then` makes of it."""

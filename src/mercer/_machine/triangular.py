@@ -27,6 +27,7 @@ NAMES = ("cblas_{}", "scipy_cblas_{}")
 AS_HERE = (101, 142, 121, 111, 131)
 #: Where whole numbers of 32 and of 64 bits are passed alike, so that both kinds of BLAS are served.
 PLATFORMS = {("linux", "x86_64"), ("linux", "aarch64")}
+_POINTER = ctypes.c_void_p
 
 
 def multiply_upper(B: np.ndarray, T: np.ndarray) -> None:
@@ -65,9 +66,6 @@ def _product(kind: str) -> Callable[[np.ndarray, np.ndarray], None] | None:
     expected = B @ T
     product(B, T)
     return product if np.array_equal(B, expected) else None
-
-
-_POINTER = ctypes.c_void_p
 
 
 def _function(name: str) -> Any:

@@ -22,7 +22,7 @@ from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import statistics
 from mercer.gram.base import simplified, simplified_diagonal
 from mercer.gram.cpu.single_precision import LARGEST, keeps
-from mercer.gram.dispatch import HOST, engine_for
+from mercer.gram.dispatch import HOST, engine_for, make_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import DIRECT_COLUMNS, Method, choose
 from mercer.gram.plan.program import compile_program
@@ -40,8 +40,40 @@ DENSE = 32_000_000
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
+class StandingPoints:
+    """The points of a model, prepared for every precision in which rows were compared with them.
+
+    >>> from mercer import Gaussian
+    >>> points = StandingPoints(Gaussian(), np.array([[0.0], [1.0]]))
+    >>> points.prepared(np.array([[0.0]])).block(np.array([[0.0]]))[0].round(4)
+    array([[1.    , 0.6065]])
+    """
+
+    def __init__(self, kernel: Kernel, points: Any) -> None:
+        self.kernel, self.points = kernel, points
+        self._known: dict[np.dtype, PreparedPoints | None] = {}
+
+    def prepared(self, X: Any, dtype: np.dtype | None = None) -> PreparedPoints | None:
+        """As rows like X are compared with them; None where only `make_gram` can do it.
+
+        Without a `dtype` it is that of a `Gram`.
+        """
+        if not (_are_rows(X) and _are_rows(self.points) and X.shape[1] == self.points.shape[1]):
+            return None
+        dtype = np.result_type(X.dtype, self.points.dtype) if dtype is None else dtype
+        if dtype not in self._known:
+            self._known[dtype] = prepared_points(self.kernel, self.points, dtype)
+        return self._known[dtype]
+
+    def gram(self, X: Any) -> Any:
+        """K between X and the points."""
+        found = self.prepared(X)
+        known = None if found is None else found.gram(X)
+        return make_gram(self.kernel, X, self.points) if known is None else known
+
+
 class PreparedPoints:
-    """The points of one kernel in one precision; made by `prepared_points`."""
+    """The points of one kernel in one precision; made by `StandingPoints`."""
 
     def __init__(self, kernel: Kernel, formula: Formula, points: Any, dtype: np.dtype) -> None:
         self.kernel, self.formula, self.dtype = kernel, formula, dtype
@@ -141,7 +173,7 @@ class PreparedPoints:
         return max(0.0, float(np.max(evaluate(self._diagonal, known))))
 
 
-def are_rows(rows: Any) -> bool:
+def _are_rows(rows: Any) -> bool:
     """Numbers that can be compared by products: an array, or a small CSR matrix."""
     if is_sparse(rows):
         small = rows.format == "csr" and dense_bytes(rows) <= DENSE
@@ -151,13 +183,7 @@ def are_rows(rows: Any) -> bool:
 
 
 def prepared_points(kernel: Kernel, points: Any, dtype: np.dtype) -> PreparedPoints | None:
-    """The points for questions in this precision; None where only `make_gram` can answer.
-
-    >>> from mercer import Gaussian
-    >>> found = prepared_points(Gaussian(), np.array([[0.0], [1.0]]), np.dtype("float64"))
-    >>> found.block(np.array([[0.0]]))[0].round(4)
-    array([[1.    , 0.6065]])
-    """
+    """The points for questions in this precision, where a product answers them."""
     if kernel.is_opaque:
         return None
     formula = simplified(kernel)

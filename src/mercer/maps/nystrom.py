@@ -27,7 +27,7 @@ from mercer._parameters import Anything, Check, Count, Maybe
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import REPEATS
-from mercer.gram.prepared_points import PreparedPoints, are_rows, prepared_points
+from mercer.gram.prepared_points import StandingPoints
 from mercer.kernels import DEFAULT
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
@@ -133,7 +133,6 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
             # In double precision, so that eigenvalues which are 0 do not come out as noise.
             K = self.kernel_(_in_double(self.components_))
         self._factorize(np.asarray(K, dtype=np.float64))
-        self._compared  # noqa: B018 - computed once and kept
 
     def _choose(self, X: Any, n: int) -> tuple[Any, Any]:
         """The sample: indices of rows of X, or None and the points that were given."""
@@ -227,7 +226,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         if self._precomputed:
             index = self.component_indices_
             return np.asarray(X[:, index if self._kept is None else index[self._kept]] @ A, out)
-        gram = self._gram(X)
+        gram = self._compared.gram(X)
         if not isinstance(gram, HostGram) or "_factor" not in vars(self):
             return np.asarray(gram.times(A, REPEATS), dtype=out)
         K = np.empty(gram.shape, dtype=gram.dtype)
@@ -235,25 +234,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         multiply_upper(K, np.ascontiguousarray(A, dtype=K.dtype))
         return K.astype(out, copy=False)
 
-    def _gram(self, X: Any) -> Any:
-        """K between X and the examples of the sample that add something."""
-        points, prepared = self._compared
-        if are_rows(X) and are_rows(points) and X.shape[1] == points.shape[1]:
-            dtype = np.result_type(X.dtype, points.dtype)
-            if dtype not in prepared:
-                prepared[dtype] = prepared_points(self.kernel_, points, dtype)
-            found = prepared[dtype]
-            gram = None if found is None else found.gram(X)
-            if gram is not None:
-                return gram
-        return self.kernel_.gram(X, points)
-
     @cached_property
-    def _compared(self) -> tuple[Any, dict[np.dtype[Any], PreparedPoints | None]]:
-        """What rows are compared with, and the form in which they are, by precision."""
-        if self._kept is None or self._precomputed:
-            return self.components_, {}
-        return _select(self.components_, self._kept), {}
+    def _compared(self) -> StandingPoints:
+        """The examples of the sample that add something, which rows are compared with."""
+        points = self.components_ if self._kept is None else _select(self.components_, self._kept)
+        return StandingPoints(self.kernel_, points)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -40,8 +40,9 @@ LEAST = 16
 ROOM = 0.125
 #: Rows at a time where a product with a vector makes a copy.
 PANEL = 2048
-#: Words before the bytes in `GridRows.words`: a whole number of the row, and the scale of sums.
-BYTES_BEFORE = 2
+#: Numbers before the columns of a row that `mercer.gram.cpu.panel_sums` takes by products; in
+#: `GridRows.words` a whole number of the row, and the scale of its sums.
+BEFORE = 2
 
 
 @dataclass
@@ -109,13 +110,11 @@ class GridRows:
         else:
             of_z, of_x = low * sums, (128 + low) * sums + float(columns * low**2)
         bytes_of_x, scale = self.codes.view(np.uint32), np.float32(self.grid.step**2)
-        x, z = (
-            np.empty((len(sums), BYTES_BEFORE + bytes_of_x.shape[1]), np.uint32) for _ in range(2)
-        )
+        x, z = (np.empty((len(sums), BEFORE + bytes_of_x.shape[1]), np.uint32) for _ in range(2))
         for side, own in ((x, of_x), (z, of_z)):
             side[:, 0], side[:, 1] = own.astype(np.int64).astype(np.uint32), scale.view(np.uint32)
-        x[:, BYTES_BEFORE:] = bytes_of_x
-        np.bitwise_xor(bytes_of_x, SIGNED, out=z[:, BYTES_BEFORE:])
+        x[:, BEFORE:] = bytes_of_x
+        np.bitwise_xor(bytes_of_x, SIGNED, out=z[:, BEFORE:])
         return x.view(np.float32), z.view(np.float32)
 
     def __str__(self) -> str:

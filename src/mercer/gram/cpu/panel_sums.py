@@ -19,7 +19,7 @@ from numba import types
 from numba.core import config
 from numba.extending import intrinsic
 
-from mercer.gram.byte_products.rows import BYTES_BEFORE
+from mercer.gram.byte_products.rows import BEFORE
 from mercer.gram.cpu.vectors import INDEX, Vectors, data_of
 from mercer.gram.rows.prepared import BLOCK, CHUNK, TOGETHER
 
@@ -48,19 +48,11 @@ def panel_sums(op: str, rows: int, size: int) -> Any:
     """
 
     def totals(v: Vectors, own: list[Any], z: Any, start: Any, columns: Any, parts: range) -> Any:
-        builder = v.builder
-
-        def body(d: Any, *sums: Any) -> list[Any]:
-            first = builder.add(start, builder.mul(d, INDEX(CHUNK)))
-            others = [v.load(z, builder.add(first, INDEX(part))) for part in parts]
-            terms = []
-            for row in own:
-                number = v.everywhere(builder.load(builder.gep(row, [d])))
-                terms += [v.term(op, number, other) for other in others]
-            return [v.add(total, term) for total, term in zip(sums, terms, strict=True)]
+        def grown(total: Any, number: Any, other: Any) -> Any:
+            return v.add(total, v.term(op, number, other))
 
         zero = v.filled(z.type.pointee, 0.0)
-        return v.loop(columns, 1, [zero] * (len(own) * len(parts)), body)
+        return _over_columns(v, own, z, start, (0, columns), parts, zero, grown)
 
     return _stored(rows, size, totals)
 
@@ -79,22 +71,13 @@ def byte_sums(op: str, rows: int) -> Any:
         numbers = own
         z, *own = (builder.bitcast(data, _WORD.as_pointer()) for data in (z, *own))
 
-        def at(column: Any) -> list[Any]:
-            first = builder.add(start, builder.mul(column, INDEX(CHUNK)))
-            return [v.load(z, builder.add(first, INDEX(part))) for part in parts]
+        def grown(total: Any, four: Any, other: Any) -> Any:
+            return builder.call(step, [total, four, other])
 
-        def body(d: Any, *sums: Any) -> list[Any]:
-            column = builder.add(d, INDEX(BYTES_BEFORE))
-            others, grown = at(column), []
-            for r, row in enumerate(own):
-                four = v.everywhere(builder.load(builder.gep(row, [column])))
-                for other, total in zip(others, sums[r * len(parts) :], strict=False):
-                    grown.append(builder.call(step, [total, four, other]))
-            return grown
-
-        words = builder.sub(columns, INDEX(BYTES_BEFORE))
-        sums = v.loop(words, 1, [v.filled(_WORD, 0)] * (len(own) * len(parts)), body)
-        times, lacking, found = v.filled(_WORD, -2 if op == "sqdist" else 1), at(INDEX(0)), []
+        none, found = v.filled(_WORD, 0), []
+        sums = _over_columns(v, own, z, start, (BEFORE, columns), parts, none, grown)
+        times = v.filled(_WORD, -2 if op == "sqdist" else 1)
+        lacking = _column(v, z, start, 0, parts)
         for r, row in enumerate(own):
             mine = v.everywhere(builder.load(row))
             scale = v.everywhere(builder.load(builder.gep(numbers[r], [INDEX(1)])))
@@ -111,35 +94,54 @@ def product_sums(op: str, rows: int) -> Any:
     assert op == "sqdist"
 
     def totals(v: Vectors, own: list[Any], z: Any, start: Any, columns: Any, parts: range) -> Any:
-        builder = v.builder
+        def grown(total: Any, number: Any, other: Any) -> Any:
+            return v.add(total, v.times(number, other))
 
-        def at(column: Any) -> list[Any]:
-            first = builder.add(start, builder.mul(column, INDEX(CHUNK)))
-            return [v.load(z, builder.add(first, INDEX(part))) for part in parts]
-
-        def body(d: Any, *sums: Any) -> list[Any]:
-            column, grown = builder.add(d, INDEX(BYTES_BEFORE)), []
-            others = at(column)
-            for r, row in enumerate(own):
-                number = v.everywhere(builder.load(builder.gep(row, [column])))
-                for other, total in zip(others, sums[r * len(parts) :], strict=False):
-                    grown.append(v.add(total, v.times(number, other)))
-            return grown
-
-        zero = v.filled(z.type.pointee, 0.0)
-        count = builder.sub(columns, INDEX(BYTES_BEFORE))
-        sums, norms, found = (
-            v.loop(count, 1, [zero] * (len(own) * len(parts)), body),
-            at(INDEX(0)),
-            [],
-        )
+        zero, found = v.filled(z.type.pointee, 0.0), []
+        sums = _over_columns(v, own, z, start, (BEFORE, columns), parts, zero, grown)
+        norms = _column(v, z, start, 0, parts)
         for r, row in enumerate(own):
-            mine = v.everywhere(builder.load(row))
+            mine = v.everywhere(v.builder.load(row))
             for norm, total in zip(norms, sums[r * len(parts) :], strict=False):
                 found.append(v.larger(v.less(v.add(mine, norm), v.add(total, total)), zero))
         return found
 
     return _stored(rows, 4, totals)
+
+
+def _over_columns(
+    v: Vectors,
+    own: list[Any],
+    z: Any,
+    start: Any,
+    columns: Any,
+    parts: range,
+    none: Any,
+    grown: Any,
+) -> list[Any]:
+    """Per row of `own` and part of z: what `grown` makes of `none`, column by column.
+
+    `columns`: the first one, and how many there are in all.
+    """
+    builder, (first, end) = v.builder, columns
+
+    def body(d: Any, *sums: Any) -> list[Any]:
+        column = builder.add(d, INDEX(first))
+        others, so_far, found = _column(v, z, start, column, parts), iter(sums), []
+        for row in own:
+            number = v.everywhere(builder.load(builder.gep(row, [column])))
+            found += [grown(next(so_far), number, other) for other in others]
+        return found
+
+    count = builder.sub(end, INDEX(first))
+    return list(v.loop(count, 1, [none] * (len(own) * len(parts)), body))
+
+
+def _column(v: Vectors, z: Any, start: Any, column: Any, parts: range) -> list[Any]:
+    """One column of the rows z, a vector per part."""
+    column = INDEX(column) if isinstance(column, int) else column
+    first = v.builder.add(start, v.builder.mul(column, INDEX(CHUNK)))
+    return [v.load(z, v.builder.add(first, INDEX(part))) for part in parts]
 
 
 def _stored(rows: int, size: int, totals: Any) -> Any:

@@ -23,7 +23,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._lazy import record
 from mercer.formula.nodes import Formula, statistics
-from mercer.gram.byte_products.rows import BYTES_BEFORE
+from mercer.gram.byte_products.rows import BEFORE
 from mercer.gram.cpu.compiled import can_compile, constants
 from mercer.gram.cpu.generated import load_generated
 from mercer.gram.cpu.numba_row import render_row, rows_together
@@ -124,9 +124,9 @@ def _with_norms(gram: HostGram, program: Program) -> np.ndarray | None:
     largest = float(norms.max())
     if accuracy.without_center(gram.formula, source.node, largest, dtype) is None:
         return None
-    out = np.zeros((len(norms), BYTES_BEFORE + matrix.shape[1]), dtype)
+    out = np.zeros((len(norms), BEFORE + matrix.shape[1]), dtype)
     out[:, 0] = norms
-    out[:, BYTES_BEFORE:] = _dense(matrix, dtype, False) if is_sparse(matrix) else matrix
+    out[:, BEFORE:] = _dense(matrix, dtype, False) if is_sparse(matrix) else matrix
     return out
 
 
