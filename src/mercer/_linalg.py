@@ -83,10 +83,10 @@ def inverse_lower(L: Any) -> Any:
         return L
     if is_tensor(L):
         return solve_lower(L, namespace(L).eye(len(L), dtype=L.dtype, device=L.device))
-    inverse, info = dtrtri(np.asfortranarray(L), lower=1)
+    inverse, info = dtrtri(np.ascontiguousarray(L).T, lower=0)
     if info:
         raise linalg.LinAlgError("the kernel matrix of the chosen examples is singular")
-    return np.ascontiguousarray(np.tril(inverse))
+    return np.tril(inverse.T)
 
 
 def eigh(A: Any) -> tuple[Any, Any]:

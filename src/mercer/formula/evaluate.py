@@ -100,11 +100,14 @@ def _steps(formula: Formula) -> tuple[tuple[Formula, tuple[bool, ...]], ...]:
 
 
 def _applied(ufunc: np.ufunc, args: list[Any], room: np.ndarray | None) -> Any:
+    """All of `args` together, in any order: with `room` first, nothing else is as large."""
     if len(args) == 1:
         return ufunc(args[0], out=room)
+    if room is not None:
+        args = [room, *(arg for arg in args if arg is not room)]
     result = args[0]
     for arg in args[1:]:
-        result = ufunc(result, arg, out=room if result is room or arg is room else None)
+        result = ufunc(result, arg, out=room)
     return result
 
 
