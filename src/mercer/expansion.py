@@ -15,12 +15,17 @@ from mercer._machine.threads import blas_for
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram.dispatch import make_gram
+from mercer.gram.monomial_sums import MonomialSums, monomial_sums, monomials_pay
 from mercer.gram.plan.planner import REPEATS
 from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 if TYPE_CHECKING:
     from mercer.gram.prepared_points import PreparedPoints, StandingPoints
+
+
+#: What is found again from the points, and not saved with them.
+KEPT = ("_standing", "_monomials")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +80,9 @@ class KernelExpansion:
         if not len(self.coef):
             shape = (count(X), *self.coef.shape[1:])
             return like(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
+        known = self.by_monomials(X)
+        if known is not None:
+            return known
         K = small_block(self.kernel, X, self.points)
         found = None if K is not None else self.prepared(X)
         few = None if found is None else found.block(X)
@@ -88,6 +96,42 @@ class KernelExpansion:
             values: np.ndarray = K @ coef
         values += np.asarray(self.intercept, dtype=K.dtype)
         return values
+
+    def has_monomials(self, X: Any) -> bool:
+        """Whether f of these rows is found soonest as a sum of monomials."""
+        coef, _ = self._stretches
+        outputs = int(np.prod(self._shape, dtype=int))
+        return monomials_pay(self.kernel, X, self.points, coef, outputs)
+
+    def by_monomials(self, X: Any, then: Callable[[Any], Any] = lambda values: values) -> Any:
+        """f of every row as a sum of monomials, or what `then` makes of it, where that pays."""
+        if not self.has_monomials(X) or self._monomials is None:
+            return None
+        dtype, shape = np.result_type(X.dtype, self.points.dtype), self._shape
+
+        def finished(values: np.ndarray) -> Any:
+            values += self.intercept
+            return then(values.astype(dtype, copy=False).reshape(-1, *shape))
+
+        return self._monomials(X, finished)
+
+    @cached_property
+    def _monomials(self) -> MonomialSums | None:
+        return monomial_sums(self.kernel, self.points, *self._stretches, self._joined)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        """Of f(x)."""
+        return tuple(self.coef.shape[1:])
+
+    @property
+    def _stretches(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients in columns, and where stretches of points end that are summed apart."""
+        return self.coef.reshape(len(self), -1), np.array([len(self)])
+
+    def _joined(self, sums: np.ndarray) -> np.ndarray:
+        """One column per output of the sums over the stretches."""
+        return sums[0]
 
     def gram(self, X: Any) -> Any:
         """K between X and the points."""
@@ -104,7 +148,7 @@ class KernelExpansion:
         return StandingPoints(self.kernel, self.points)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_standing"}
+        return {name: value for name, value in vars(self).items() if name not in KEPT}
 
     def over(self, gram: Any, then: Callable[[Any], Any] = lambda values: values) -> Any:
         """f for every row of a Gram whose columns are the points, or what `then` makes of it."""

@@ -10,8 +10,8 @@ all whose first factor is x_j or later. The whole level is one product of slices
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache, reduce
 from itertools import combinations_with_replacement, groupby
 from math import comb
 from typing import Any
@@ -19,11 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.formula.nodes import Formula, Input
+
 # Rows are expanded in batches of about this many numbers: small enough that a level is still in
 # the cache when the next one reads it, large enough that Python's share of the time is small.
 _BATCH = 1 << 18
 # While the weights are built, this many arrays as long as one row of output exist at a time.
 _ARRAYS = 6
+#: The largest degree that is looked for: of more, two columns alone have hundreds of monomials.
+HIGHEST = 16
 
 
 def n_monomials(n_features: int, degree: int) -> int:
@@ -47,6 +51,47 @@ def power_coefficients(degree: int, offset: float) -> list[float]:
         return [comb(degree, n) * offset ** (degree - n) for n in range(degree + 1)]
     except OverflowError:
         raise ValueError(f"the weights of the monomials of degree {degree} overflow") from None
+
+
+def _added(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The coefficients of the sum of two polynomials."""
+    short, long = sorted((a, b), key=len)
+    return long + np.pad(short, (0, len(long) - len(short)))
+
+
+#: From a node and the coefficients of its arguments to its own.
+_RULES: dict[str, Callable[[Formula, Sequence[np.ndarray]], np.ndarray]] = {
+    "const": lambda node, parts: np.array([node.value]),
+    "dot": lambda node, parts: np.array([0.0, 1.0]),
+    "add": lambda node, parts: reduce(_added, parts),
+    "mul": lambda node, parts: reduce(np.convolve, parts),
+    "pow": lambda node, parts: reduce(np.convolve, node.value * [parts[0]]),
+}
+
+
+@lru_cache(maxsize=1024)
+def powers_of_dot(formula: Formula) -> tuple[Input, tuple[float, ...]] | None:
+    """What the rows are, and a₀, a₁, …; None for what is no such polynomial.
+
+    >>> from mercer.formula.nodes import ROOT, dot
+    >>> powers_of_dot((dot(ROOT) + 3.0) ** 2)[1]
+    (9.0, 6.0, 1.0)
+    """
+    found: dict[int, np.ndarray] = {}
+    rows: set[Input] = set()
+    for node in formula.walk():
+        whole = node.op != "pow" or 1 <= node.value <= HIGHEST
+        if node.op not in _RULES or not whole:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            found[id(node)] = _RULES[node.op](node, [found[id(a)] for a in node.args])
+        if len(found[id(node)]) > HIGHEST + 1:
+            return None
+        rows |= {node.value} if node.op == "dot" else set()
+    coefficients = found[id(formula)]
+    if len(rows) != 1 or len(coefficients) < 2 or not np.isfinite(coefficients).all():
+        return None
+    return rows.pop(), tuple(coefficients.tolist())
 
 
 class Monomials:

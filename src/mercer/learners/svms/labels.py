@@ -38,6 +38,8 @@ def quick_winners(
 
     None where float32 is no gain, or has too few digits for the kernel.
     """
+    if expansion.has_monomials(X):
+        return None
     many = expansion if isinstance(expansion, PairExpansion) and scatters() else None
     rounding = _rounding(X, expansion, many is not None)
     if rounding is None:

@@ -76,6 +76,9 @@ class PairExpansion(KernelExpansion):
     def __call__(self, X: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
         """The scores of all pairs, or what `then` makes of them, for some rows at a time."""
         if len(self):
+            known = self.by_monomials(X, then)
+            if known is not None:
+                return known
             found = self.prepared(X)
             few = None if found is None else found.block(X)
             if few is not None:
@@ -137,6 +140,19 @@ class PairExpansion(KernelExpansion):
         with blas_for(2.0 * dual.shape[0] * max(self.n_support) * K.shape[1]):
             parts = [dual[:, s:e] @ K[s:e] for s, e in zip([0, *ends[:-1]], ends, strict=True)]
         return xp.stack(parts)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.intercept.shape
+
+    @property
+    def _stretches(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.dual_coef.T, np.cumsum(self.n_support)
+
+    def _joined(self, sums: np.ndarray) -> np.ndarray:
+        first, second = self._pairs
+        both = sums[first, :, second - 1] + sums[second, :, first]
+        return np.ascontiguousarray(both.T)
 
     @cached_property
     def weights(self) -> Any:

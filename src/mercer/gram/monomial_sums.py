@@ -1,0 +1,186 @@
+"""f(x) = Σᵢ αᵢ q(xᵢ·x) = Σₘ wₘ x^m for a polynomial q: one number per monomial, not per point.
+
+(x·z)ⁿ is a sum over the monomials x^m of degree n (`mercer.formula.monomials`), so
+
+    wₘ = aₙ n!/(m₁! m₂! …) Σᵢ αᵢ xᵢ^m,
+
+and after one pass over the points a row takes as many multiplications as there are monomials: 10
+for a cubic in two columns, 165 in eight, however many points there are. All aₙ are at least 0, so
+Σₘ |wₘ x^m| is at most Σᵢ |αᵢ| √(k(xᵢ, xᵢ) k(x, x)): the sum is rounded as that over the points is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import pairwise
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import is_sparse
+from mercer._config import get_config
+from mercer._machine.threads import single_threaded_blas, threads_for
+from mercer._tiles import Scratch, Tiling, cut, sweep
+from mercer.formula.monomials import Monomials, powers_of_dot
+from mercer.formula.nodes import ROOT
+from mercer.gram.base import simplified
+from mercer.gram.dispatch import HOST, engine_for
+from mercer.kernels.core import Kernel
+
+#: Numbers of monomials that are made at a time: they stay in the second-level cache.
+CACHED = 1 << 15
+#: Rows at least, so that a product with them runs at a good rate.
+LEAST_ROWS = 32
+#: What takes as long as so many multiplications of a matrix product (0.04 ns): a monomial (one
+#: multiplication of its own, through the cache), and a pair in an epilogue.
+MONOMIAL, PAIR = 12, 20
+#: Points between these are far from the ends of the range, and so are the powers of their numbers.
+RANGE = (1e-8, 1e8)
+_NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+class MonomialSums:
+    """The weights w of an expansion whose kernel is a polynomial in x·z.
+
+    `coef` has a row per point; those of one stretch of points between `ends` are added up, and
+    `joined` makes one column of weights per output of the sums, which have the shape (stretches,
+    monomials, columns of coef).
+    """
+
+    def __init__(
+        self,
+        coefficients: tuple[float, ...],
+        points: np.ndarray,
+        coef: np.ndarray,
+        ends: np.ndarray,
+        joined: Callable[[np.ndarray], np.ndarray],
+    ) -> None:
+        self._levels = _levels(points.shape[1], len(coefficients) - 1)
+        factors = [a * _multinomials(points.shape[1], n) for n, a in enumerate(coefficients)]
+        sums = self._collected(points, coef, ends)
+        self.weights = joined(sums * np.concatenate(factors)[:, None])
+
+    def __call__(self, X: Any, then: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
+        """What `then` makes of Σ wₘ x^m, for some rows at a time; None where that overflows."""
+        X = X.toarray() if is_sparse(X) else X
+        monomials, outputs = self.weights.shape
+        threads = threads_for(float(len(X)) * monomials * (MONOMIAL + 2 * outputs))
+        height = min(self._height, -(-len(X) // threads))
+        parts: dict[int, np.ndarray] = {}
+
+        def body(rows: slice, columns: slice, scratch: Scratch) -> None:
+            scores = self._of(X[rows], scratch).T @ self.weights
+            finite = np.isfinite(scores).all()
+            parts[rows.start] = then(scores) if finite else np.empty(0)
+
+        with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
+            sweep(Tiling((len(X), 1), (height, 1), threads), body, "monomials")
+        whole = all(map(len, parts.values()))
+        return np.concatenate([parts[start] for start in sorted(parts)]) if whole else None
+
+    @property
+    def _height(self) -> int:
+        return max(LEAST_ROWS, CACHED // self._levels[-1][-1].stop)
+
+    def _of(self, rows: np.ndarray, scratch: Scratch) -> np.ndarray:
+        """x^m of some rows, one column per row."""
+        n, count = len(rows), self._levels[-1][-1].stop
+        out = scratch.get("monomials", (count, n), np.dtype(np.float64))
+        out[0] = 1.0
+        variables = out[1 : 1 + rows.shape[1]]
+        variables[...] = rows.T
+        for level in self._levels[1:]:
+            for variable, below, here in zip(variables, level[0::2], level[1::2], strict=True):
+                np.multiply(out[below], variable, out=out[here])
+        return out
+
+    def _collected(self, points: np.ndarray, coef: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Σᵢ xᵢ^m αᵢ over each stretch of points."""
+        blocks = [
+            (stretch, rows)
+            for stretch, (start, stop) in enumerate(zip([0, *ends[:-1]], ends, strict=True))
+            for rows in cut(int(start), int(stop), self._height)
+        ]
+        monomials = self._levels[-1][-1].stop
+        threads = threads_for(float(len(points)) * monomials * (MONOMIAL + 2 * coef.shape[1]))
+        sums = np.zeros((threads, len(ends), monomials, coef.shape[1]))
+
+        def body(numbers: slice, columns: slice, scratch: Scratch) -> None:
+            stretch, rows = blocks[numbers.start]
+            sums[scratch.thread, stretch] += self._of(points[rows], scratch) @ coef[rows]
+
+        tiling = Tiling((len(blocks), 1), (1, 1), threads, fixed=True)
+        with single_threaded_blas():
+            sweep(tiling, body, "monomials")
+        return sums.sum(axis=0) if threads > 1 else sums[0]
+
+
+def monomials_pay(kernel: Kernel, X: Any, points: Any, coef: np.ndarray, outputs: int) -> bool:
+    """Whether f of these rows takes longer by k with all points, which decides by sizes alone."""
+    if not (_are_rows(X) and _are_rows(points)) or kernel.is_opaque:
+        return False
+    found = coefficients_of(kernel)
+    if found is None or X.shape[1] != points.shape[1]:
+        return False
+    (n, columns), m, each = X.shape, points.shape[0], coef.shape[1]
+    count = comb(columns + len(found) - 1, columns)
+    by_pairs = n * m * (columns + PAIR + each)
+    by_monomials = count * (n * (MONOMIAL + outputs) + m * (MONOMIAL + each))
+    settings = get_config()
+    unlimited = settings.memory is None and settings.device == HOST.name
+    return by_monomials < by_pairs and unlimited and engine_for(kernel, X, points) is HOST
+
+
+def coefficients_of(kernel: Kernel) -> tuple[float, ...] | None:
+    """a₀, a₁, … where k = Σ aₙ (x·z)ⁿ over the rows as they are, and no aₙ is below 0."""
+    found = powers_of_dot(simplified(kernel))
+    if found is None or found[0] != ROOT or min(found[1]) < 0:
+        return None
+    return found[1]
+
+
+def monomial_sums(
+    kernel: Kernel,
+    points: Any,
+    coef: np.ndarray,
+    ends: np.ndarray,
+    joined: Callable[[np.ndarray], np.ndarray],
+) -> MonomialSums | None:
+    """The weights of all monomials; None where powers of the points could leave the range."""
+    dense = points.toarray() if is_sparse(points) else points
+    largest = float(np.abs(dense).max(initial=0.0))
+    coefficients = coefficients_of(kernel)
+    if coefficients is None or not RANGE[0] <= largest <= RANGE[1]:
+        return None
+    return MonomialSums(coefficients, dense, coef, ends, joined)
+
+
+def _are_rows(rows: Any) -> bool:
+    plain = type(rows) is np.ndarray or (is_sparse(rows) and rows.format == "csr")
+    return bool(plain and rows.ndim == 2 and rows.shape[0] and rows.dtype in _NUMBERS)
+
+
+@lru_cache(maxsize=64)
+def _levels(columns: int, degree: int) -> tuple[tuple[slice, ...], ...]:
+    """From degree 1 on, per column two slices: monomials of the degree below, and what they become.
+
+    The last slice of all ends at the number of monomials.
+    """
+    starts = [Monomials(columns, [0.0]).starts(n) for n in range(degree + 1)]
+    begin, levels = 0, []
+    for below, here in pairwise(starts):
+        after = begin + below[-1]
+        level: list[slice] = []
+        for v in range(columns):
+            level += [slice(begin + below[v], after), slice(after + here[v], after + here[v + 1])]
+        levels.append(tuple(level))
+        begin = after
+    return tuple(levels)
+
+
+@lru_cache(maxsize=64)
+def _multinomials(columns: int, degree: int) -> np.ndarray:
+    """n!/(m₁! m₂! …) of every monomial of this degree n."""
+    return np.square(Monomials(columns, [0.0] * degree + [1.0]).weights)
