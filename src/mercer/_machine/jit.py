@@ -74,8 +74,11 @@ def compiles() -> bool:
     return True
 
 
-def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def njit(function: Callable[..., Any] | None = None, *, part: bool = False, **options: Any) -> Any:
     """As `numba.njit`, with the machine code kept; without Numba, the function as it is.
+
+    `part`: only compiled functions call it, whose machine code has it inside; it raises nothing and
+    owns no memory (see `mercer._machine.parts`).
 
     >>> @njit
     ... def double(x):
@@ -88,8 +91,9 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         if not compiles():
             return body
         from mercer._machine.kept_code import compiled
+        from mercer._machine.parts import compiled_part
 
-        return compiled(body, options)
+        return compiled_part(body, options) if part else compiled(body, options)
 
     return decorated if function is None else decorated(function)
 

@@ -23,7 +23,7 @@ FLAGS = {{"contract", "reassoc", "nsz", "arcp"}}
 
 
 # Sums must not be rearranged here: adding and taking off MAGIC is what rounds to an integer.
-@numba.njit(fastmath={{"contract"}})
+@njit(part=True, fastmath={{"contract"}})
 def exp2_down(x):
     """2**x for x <= 0: 2**n times a polynomial in x - n, |x - n| <= 1/2; 0 below the range."""
     y = x if x > LOW else LOW
@@ -35,13 +35,13 @@ def exp2_down(x):
     return float_from_bits(I(bits_of_float(p) + I(bits_of_float(shifted) << SHIFT)))
 
 
-@numba.njit(fastmath={{"contract"}})
+@njit(part=True, fastmath={{"contract"}})
 def exp2(x):
     """2**x for any x; the clamp at the top has the bits of infinity."""
     return exp2_down(x if x < HIGH else HIGH)
 
 
-@numba.njit(fastmath={{"contract"}})
+@njit(part=True, fastmath={{"contract"}})
 def log(x):
     """ln x: n ln 2 + ln m for x = 2**n m, 1/2 <= m**2 <= 2; ln m = 2 artanh s as a series."""
     y = x if x >= TINY else x * LARGE  # the exponent of a subnormal number is no power of two

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._machine.jit import njit
 
 
-@njit(nogil=True)
+@njit(part=True)
 def put(value: Any, column: Any, values: Any, index: Any) -> None:
     """Into a full list, the largest first, behind equal ones; the last of the list is dropped."""
     at = len(values) - 1

@@ -70,7 +70,7 @@ def in_order(rows: Any, size: Any) -> Any:
     return index
 
 
-@njit(nogil=True)
+@njit(part=True)
 def _split(keys: Any, low: Any, high: Any, middle: Any) -> None:
     """Exchange so that no key before `middle` is larger than one from there on; all differ."""
     while high - low > 1:
@@ -89,7 +89,7 @@ def _split(keys: Any, low: Any, high: Any, middle: Any) -> None:
             return
 
 
-@njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(part=True, fastmath={"contract", "reassoc", "nsz"})
 def _pack(row: Any, center: Any, scale: Any, out: Any) -> Any:
     """out ← scale · row − center; its squared length, and whether all numbers are whole."""
     total, broken = 0.0, 0
@@ -154,7 +154,7 @@ def boxes_of(panels: Any, low: Any, high: Any) -> None:
             low[d, p], high[d, p] = least, largest
 
 
-@njit(nogil=True)
+@njit(part=True)
 def _merge(
     scores: Any,
     at: Any,
@@ -195,7 +195,7 @@ def search_all(x: Any, panels: Any, ids: Any, own: Any, k: Any, values: Any, ind
             _merge(scores, at, p * COLUMNS, ids, own, k, least, values, index)
 
 
-@njit(nogil=True)
+@njit(part=True)
 def _reached(scores: Any, at: Any, own: Any, k: Any, least: Any) -> None:
     """least[i] ← what k scores of a tile exceed, so that fewer are listed in vain."""
     for i in range(ROWS):
@@ -206,7 +206,7 @@ def _reached(scores: Any, at: Any, own: Any, k: Any, least: Any) -> None:
             least[i] = np.float32(score / _CERTAIN - _TINY)
 
 
-@njit(nogil=True, fastmath={"contract", "nsz", "nnan"})
+@njit(part=True, fastmath={"contract", "nsz", "nnan"})
 def _gaps(x: Any, at: Any, low: Any, high: Any, out: Any) -> None:
     """The squared distance between the box of some queries and that of every panel."""
     out[:] = 0.0
@@ -244,7 +244,7 @@ def search_near(
                 farthest = max(farthest, -max(values[at + i, k - 1], least[i]))
 
 
-@njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(part=True, fastmath={"contract", "reassoc", "nsz"})
 def _apart(x: Any, z: Any) -> Any:
     """‖x − z‖² in float64, from the differences."""
     total = 0.0
@@ -254,7 +254,7 @@ def _apart(x: Any, z: Any) -> Any:
     return total
 
 
-@njit(nogil=True)
+@njit(part=True)
 def _insert(distance: Any, column: Any, length: Any, values: Any, index: Any) -> Any:
     """Put a neighbor into a sorted list: of equal ones the first. Gives the new length."""
     k = len(values)

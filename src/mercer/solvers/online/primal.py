@@ -94,7 +94,7 @@ class PrimalPerceptron:
 
 
 # Sums may be reordered: each is a dot product, whose terms have no order of their own.
-@njit(nogil=True, fastmath={"reassoc", "contract"})
+@njit(part=True, fastmath={"reassoc", "contract"})
 def _dots(coef: Any, x: Any, out: Any) -> None:
     for c in range(coef.shape[0]):
         row = coef[c]
@@ -104,7 +104,7 @@ def _dots(coef: Any, x: Any, out: Any) -> None:
         out[c] = total
 
 
-@njit(nogil=True)
+@njit(part=True)
 def _cut(units: Any, ranked: bool, allowed: int) -> int:
     """How many updates a visit makes, at most `allowed`: the others are taken back."""
     if ranked:
@@ -177,7 +177,7 @@ def _compile_add(rows: Any, i: Any, step: Any, coef: Any) -> Any:
     return dense if len(rows) == 1 else sparse
 
 
-@njit(nogil=True, fastmath={"reassoc", "contract"})
+@njit(part=True, fastmath={"reassoc", "contract"})
 def _norm(x: Any) -> float:
     total = 0.0
     for j in range(len(x)):

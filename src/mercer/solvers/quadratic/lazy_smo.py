@@ -23,8 +23,6 @@ Problems of thousands of rows shrink between calls (`mercer.solvers.quadratic.sh
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mercer._machine.jit import njit
@@ -79,16 +77,8 @@ USED, NEXT, MADE, WIDTH, TAKEN = range(5)
 #: that are made at a time.
 LENGTH, EACH = 7, 8
 
-#: For the parts of the one function that is called from outside.
-_PART: dict[str, Any] = {
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "_nrt": False,
-}
 
-
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _mark(flat, t, up, low):  # type: ignore[no-untyped-def]
     """The masks of variable t: whether it may grow and shrink, and what its slope has beside F."""
     a = flat[t, A]
@@ -96,7 +86,7 @@ def _mark(flat, t, up, low):  # type: ignore[no-untyped-def]
     low[t] = flat[t, PLUS] if a > 0 else flat[t, MINUS] if a > flat[t, LOWER] else -np.inf
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _begin(n, flat, rows, group, right, diagonals, F, up, low, diagonal, Z, shape, keep):  # type: ignore[no-untyped-def]
     """The rows of a problem side by side, in panels as a row of K reads Z, and padded."""
     stride, width = shape[0], right.shape[1]
@@ -118,7 +108,7 @@ def _begin(n, flat, rows, group, right, diagonals, F, up, low, diagonal, Z, shap
                         Z[at + u] = right[rows[t + u if t + u < n else 0], d]
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _room(t, busy, index, cursor, capacity):  # type: ignore[no-untyped-def]
     """A slot for row t of K, which gets it; slot `busy` stays as it is."""
     slot = cursor[USED]
@@ -137,7 +127,7 @@ def _room(t, busy, index, cursor, capacity):  # type: ignore[no-untyped-def]
     return slot
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _make(wanted, count, busy, rows, K, source, diagonal, index, cursor, table):  # type: ignore[no-untyped-def]
     """The first `count` rows of K of those that are `wanted`, over the rows of the problem."""
     n, stride = len(rows), len(diagonal)
@@ -163,7 +153,7 @@ def _make(wanted, count, busy, rows, K, source, diagonal, index, cursor, table):
         table[start + wanted[r]] = diagonal[wanted[r]]
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _choose(violation, violator, wanted):  # type: ignore[no-untyped-def]
     """Rows beside wanted[0] that violate most, in turn of those that may shrink and may grow."""
     count = 1
@@ -183,7 +173,7 @@ def _choose(violation, violator, wanted):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _fetch(  # type: ignore[no-untyped-def]
     t, busy, rows, K, source, F, up, low, diagonal, index, cursor, wanted, violation, violator,
     table,
@@ -201,7 +191,7 @@ def _fetch(  # type: ignore[no-untyped-def]
     _make(wanted, count, busy, rows, K, source, diagonal, index, cursor, table)
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _add_up(flat, rows, K, source, F, diagonal, index, cursor, wanted, table):  # type: ignore[no-untyped-def]
     """F = K a."""
     stride, t = len(F), 0
@@ -228,7 +218,7 @@ def _add_up(flat, rows, K, source, F, diagonal, index, cursor, wanted, table):  
                 F[u] += flat[wanted[r], A] * np.float64(row[u])
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _change(flat, p, q, slope, curve):  # type: ignore[no-untyped-def]
     """a_p grows by as much as a_q shrinks, to a bound or the kink at most; gives how much."""
     a, b = flat[p, A], flat[q, A]
@@ -242,7 +232,7 @@ def _change(flat, p, q, slope, curve):  # type: ignore[no-untyped-def]
     return step if flat[p, A] != a or flat[q, A] != b else 0.0
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _along(flat, moving, count, p, step):  # type: ignore[no-untyped-def]
     """a += step p over the first `count` variables of `moving`; False at a bound, and no change."""
     moved, free = False, True
@@ -259,7 +249,7 @@ def _along(flat, moving, count, p, step):  # type: ignore[no-untyped-def]
     return moved
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _direct(moving, count, p, i, j, gamma):  # type: ignore[no-untyped-def]
     """p = eᵢ − eⱼ + γ p; gives how many variables it has."""
     for r in range(count):
@@ -278,7 +268,7 @@ def _direct(moving, count, p, i, j, gamma):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _descend(flat, p, moving, cursor, i, j, slope, curve, across, bent, plain):  # type: ignore[no-untyped-def]
     """Moves a along eᵢ − eⱼ + γ p to the lowest point; gives γ, the step, and the new pᵀKp.
 
@@ -298,7 +288,7 @@ def _descend(flat, p, moving, cursor, i, j, slope, curve, across, bent, plain): 
     return 0.0, step, curve if step == slope / curve else 0.0
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _move(F, Q, up, row_i, row_j, step, gamma, bent):  # type: ignore[no-untyped-def]
     """F after a step, and who now most wants to grow; Q where a next step may go on from `bent`."""
     if gamma != 0.0:
@@ -308,7 +298,7 @@ def _move(F, Q, up, row_i, row_j, step, gamma, bent):  # type: ignore[no-untyped
     return move(F, Q, up, row_i, row_j, len(F), step, gamma)
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _advance(  # type: ignore[no-untyped-def]
     flat, rows, group, K, source, F, Q, p, up, low, diagonal, index, cursor, wanted,
     violation, violator, table, ends, tol, rounding, limit, stop,
@@ -360,7 +350,7 @@ def _advance(  # type: ignore[no-untyped-def]
         cursor[TAKEN] += 1
 
 
-@njit(nogil=True, **_PART)
+@njit(part=True, error_model="numpy", _nrt=False)
 def _measure(flat, group, F, up, low, found):  # type: ignore[no-untyped-def]
     """The objective, and per group the range and the mean that its threshold is found from."""
     found[OBJECTIVE] = 0.0
