@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mercer import Gaussian, Laplacian, Linear
 from mercer.formula import ROOT, Formula, NotRenderable, derive, evaluate, pairwise_mp, simplify
-from mercer.formula.evaluate import evaluate_into
+from mercer.formula.evaluate import evaluate_into, in_powers_of_e
 from mercer.formula.nodes import DIFFERENCE, X_J, Z_J, const, dot, param, reduce_columns, sqdist
 from mercer.kernels import parse
 
@@ -199,3 +199,18 @@ def test_in_place_gives_the_same_bits(write: Any, dtype: Any) -> None:
     np.testing.assert_array_equal(apart, expected)
     evaluate_into(values, formula, {statistic: values})
     np.testing.assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_of_two_are_those_of_e(dtype):
+    """In float32 2^(c u) is computed as e^(c ln 2 u), with the digits of that precision."""
+    formula = simplify((const(-0.3) * B).exp() + 2.0 * (const(-4.0) * B).exp() + A.apply("exp2"))
+    assert "exp2" in {node.op for node in formula.walk()}
+    assert {node.op for node in in_powers_of_e(B.apply("exp2")).walk()} == {"exp2", "sqdist"}
+    distances = np.linspace(0.0, 30.0, 200).astype(dtype)
+    known = {A: distances / 10, B: distances}
+    out = np.empty_like(distances)
+    evaluate_into(out, formula, known)
+    wide = {node: value.astype(np.float64) for node, value in known.items()}
+    expected = evaluate(formula, wide)
+    np.testing.assert_allclose(out, expected, rtol=8 * np.finfo(dtype).eps)

@@ -5,6 +5,7 @@ In NumPy and float64 this is the oracle that every engine is compared with.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.formula.nodes import Formula
+from mercer.formula.nodes import Formula, const
 from mercer.formula.ops import OPS, payload
 
 
@@ -77,6 +78,7 @@ def evaluate_into(out: np.ndarray, formula: Formula, known: Mapping[Formula, Any
     `out` may be the value of one statistic, which is overwritten then.
     """
     values: dict[int, Any] = {id(node): value for node, value in known.items()}
+    formula = in_powers_of_e(formula) if out.dtype == np.float32 else formula
     for node, read_once in _steps(formula):
         if id(node) in values:
             continue
@@ -89,6 +91,30 @@ def evaluate_into(out: np.ndarray, formula: Formula, known: Mapping[Formula, Any
         values[id(node)] = _applied(_IN_PLACE[node.op], args, room)
     if values[id(formula)] is not out:
         out[...] = values[id(formula)]
+
+
+@lru_cache(maxsize=1024)
+def in_powers_of_e(formula: Formula) -> Formula:
+    """2^(c u) as e^(c ln 2 · u): in float32 NumPy has that in vectors on every processor.
+
+    Without AVX-512 2ᵘ is computed number by number: 2.5 ns each, where eᵘ takes 1.3.
+
+    >>> from mercer.formula.nodes import const, dot, ROOT
+    >>> in_powers_of_e((const(2.0) * dot(ROOT)).apply("exp2"))
+    exp((1.38629 * dot))
+    """
+
+    def natural(node: Formula, args: tuple[Formula, ...]) -> Formula:
+        if node.op != "exp2" or args[0].op != "mul":
+            return Formula(node.op, args, node.value)
+        numbers = [a for a in args[0].args if a.op == "const"]
+        if len(numbers) != 1:
+            return Formula(node.op, args, node.value)
+        scaled = const(math.log(2.0) * numbers[0].value)
+        rest = [scaled if a is numbers[0] else a for a in args[0].args]
+        return Formula("exp", [Formula("mul", rest)])
+
+    return formula.rebuild(natural)
 
 
 @lru_cache(maxsize=1024)
