@@ -12,7 +12,7 @@ import mercer
 from mercer import Gaussian, KernelExpansion, KernelSVC, Laplacian, Linear, Polynomial
 from mercer.gram.dispatch import make_gram
 from mercer.gram.plan.accuracy import TOLERANCE
-from mercer.gram.prepared_points import prepared_points
+from mercer.gram.prepared_points import SEVERAL, folded_sum, prepared_points
 
 KERNELS = [Gaussian(3.0), Polynomial(3, 1.0), Linear(), 2 * Gaussian(2.0) + Gaussian(9.0)]
 rng = np.random.default_rng(0)
@@ -32,6 +32,28 @@ def test_block_and_gram_are_those_of_both_sides(kernel, dtype, shift):
     assert np.abs(block - expected).max() <= error
     assert np.abs(found.gram(rows).dense() - expected).max() <= error
     assert np.abs(expected).max() <= found.bound(norms) * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [SEVERAL - 1, SEVERAL, 80])
+def test_values_per_row_go_into_the_product_of_several_rows(kernel, dtype, rows):
+    points, asked = rng.normal(size=(90, 4)), rng.normal(size=(rows, 4))
+    found = prepared_points(kernel, points, np.dtype(dtype))
+    expected = make_gram(kernel, asked, points).dense()
+    error = 4 * TOLERANCE[np.dtype(dtype).itemsize] * np.abs(expected).max()
+    assert np.abs(found.block(asked)[0] - expected).max() <= error
+
+
+def test_a_sum_of_a_product_and_two_values_is_one_product():
+    epilogue = prepared_points(Gaussian(2.0), Z, np.dtype(np.float64)).program.epilogue
+    factor, short = folded_sum(epilogue)
+    assert factor == -2.0
+    assert {node.op for node in short.walk()} == {"exp2", "mul", "max", "const", "tile"}
+    tile, x = (next(n for n in epilogue.walk() if n.op == op) for op in ("tile", "rowx"))
+    assert folded_sum(epilogue * tile) is None
+    assert folded_sum(epilogue * x) is None
+    assert folded_sum(tile**2) is None
 
 
 def test_sparse_rows_are_those_of_dense_ones():
@@ -93,3 +115,13 @@ def test_labels_are_those_of_scores(classes, dtype, compiled, monkeypatch):
     assert certain.mean() > 0.4
     expected = model.classes_[votes.argmax(axis=1)]
     assert np.array_equal(model.predict(asked)[certain], expected[certain])
+
+
+def test_one_thread_makes_a_block_that_is_soon_made(monkeypatch):
+    """Whatever the threads: two of them would wait for one another longer than K takes."""
+    points, rows = rng.normal(size=(70, 120)), rng.normal(size=(3000, 120))
+    with mercer.config(threads=2):
+        found = prepared_points(Gaussian(30.0), points, np.dtype(np.float32))
+        assert found.block(rows) is not None
+        monkeypatch.setattr("mercer.gram.prepared_points.ONE_PIECE", 1e8)
+        assert found.block(rows) is None
