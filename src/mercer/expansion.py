@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 #: What is found again from the points, and not saved with them.
-KEPT = ("_standing", "_monomials")
+KEPT = ("_standing", "_monomials", "_single")
 
 
 @dataclass(frozen=True, eq=False)

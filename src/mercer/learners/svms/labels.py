@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse, winners
+from mercer._tiles import Scratch
 from mercer.expansion import KernelExpansion
 from mercer.gram.cpu.single_precision import suffices
 from mercer.gram.dispatch import make_gram
@@ -45,9 +46,11 @@ def quick_winners(
     if rounding is None:
         return None
 
-    def judged(K: np.ndarray, largest: float) -> np.ndarray:
+    def judged(K: np.ndarray, largest: float, scratch: Scratch | None = None) -> np.ndarray:
         bounds = rounding * largest * expansion.weights
-        return many.judged(K, bounds) if many else _judged(expansion.scores(K), bounds, classes)
+        if many:
+            return many.judged(K, bounds, scratch)
+        return _judged(expansion.scores(K), bounds, classes)
 
     points = expansion.prepared(X, SINGLE)
     few = None if points is None else points.block(X)
@@ -60,7 +63,7 @@ def quick_winners(
         return None
     largest = gram.largest
     if many:
-        found = many.in_panels(gram, lambda K: judged(K, largest))
+        found = many.in_panels(gram, lambda K, scratch: judged(K, largest, scratch))
     else:
         bounds = np.asarray(rounding * largest * expansion.weights, dtype=SINGLE)
         found = expansion.over(gram, lambda scores: _judged(scores, bounds, classes))

@@ -90,7 +90,7 @@ class PairExpansion(KernelExpansion):
 
     def over(self, gram: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
         if isinstance(gram, HostGram):
-            return self.in_panels(gram, lambda K: then(self.scores(K)))
+            return self.in_panels(gram, lambda K, scratch: then(self.scores(K, scratch=scratch)))
         height = max(1, gram.limit_bytes // 4 // self._bytes_per_row)
         rows = cut(0, gram.shape[0], height)
         parts = [then(self.scores(part.dense(), gram)) for part in map(gram.take, rows)]
@@ -100,7 +100,9 @@ class PairExpansion(KernelExpansion):
     def _bytes_per_row(self) -> int:
         return 8 * (len(self) + 4 * len(self.intercept))
 
-    def in_panels(self, gram: HostGram, answer: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    def in_panels(
+        self, gram: HostGram, answer: Callable[[np.ndarray, Scratch], np.ndarray]
+    ) -> np.ndarray:
         """`answer` of all rows of K, some at a time, which stay in the cache of a core."""
         n, m = gram.shape
         threads = threads_for(gram.cost.flops + 2.0 * n * self.dual_coef.size)
@@ -109,37 +111,58 @@ class PairExpansion(KernelExpansion):
         parts: dict[int, np.ndarray] = {}
 
         def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
-            parts[rows.start] = answer(tile)
+            parts[rows.start] = answer(tile, scratch)
 
         tiling = Tiling(gram.shape, (height, m), threads)
         gram.sweep(body, tiling=tiling, repeats=REPEATS, what="kernel times matrix")
         return np.concatenate([parts[start] for start in sorted(parts)])
 
-    def scores(self, K: Any, place: Any = None) -> Any:
+    def scores(self, K: Any, place: Any = None, scratch: Scratch | None = None) -> Any:
         """Pair (i, j): the sum over support vectors of i, by j's row, and of j, by i's row."""
         asarray = np.asarray if place is None else place.asarray
         classes = len(self.n_support)
-        sums = self._sums(K, place).reshape(classes * (classes - 1), -1)
+        found = self._sums(K, scratch) if place is None else self._sums_at(K, place)
+        sums = found.reshape(classes * (classes - 1), -1)
         first, second = self._pairs
         scores = sums[first * (classes - 1) + second - 1] + sums[second * (classes - 1) + first]
         return (scores + asarray(self.intercept, dtype=K.dtype)[:, None]).T
 
-    def judged(self, K: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    def judged(self, K: np.ndarray, bounds: np.ndarray, scratch: Scratch | None) -> np.ndarray:
         """The winner of every row, and whether scores within their bounds could change it."""
         from mercer.learners.svms.pair_loops import judge  # compiled
 
-        found = np.empty((len(K), 2), dtype=np.int64)
-        judge(self._sums(K), self.intercept.astype(K.dtype), bounds.astype(K.dtype), found)
+        found, sums = np.empty((len(K), 2), dtype=np.int64), self._sums(K, scratch)
+        judge(sums, self.intercept.astype(K.dtype), bounds.astype(K.dtype), found)
         return found
 
-    def _sums(self, K: Any, place: Any = None) -> Any:
-        """Per class and other class, the sums over the support vectors of the first."""
-        asarray, xp = (np.asarray, np) if place is None else (place.asarray, place.xp)
-        K, dual = K.T, asarray(self.dual_coef, dtype=K.dtype)
+    def _sums(self, K: np.ndarray, scratch: Scratch | None) -> np.ndarray:
+        """Per class and other class, the sums over the support vectors of the first.
+
+        In memory that serves panel after panel: to touch it for the first time takes longer than
+        the sums.
+        """
+        dual = self.dual_coef if K.dtype == np.float64 else self._single
+        shape = (len(self.n_support), len(dual), len(K))
+        sums = (Scratch(0) if scratch is None else scratch).get("sums", shape, K.dtype)
+        with blas_for(2.0 * len(dual) * max(self.n_support) * len(K)):
+            for own, out in zip(self._own, sums, strict=True):
+                np.matmul(dual[:, own], K[:, own].T, out=out)
+        return sums
+
+    def _sums_at(self, K: Any, place: Any) -> Any:
+        """The same of an array that is elsewhere."""
+        dual = place.asarray(self.dual_coef, dtype=K.dtype)
+        return place.xp.stack([dual[:, own] @ K[:, own].T for own in self._own])
+
+    @property
+    def _own(self) -> list[slice]:
+        """The support vectors of every class."""
         ends = np.cumsum(self.n_support).tolist()
-        with blas_for(2.0 * dual.shape[0] * max(self.n_support) * K.shape[1]):
-            parts = [dual[:, s:e] @ K[s:e] for s, e in zip([0, *ends[:-1]], ends, strict=True)]
-        return xp.stack(parts)
+        return [slice(s, e) for s, e in zip([0, *ends[:-1]], ends, strict=True)]
+
+    @cached_property
+    def _single(self) -> np.ndarray:
+        return self.dual_coef.astype(np.float32)
 
     @property
     def _shape(self) -> tuple[int, ...]:
