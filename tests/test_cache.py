@@ -146,6 +146,7 @@ def test_where_it_is(monkeypatch, tmp_path):
 
 def test_more_work_is_done_without_compiling_where_nothing_is_kept(tmp_path, monkeypatch):
     from mercer._machine import jit
+    from mercer.gram.plan import planner
     from mercer.solvers.quadratic import plain_smo
 
     monkeypatch.setattr(jit, "is_imported", lambda: False)
@@ -160,4 +161,6 @@ def test_more_work_is_done_without_compiling_where_nothing_is_kept(tmp_path, mon
         assert jit.patience() == (1 if kept else jit.COLD)
         assert plain_smo.worth_it(plain_smo.MOST_ROWS) is not kept
         assert plain_smo.steps_left() == plain_smo.FEW_STEPS * jit.patience()
+        times = planner.worth_compiling() / planner.COMPILE_WORK
+        assert times == (1 if kept else planner.COLD)
     jit._began_empty.cache_clear()

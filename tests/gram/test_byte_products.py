@@ -335,3 +335,13 @@ def test_no_tile_for_another_processor(setting, value, monkeypatch):
     finally:
         monkeypatch.undo()
         vnni.tile_shape.cache_clear()
+
+
+def test_more_products_are_left_to_blas_where_nothing_is_compiled_yet(monkeypatch):
+    x = np.ones((200, 10))
+    monkeypatch.setattr("mercer.gram.byte_products.product.works", lambda: True)
+    monkeypatch.setattr(grid_rows, "is_imported", lambda: False)
+    monkeypatch.setattr(grid_rows, "WORTH", 200 * 200 * 10 / 5)
+    for times in (1, 10):
+        monkeypatch.setattr(grid_rows, "patience", lambda times=times: times)
+        assert grid_rows._pays(x, x) is (times == 1)

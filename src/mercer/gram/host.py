@@ -12,7 +12,7 @@ import numpy as np
 from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import count, take
-from mercer._machine.jit import compiles, patience
+from mercer._machine.jit import compiles
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
@@ -29,7 +29,7 @@ from mercer.gram.base import (
 )
 from mercer.gram.cpu import waves
 from mercer.gram.cpu.engine import NumpyEngine
-from mercer.gram.plan.planner import COMPILE_WORK, FUSED_COLUMNS, Cost, Plan, make_plan
+from mercer.gram.plan.planner import FUSED_COLUMNS, Cost, Plan, make_plan, worth_compiling
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.products import Products, by_loop, products_of
 from mercer.gram.plan.program import Program
@@ -399,7 +399,7 @@ class HostGram(Gram):
 
     def _repeated(self, plan: Plan, repeats: int) -> Plan:
         """The plan for as many sweeps: a loop that does not pay once may pay then."""
-        if plan.compiled or repeats * plan.cost.pair_operations < COMPILE_WORK * patience():
+        if plan.compiled or repeats * plan.cost.pair_operations < worth_compiling():
             return plan
         from mercer.gram.cpu.compiled import can_compile
 

@@ -281,6 +281,17 @@ def test_what_numpy_has_not_finished_goes_on_compiled(noisy, fresh_process, monk
     assert plain_smo.steps_left() == 0
 
 
+def test_steps_over_many_rows_count_more(noisy, fresh_process, monkeypatch):
+    X, _, signs = (part[:150] for part in noisy)
+    problem, counts = c_svc(signs, np.full(150, 9.0)), []
+    for long in (150, 50):
+        monkeypatch.setattr(plain_smo, "LONG", long)
+        before = plain_smo.steps_left()
+        steps = solved(Gaussian(1.5).gram(X), problem, 1e-4).n_iter
+        counts.append((before - plain_smo.steps_left()) / steps)
+    assert counts == pytest.approx([1.0, 3.0])
+
+
 def test_ctrl_c_in_numpy_leaves_what_was_found(noisy, fresh_process, monkeypatch):
     X, _, signs = (part[:100] for part in noisy)
     step, taken = plain_smo._Problem._step, []

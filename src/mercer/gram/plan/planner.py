@@ -24,6 +24,9 @@ SCRATCH = 48_000_000
 FUSED_COLUMNS = 16
 #: Pair operations below which compiling a loop costs more than it saves.
 COMPILE_WORK = 60_000_000
+#: How many times as many where no machine code is kept yet: NumPy then takes about a second, as
+#: long as the compiler.
+COLD = 25
 #: Flops of products per operation of loops from which on products are most of the work, and flops
 #: of a tenth of a second.
 PRODUCT_SHARE, BLAS_FLOPS = 10, 1e10
@@ -110,7 +113,7 @@ def make_plan(
     # Room beyond this changes no plan, so that plans are found again while free memory varies.
     left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
     task = _Task(program.sources, program.epilogue, shape, itemsize, dense, products, factor)
-    least_work = (WORTH_FLOPS, COMPILE_WORK * patience())
+    least_work = (WORTH_FLOPS, worth_compiling())
     blas = blas and task.is_left_to_blas() and is_running()
     plan = _planned(task, may_compile, packed_bytes, left, threads, least_work, blas)
     if plan is None:
@@ -120,6 +123,11 @@ def make_plan(
             f"{show_bytes(limit)}. Raise it with mercer.set_config(memory=…)."
         )
     return plan
+
+
+def worth_compiling() -> int:
+    """Pair operations from which a loop is compiled."""
+    return COMPILE_WORK * (1 if patience() == 1 else COLD)
 
 
 @record
