@@ -7,13 +7,16 @@ import pytest
 
 from mercer.gram.byte_products.product import works
 from mercer.gram.cpu.row_function import byte_function, loop_program, row_function
-from mercer.gram.rows.prepared import CHUNK, TOGETHER
+from mercer.gram.rows.prepared import BLOCK, TOGETHER
 from mercer.kernels import as_kernel
+
+#: Examples in several panels.
+PADDED = 5 * BLOCK
 
 
 @pytest.mark.parametrize("single", [False, True])
 def test_rows_one_by_one_and_together_are_those_of_k(single):
-    n = CHUNK + 64
+    n = PADDED
     X = np.random.default_rng(0).normal(size=(n, 9))
     gram = as_kernel("gaussian(2.0) * linear() + 0.5 * laplacian(1.0, norm=1)").gram(X)
     function = row_function(gram, loop_program(gram), single)
@@ -29,7 +32,7 @@ def test_rows_by_sums_of_bytes_are_those_of_k(numbers):
     function = byte_function(gram, loop_program(gram))
     assert function.right.shape[1] < X.shape[1]  # though both sources have columns
     K = gram.dense()
-    _check_rows(function, K[:, : CHUNK + 64], 1e-6 * np.abs(K).max())
+    _check_rows(function, K[:, :PADDED], 1e-6 * np.abs(K).max())
 
 
 @pytest.mark.parametrize("steep", [False, True])
@@ -38,7 +41,7 @@ def test_distances_by_products_where_they_have_the_digits(steep):
     gram = as_kernel("gaussian(0.05)" if steep else "gaussian(10.0)").gram(X)
     function = row_function(gram, loop_program(gram), True)
     assert function.widths == ((90,) if steep else (92,))  # ‖x‖² and a 0 before the columns
-    _check_rows(function, gram.dense()[:, : CHUNK + 64], 1e-6)
+    _check_rows(function, gram.dense()[:, :PADDED], 1e-6)
 
 
 def test_sums_that_need_more_than_32_bits_are_none_of_bytes():
@@ -48,10 +51,10 @@ def test_sums_that_need_more_than_32_bits_are_none_of_bytes():
 
 
 def _check_rows(function, K, tolerance):
-    """The first CHUNK + 64 columns of rows alone, and of several."""
-    n, length = CHUNK + 64, function.right.shape[1]
-    Z = np.zeros((2, length, CHUNK), function.dtype)
-    Z[0], Z[1, :, :64] = function.right[:CHUNK].T, function.right[CHUNK:n].T
+    """The first PADDED columns of rows alone, and of several."""
+    n, length = PADDED, function.right.shape[1]
+    panels = function.right[:n].reshape(-1, BLOCK, length)
+    Z = np.ascontiguousarray(panels.transpose(0, 2, 1))
     shape = np.array([n, length, *function.widths])
     for rows in ([5], [7, 300], [0, 319, 17, 256]):
         out = np.zeros((TOGETHER, n), function.dtype)

@@ -254,10 +254,12 @@ def test_a_problem_reports_how_far_the_logarithm_of_its_gap_has_come():
 
 
 def test_cheap_kernels_take_modest_memory_and_dear_ones_what_there_is():
-    narrow, wide = np.zeros((900, 3)), np.zeros((900, 600))
+    narrow, wide = np.zeros((3000, 3)), np.zeros((3000, 600))
     with mercer.config(memory="2GB"):
-        assert many._share(Gaussian().gram(narrow), 900, 1) == (1, many.CHEAP_BYTES)
-        assert many._share(mercer.Linear().gram(wide), 900, 1)[1] > 1e9
+        assert many._share(Gaussian().gram(narrow), 3000, 1) == (1, many.CHEAP_BYTES)
+        assert many._share(mercer.Linear().gram(wide), 3000, 1)[1] > 1e9
+        # All rows of K fit several times into what a cheap one takes.
+        assert many._share(mercer.Linear().gram(wide[:900]), 900, 1) == (1, many.CHEAP_BYTES)
     with mercer.config(memory="40MB"):
         threads, memory = many._share(Gaussian().gram(np.zeros((4000, 3))), 4000, 2)
     assert threads == 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import Writer
 from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import CHUNK, TOGETHER
+from mercer.gram.rows.prepared import BLOCK, CHUNK, TOGETHER
 
 #: Statistics that `mercer.gram.cpu.panel_sums` adds up, for several rows at a time.
 SUMS = ("sqdist", "dot", "l1")
@@ -60,7 +60,7 @@ class RowWriter(Writer):
 
     def _z(self, i: int, column: str) -> str:
         """Where the column begins."""
-        return f"(first + r{i} + {column}) * {CHUNK}"
+        return f"(first + r{i} + {column}) * {BLOCK}"
 
     def _at(self, name: str) -> str:
         return f"z[{name} + t]"
@@ -72,7 +72,7 @@ class RowWriter(Writer):
         return f"x[own + {i}]"
 
     def _values_z(self, i: int) -> str:
-        return f"(first + {i}) * {CHUNK}"
+        return f"(first + {i}) * {BLOCK}"
 
     def _accumulate(self, i: int) -> list[str]:
         """What was added up before, for one of the rows."""
@@ -80,7 +80,7 @@ class RowWriter(Writer):
 
     def _add_up(self, i: int) -> list[str]:
         """The sums of all rows over one panel."""
-        op, place = self.program.sources[i].node.op, f"z, (first + r{i}) * {CHUNK} + e, w{i}, b{i}"
+        op, place = self.program.sources[i].node.op, f"z, (first + r{i}) * {BLOCK} + e, w{i}, b{i}"
         each = ", ".join(f"chosen[{1 + r}] + o{i}" for r in range(TOGETHER))
         return [
             f"if count == {TOGETHER}:",
@@ -90,18 +90,18 @@ class RowWriter(Writer):
             "    for r in range(count):",
             f"        at_x = chosen[1 + r] + o{i}",
             "        for e in range(0, w, ALONE):",
-            f"            {op}_1(x, at_x, 0, 0, 0, {place}, r * {CHUNK} + e)",
+            f"            {op}_1(x, at_x, 0, 0, 0, {place}, r * {BLOCK} + e)",
         ]
 
     def _before(self, kind: str) -> list[str]:
         lines = super()._before(kind)
         for i in self.summed:
             own = lines.index(f"    a{i} = np.empty({CHUNK}, R)")
-            lines[own] = f"    b{i} = np.empty(({TOGETHER}, {CHUNK}), R)"
+            lines[own] = f"    b{i} = np.empty(({TOGETHER}, {BLOCK}), R)"
         return lines
 
     def _assemble(self, kind: str, loops: list[str], inner: list[str], result: str) -> str:
-        """`shape`: the columns of Z as they are padded, its rows, and the width of each source.
+        """`shape`: the columns of Z (a multiple of BLOCK), its rows, and the width of each source.
 
         `chosen`: how many rows, at most TOGETHER, where each begins in x, and where in `out`.
         """
@@ -117,9 +117,9 @@ class RowWriter(Writer):
             text += [f"    o{i}, r{i} = {on_x}{others}, {on_z}{others}"]
         text += [
             *self._before(kind),
-            f"    for b in range((n + {CHUNK - 1}) // {CHUNK}):",
-            f"        at, first = b * {CHUNK}, b * shape[1]",
-            f"        w = min({CHUNK}, n - at)",
+            f"    for b in range(n // {BLOCK}):",
+            f"        at, first = b * {BLOCK}, b * shape[1]",
+            f"        w = {BLOCK}",
             *("        " + line for i in self.summed for line in self._add_up(i)),
             "        for r in range(count):",
             f"            own, to = chosen[1 + r], chosen[{1 + TOGETHER} + r] + at",

@@ -1,6 +1,6 @@
 """Sums over the columns of a panel, in registers: x·z, ‖x − z‖² and ‖x − z‖₁ of one x or several.
 
-Rows z lie in panels of CHUNK, column by column (`mercer.gram.rows.prepared`). A row of K reads all
+Rows z lie in panels of BLOCK, column by column (`mercer.gram.rows.prepared`). A row of K reads all
 of them once, and memory is slower than the sums: `TOGETHER` rows take little longer than one. Every
 sum stays in a register from the first column to the last.
 
@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 
 from mercer.gram.byte_products.rows import BEFORE
 from mercer.gram.cpu.vectors import INDEX, Vectors, data_of
-from mercer.gram.rows.prepared import BLOCK, CHUNK, TOGETHER
+from mercer.gram.rows.prepared import BLOCK, TOGETHER
 
 _WORD = ir.IntType(32)
 
@@ -140,7 +140,7 @@ def _over_columns(
 def _column(v: Vectors, z: Any, start: Any, column: Any, parts: range) -> list[Any]:
     """One column of the rows z, a vector per part."""
     column = INDEX(column) if isinstance(column, int) else column
-    first = v.builder.add(start, v.builder.mul(column, INDEX(CHUNK)))
+    first = v.builder.add(start, v.builder.mul(column, INDEX(BLOCK)))
     return [v.load(z, v.builder.add(first, INDEX(part))) for part in parts]
 
 
@@ -160,7 +160,7 @@ def _stored(rows: int, size: int, totals: Any) -> Any:
             found = totals(v, own, z, start, columns, parts)
             for r in range(rows):
                 for part, total in zip(parts, found[r * len(parts) :], strict=False):
-                    v.store(total, result, builder.add(at, INDEX(r * CHUNK + part)))
+                    v.store(total, result, builder.add(at, INDEX(r * BLOCK + part)))
             return context.get_dummy_value()
 
         i8 = types.int64

@@ -6,7 +6,7 @@ into Python for each of them would take longer than the row. So the formula is c
     rows(numbers, left, Z, shape, out, chosen):    out[r, j] = k(x_r, z_j)
 
 where each x is a row of `left` (its row values, then the columns of every source) and Z are rows of
-`right` in panels of CHUNK (`mercer.gram.rows.prepared`), which the solver packs as it likes. All
+`right` in panels of BLOCK (`mercer.gram.rows.prepared`), which the solver packs as it likes. All
 statistics are loops over the columns, x·z too: with few columns that is as fast as a matrix product
 and needs no more than one row. With many, memory sets the pace, and `together` rows take little
 longer than one.

@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from mercer._progress import progress
 from mercer._steps import Listener, PairStep, listener
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
-from mercer.gram.rows.prepared import BLOCK, CHUNK, TOGETHER
+from mercer.gram.rows.prepared import BLOCK, TOGETHER
 from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.layout import FRESH, SAME, STEPS
 from mercer.solvers.quadratic.plain_smo import solve_plainly, worth_it
@@ -67,7 +68,7 @@ class Source:
     K: Any = None
     place: Any = None
 
-    @property
+    @cached_property
     def rounding(self) -> float:
         return float(np.finfo(self.dtype).eps)
 
@@ -226,7 +227,7 @@ class Worker:
         given = source.function
         right = np.empty((len(source.diagonal), 0), dtype) if given is None else given.right
         self.right, self.K = right, np.empty((0, 0), dtype) if source.K is None else source.K
-        self.Z = np.empty(-(-padded // CHUNK) * CHUNK * right.shape[1], dtype)
+        self.Z = np.empty(padded * right.shape[1], dtype)
         widths = () if given is None else given.widths
         self.shape = np.array([0, right.shape[1], *widths], dtype=np.int64)
         # Rows that are wanted, and where they begin in x and in the table.
@@ -257,6 +258,8 @@ class Worker:
             for one in order[large].tolist():
                 Shrinking(self, one).solve(stop)
             order = order[~large]
+            if not len(order):
+                return
         limits = p.limits - p.taken if limit is None else np.full(len(p.limits), limit)
         arrays = (order, p.starts, p.variables, self.rows, p.groups)
         self.run(*arrays, p.found, p.tol, limits, FRESH if limit is None else SAME, stop)

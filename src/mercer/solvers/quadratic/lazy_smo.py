@@ -27,7 +27,7 @@ import numpy as np
 
 from mercer._machine.jit import njit
 from mercer.gram.cpu.bits import call_at, larger
-from mercer.gram.rows.prepared import BLOCK, CHUNK, TOGETHER
+from mercer.gram.rows.prepared import BLOCK, TOGETHER
 from mercer.solvers.quadratic.layout import (
     BOTTOM,
     COMPUTED,
@@ -98,12 +98,12 @@ def _begin(n, flat, rows, group, right, diagonals, F, up, low, diagonal, Z, shap
             F[t], diagonal[t] = flat[t, IMAGE], diagonals[rows[t]]
             _mark(flat, t, up[group[t]], low[group[t]])
     # Panel by panel, a few columns at a time: what is read and written stays in the first cache.
-    for first in range(0, 0 if keep == SAME else stride, CHUNK):
+    for first in range(0, 0 if keep == SAME else stride, BLOCK):
         for start in range(0, width, COLUMNS):
             stop = min(start + COLUMNS, width)
-            for t in range(first, min(first + CHUNK, stride), SIDE):
+            for t in range(first, first + BLOCK, SIDE):
                 for d in range(start, stop):
-                    at = first * width - first + t + d * CHUNK
+                    at = first * width - first + t + d * BLOCK
                     for u in range(SIDE):
                         Z[at + u] = right[rows[t + u if t + u < n else 0], d]
 

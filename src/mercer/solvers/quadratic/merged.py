@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mercer._lazy import record
+from mercer._machine.threads import blas_for
 from mercer._steps import listener
 from mercer.formula.nodes import statistics
 from mercer.gram.base import Gram
@@ -138,7 +139,9 @@ def equal_ones(gram: HostGram) -> np.ndarray | None:
         return None
     step = gram.shape[0] // SAMPLE
     some = [m[:: max(1, step)][:SAMPLE, :COLUMNS] for m in matrices]
-    if len(np.unique(_along(some))) > len(some[0]) - REPEATED:
+    most = len(some[0]) - REPEATED
+    # Rows that differ in their first column differ: that settles it for most measurements.
+    if len(set(some[0][:, 0].tolist())) > most or len(np.unique(_along(some))) > most:
         return None
     value = _along(matrices)
     order = np.argsort(value, kind="stable")
@@ -155,5 +158,9 @@ def equal_ones(gram: HostGram) -> np.ndarray | None:
 def _along(matrices: list[np.ndarray]) -> np.ndarray:
     """The place of every row along one direction, which few distinct rows share."""
     random = np.random.default_rng(0)
-    parts = [m.astype(np.float64, copy=False) @ random.normal(size=m.shape[1]) for m in matrices]
+    # Threads of BLAS would wait busily for more while the problem is solved.
+    with blas_for(2.0 * sum(m.size for m in matrices)):
+        parts = [
+            m.astype(np.float64, copy=False) @ random.normal(size=m.shape[1]) for m in matrices
+        ]
     return np.sum(parts, axis=0)  # type: ignore[no-any-return]

@@ -138,8 +138,8 @@ def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     fixed = most * (0 if everything else wide) + 400 * most + 2 * HEIGHT * WIDTH * item
     fixed += HEIGHT * wide
     least = LEAST * (most + LEAST) * item
-    work = gram.cost
-    cheap = work.flops + 10 * work.pair_operations < EXPENSIVE * gram.shape[0] ** 2
+    # Where all rows fit several times over, none is ever computed again.
+    cheap = 4 * most**2 * item <= CHEAP_BYTES or _is_cheap(gram)
     for count in range(threads, 0, -1):
         memory = int(0.9 * limit / count - fixed)
         if memory >= least:
@@ -149,6 +149,11 @@ def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
         f"a support vector machine on {most} examples needs {show_bytes(need)} for its working "
         f"set, but the memory limit is {show_bytes(limit)}. Raise it: mercer.set_config(memory=…)."
     )
+
+
+def _is_cheap(gram: Gram) -> bool:
+    work = gram.cost
+    return bool(work.flops + 10 * work.pair_operations < EXPENSIVE * gram.shape[0] ** 2)
 
 
 class GapProgress:
