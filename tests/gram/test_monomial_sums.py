@@ -137,3 +137,13 @@ def test_regressions_and_their_peers_agree():
     expected = make_gram(model.kernel_, X[600:], model.support_vectors_).dense()
     expected = expected @ model.dual_coef_[0] + model.intercept_
     assert np.abs(model.predict(X[600:]) - expected).max() <= 1e-9 * np.abs(expected).max()
+
+
+def test_sums_of_whole_numbers_are_exact():
+    """A perceptron may have a score of 0, which is a tie and no sign."""
+    rng = np.random.default_rng(0)
+    points, X = (rng.integers(-3, 4, size=(n, 3)).astype(float) for n in (400, 300))
+    coef = rng.integers(-2, 3, size=(400, 2)).astype(float)
+    f = KernelExpansion(Polynomial(3, 1.0), points, coef)
+    assert f.has_monomials(X)
+    np.testing.assert_array_equal(f(X), (X @ points.T + 1.0) ** 3 @ coef)

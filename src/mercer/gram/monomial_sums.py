@@ -182,5 +182,8 @@ def _levels(columns: int, degree: int) -> tuple[tuple[slice, ...], ...]:
 
 @lru_cache(maxsize=64)
 def _multinomials(columns: int, degree: int) -> np.ndarray:
-    """n!/(m₁! m₂! …) of every monomial of this degree n."""
-    return np.square(Monomials(columns, [0.0] * degree + [1.0]).weights)
+    """n!/(m₁! m₂! …) of every monomial of this degree n.
+
+    Whole numbers: scores that are 0 in exact arithmetic are 0 here, where rows are of whole numbers.
+    """
+    return np.rint(np.square(Monomials(columns, [0.0] * degree + [1.0]).weights))
