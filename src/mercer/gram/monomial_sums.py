@@ -184,6 +184,6 @@ def _levels(columns: int, degree: int) -> tuple[tuple[slice, ...], ...]:
 def _multinomials(columns: int, degree: int) -> np.ndarray:
     """n!/(m₁! m₂! …) of every monomial of this degree n.
 
-    Whole numbers: scores that are 0 in exact arithmetic are 0 here, where rows are of whole numbers.
+    Whole numbers: where those of the rows are, too, a score that is 0 comes out as 0.
     """
     return np.rint(np.square(Monomials(columns, [0.0] * degree + [1.0]).weights))
