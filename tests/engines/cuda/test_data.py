@@ -220,7 +220,8 @@ try:
 except MemoryError as error:
     kept = error
 assert "no room for rows of shape (200000, 3)" in str(kept)
-assert torch.cuda.memory_allocated() <= before + (8 << 20)
+# G keeps its rows in half precision, 13 MB; the result would have 400.
+assert torch.cuda.memory_allocated() <= before + (16 << 20)
 del hog
 torch.cuda.empty_cache()
 assert torch.isfinite(G @ v).all()
