@@ -133,7 +133,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
             # In double precision, so that eigenvalues which are 0 do not come out as noise.
             K = self.kernel_(_in_double(self.components_))
         self._factorize(np.asarray(K, dtype=np.float64))
-        self._compared  # noqa: B018 - computed once and kept: `transform` changes nothing
+        if not self._precomputed:
+            self._compared  # noqa: B018 - computed once and kept: `transform` changes nothing
 
     def _choose(self, X: Any, n: int) -> tuple[Any, Any]:
         """The sample: indices of rows of X, or None and the points that were given."""
