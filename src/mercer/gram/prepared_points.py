@@ -10,8 +10,7 @@ numbers.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from mercer.gram.cpu.single_precision import LARGEST, keeps
 from mercer.gram.dispatch import HOST, engine_for, make_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import DIRECT_COLUMNS, Method, choose
+from mercer.gram.plan.folded import beside, folded_sum
 from mercer.gram.plan.program import compile_program
 from mercer.gram.plan.range import check_range, only_overflows
 from mercer.gram.rows.prepared import Side, squared_norms
@@ -198,49 +198,6 @@ class PreparedPoints:
             return float(self._diagonal.value)
         known = dict.fromkeys(statistics(self._diagonal), norms.astype(np.float64))
         return max(0.0, float(np.max(evaluate(self._diagonal, known))))
-
-
-def beside(rows: np.ndarray, *columns: Any) -> np.ndarray:
-    """The rows with more columns on their right."""
-    n, width = rows.shape
-    wide = np.empty((n, width + len(columns)), dtype=rows.dtype)
-    wide[:, :width] = rows
-    for j, column in enumerate(columns):
-        wide[:, width + j] = column
-    return wide
-
-
-@lru_cache(maxsize=1024)
-def folded_sum(epilogue: Formula) -> tuple[float, Formula] | None:
-    """The factor a, and the formula with one source in place of a x·z + v(x) + w(z).
-
-    None where there is no such sum, or more than it reads the product and the values.
-    """
-    read = Counter(id(a) for node in epilogue.walk() for a in node.args)
-    for node in epilogue.walk():
-        factor, leaves = _parts_of_sum(node)
-        if leaves and all(read[id(leaf)] == 1 and leaf.value == 0 for leaf in leaves):
-            return factor, _replaced(epilogue, node, leaves[0])
-    return None
-
-
-def _parts_of_sum(node: Formula) -> tuple[float, list[Formula]]:
-    """The factor a of a x·z + v(x) + w(z), and the product and the values; none of another node."""
-    scaled = [a for a in node.args if a.op == "mul" and len(a.args) == 2]
-    if node.op != "add" or len(node.args) != 3 or len(scaled) != 1:
-        return 0.0, []
-    number, tile = sorted(scaled[0].args, key=lambda part: part.op)
-    values = [a for a in node.args if a is not scaled[0]]
-    if [number.op, tile.op, *sorted(a.op for a in values)] != ["const", "tile", "rowx", "rowz"]:
-        return 0.0, []
-    return float(number.value), [tile, *values]
-
-
-def _replaced(formula: Formula, node: Formula, by: Formula) -> Formula:
-    def table(part: Formula, args: tuple[Formula, ...]) -> Formula:
-        return by if part is node else Formula(part.op, args, part.value)
-
-    return formula.rebuild(table)
 
 
 def _are_rows(rows: Any) -> bool:
