@@ -26,13 +26,18 @@ import mercer
 SHAPES = ((100, 2), (500, 10))
 #: Seconds of a round at least, and rounds.
 ROUND, ROUNDS = 0.02, 7
+#: Seconds before the first: a process imports Numba when it has fitted small machines so long
+#: (bench/cold.py has what comes before).
+WARM = 0.5
 
 
 def race(ours: Callable[[], Any], peer: Callable[[], Any]) -> tuple[float, float]:
     """The least CPU seconds of one call of each."""
     best = [np.inf, np.inf]
-    for side in (ours, peer):
-        side()
+    begin = time.process_time()
+    while time.process_time() - begin < WARM:
+        ours()
+    peer()
     for _ in range(ROUNDS):
         for i, side in enumerate((ours, peer)):
             begin, calls = time.process_time(), 0

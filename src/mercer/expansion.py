@@ -15,7 +15,12 @@ from mercer._machine.threads import blas_for
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram.dispatch import make_gram
-from mercer.gram.monomial_sums import MonomialSums, monomial_sums, monomials_pay
+from mercer.gram.monomial_sums import (
+    MonomialSums,
+    coefficients_of,
+    monomial_sums,
+    monomials_pay,
+)
 from mercer.gram.plan.planner import REPEATS
 from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
 
 
 #: What is found again from the points, and not saved with them.
-KEPT = ("_standing", "_monomials", "_single")
+KEPT = ("_standing", "_is_polynomial", "_monomials", "_single")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +104,8 @@ class KernelExpansion:
 
     def has_monomials(self, X: Any) -> bool:
         """Whether f of these rows is found soonest as a sum of monomials."""
+        if not self._is_polynomial:
+            return False
         coef, _ = self._stretches
         outputs = int(np.prod(self._shape, dtype=int))
         return monomials_pay(self.kernel, X, self.points, coef, outputs)
@@ -114,6 +121,10 @@ class KernelExpansion:
             return then(values.astype(dtype, copy=False).reshape(-1, *shape))
 
         return self._monomials(X, finished)
+
+    @cached_property
+    def _is_polynomial(self) -> bool:
+        return coefficients_of(self.kernel) is not None
 
     @cached_property
     def _monomials(self) -> MonomialSums | None:
