@@ -72,6 +72,12 @@ def is_plain(X: Any) -> bool:
     return X.dtype in _FLOATS and bool(np.isfinite(X).all())
 
 
+def are_float_rows(X: Any) -> bool:
+    """Whether X is an array or a CSR matrix of floats, with at least one row; no number is read."""
+    plain = type(X) is np.ndarray or (is_sparse(X) and X.format == "csr")
+    return bool(plain and X.ndim == 2 and X.shape[0] and X.dtype in _FLOATS)
+
+
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 #: What is found again from the points, and not saved with them.
-KEPT = ("_standing", "_is_polynomial", "_monomials", "_single")
+DERIVED = ("_standing", "_is_polynomial", "_monomials", "_single")
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ class KernelExpansion:
         return StandingPoints(self.kernel, self.points)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in KEPT}
+        return {name: value for name, value in vars(self).items() if name not in DERIVED}
 
     def over(self, gram: Any, then: Callable[[Any], Any] = lambda values: values) -> Any:
         """f for every row of a Gram whose columns are the points, or what `then` makes of it."""

@@ -77,8 +77,7 @@ def compiles() -> bool:
 def njit(function: Callable[..., Any] | None = None, *, part: bool = False, **options: Any) -> Any:
     """As `numba.njit`, with the machine code kept; without Numba, the function as it is.
 
-    `part`: only compiled functions call it, whose machine code has it inside; it raises nothing and
-    owns no memory (see `mercer._machine.parts`).
+    `part`: compiled functions call it, whose machine code has it inside (`mercer._machine.parts`).
 
     >>> @njit
     ... def double(x):

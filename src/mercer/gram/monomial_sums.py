@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse
+from mercer._arrays import are_float_rows, is_sparse
 from mercer._config import get_config
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, cut, sweep
@@ -38,7 +38,6 @@ LEAST_ROWS = 32
 MONOMIAL, PAIR = 12, 20
 #: Points between these are far from the ends of the range, and so are the powers of their numbers.
 RANGE = (1e-8, 1e8)
-_NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 class MonomialSums:
@@ -119,7 +118,7 @@ class MonomialSums:
 
 def monomials_pay(kernel: Kernel, X: Any, points: Any, coef: np.ndarray, outputs: int) -> bool:
     """Whether f of these rows takes longer by k with all points, which decides by sizes alone."""
-    if not (_are_rows(X) and _are_rows(points)):
+    if not (are_float_rows(X) and are_float_rows(points)):
         return False
     found = coefficients_of(kernel)
     if found is None or X.shape[1] != points.shape[1]:
@@ -155,11 +154,6 @@ def monomial_sums(
     if coefficients is None or not RANGE[0] <= largest <= RANGE[1]:
         return None
     return MonomialSums(coefficients, dense, coef, ends, joined)
-
-
-def _are_rows(rows: Any) -> bool:
-    plain = type(rows) is np.ndarray or (is_sparse(rows) and rows.format == "csr")
-    return bool(plain and rows.ndim == 2 and rows.shape[0] and rows.dtype in _NUMBERS)
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse
+from mercer._arrays import are_float_rows, is_sparse
 from mercer._config import get_config
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer.formula import Formula, evaluate
@@ -44,7 +44,6 @@ MOST_WORK = 2e8
 DENSE = 32_000_000
 #: Rows from which values per row are worth a place in the product.
 SEVERAL = 32
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 class StandingPoints:
@@ -202,11 +201,9 @@ class PreparedPoints:
 
 def _are_rows(rows: Any) -> bool:
     """Numbers that can be compared by products: an array, or a small CSR matrix."""
-    if is_sparse(rows):
-        small = rows.format == "csr" and dense_bytes(rows) <= DENSE
-    else:
-        small = type(rows) is np.ndarray and rows.flags.c_contiguous
-    return bool(small and rows.ndim == 2 and rows.shape[0] and rows.dtype in FLOATS)
+    if not are_float_rows(rows):
+        return False
+    return dense_bytes(rows) <= DENSE if is_sparse(rows) else bool(rows.flags.c_contiguous)
 
 
 def prepared_points(kernel: Kernel, points: Any, dtype: np.dtype) -> PreparedPoints | None:

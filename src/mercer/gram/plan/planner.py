@@ -26,7 +26,7 @@ FUSED_COLUMNS = 16
 COMPILE_WORK = 60_000_000
 #: How many times as many where no machine code is kept yet: NumPy then takes about a second, as
 #: long as the compiler.
-COLD = 25
+COLD_TIMES = 25
 #: Flops of products per operation of loops from which on products are most of the work, and flops
 #: of a tenth of a second.
 PRODUCT_SHARE, BLAS_FLOPS = 10, 1e10
@@ -127,7 +127,7 @@ def make_plan(
 
 def worth_compiling() -> int:
     """Pair operations from which a loop is compiled."""
-    return COMPILE_WORK * (1 if patience() == 1 else COLD)
+    return COMPILE_WORK * (1 if patience() == 1 else COLD_TIMES)
 
 
 @record

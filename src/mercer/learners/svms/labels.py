@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse, winners
+from mercer._arrays import are_float_rows, winners
 from mercer._tiles import Scratch
 from mercer.expansion import KernelExpansion
 from mercer.gram.cpu.single_precision import suffices
@@ -72,7 +72,7 @@ def quick_winners(
 
 def _rounding(X: Any, expansion: KernelExpansion, many: bool) -> float | None:
     """How far k is off in float32, relative to its largest value; None where that is no gain."""
-    if not _are_rows(X) or not _are_rows(expansion.points):
+    if not are_float_rows(X) or not are_float_rows(expansion.points):
         return None
     kinds = {X.dtype, expansion.points.dtype}
     if X.shape[0] * len(expansion) < PAIRS:
@@ -118,7 +118,3 @@ def _judged(scores: np.ndarray, bounds: np.ndarray, classes: int) -> np.ndarray:
         most[own] = -1
         doubtful[rows] = most.max(axis=1) >= least
     return np.stack([best, doubtful], axis=1)
-
-
-def _are_rows(rows: Any) -> bool:
-    return (type(rows) is np.ndarray or is_sparse(rows)) and rows.ndim == 2
