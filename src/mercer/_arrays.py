@@ -13,6 +13,8 @@ import numpy as np
 
 def is_tensor(X: Any) -> bool:
     """Whether X is a PyTorch tensor; PyTorch is not imported to find out."""
+    if type(X) is np.ndarray:  # nearly always, and every call asks several times
+        return False
     return type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "is_cuda")
 
 
@@ -47,6 +49,8 @@ def as_tensor(X: Any) -> Any:
 
 def is_chunked(rows: Any) -> bool:
     """Rows in pieces that other processes may hold: Dask's, or those of `mercer.chunks`."""
+    if type(rows) is np.ndarray:
+        return False
     if hasattr(rows, "chunk_rows"):
         return True
     return type(rows).__module__.partition(".")[0] == "dask" and hasattr(rows, "to_delayed")
@@ -111,7 +115,8 @@ def winners(scores: Any) -> Any:
     A single score per example, as a vector or a column, is that of the second of two classes.
     """
     if scores.ndim == 1 or scores.shape[1] == 1:
-        return 1 * (scores.reshape(-1) > 0)
+        second = scores.reshape(-1) > 0
+        return 1 * second if is_tensor(second) else second.astype(np.intp)
     return scores.argmax(axis=1)
 
 

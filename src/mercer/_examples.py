@@ -31,7 +31,7 @@ def passes(estimator: Any, X: Any, *, reset: bool) -> bool:
 
     With `reset` the estimator remembers that width, as it does there.
     """
-    numbers = X.data if is_sparse(X) and X.format == "csr" else X
+    numbers = X.data if type(X) is not np.ndarray and is_sparse(X) and X.format == "csr" else X
     if not is_plain(numbers) or X.ndim != 2:
         return False
     if reset:

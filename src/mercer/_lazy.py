@@ -56,10 +56,13 @@ def read_only(cls: C) -> C:
     names = frozenset(f.name for f in fields(cls))
 
     def __setattr__(self: Any, name: str, value: Any) -> None:
-        known = name in names
-        if (known and name in self.__dict__) or (not known and type(self) is cls):
+        known, own = name in names, self.__dict__
+        if (known and name in own) or (not known and type(self) is cls):
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
-        object.__setattr__(self, name, value)
+        if known:
+            own[name] = value  # the constructor of a record: there are many
+        else:
+            object.__setattr__(self, name, value)
 
     def __delattr__(self: Any, name: str) -> None:
         if name in names or type(self) is cls:

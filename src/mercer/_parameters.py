@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Set
+from functools import lru_cache
+from inspect import Parameter, signature
 from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
@@ -349,7 +351,22 @@ def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> A
         raise kind(f"{owner}: {name} {said}{f' ({why})' if why else ''}{hint}") from None
 
 
-def check_parameters(owner: Any, parameters: Mapping[str, Check]) -> dict[str, Any]:
-    """All declared parameters of an object as they are used, by name."""
-    who = type(owner).__name__
-    return {name: checked(who, name, getattr(owner, name), c) for name, c in parameters.items()}
+def check_parameters(owner: Any, parameters: Mapping[str, Check]) -> None:
+    """An error for the first of the declared parameters of an object that breaks its rule."""
+    kind: Any = type(owner)
+    who, defaults = kind.__name__, _defaults(kind)
+    for name, check in parameters.items():
+        value = getattr(owner, name)
+        if value is not defaults.get(name, _NONE):  # a default keeps the rule, as a test sees to
+            checked(who, name, value, check)
+
+
+@lru_cache(maxsize=256)
+def _defaults(cls: Any) -> dict[str, Any]:
+    """The parameters of the constructor that need not be given, with their values."""
+    given = signature(cls.__init__).parameters.values()
+    return {p.name: p.default for p in given if p.default is not Parameter.empty}
+
+
+#: What no parameter is.
+_NONE = object()

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._arrays import host, like
 from mercer._examples import count
-from mercer._machine.threads import blas_for
+from mercer._machine.threads import blas_for_product
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
 from mercer.gram.dispatch import make_gram
@@ -96,10 +96,11 @@ class KernelExpansion:
 
     def scores(self, K: np.ndarray) -> np.ndarray:
         """f of rows whose k with all points is there, in the precision of that."""
-        coef = self.coef.astype(K.dtype, copy=False)
-        with blas_for(2.0 * len(K) * coef.size):
+        coef, b = self.coef, self.intercept
+        coef = coef if coef.dtype == K.dtype else coef.astype(K.dtype)
+        with blas_for_product(len(K) * coef.size):
             values: np.ndarray = K @ coef
-        values += np.asarray(self.intercept, dtype=K.dtype)
+        values += b if type(b) is float else b.astype(K.dtype, copy=False)
         return values
 
     def has_monomials(self, X: Any) -> bool:

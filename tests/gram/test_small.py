@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import mercer
-from mercer import Gaussian, Laplacian, Polynomial
+from mercer import Gaussian, Laplacian, Linear, Polynomial
 from mercer.gram.host import HostGram
+from mercer.gram.plan.accuracy import SMALL_WORK
 from mercer.gram.small import small_block, square_block
 from mercer.kernels import parse
 
@@ -59,6 +60,22 @@ def test_other_rows_take_a_gram() -> None:
     assert small_block(Gaussian(), RNG.normal(size=(400, 4)), RNG.normal(size=(400, 4))) is None
 
 
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(), Laplacian(norm=1), Laplacian(norm=np.inf), Linear()]
+)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("n", [9, 160])
+def test_what_is_no_number_is_for_a_gram_to_say(
+    kernel: mercer.Kernel, value: float, n: int
+) -> None:
+    rows = RNG.normal(size=(n, 4))
+    assert small_block(kernel, rows, rows) is not None
+    rows[n // 2, 3] = value
+    with np.errstate(invalid="ignore"):
+        for one, other in ((rows, rows), (rows, Z), (Z, rows)):
+            assert small_block(kernel, one, other) is None
+
+
 def test_what_may_overflow_is_for_a_gram_to_say() -> None:
     k = parse("polynomial(3, 1)")
     assert small_block(k, 1e90 * X, 1e90 * Z) is None
@@ -74,7 +91,7 @@ def test_a_limit_of_memory_is_for_a_plan_to_keep() -> None:
 @pytest.mark.parametrize(
     "kernel", [Gaussian(1.5), Laplacian(0.5, norm=1), Laplacian(0.5)], ids=repr
 )
-@pytest.mark.parametrize("n", [1, 2, 9, 300])
+@pytest.mark.parametrize("n", [1, 2, 9, 150, 300])
 def test_a_square_block_is_the_gram(kernel: mercer.Kernel, n: int) -> None:
     X = np.random.default_rng(n).normal(size=(n, 6))
     K = square_block(kernel, X)
@@ -82,6 +99,8 @@ def test_a_square_block_is_the_gram(kernel: mercer.Kernel, n: int) -> None:
     assert np.array_equal(K, K.T)
     assert np.array_equal(K.diagonal(), kernel.diag(X))
     assert np.array_equal(kernel(X), K)
+    if n * n * 6 <= SMALL_WORK:
+        assert np.array_equal(small_block(kernel, X, X), K)
 
 
 def test_a_square_block_is_left_to_the_gram() -> None:

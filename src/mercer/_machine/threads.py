@@ -38,6 +38,10 @@ LOOK = 0.2
 #: a factorization of 500 rows took 20 × as long with two threads as with one.
 WORTH_BLAS = 1_000_000_000
 
+#: Multiplications of a product below which OpenBLAS keeps to the caller's thread by itself (for a
+#: vector; more for a matrix): to hold its threads would take as long as the product.
+WORTH_HOLDING = 9216
+
 _lock = threading.Lock()
 _holders = 0
 _held: list[tuple[Callable[[int], Any], int]] = []
@@ -66,6 +70,14 @@ def single_threaded_blas() -> Iterator[None]:
 def blas_for(flops: float) -> AbstractContextManager[None]:
     """BLAS with one thread in this block where there is little work in it."""
     return single_threaded_blas() if flops < WORTH_BLAS else nullcontext()
+
+
+def blas_for_product(multiplications: float) -> AbstractContextManager[None]:
+    """The same for one product, which may be so small that BLAS needs not to be told."""
+    return _NOTHING if multiplications < WORTH_HOLDING else blas_for(2.0 * multiplications)
+
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 def threads_for(flops: float) -> int:

@@ -57,6 +57,8 @@ def _value(
     return function(*args, *payload(node))
 
 
+#: Operations that have a value without any statistic.
+_NUMBERS = ("const", "param")
 #: Operations that NumPy can write over one of their arguments; several are taken from the left.
 _IN_PLACE: dict[str, np.ufunc] = {
     "add": np.add,
@@ -77,18 +79,22 @@ def evaluate_into(out: np.ndarray, formula: Formula, known: Mapping[Formula, Any
 
     `out` may be the value of one statistic, which is overwritten then.
     """
-    values: dict[int, Any] = {id(node): value for node, value in known.items()}
     formula = in_powers_of_e(formula) if out.dtype == np.float32 else formula
-    for node, read_once in _steps(formula):
-        if id(node) in values:
+    numbers, steps = _steps(formula)
+    values: dict[int, Any] = {**numbers, **{id(node): value for node, value in known.items()}}
+    for key, node, args, read_once in steps:
+        if key in values:
             continue
-        args = [values[id(a)] for a in node.args]
-        if node.op not in _IN_PLACE:
-            values[id(node)] = _value(node, args, in_numpy)
+        given = [values[arg] for arg in args]
+        ufunc = _IN_PLACE.get(node.op)
+        if ufunc is None:
+            values[key] = _value(node, given, in_numpy)
             continue
         # What is read here and nowhere else may be written over.
-        room = next((v for v, once in zip(args, read_once, strict=True) if once and v is out), None)
-        values[id(node)] = _applied(_IN_PLACE[node.op], args, room)
+        room = None
+        for arg in read_once:
+            room = out if values[arg] is out else room
+        values[key] = _applied(ufunc, given, room)
     if values[id(formula)] is not out:
         out[...] = values[id(formula)]
 
@@ -117,12 +123,23 @@ def in_powers_of_e(formula: Formula) -> Formula:
     return formula.rebuild(natural)
 
 
+#: What is computed in a step: where its value is kept, the node, where its arguments are, and those
+#: of them that no other step reads.
+_Step = tuple[int, Formula, tuple[int, ...], tuple[int, ...]]
+
+
 @lru_cache(maxsize=1024)
-def _steps(formula: Formula) -> tuple[tuple[Formula, tuple[bool, ...]], ...]:
-    """The nodes in the order of their computation, and which arguments are read only there."""
+def _steps(formula: Formula) -> tuple[dict[int, float], tuple[_Step, ...]]:
+    """The numbers in a formula, and all other nodes in the order of their computation."""
     nodes = tuple(formula.walk(bodies=False))
     uses = Counter(id(a) for node in nodes for a in node.args)
-    return tuple((node, tuple(uses[id(a)] == 1 for a in node.args)) for node in nodes)
+    numbers = {id(node): _value(node, [], in_numpy) for node in nodes if node.op in _NUMBERS}
+    steps = []
+    for node in nodes:
+        args = tuple(map(id, node.args))
+        if id(node) not in numbers:
+            steps.append((id(node), node, args, tuple(arg for arg in args if uses[arg] == 1)))
+    return numbers, tuple(steps)
 
 
 def _applied(ufunc: np.ufunc, args: list[Any], room: np.ndarray | None) -> Any:

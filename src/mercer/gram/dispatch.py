@@ -113,8 +113,11 @@ def _load() -> None:
     for name, module in BUILT_IN.items():
         if name not in _engines:
             import_module(module)
-    wanted = get_config().device.partition(":")[0]
-    if wanted != HOST.name and wanted not in _engines:
+    device = get_config().device
+    if device == HOST.name:
+        return
+    wanted = device.partition(":")[0]
+    if wanted not in _engines:
         from importlib.metadata import entry_points
 
         for entry in entry_points(group=ENTRY_POINTS, name=wanted):

@@ -26,8 +26,13 @@ from mercer.kernels.core import Kernel
 
 #: Multiplications of a square block at most: from here on two threads are faster.
 SQUARE_WORK = 10_000_000
+#: Entries of a square block from which each pair is looked at once: with fewer, SciPy's checks for
+#: that take as long as the pairs.
+HALVED = 20_000
 #: Distances and products below which no kernel in use leaves the range of double precision.
 LARGE = 1e30
+#: What stands for the sources in an epilogue: no program here has more than these.
+_TILES = tuple(Formula("tile", value=i) for i in range(4))
 
 
 def small_block(kernel: Kernel, X: Any, Z: Any) -> np.ndarray | None:
@@ -37,17 +42,16 @@ def small_block(kernel: Kernel, X: Any, Z: Any) -> np.ndarray | None:
     >>> small_block(Gaussian(), np.array([[0.0]]), np.array([[0.0], [1.0]])).round(4)
     array([[1.    , 0.6065]])
     """
-    if not _is_unlimited() or kernel.is_opaque or not _is_few(X, Z):
+    program, same = _served(kernel, X, Z, SMALL_WORK), Z is X
+    if program is None:
         return None
-    program = _of_rows_as_they_are(simplified(kernel))
-    if program is None or engine_for(kernel, X, Z) is not HOST:
-        return None
-    same = Z is X
     if is_sparse(X) or is_sparse(Z):
         if not {source.node.op for source in program.sources} <= {"dot", "sqdist"}:
             return None
         X, Z = (rows.toarray() if is_sparse(rows) else rows for rows in (X, Z))
-    return _evaluated(program, X, Z) if is_plain(X) and (same or is_plain(Z)) else None
+    if not _are_in_order(X) or not (same or _are_in_order(Z)):
+        return None
+    return _square(program, X) if same else _evaluated(program, X, Z)
 
 
 def square_block(kernel: Kernel, X: Any) -> np.ndarray | None:
@@ -60,31 +64,41 @@ def square_block(kernel: Kernel, X: Any) -> np.ndarray | None:
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
     """
-    if not _is_unlimited() or kernel.is_opaque or not _is_few(X, X, SQUARE_WORK):
+    program = _served(kernel, X, X, SQUARE_WORK)
+    if program is None or not _is_one_distance(program):
         return None
-    program = _of_rows_as_they_are(simplified(kernel))
-    served = program is not None and engine_for(kernel, X, X) is HOST and is_plain(X)
-    if program is None or not served or len(program.sources) > 1:
-        return None
-    if program.sources[0].kind != "direct" or X.shape[1] > DIRECT_COLUMNS:
+    if X.shape[1] > DIRECT_COLUMNS or not _are_in_order(X):
         return None
     with np.errstate(all="ignore"):
-        K = (_evaluated if _is_few(X, X) else _halved)(program, X, X)
+        K = _square(program, X)
     return K if K is not None and np.isfinite(K).all() else None  # `Gram` says what overflows
 
 
-def _halved(program: Program, X: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
-    """Every pair of rows of X, which is Z, once, as one vector."""
+def _served(kernel: Kernel, X: Any, Z: Any, most: int) -> Program | None:
+    """How k is computed here, for up to so many multiplications; None: not here."""
+    if not _is_unlimited() or kernel.is_opaque or not _is_few(X, Z, most):
+        return None
+    program = _of_rows_as_they_are(simplified(kernel))
+    return program if program is not None and engine_for(kernel, X, Z) is HOST else None
+
+
+def _square(program: Program, X: np.ndarray) -> np.ndarray | None:
+    halved = _is_one_distance(program) and len(X) ** 2 >= HALVED
+    return _halved(program, X) if halved else _evaluated(program, X, X)
+
+
+def _halved(program: Program, X: np.ndarray) -> np.ndarray | None:
+    """Every pair of rows of X once, and a row with itself, as one vector."""
     from scipy.spatial.distance import pdist, squareform
 
-    values = pdist(X, METRIC[program.sources[0].node.op])
-    if not values.max() < LARGE:
-        return None  # which may be too large for the formula, and `Gram` says so
-    own = np.zeros(1)
-    for part in (own, values):
-        evaluate_into(part, program.epilogue, {Formula("tile", value=0): part})
-    K: np.ndarray = squareform(values, checks=False)
-    np.fill_diagonal(K, own)
+    n, source = len(X), program.sources[0]
+    values = np.zeros(n * (n - 1) // 2 + 1)
+    pdist(X, METRIC[source.node.op], out=values[:-1])
+    if not _is_in_range(source, values, X):
+        return None
+    evaluate_into(values, program.epilogue, {_TILES[0]: values})
+    K: np.ndarray = squareform(values[:-1], checks=False)
+    K.reshape(-1)[:: n + 1] = values[-1]
     return K
 
 
@@ -95,11 +109,31 @@ def _evaluated(program: Program, X: np.ndarray, Z: np.ndarray) -> np.ndarray | N
             np.dot(X, Z.T, out=values)
         else:
             direct(source.node, X, Z, values)
-        if not values.max() < LARGE > -values.min():
-            return None  # which may be too large for the formula, and `Gram` says so
-    known = {Formula("tile", value=i): values for i, values in enumerate(tiles)}
-    evaluate_into(tiles[0], program.epilogue, known)
+        if not _is_in_range(source, values, X, Z):
+            return None
+    evaluate_into(tiles[0], program.epilogue, dict(zip(_TILES, tiles, strict=False)))
     return tiles[0]
+
+
+def _is_in_range(source: Any, values: np.ndarray, *rows: np.ndarray) -> bool:
+    """Whether all values are numbers that are not too large for the formula; `Gram` says if not.
+
+    A sum over a row with NaN or ∞ is one, too. The largest difference may pass over a NaN.
+    """
+    if not values.max() < LARGE:
+        return False
+    if source.kind == "product":
+        return bool(values.min() > -LARGE)
+    return source.node.op != "linf" or all(map(is_plain, rows))
+
+
+def _is_one_distance(program: Program) -> bool:
+    return len(program.sources) == 1 and program.sources[0].kind == "direct"
+
+
+def _are_in_order(X: np.ndarray) -> bool:
+    """Whether loops can read the numbers of X, of which there are some, as they are."""
+    return X.flags.c_contiguous and X.size > 0
 
 
 def _is_unlimited() -> bool:
@@ -107,7 +141,7 @@ def _is_unlimited() -> bool:
     return settings.memory is None and settings.device == "cpu"
 
 
-def _is_few(X: Any, Z: Any, most: int = SMALL_WORK) -> bool:
+def _is_few(X: Any, Z: Any, most: int) -> bool:
     for rows in (X, Z):
         if not (type(rows) is np.ndarray or is_sparse(rows)):
             return False

@@ -33,17 +33,17 @@ def warn_if_far_off(kernel: Kernel, X: Any, K: np.ndarray | None = None) -> None
     The width that "scale" would choose is named, if k says more with that. `K`: k(x, z) of all rows
     of X, where it is there anyway.
     """
-    if kernel.is_opaque or count(X) < 2:
-        return
-    if not (paths := _paths(kernel)):
+    if count(X) < 2:
         return
     index = _sample(count(X))
     # Where k tells a few of them apart, it is not far off for all of them.
     few = index[:FEW]
     if K is not None:
-        values = K[few[0], few[1:]]
-        if ((values >= NOTHING_NEAR) & (values <= 1.0 - NOTHING_FAR)).any():
+        values = K[few[0], few[1:]].tolist()
+        if any(NOTHING_NEAR <= value <= 1.0 - NOTHING_FAR for value in values):
             return
+    if kernel.is_opaque or not (paths := _paths(kernel)):
+        return
     if not _far_off(kernel, host(take(X, few))):
         return
     rows = host(take(X, index))

@@ -22,7 +22,7 @@ _SOLVERS = "mercer.engines.cuda.solvers"
 def takes(kernel: Any, X: Any, Z: Any = None) -> bool:
     """A CUDA tensor, or arrays under ``config(device="cuda")``; not an opaque kernel."""
     given = on_gpu(X) or on_gpu(Z)
-    if not given and (is_tensor(X) or not get_config().device.startswith("cuda")):
+    if not given and (not get_config().device.startswith("cuda") or is_tensor(X)):
         return False
     if not _runs_there(kernel):
         return False

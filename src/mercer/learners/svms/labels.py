@@ -39,6 +39,8 @@ def quick_winners(
 
     None where float32 is no gain, or has too few digits for the kernel.
     """
+    if not are_float_rows(X) or X.shape[0] * len(expansion) < PAIRS:
+        return None
     if expansion.has_monomials(X):
         return None
     many = expansion if isinstance(expansion, PairExpansion) and scatters() else None
@@ -72,11 +74,9 @@ def quick_winners(
 
 def _rounding(X: Any, expansion: KernelExpansion, many: bool) -> float | None:
     """How far k is off in float32, relative to its largest value; None where that is no gain."""
-    if not are_float_rows(X) or not are_float_rows(expansion.points):
+    if not are_float_rows(expansion.points):
         return None
     kinds = {X.dtype, expansion.points.dtype}
-    if X.shape[0] * len(expansion) < PAIRS:
-        return None
     # Rows in float32 have no more digits: a compiled pass over many classes is the gain then.
     if many and kinds == {SINGLE}:
         return 0.0

@@ -125,7 +125,7 @@ class Pairs:
     def finish(self, found: Solutions) -> None:
         """Keep α, b and yf of every example, in units where the margin is at ±1."""
         a, image, objective = found.a[0], found.image, found.objective
-        sizes, b = np.diff(self.starts), found.thresholds[:, 0]
+        b = found.thresholds[:, 0]
         separate = found.thresholds.shape[1] == 2
         if separate:
             # F is ρ₊ and ρ₋ on the margins: they become +1 and −1. As in LIBSVM, the unit may be
@@ -133,10 +133,10 @@ class Pairs:
             last = found.thresholds[:, 1]
             unit = (last - b) / 2
             unit[unit == 0] = 1.0
-            b, objective, units = (b + last) / 2 / unit, objective / unit**2, np.repeat(unit, sizes)
+            b, objective, units = (b + last) / 2 / unit, objective / unit**2, self._each(unit)
             a, image = a / units, image / units
         self.coef, self.intercept, self.objective = a, b, objective
-        self.signed = self.signs * (image + np.repeat(b, sizes))
+        self.signed = self.signs * (image + self._each(b))
         square = np.add.reduceat(a * image, self.starts[:-1])
         self.margin = np.full(len(self), math.inf)
         np.divide(1.0, np.sqrt(np.maximum(square, 0.0)), out=self.margin, where=square > 0)
@@ -144,6 +144,10 @@ class Pairs:
             # The hard margin's own dual.
             self.objective = objective - np.add.reduceat(np.abs(self.coef), self.starts[:-1])
         self.n_iter = found.n_iter.astype(np.int32)
+
+    def _each(self, numbers: np.ndarray) -> np.ndarray:
+        """The number of its pair for every entry."""
+        return numbers if len(self) == 1 else np.repeat(numbers, np.diff(self.starts))
 
     def per_example(self, values: np.ndarray, n: int) -> np.ndarray:
         """Values of the entries as (examples, pairs), NaN where an example is of neither class."""

@@ -61,7 +61,7 @@ class Problems:
 
     def thresholds(self) -> np.ndarray:
         """The mean of −f over the variables in between, else the middle of what bounds leave."""
-        top, bottom, total, free = (self._per_group()[:, :, end] for end in range(4))
+        top, bottom, total, free = self._per_group().transpose(2, 0, 1)
         if free.all():
             return total / free  # type: ignore[no-any-return]
         with np.errstate(invalid="ignore"):
