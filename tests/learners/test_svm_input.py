@@ -366,6 +366,7 @@ def test_ctrl_c_with_many_small_pairs(monkeypatch):
                 time.sleep(0.01)
 
     monkeypatch.setattr(Worker, "solve", slow)
+    monkeypatch.setattr("mercer.solvers.quadratic.lazy.worth_it", lambda rows: False)
     monkeypatch.setattr("mercer.solvers.quadratic.lazy.FEW", 0)
     monkeypatch.setattr("mercer.solvers.quadratic.lazy.PIECE", 300)
     with mercer.config(threads=1), pytest.warns(ConvergenceWarning, match="interrupted"):

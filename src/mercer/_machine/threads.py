@@ -92,7 +92,11 @@ def run_threads(work: Callable[[int], None], threads: int, stop: threading.Event
     raised here when all have ended.
     """
     if threads == 1:
-        work(0)
+        try:
+            work(0)
+        except BaseException:
+            stop.set()
+            raise
         return
     with single_threaded_blas():
         jobs = _submitted(_helpers(), work, range(1, threads), stop)

@@ -1,4 +1,7 @@
-"""All problems of a machine in flat arrays, for loops that take them in turn; what was found."""
+"""All problems of a machine in flat arrays, for loops that take them in turn; what was found.
+
+The constants say where numbers are in the arrays that these loops read and write.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mercer.solvers.quadratic.layout import (
-    BOTTOM,
-    COMPUTED,
-    GROUPS,
-    IMAGE,
-    LOWER,
-    MINUS,
-    OBJECTIVE,
-    PLUS,
-    TOP,
-    UPPER,
-    A,
-)  # fmt: skip
 from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
 
+#: Columns of the table of variables: linear terms on both sides of 0, bounds, value and F = K a.
+PLUS, MINUS, LOWER, UPPER, A, IMAGE = range(6)
+#: Entries of `found` per problem, and of each of its groups: the largest −f that may grow, the
+#: least that may shrink, the sum and the number of those in between.
+STEPS, COMPUTED, OBJECTIVE, GROUPS = range(4)
+TOP, BOTTOM, SUM, FREE = range(4)
+#: What stands for a curvature that is not positive (LIBSVM's value).
+TAU = 1e-12
+#: What a call of the compiled loop finds in its memory: nothing, the rows of the same problem, or
+#: kept rows of K alone, because rows have left.
+FRESH, SAME, FEWER = range(3)
 #: Steps that a problem may take here: so many, or so many per row.
 MOST_STEPS, STEPS_PER_ROW = 100_000, 50
 #: The rounding of f, as a share of the tolerance, up to which float32 is enough. It is estimated as

@@ -28,8 +28,7 @@ from mercer._steps import Listener, PairStep, listener
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import BLOCK, TOGETHER
-from mercer.solvers.quadratic.flat_problems import Problems
-from mercer.solvers.quadratic.layout import FRESH, SAME, STEPS
+from mercer.solvers.quadratic.flat_problems import FRESH, SAME, STEPS, Problems
 from mercer.solvers.quadratic.plain_smo import solve_plainly, worth_it
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, Tasks
 from mercer.solvers.quadratic.shrinking import SHRINK, Shrinking

@@ -28,7 +28,7 @@ import numpy as np
 from mercer._machine.jit import njit
 from mercer.gram.cpu.bits import call_at, larger
 from mercer.gram.rows.prepared import BLOCK, TOGETHER
-from mercer.solvers.quadratic.layout import (
+from mercer.solvers.quadratic.flat_problems import (
     BOTTOM,
     COMPUTED,
     FREE,

@@ -14,8 +14,7 @@ import numpy as np
 
 from mercer._machine.deadline import check_time
 from mercer._machine.jit import compiles, is_imported, may_compile, patience
-from mercer.solvers.quadratic.flat_problems import Problems
-from mercer.solvers.quadratic.layout import (
+from mercer.solvers.quadratic.flat_problems import (
     BOTTOM,
     COMPUTED,
     FREE,
@@ -29,6 +28,7 @@ from mercer.solvers.quadratic.layout import (
     TAU,
     TOP,
     A,
+    Problems,
 )  # fmt: skip
 
 #: Steps of a process here, while Numba could still be imported: a tenth of a second, so that one

@@ -4,7 +4,8 @@
     │   rows leave that rest at a bound, beyond what any pair can want
     │   columns, masks and kept rows of K of the others move together
     └── until the gap over the active rows is closed, at first only to LOOSE · tol
-        then all rows return: those that had left get F = K a, and the gap is closed over all
+        then all rows return: those that had left get F = K a from what has changed since
+        (`mercer.solvers.quadratic.returns`), and the gap is closed over all
 
 Only what is left between two calls is done here, a few times per second.
 """
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer.gram.rows.prepared import BLOCK
-from mercer.solvers.quadratic.layout import FEWER, FRESH, SAME
+from mercer.solvers.quadratic.flat_problems import FEWER, FRESH, IMAGE, SAME, A
+from mercer.solvers.quadratic.returns import images
 
 if TYPE_CHECKING:
     from mercer.solvers.quadratic.lazy import Stop, Worker
@@ -35,6 +37,8 @@ START, EARLY = 1.0, 0.25
 PERIOD = 1000
 #: The share of the active rows that must leave for moving the others to pay.
 LEAVE = 0.1
+#: Moving an entry of K takes so many times as long as the part of a step that belongs to one row.
+MOVING = 1.0
 #: How many times the tolerance is good enough before all rows return for the first time.
 LOOSE = 10.0
 
@@ -51,6 +55,8 @@ class Shrinking:
         self.active = np.arange(len(self.rows))
         self.left = int(problems.limits[p] - problems.taken[p])
         self.computed, self.kept = 0, FRESH
+        #: All variables when the first rows left.
+        self.before = self.variables
 
     def solve(self, stop: Stop) -> None:
         problems, n = self.worker.problems, len(self.rows)
@@ -61,10 +67,10 @@ class Shrinking:
             over = stop.is_set() or self.left <= 0
             if steps == burst and not over:
                 if self._pays(before - self.left):
-                    self._leave()
+                    self._leave(before - self.left)
             elif len(self.active) < n:
-                # All rows return; F is made again, and the rows of K on the way are kept.
-                self.active, self.kept, tol = np.arange(n), FRESH, problems.tol
+                self._return()
+                tol = problems.tol
             elif over or tol == problems.tol:
                 break
             else:
@@ -94,8 +100,11 @@ class Shrinking:
         self.left -= steps
         return steps
 
-    def _leave(self) -> None:
-        """Keep the rows that may still form a pair that violates the conditions."""
+    def _leave(self, steps: int) -> None:
+        """Keep the rows that may still form a pair that violates the conditions.
+
+        Provided that moving the others takes less than it saves in as many steps as there were.
+        """
         m, g = len(self.active), self.groups[self.active]
         ends = self.found[0, self.loop.GROUPS :].reshape(-1, 4)
         top, bottom = ends[g, self.loop.TOP], ends[g, self.loop.BOTTOM]
@@ -104,10 +113,28 @@ class Shrinking:
         F = worker.vectors[self.loop.F_ROW, :m]
         grows, shrinks = worker.up[g, every] - F, -worker.low[g, every] - F
         stay = np.flatnonzero((grows >= bottom) | (shrinks <= top))
-        if len(stay) > (1 - LEAVE) * m:
+        used = int(worker.cursor[self.loop.USED])
+        if len(stay) > (1 - LEAVE) * m or (m - len(stay)) * steps < MOVING * used * len(stay):
             return
+        if m == len(self.rows):
+            self.before = self.variables.copy()
         self._move_together(stay, m)
         self.active, self.kept = self.active[stay], FEWER
+
+    def _return(self) -> None:
+        """All rows are active again; no row of K is kept, since all of them have become longer."""
+        n = len(self.rows)
+        away = np.setdiff1d(np.arange(n), self.active, assume_unique=True)
+        by = self.variables[:, A] - self.before[:, A]
+        moved = np.flatnonzero(by)
+        place = np.full(n, -1)
+        place[away] = np.arange(len(away))
+        more = images(self.worker, self.rows[away], self.rows[moved], by[moved], place[moved])
+        self.variables[away, IMAGE] = self.before[away, IMAGE] + more
+        self.computed += len(moved) * len(away) // n
+        none = np.empty(0, dtype=np.intp)
+        self._keep(none, none)
+        self.active, self.kept = np.arange(n), FEWER
 
     def _move_together(self, stay: np.ndarray, m: int) -> None:
         """Kept rows of K, without the columns that leave."""
@@ -119,12 +146,17 @@ class Shrinking:
         owner = new[index[loop.OWNER, :used]]
         slots = np.flatnonzero(owner >= 0)
         loop.move_together(table, slots, stay, old, stride)
-        count = len(slots)
+        self._keep(slots, owner[slots])
+
+    def _keep(self, slots: np.ndarray, owners: np.ndarray) -> None:
+        """These slots, which are the first ones now, and the rows that are in them."""
+        worker, loop, count = self.worker, self.loop, len(slots)
+        index = worker.index
         index[loop.RECENT, :count] = index[loop.RECENT, slots]
-        index[loop.OWNER, :count] = owner[slots]
+        index[loop.OWNER, :count] = owners
         index[loop.SLOT] = -1
-        index[loop.SLOT, owner[slots]] = np.arange(count)
+        index[loop.SLOT, owners] = np.arange(count)
         worker.cursor[loop.USED], worker.cursor[loop.NEXT] = count, 0
-        # The direction of the last step had all rows: a new one begins.
+        # The direction of the last step had other rows: a new one begins.
         worker.vectors[[loop.Q_ROW, loop.P_ROW]] = 0.0
         worker.cursor[loop.WIDTH], worker.ends[-1] = 0, 0.0
