@@ -212,3 +212,17 @@ def test_what_has_no_vectorized_form_stays_in_numpy() -> None:
         G = parse(text).gram(X)
         assert not compiled.can_compile(G.program)
         assert not G._plan().compiled
+
+
+def test_a_loop_that_has_run_serves_less_work_and_other_numbers(monkeypatch) -> None:
+    monkeypatch.setattr(generated, "_modules", {})
+    monkeypatch.setattr(plan, "COMPILE_WORK", 10**12)
+    few, none = (HostGram(Gaussian(1.5), X) for X in (WIDE, np.tile(WIDE[:60], (1, 5))))
+    assert not few._plan().compiled
+    monkeypatch.setattr(plan, "COMPILE_WORK", 0)
+    HostGram(Gaussian(2.5), WIDE).dense()
+    monkeypatch.setattr(plan, "COMPILE_WORK", 10**12)
+    assert few._plan().compiled
+    close(few.dense(), oracle(few.formula, WIDE), "a loop that has run")
+    assert not none._plan().compiled, "NumPy is as fast for so few pairs"
+    assert not HostGram(Polynomial(2), WIDE)._plan().compiled, "another formula"

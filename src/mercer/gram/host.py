@@ -372,8 +372,9 @@ class HostGram(Gram):
     def _plan(
         self, dense: bool = False, fixed: int = 0, factor: int = 0, blas: bool = False
     ) -> Plan:
-        from mercer.gram.cpu.compiled import can_compile
+        from mercer.gram.cpu.compiled import can_compile, is_ready
 
+        ready = is_ready(self.program, self.dtype, self._widths)
         return make_plan(
             self.program,
             self.shape,
@@ -385,7 +386,14 @@ class HostGram(Gram):
             self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
             factor,
             blas,
+            ready,
         )
+
+    @functools.cached_property
+    def _widths(self) -> list[int]:
+        """Columns of the rows whose differences a compiled loop takes."""
+        direct = (s.rows for s in self.program.sources if s.kind == "direct")
+        return [self._x.matrices[rows].shape[1] for rows in direct]
 
     @functools.cached_property
     def _held(self) -> int:
@@ -410,11 +418,10 @@ class HostGram(Gram):
         if plan.compiled and compiles():
             from mercer.gram.cpu.compiled import compile_epilogue
 
-            direct = [s.rows for s in self.program.sources if s.kind == "direct"]
-            widths = [self._x.matrices[rows].shape[1] for rows in direct]
-            compiled = compile_epilogue(self.program, self.dtype, widths)
-            for rows in direct:
-                self._z.packed(rows)  # now, before several threads ask for it at once
+            compiled = compile_epilogue(self.program, self.dtype, self._widths)
+            for source in self.program.sources:
+                if source.kind == "direct":
+                    self._z.packed(source.rows)  # now, before several threads ask for it at once
         paneled = self._products.paneled
         return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped, paneled)
 

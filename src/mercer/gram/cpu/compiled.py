@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer._lazy import record
-from mercer._machine.jit import may_compile
-from mercer.gram.cpu.generated import load_generated
+from mercer._machine.jit import is_imported, may_compile
+from mercer.gram.cpu.generated import has_run, load_generated
 from mercer.gram.cpu.numba_source import render, renderable
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side
@@ -71,9 +71,21 @@ def _can_compile(epilogue: Any, sources: tuple[Any, ...]) -> bool:
 
 def compile_epilogue(program: Program, dtype: np.dtype, widths: list[int]) -> Compiled:
     """The compiled loops of a program; `widths`: features of its direct sources, in order."""
-    parts = (program.formula, program.sources, program.row_x, program.row_z, program.epilogue)
-    source, numbers = _rendered(parts, dtype.name, tuple(widths))
+    source, numbers = _text(program, dtype, widths)
     return Compiled(program, load_generated(source), numbers, source)
+
+
+def is_ready(program: Program, dtype: np.dtype, widths: list[int]) -> bool:
+    """Whether these loops have run in this process, for other numbers perhaps: a call of them then
+    costs no compiling."""
+    if not is_imported() or not can_compile(program):
+        return False
+    return has_run(_text(program, dtype, widths)[0])
+
+
+def _text(program: Program, dtype: np.dtype, widths: list[int]) -> tuple[str, np.ndarray]:
+    parts = (program.formula, program.sources, program.row_x, program.row_z, program.epilogue)
+    return _rendered(parts, dtype.name, tuple(widths))
 
 
 @lru_cache(maxsize=512)
