@@ -83,10 +83,12 @@ def inverse_lower(L: Any) -> Any:
         return L
     if is_tensor(L):
         return solve_lower(L, namespace(L).eye(len(L), dtype=L.dtype, device=L.device))
-    inverse, info = dtrtri(np.ascontiguousarray(L).T, lower=0)
+    inverse = np.tril(L)
+    # LAPACK reads rows as columns, and leaves the zeros alone.
+    _, info = dtrtri(inverse.T, lower=0, overwrite_c=1)
     if info:
         raise linalg.LinAlgError("the kernel matrix of the chosen examples is singular")
-    return np.tril(inverse.T)
+    return inverse
 
 
 def eigh(A: Any) -> tuple[Any, Any]:

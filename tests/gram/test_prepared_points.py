@@ -10,10 +10,12 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import Gaussian, KernelExpansion, KernelSVC, Laplacian, Linear, Polynomial
+from mercer.gram import prepared_points as prepared
 from mercer.gram.dispatch import make_gram
+from mercer.gram.plan import planner
 from mercer.gram.plan.accuracy import TOLERANCE
 from mercer.gram.plan.folded import folded_sum
-from mercer.gram.prepared_points import SEVERAL, prepared_points
+from mercer.gram.prepared_points import SEVERAL, StandingPoints, prepared_points
 
 KERNELS = [Gaussian(3.0), Polynomial(3, 1.0), Linear(), 2 * Gaussian(2.0) + Gaussian(9.0)]
 rng = np.random.default_rng(0)
@@ -44,6 +46,33 @@ def test_values_per_row_go_into_the_product_of_several_rows(kernel, dtype, rows)
     expected = make_gram(kernel, asked, points).dense()
     error = 4 * TOLERANCE[np.dtype(dtype).itemsize] * np.abs(expected).max()
     assert np.abs(found.block(asked)[0] - expected).max() <= error
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("together", [False, True])
+def test_a_product_with_a_triangle_is_that_of_k(kernel, dtype, compiled, together, monkeypatch):
+    monkeypatch.setattr(planner, "COMPILE_WORK", 0 if compiled else 10**12)
+    monkeypatch.setattr(prepared, "READY_WORK", 0 if compiled else 10**12)
+    monkeypatch.setattr(prepared, "threads_for", lambda flops: 2)
+    monkeypatch.setattr(prepared, "cores_are_free", lambda: together)
+    rows = rng.normal(size=(2 * prepared.PANEL_ROWS + 7, 30)).astype(dtype)
+    T = np.triu(rng.normal(size=(25, 25)))
+    K = make_gram(kernel, rows, Z.astype(dtype)).dense()
+    features = StandingPoints(kernel, Z.astype(dtype)).times_upper(rows, T)
+    assert features.dtype == dtype
+    error = 100 * TOLERANCE[np.dtype(dtype).itemsize] * np.abs(K).max()
+    assert np.abs(features - K @ T).max() <= error
+
+
+def test_a_product_with_a_triangle_is_left_to_a_gram():
+    T, few = np.eye(len(Z)), np.ascontiguousarray(Z[:, :3])
+    assert StandingPoints(Gaussian(), few).times_upper(few, T) is None  # differences are as fast
+    assert StandingPoints(Polynomial(3), Z).times_upper(1e120 * X, T) is None  # and says: overflows
+    assert StandingPoints(Laplacian(1.0, norm=1), Z).times_upper(X, T) is None
+    with mercer.config(memory="1MB"):
+        assert StandingPoints(Gaussian(3.0), Z).times_upper(X, T) is None
 
 
 def test_a_sum_of_a_product_and_two_values_is_one_product():

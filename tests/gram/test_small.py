@@ -103,10 +103,22 @@ def test_a_square_block_is_the_gram(kernel: mercer.Kernel, n: int) -> None:
         assert np.array_equal(small_block(kernel, X, X), K)
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(6.0), Polynomial(3, 1.0)], ids=repr)
+@pytest.mark.parametrize("shape", [(3, 300), (90, 30), (200, 120)])
+def test_a_square_block_of_a_product_is_the_gram(
+    kernel: mercer.Kernel, shape: tuple[int, int]
+) -> None:
+    X = np.random.default_rng(0).normal(size=shape) + 1.0
+    K, expected = square_block(kernel, X), HostGram(kernel, X).dense()
+    assert np.abs(K - expected).max() <= 1e-13 * np.abs(expected).max()
+    assert np.array_equal(K, K.T)
+    assert np.array_equal(K.diagonal(), kernel.diag(X))
+
+
 def test_a_square_block_is_left_to_the_gram() -> None:
     X = np.random.default_rng(0).normal(size=(300, 6))
-    assert square_block(Polynomial(2), X) is None  # a product
-    assert square_block(Gaussian(), np.tile(X, (1, 4))) is None  # many columns
+    assert square_block(Polynomial(3, 1.0), 1e90 * X) is None  # `Gram` says that k overflows
+    assert square_block(Gaussian(1e-3), 1e3 + np.tile(X, (1, 4))) is None  # a product cancels
     assert square_block(Gaussian(), np.tile(X, (10, 1))) is None  # worth two threads
     assert square_block(Gaussian(), X.astype(np.float32)) is None
     X[1, 1] = 1e200

@@ -10,6 +10,8 @@ numbers.
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +19,11 @@ import numpy as np
 
 from mercer._arrays import are_float_rows, is_sparse
 from mercer._config import get_config
+from mercer._machine.jit import compiles
+from mercer._machine.pools import cores_are_free
 from mercer._machine.threads import single_threaded_blas, threads_for
+from mercer._machine.triangular import multiply_upper
+from mercer._tiles import cut, mirror
 from mercer.formula import Formula, evaluate
 from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import statistics
@@ -27,6 +33,7 @@ from mercer.gram.dispatch import HOST, engine_for, make_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import DIRECT_COLUMNS, Method, choose
 from mercer.gram.plan.folded import beside, folded_sum
+from mercer.gram.plan.planner import READY_WORK, REPEATS, operations, worth_compiling
 from mercer.gram.plan.program import compile_program
 from mercer.gram.plan.range import check_range, only_overflows
 from mercer.gram.rows.prepared import Side, squared_norms
@@ -42,6 +49,9 @@ ONE_PIECE = 4e8
 MOST_WORK = 2e8
 #: Bytes of a dense copy of sparse rows at most.
 DENSE = 32_000_000
+#: Rows that are handled at a time: K of them and of 200 points takes 400 kB, so that it stays in
+#: the cache of a core from one step to the next.
+PANEL_ROWS = 256
 #: Rows from which values per row are worth a place in the product.
 SEVERAL = 32
 
@@ -77,6 +87,19 @@ class StandingPoints:
         known = None if found is None else found.gram(X)
         return make_gram(self.kernel, X, self.points) if known is None else known
 
+    def times_upper(self, X: Any, T: np.ndarray) -> np.ndarray | None:
+        """K T for an upper triangular T; None where `gram` has to make K.
+
+        >>> from mercer import Linear
+        >>> points = StandingPoints(Linear(), np.eye(2))
+        >>> points.times_upper(np.array([[1.0, 2.0]]), np.array([[1.0, 3.0], [0.0, 2.0]]))
+        array([[1., 7.]])
+        """
+        found = self.prepared(X)
+        if found is None:
+            return None
+        return found.times_upper(X, np.ascontiguousarray(T, dtype=found.dtype))
+
 
 class PreparedPoints:
     """The points of one kernel in one precision; made by `StandingPoints`."""
@@ -101,31 +124,96 @@ class PreparedPoints:
 
     def block(self, X: Any) -> tuple[np.ndarray, np.ndarray] | None:
         """K of a few rows, and their norms; None for many, or where k would lose digits."""
-        (n, columns), m = X.shape, self._z.n
-        flops = 2.0 * n * m * columns
-        few = n * m * self.dtype.itemsize <= FEW
-        few = few and (flops * self.dtype.itemsize <= ONE_PIECE or threads_for(flops) == 1)
-        if not few or not self._serves(X):
+        if not self._is_few(X.shape[0]) or not self._serves(X):
             return None
-        x, rows = self._side(X, self.program.row_x), self.node.value
+        x = self._side(X, self.program.row_x)
         norms = self._norms(x)
         if not self._keeps_digits(max(float(norms.max()), self._largest_norm)):
             return None
+        K = self._filled(x)
+        return None if K is None else (K, norms)
+
+    def own(self) -> np.ndarray | None:
+        """K of a few points with themselves, and k(x, x) exact; None likewise."""
+        n, norms = self._z.n, self._norms(self._z)
+        served = self._is_few(n) and self._serves(self._given)
+        if not served or not self._keeps_digits(self._largest_norm):
+            return None
+        values = self._values(self.program.row_x, norms)
+        K = self._filled(replace(self._z, values=values))
+        if K is not None:
+            mirror(K, slice(0, n), slice(0, n))
+            known = dict.fromkeys(statistics(self._diagonal), norms)
+            np.fill_diagonal(K, evaluate(self._diagonal, known))
+        return K
+
+    def times_upper(self, X: Any, T: np.ndarray) -> np.ndarray | None:
+        """K T for an upper triangular T, of as many rows as `gram` takes, in the memory of K.
+
+        By the threads of BLAS, which share one large product better than many small ones; or, where
+        these would have to wait, panel by panel, each multiplied while it is in the cache.
+        """
+        if not self._takes(X):
+            return None
+        x = self._side(X, self.program.row_x)
+        if not self._keeps_digits(max(float(self._norms(x).max()), self._largest_norm)):
+            return None
+        n, m = x.n, self._z.n
         K = np.empty((n, m), dtype=self.dtype)
-        folded = self._folded if n >= SEVERAL and columns <= m else None
-        if folded is None:
-            left, right, epilogue = x.matrices[rows], self._z.matrices[rows], self.program.epilogue
-        else:
-            left, (right, epilogue) = beside(x.matrices[rows], x.values[0], 1.0), folded
+        loop = self._loop(REPEATS * K.size)
+        together = threads_for(float(K.size) * (2 * X.shape[1] + m)) > 1 and cores_are_free()
+        with nullcontext() if together else single_threaded_blas():
+            for rows in cut(0, n, n if together else PANEL_ROWS):
+                if not self._fill(x, rows, K[rows], loop):
+                    return None  # and a Gram says so
+                multiply_upper(K[rows], T)
+        return K
+
+    def _is_few(self, n: int) -> bool:
+        """Whether one thread makes K of so many rows in one piece."""
+        m, columns = self._z.matrices[self.node.value].shape
+        flops = 2.0 * n * m * columns
+        few = n * m * self.dtype.itemsize <= FEW
+        return few and (flops * self.dtype.itemsize <= ONE_PIECE or threads_for(flops) == 1)
+
+    def _filled(self, x: Side) -> np.ndarray | None:
+        """K of the rows x and the points; None where it is too large for the precision."""
+        K = np.empty((x.n, self._z.n), dtype=self.dtype)
         with single_threaded_blas():
-            np.matmul(left, right.T, out=K)
-        known = {self._tile: K, **self._known}
-        known |= {node: v[:, None] for node, v in zip(self._nodes, x.values, strict=True)}
-        with np.errstate(all="ignore"):
-            evaluate_into(K, epilogue, known)
-        if self._diagonal.op != "const" and not np.isfinite(K).all():
-            return None  # too large for the precision, and a Gram says so
-        return K, norms
+            fits = self._fill(x, slice(0, x.n), K, self._loop(K.size))
+        return K if fits else None  # and a Gram says so
+
+    def _fill(self, x: Side, rows: slice, out: np.ndarray, loop: Any) -> bool:
+        """K of some of the rows, by a compiled loop if there is one; whether it is finite."""
+        key, m = self.node.value, self._z.n
+        left, right, epilogue = x.matrices[key][rows], self._z.matrices[key], self.program.epilogue
+        values = [v[rows] for v in x.values]
+        if loop is None and len(out) >= SEVERAL and right.shape[1] <= m and self._folded:
+            left, (right, epilogue) = beside(left, values[0], 1.0), self._folded
+        np.matmul(left, right.T, out=out)
+        if loop is not None:
+            loop.fill(x, self._z, rows, slice(0, m), [out], out)
+        else:
+            for part in cut(0, len(out), PANEL_ROWS):
+                known = {self._tile: out[part], **self._known}
+                known |= {n: v[part, None] for n, v in zip(self._nodes, values, strict=True)}
+                with np.errstate(all="ignore"):
+                    evaluate_into(known[self._tile], epilogue, known)
+        return self._diagonal.op == "const" or bool(np.isfinite(out).all())
+
+    def _loop(self, pairs: int) -> Any:
+        """The compiled loop of the formula, where it pays for so many pairs."""
+        from mercer.gram.cpu.compiled import can_compile, compile_epilogue, is_ready
+
+        work = pairs * self._operations
+        ready = work >= READY_WORK and is_ready(self.program, self.dtype, [])
+        if not (ready or (work >= worth_compiling() and can_compile(self.program) and compiles())):
+            return None
+        return compile_epilogue(self.program, self.dtype, [])
+
+    @cached_property
+    def _operations(self) -> int:
+        return operations(self.program.epilogue)
 
     @cached_property
     def _folded(self) -> tuple[np.ndarray, Formula] | None:
@@ -146,15 +234,20 @@ class PreparedPoints:
 
     def gram(self, X: Any) -> HostGram | None:
         """K of more rows, without what is computed once; None where another way may be faster."""
-        (n, columns), m = X.shape, self._z.n
-        other = columns <= DIRECT_COLUMNS or stays_sparse(X) or n * m * columns > MOST_WORK
-        if other or not self._serves(X):
+        if not self._takes(X):
             return None
         x = self._side(X, self.program.row_x)
         if not self._keeps_digits(max(float(self._norms(x).max()), self._largest_norm)):
             return None
         check_range(self.formula, x, self._z, self.dtype)
         return HostGram.of_sides(self.kernel, self.program, x, self._z)
+
+    def _takes(self, X: Any) -> bool:
+        """Whether no other way of making K of these rows may be faster."""
+        (n, columns), m = X.shape, self._z.n
+        by_differences = self.node.op == "sqdist" and columns <= DIRECT_COLUMNS
+        other = by_differences or stays_sparse(X) or n * m * columns > MOST_WORK
+        return not other and self._serves(X)
 
     def _serves(self, X: Any) -> bool:
         """Whether the rows can be taken; their numbers are not looked at."""
@@ -169,14 +262,14 @@ class PreparedPoints:
             moved = moved.astype(self.dtype, copy=False)
             norms = squared_norms(moved)
             # What they are of rows that are not finite is not looked at.
-            values = [
-                np.asarray(evaluate(f, dict.fromkeys(statistics(f), norms)), dtype=self.dtype)
-                for f in formulas
-            ]
+            values = self._values(formulas, norms)
         key = self.node.value
-        return Side(
-            len(dense), self.dtype, {key: moved}, {}, tuple(values), raw=moved, norms={key: norms}
-        )
+        return Side(len(dense), self.dtype, {key: moved}, {}, values, raw=moved, norms={key: norms})
+
+    def _values(self, formulas: tuple[Formula, ...], norms: np.ndarray) -> tuple[np.ndarray, ...]:
+        """One vector per value of a row that the program needs."""
+        found = (evaluate(f, dict.fromkeys(statistics(f), norms)) for f in formulas)
+        return tuple(np.asarray(value, dtype=self.dtype) for value in found)
 
     def _norms(self, side: Side) -> np.ndarray:
         return side.norms[self.node.value]
@@ -196,7 +289,8 @@ class PreparedPoints:
         if self._diagonal.op == "const":
             return float(self._diagonal.value)
         known = dict.fromkeys(statistics(self._diagonal), norms.astype(np.float64))
-        return max(0.0, float(np.max(evaluate(self._diagonal, known))))
+        with np.errstate(over="ignore"):  # where a Gram says so
+            return max(0.0, float(np.max(evaluate(self._diagonal, known))))
 
 
 def _are_rows(rows: Any) -> bool:

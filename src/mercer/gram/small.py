@@ -21,6 +21,7 @@ from mercer.gram.dispatch import HOST, engine_for
 from mercer.gram.plan.accuracy import DIRECT_COLUMNS, SMALL_WORK, Method
 from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.plan.range import only_overflows
+from mercer.gram.prepared_points import prepared_points
 from mercer.gram.rows.validate import numeric_inputs
 from mercer.kernels.core import Kernel
 
@@ -55,9 +56,10 @@ def small_block(kernel: Kernel, X: Any, Z: Any) -> np.ndarray | None:
 
 
 def square_block(kernel: Kernel, X: Any) -> np.ndarray | None:
-    """k(x, z) for all pairs of rows of X, for a function of one distance in few columns.
+    """k(x, z) for all pairs of rows of X, for a function of one distance or of x·z.
 
-    Each pair is looked at once, where a loop over differences would not be worth compiling.
+    In few columns each pair is looked at once, where a loop over differences would not be worth
+    compiling. In more columns distances are made of a product, where that keeps their digits.
 
     >>> from mercer import Gaussian
     >>> square_block(Gaussian(), np.array([[0.0], [1.0]])).round(4)
@@ -65,10 +67,11 @@ def square_block(kernel: Kernel, X: Any) -> np.ndarray | None:
            [0.6065, 1.    ]])
     """
     program = _served(kernel, X, X, SQUARE_WORK)
-    if program is None or not _is_one_distance(program):
+    if program is None or len(program.sources) > 1 or not _are_in_order(X):
         return None
-    if X.shape[1] > DIRECT_COLUMNS or not _are_in_order(X):
-        return None
+    if not _is_one_distance(program) or X.shape[1] > DIRECT_COLUMNS:
+        points = prepared_points(kernel, X, X.dtype)
+        return None if points is None else points.own()
     with np.errstate(all="ignore"):
         K = _square(program, X)
     return K if K is not None and np.isfinite(K).all() else None  # `Gram` says what overflows

@@ -228,8 +228,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         if self._precomputed:
             index = self.component_indices_
             return np.asarray(X[:, index if self._kept is None else index[self._kept]] @ A, out)
+        upper = "_factor" in vars(self)
+        features = self._compared.times_upper(X, A) if upper else None
+        if features is not None:
+            return features.astype(out, copy=False)
         gram = self._compared.gram(X)
-        if not isinstance(gram, HostGram) or "_factor" not in vars(self):
+        if not isinstance(gram, HostGram) or not upper:
             return np.asarray(gram.times(A, REPEATS), dtype=out)
         K = np.empty(gram.shape, dtype=gram.dtype)
         gram.sweep(lambda *tile: None, out=K, repeats=REPEATS, what="features")
