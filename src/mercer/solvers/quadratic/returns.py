@@ -19,8 +19,8 @@ from mercer.gram.rows.prepared import BLOCK, TOGETHER
 if TYPE_CHECKING:
     from mercer.solvers.quadratic.lazy import Worker
 
-#: Rows of K that are made before they are added up.
-PIECE = 16 * TOGETHER
+#: Entries of K that are made before they are added up, and rows of it at most.
+ENTRIES, PIECE = 1 << 18, 16 * TOGETHER
 #: Entries of the block from which threads share it.
 SHARED = 1 << 20
 _ROWS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 6)
@@ -79,7 +79,7 @@ class _Block:
     def _add(self, part: np.ndarray, table: np.ndarray, total: np.ndarray) -> None:
         given, stride = self.worker.source.function, self.stride
         few = TOGETHER if len(table) >= TOGETHER * stride else 1
-        piece = min(PIECE, len(table) // (few * stride) * few)
+        piece = min(PIECE, max(min(ENTRIES, len(table)) // (few * stride), 1) * few)
         shape, calls = self.worker.shape.copy(), -(-len(part) // few)
         shape[0] = stride
         # Per call: how many rows, where each begins in x, and where in the table.
