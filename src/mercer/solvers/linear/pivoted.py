@@ -42,9 +42,9 @@ from mercer.solvers.linear.iterations import NotDefinite, conjugate_gradients
 from mercer.solvers.linear.matrix import scaled_matrix
 from mercer.solvers.linear.problem import RidgeProblem, RidgeSolution
 
-#: Rows from which on it pays to try. Of fourteen problems of 1000 to 2000 rows seven took 1.2 to 1.8
-#: times as long as by a factor, and none less than 0.77 of that; of eight of 2000 to 4000 rows none
-#: took more than 1.3 times as long, and half of them less than 0.8.
+#: Rows from which on it pays to try. Of fourteen problems of 1000 to 2000 rows seven took 1.2 to
+#: 1.8 times as long as by a factor, and none less than 0.77 of that; of eight of 2000 to 4000 rows
+#: none took more than 1.3 times as long, and half of them less than 0.8.
 ENOUGH_ROWS = 2000
 #: The residual ‖B − AC‖/‖B‖ to reach, by the bytes of a number of K.
 TOLERANCE = {8: 1e-11, 4: 1e-6}
