@@ -160,7 +160,7 @@ def test_more_work_is_done_without_compiling_where_nothing_is_kept(tmp_path, mon
         jit._began_empty.cache_clear()
         assert jit.patience() == (1 if kept else jit.COLD)
         assert plain_smo.worth_it(plain_smo.MOST_ROWS) is not kept
-        assert plain_smo.steps_left() == plain_smo.FEW_STEPS * jit.patience()
+        assert plain_smo.steps_left() == (plain_smo.FEW_STEPS if kept else plain_smo.COLD_STEPS)
         times = planner.worth_compiling() / planner.COMPILE_WORK
         assert times == (1 if kept else planner.COLD_TIMES)
     jit._began_empty.cache_clear()

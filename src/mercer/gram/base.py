@@ -212,11 +212,18 @@ class Gram(ABC):
         compiling pays. `exact_diagonal`: set k(x, x) exactly where a product rounds it.
         """
 
-    def rows_of_k(self, examples: Any = None, *, threads: int = 1, growing: bool = False) -> Any:
+    def rows_of_k(
+        self,
+        examples: Any = None,
+        *,
+        threads: int = 1,
+        growing: bool = False,
+        compiled: bool = True,
+    ) -> Any:
         """Rows of K one by one or in blocks, kept or recomputed: see `mercer.gram.rows_of_k`.
 
         `examples`: those that rows and columns of K(X, X) are counted among. `growing`: all rows,
-        and columns that are appended.
+        and columns that are appended. `compiled`: whether a loop may be compiled for them.
         """
         raise TypeError(f"{type(self).__name__} gives K as a whole, and no rows of it one by one")
 

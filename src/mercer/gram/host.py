@@ -334,9 +334,14 @@ class HostGram(Gram):
             sweep(tiling, fill, what)
 
     def rows_of_k(
-        self, examples: Any = None, *, threads: int = 1, growing: bool = False
+        self,
+        examples: Any = None,
+        *,
+        threads: int = 1,
+        growing: bool = False,
+        compiled: bool = True,
     ) -> RowsOfK:
-        return RowsOfK.growing(self) if growing else RowsOfK(self, examples, threads)
+        return RowsOfK.growing(self) if growing else RowsOfK(self, examples, threads, compiled)
 
     def describe(self) -> tuple[Plan, str]:
         plan = self._plan()

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Rows computed at a time: fewer run at half the rate, more gain nothing.
 HEIGHT = 1024
+#: Rows for which a loop over tiles, which shows its progress, is not begun.
+FEW = 32
 #: Elements computed at a time for a kernel of several parts, which needs room for each of them.
 ELEMENTS = 1 << 22
 #: Columns of a tile that is multiplied and forgotten: with HEIGHT rows it stays near the cache.
@@ -39,7 +41,7 @@ class RowsOfK:
     """k(xᵢ, xⱼ) between examples i and j of a Gram, counted among the chosen ones in their order.
 
     `examples`: which ones (all, if not given); rows and columns of a square Gram are the same ones.
-    `threads`: how many compute a set of rows together.
+    `threads`: how many compute a set of rows together. `compiled`: whether a loop may be compiled.
 
     >>> import numpy as np
     >>> from mercer import Linear
@@ -48,14 +50,16 @@ class RowsOfK:
     array([[9., 3.]])
     """
 
-    def __init__(self, gram: HostGram, examples: Any = None, threads: int = 1) -> None:
+    def __init__(
+        self, gram: HostGram, examples: Any = None, threads: int = 1, compiled: bool = True
+    ) -> None:
         n = gram.shape[0]
         self.gram, self.dtype, self.threads = gram, gram.dtype, threads
         self.examples = np.arange(n) if examples is None else np.asarray(examples, dtype=np.intp)
         whole = len(self.examples) == n and bool((self.examples == np.arange(n)).all())
         # Without the raw rows: a solver copies only what the products read.
         self._x, z = (replace(side, raw=None) for side in (gram._x, gram._z))
-        self._compiled = gram._tile_engine.compiled
+        self._compiled = gram._tile_engine.compiled if compiled else None
         self._list: GrowingSide | None = None
         self._z = self._packed(z if whole else z.take(self.examples))
         self._diagonal: np.ndarray | None = None
@@ -102,7 +106,8 @@ class RowsOfK:
 
     def among(self, chosen: np.ndarray) -> RowsOfK:
         """The same between some of the examples."""
-        return RowsOfK(self.gram, self.examples[chosen], self.threads)
+        compiled = self._compiled is not None
+        return RowsOfK(self.gram, self.examples[chosen], self.threads, compiled)
 
     def take(self, rows: Any = None, columns: slice | None = None) -> RowsOfK:
         """Some rows, by slice (nothing is copied) or indices, and a stretch of the columns.
@@ -151,7 +156,10 @@ class RowsOfK:
                 out[rows, part] = tile
 
         height = max(1, min(self._height, -(-len(chosen) // self.threads)))
-        sweep(Tiling((len(chosen), n), (height, n), self.threads), body, "kernel rows")
+        if len(chosen) <= min(height, FEW):
+            body(slice(0, len(chosen)), slice(0, n), self.scratch)
+        else:
+            sweep(Tiling((len(chosen), n), (height, n), self.threads), body, "kernel rows")
         out[np.arange(len(chosen)), chosen] = self.diagonal[chosen]
         self.computed += len(chosen)
         return out
@@ -314,6 +322,17 @@ class RowsOfK:
 
     _used: int
     _owner: np.ndarray
+
+    def are_kept(self) -> np.ndarray:
+        """Which rows were loaded, and are still there."""
+        assert self._slot is not None
+        return self._slot >= 0
+
+    def kept_row(self, row: int) -> np.ndarray | None:
+        """A row that was loaded; None where it was not, or had to leave."""
+        assert self._slot is not None
+        slot = self._slot[row]
+        return self._table[slot] if slot >= 0 else None
 
     def _kept(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where these rows are in the table, and which of them are there."""

@@ -7,6 +7,7 @@ import pytest
 from sklearn import svm
 
 import mercer
+from mercer.gram.plan import planner
 from mercer.kernels import ArcCosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
 from mercer.solvers.quadratic import lazy, plain_smo, returns, shrinking
@@ -324,9 +325,58 @@ def test_steps_over_many_rows_count_more(noisy, fresh_process, monkeypatch):
         monkeypatch.setattr(plain_smo, "LONG", long)
         before = plain_smo.steps_left()
         steps = solved(Gaussian(1.5).gram(X), problem, 1e-4).n_iter
-        entries = 150**2 / plain_smo.ENTRIES
-        counts.append((before - plain_smo.steps_left() - entries) / steps)
+        begun = 150**2 / plain_smo.ENTRIES + plain_smo.BEGIN
+        counts.append((before - plain_smo.steps_left() - begun) / steps)
     assert counts == pytest.approx([1.0, 3.0])
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 26])
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_rows_on_demand_reach_the_optimum(kind, kept, noisy, fresh_process, monkeypatch):
+    X, t, signs = (part[:200] for part in noisy)
+    monkeypatch.setattr(lazy, "AT_ONCE", 0)
+    monkeypatch.setattr(plain_smo, "KEPT", kept)  # bytes: of nearly no row, or of all
+    monkeypatch.setattr(plain_smo, "TOGETHER", 1000)
+    monkeypatch.setattr(plain_smo, "FEW_STEPS", 10**6)
+    problem = PROBLEMS[kind](t, signs)
+    found = solved(Gaussian(1.5).gram(X), problem, 1e-4)
+    assert found.converged
+    assert not fresh_process
+    if kind == "C-SVC":
+        assert (found.rows_computed > len(signs)) == (kept == 0)
+    check(found, problem, Gaussian(1.5)(X), 1e-4)
+
+
+def test_rows_on_demand_of_some_examples_from_a_start(noisy, fresh_process, monkeypatch):
+    X, _, signs = (part[:300] for part in noisy)
+    monkeypatch.setattr(lazy, "AT_ONCE", 0)
+    rows = np.arange(0, 300, 2)
+    problem = c_svc(signs[rows], np.full(150, 9.0))
+    for tol in (0.5, 1e-4):
+        task = Task(rows, problem, "solve" if problem.start is None else "resume")
+        (found,), *_ = solve_lazily(Gaussian(1.5).gram(X), [task], tol, -1, 1, 1 << 24, "test")
+        check(found, problem, Gaussian(1.5)(X[rows]), tol)
+        problem = problem.starting(found.a)
+    assert not fresh_process
+
+
+def test_problems_that_numpy_has_not_begun_are_solved_compiled(noisy, fresh_process, monkeypatch):
+    X, _, signs = (part[:200] for part in noisy)
+    tasks = [Task(np.arange(200), c_svc(signs, np.full(200, C))) for C in (1.0, 9.0)]
+    monkeypatch.setattr(plain_smo, "FEW_STEPS", 1)
+    found, _, _ = solve_lazily(Gaussian(1.5).gram(X), tasks, 1e-4, -1, 1, 1 << 24, "test")
+    assert len(fresh_process) == 1
+    for one, task in zip(found, tasks, strict=True):
+        check(one, task.problem, Gaussian(1.5)(X), 1e-4)
+
+
+def test_no_loop_is_compiled_for_rows_on_demand(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    monkeypatch.setattr(planner, "worth_compiling", lambda: 0)
+    gram = Gaussian().gram(X)
+    assert gram.rows_of_k()._compiled is not None
+    assert gram.rows_of_k(compiled=False)._compiled is None
+    assert gram.rows_of_k(compiled=False).among(np.arange(5))._compiled is None
 
 
 def test_ctrl_c_in_numpy_leaves_what_was_found(noisy, fresh_process, monkeypatch):

@@ -12,14 +12,16 @@ left for `mercer.solvers.quadratic.decomposition`.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer._machine.deadline import check_time, when_over
 from mercer._machine.jit import compiles
 from mercer._machine.threads import interruptible, run_threads
@@ -29,7 +31,16 @@ from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import BLOCK, TOGETHER
 from mercer.solvers.quadratic.flat_problems import FRESH, SAME, STEPS, Problems
-from mercer.solvers.quadratic.plain_smo import solve_plainly, worth_it
+from mercer.solvers.quadratic.plain_smo import (
+    AT_ONCE,
+    MOST_AT_ONCE,
+    WIDE,
+    RowsOf,
+    of_gram,
+    of_matrix,
+    solve_plainly,
+    worth_it,
+)
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, Tasks
 from mercer.solvers.quadratic.shrinking import SHRINK, Shrinking
 
@@ -328,11 +339,23 @@ def solve_lazily(
     if not isinstance(gram, HostGram) or not gram.square or not _take(tasks):
         return None
     problems = Problems(tasks, tol, max_iter)
-    whole = gram.dense if _has_room(gram) and worth_it(gram.shape[0]) else None
-    interrupted = _solve_in_turn(problems, whole, sources(gram, tasks), threads, memory, what)
+    plain = _plain_rows(gram, memory)
+    interrupted = _solve_in_turn(problems, plain, sources(gram, tasks), threads, memory, what)
     if interrupted is None:
         return None
     return problems.solutions(), problems.unfinished().tolist(), interrupted
+
+
+def _plain_rows(gram: HostGram, memory: int) -> RowsOf | None:
+    """Rows of K for NumPy, where that begins; all of K where it is little, or there is no way."""
+    n, room = gram.shape[0], _has_room(gram)
+    if listener() is not None or not worth_it(n):
+        return None
+    matrices = gram.sides()[0].matrices.values()
+    columns = math.inf if any(map(is_sparse, matrices)) else sum(m.shape[1] for m in matrices)
+    if not _opaque(gram) and columns <= WIDE and not (room and n <= AT_ONCE):
+        return of_gram(gram, memory)
+    return of_matrix(gram.dense()) if room and n <= MOST_AT_ONCE else None
 
 
 def solve_small(
@@ -342,8 +365,8 @@ def solve_small(
     if not _take(tasks):
         return None
     problems = Problems(tasks, tol, max_iter)
-    whole = (lambda: K) if worth_it(len(K)) else None
-    interrupted = _solve_in_turn(problems, whole, _given(K), 1, 2 * K.nbytes, what)
+    plain = of_matrix(K) if listener() is None and worth_it(len(K)) else None
+    interrupted = _solve_in_turn(problems, plain, _given(K), 1, 2 * K.nbytes, what)
     if interrupted is None or len(problems.unfinished()):
         return None
     return problems.solutions(), interrupted
@@ -351,20 +374,20 @@ def solve_small(
 
 def _solve_in_turn(
     problems: Problems,
-    whole: Callable[[], np.ndarray] | None,
+    plain: RowsOf | None,
     rows: Iterator[Source],
     threads: int,
     memory: int,
     what: str,
 ) -> bool | None:
-    """In NumPy where `whole` gives K, then with rows from one source after the other.
+    """In NumPy with rows of K by `plain`, if any, then with those of one source after the other.
 
     Gives whether Ctrl-C came; None: there is no source.
     """
     tell, interrupted = listener(), None
     todo = np.argsort(-problems.sizes, kind="stable") if len(problems.sizes) > 1 else np.arange(1)
-    if whole is not None and tell is None:
-        interrupted = solve_plainly(whole(), problems, todo)
+    if plain is not None:
+        interrupted = solve_plainly(plain, problems, todo)
         todo = problems.open()
     for source in rows if len(todo) and not interrupted else ():
         interrupted = _solve(problems, source, todo, threads, memory, what, tell)
