@@ -8,7 +8,8 @@ A seed draws rows (200 to 20 000), columns (2 to 784), kind of data, classes and
 kernel and C. Fit and prediction are timed apart, as minima of five rounds (fewer where a round
 lasts); a ratio is the peer's time over ours, so larger is better. Per learner the table has the
 geometric mean and the worst case next to their targets (for two idle cores and problems of at
-least 1000 rows), the worst ten problems, and where answers differ.
+least 1000 rows), the worst ten problems, and where answers differ. A problem that neither side ends
+in minutes is named and left out.
 
 The peer of smoothers is statsmodels' KernelReg where it serves: dense rows of up to 300 columns
 and a Gaussian. It goes query by query, so it is timed on SOME of them and its time multiplied.
@@ -24,6 +25,7 @@ import argparse
 import contextlib
 import copy
 import math
+import multiprocessing
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -52,6 +54,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 from threadpoolctl import threadpool_limits
 
 import mercer
+from mercer._machine.deadline import OutOfTime, until
 from mercer.kernels import Gaussian, Laplacian
 from mercer.learners import KernelNeighborsClassifier, KernelOneClass, KernelSVC, KernelSVR
 from mercer.maps import NystromMap
@@ -67,6 +70,8 @@ WHOLE = 3_000
 #: Seconds of one round above which there are fewer rounds, and of the peer's first one above which
 #: it has no other: nothing that is touched for the first time counts then.
 LONG, VERY_LONG = 1.0, 10.0
+#: Seconds in which our first fit should end, and where it does not, the peer's.
+PATIENCE = 30.0, 120.0
 #: Queries that a peer is timed on which goes query by query.
 SOME = 40
 #: Rows from which problems count for the targets: geometric mean and worst case of fit and predict.
@@ -363,8 +368,31 @@ class Result:
     second: float | None = None
 
 
-def compare(problem: Problem, clock: Callable[[], float]) -> Result:
+def neither_ends(contest: Contest) -> bool:
+    """Whether both sides take too long: a cubic with a large C has steps without end.
+
+    What only ours does not end is measured, however long it takes.
+    """
+    try:
+        with until(time.perf_counter() + PATIENCE[0]):
+            contest.ours.fit(*contest.learned)
+        return False
+    except OutOfTime:
+        process = multiprocessing.get_context("fork").Process(
+            target=contest.peer.fit, args=contest.learned
+        )
+    process.start()
+    process.join(PATIENCE[1])
+    endless = process.is_alive()
+    process.terminate()
+    process.join()
+    return endless
+
+
+def compare(problem: Problem, clock: Callable[[], float]) -> Result | None:
     contest = LEARNERS[problem.learner](problem)
+    if neither_ends(contest):  # else that compiled, and touched memory
+        return None
     sides = (contest.ours, contest.peer)
 
     def timed(model: Any) -> np.ndarray:
@@ -377,7 +405,7 @@ def compare(problem: Problem, clock: Callable[[], float]) -> Result:
         share = asked.shape[0] / contest.asked.shape[0]
         return np.array([fitted - start, (clock() - fitted) / share])
 
-    timed(contest.ours)  # the first call compiles and touches memory
+    timed(contest.ours)  # predictions compile, too
     best, turn, rounds = [np.full(2, np.inf), timed(contest.peer)], 0, 5
     last = best[1].sum() > VERY_LONG
     while turn < rounds:
@@ -466,6 +494,9 @@ def main() -> None:
             problem = draw(given.seed, number, name)
             problem = replace(problem, rows=min(problem.rows, given.rows))
             result = compare(problem, clock)
+            if result is None:
+                print(f"{name:>12} left out, for neither ends in {PATIENCE[1]:g} s: {problem.name}")
+                continue
             found[name].append(result)
             ms = " ".join(f"{1e3 * t:8.2f} ms" for t in result.ours)
             same = "" if result.second is None else f", beside NumPy {result.second:.2f}"
