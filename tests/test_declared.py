@@ -51,3 +51,15 @@ def test_other_methods_check_too():
     neighbors = mercer.learners.KernelNeighborsClassifier(n_neighbors=1).fit(X, y)
     with pytest.raises(ValueError, match="radius must be"):
         neighbors.radius_neighbors(X, radius=-1.0)
+
+
+def test_the_names_of_parameters_are_those_of_the_class():
+    class Louder(mercer.learners.KernelSVC):
+        def __init__(self, kernel="rbf", volume=1.0):
+            super().__init__(kernel)
+            self.volume = volume
+
+    for kind in (mercer.learners.KernelSVC, Louder, mercer.learners.KernelSVC):
+        for _ in range(2):
+            known = set(kind().get_params(deep=False))
+            assert known == set(inspect.signature(kind.__init__).parameters) - {"self"}
