@@ -57,6 +57,20 @@ def test_the_sum_is_that_over_all_points(kernel, columns, outputs):
     assert np.array_equal(pickle.loads(pickle.dumps(f))(X), f(X))
 
 
+@pytest.mark.parametrize("kernel", KERNELS[1:], ids=repr)
+@pytest.mark.parametrize("outputs", [(), (2,), (9,)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_highest_degree_need_not_be_made(kernel, outputs, dtype, monkeypatch):
+    monkeypatch.setattr(monomial_sums, "CACHED", 100)
+    Z, X = (rows.astype(dtype) for rows in drawn(4))
+    coef = rng.normal(size=(len(Z), *outputs))
+    f, many = KernelExpansion(kernel, Z, coef), int(np.prod(outputs)) > monomial_sums.FEW_OUTPUTS
+    K = make_gram(kernel, X.astype(float), Z.astype(float)).dense()
+    error = 1e-13 if dtype == np.float64 else 1e-6
+    assert np.abs(f(X) - K @ coef).max() <= error * (np.abs(K) @ np.abs(coef)).max()
+    assert (f._monomials._by_column is None) == many
+
+
 def test_threads_change_nothing_but_the_rounding(monkeypatch):
     Z, X = drawn(4, 4000, 3000)
     coef = rng.normal(size=len(Z))

@@ -7,6 +7,10 @@
 and after one pass over the points a row takes as many multiplications as there are monomials: 10
 for a cubic in two columns, 165 in eight, however many points there are. All aₙ are at least 0, so
 Σₘ |wₘ x^m| is at most Σᵢ |αᵢ| √(k(xᵢ, xᵢ) k(x, x)): the sum is rounded as that over the points is.
+
+Most monomials are of the highest degree. Where all of them do not stay in the cache, those are not
+made: with p the monomials of lower degrees and x₀ = 1, f(x) = Σⱼ xⱼ (p·wⱼ), and all p·wⱼ are one
+product of matrices. wⱼ holds the weights of what p becomes when it is multiplied by xⱼ.
 """
 
 from __future__ import annotations
@@ -36,8 +40,14 @@ LEAST_ROWS = 32
 #: What takes as long as so many multiplications of a matrix product (0.04 ns): a monomial (one
 #: multiplication of its own, through the cache), and a pair in an epilogue.
 MONOMIAL, PAIR = 12, 20
+#: Outputs up to which monomials of the highest degree are left out: with the zeros between them
+#: there are up to as many times as many weights as the degree says.
+FEW_OUTPUTS = 4
 #: Points between these are far from the ends of the range, and so are the powers of their numbers.
 RANGE = (1e-8, 1e8)
+
+#: Per degree, two slices for each column: see `_levels`.
+Levels = tuple[tuple[slice, ...], ...]
 
 
 class MonomialSums:
@@ -60,17 +70,21 @@ class MonomialSums:
         factors = [a * _multinomials(points.shape[1], n) for n, a in enumerate(coefficients)]
         sums = self._collected(points, coef, ends)
         self.weights = joined(sums * np.concatenate(factors)[:, None])
+        self._by_column: np.ndarray | None = None
+        if leaves_out(self._count, len(coefficients) - 1, self.weights.shape[1]):
+            self._by_column = self._spread(self.weights)
 
     def __call__(self, X: Any, then: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
         """What `then` makes of Σ wₘ x^m, for some rows at a time; None where that overflows."""
         X = X.toarray() if is_sparse(X) else X
         monomials, outputs = self.weights.shape
         threads = threads_for(float(len(X)) * monomials * (MONOMIAL + 2 * outputs))
-        height = min(self._height, -(-len(X) // threads))
+        levels = self._levels if self._by_column is None else self._levels[:-1]
+        height = min(_height(levels), -(-len(X) // threads))
         parts: dict[int, np.ndarray] = {}
 
         def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-            scores = self._of(X[rows], scratch).T @ self.weights
+            scores = self._scores(X[rows], scratch)
             finite = np.isfinite(scores).all()
             parts[rows.start] = then(scores) if finite else np.empty(0)
 
@@ -79,41 +93,83 @@ class MonomialSums:
         whole = all(map(len, parts.values()))
         return np.concatenate([parts[start] for start in sorted(parts)]) if whole else None
 
-    @property
-    def _height(self) -> int:
-        return max(LEAST_ROWS, CACHED // self._levels[-1][-1].stop)
+    def _scores(self, rows: np.ndarray, scratch: Scratch) -> np.ndarray:
+        if self._by_column is None:
+            return self._of(rows, scratch, self._levels).T @ self.weights  # type: ignore[no-any-return]
+        each = self._of(rows, scratch, self._levels[:-1]).T @ self._by_column
+        each = each.reshape(len(rows), 1 + rows.shape[1], -1)
+        return each[:, 0] + np.einsum("ij,ijk->ik", rows, each[:, 1:])  # type: ignore[no-any-return]
 
-    def _of(self, rows: np.ndarray, scratch: Scratch) -> np.ndarray:
-        """x^m of some rows, one column per row."""
-        n, count = len(rows), self._levels[-1][-1].stop
+    def _spread(self, weights: np.ndarray) -> np.ndarray:
+        """Per monomial of a lower degree: its weights, and those of its products with columns."""
+        low, top = self._levels[-2][-1].stop, self._levels[-1]
+        spread = np.zeros((low, 1 + len(top) // 2, weights.shape[1]))
+        spread[:, 0] = weights[:low]
+        for v, (below, here) in enumerate(zip(top[0::2], top[1::2], strict=True), start=1):
+            spread[below, v] = weights[here]
+        return spread.reshape(low, -1)
+
+    def _gathered(self, spread: np.ndarray) -> np.ndarray:
+        """The inverse of `_spread`."""
+        low, top = self._levels[-2][-1].stop, self._levels[-1]
+        spread = spread.reshape(low, 1 + len(top) // 2, -1)
+        parts = [spread[below, v] for v, below in enumerate(top[0::2], start=1)]
+        return np.concatenate([spread[:, 0], *parts])
+
+    @property
+    def _count(self) -> int:
+        return self._levels[-1][-1].stop
+
+    def _of(self, rows: np.ndarray, scratch: Scratch, levels: Levels) -> np.ndarray:
+        """x^m of some rows, one column per row, for the degrees of these levels."""
+        n, count = len(rows), levels[-1][-1].stop
         out = scratch.get("monomials", (count, n), np.dtype(np.float64))
         out[0] = 1.0
         variables = out[1 : 1 + rows.shape[1]]
         variables[...] = rows.T
-        for level in self._levels[1:]:
+        for level in levels[1:]:
             for variable, below, here in zip(variables, level[0::2], level[1::2], strict=True):
                 np.multiply(out[below], variable, out=out[here])
         return out
 
     def _collected(self, points: np.ndarray, coef: np.ndarray, ends: np.ndarray) -> np.ndarray:
         """Σᵢ xᵢ^m αᵢ over each stretch of points."""
+        each = coef.shape[1]
+        short = leaves_out(self._count, len(self._levels), len(ends) * each)
+        levels = self._levels[:-1] if short else self._levels
         blocks = [
             (stretch, rows)
             for stretch, (start, stop) in enumerate(zip([0, *ends[:-1]], ends, strict=True))
-            for rows in cut(int(start), int(stop), self._height)
+            for rows in cut(int(start), int(stop), _height(levels))
         ]
-        monomials = self._levels[-1][-1].stop
-        threads = threads_for(float(len(points)) * monomials * (MONOMIAL + 2 * coef.shape[1]))
-        sums = np.zeros((threads, len(ends), monomials, coef.shape[1]))
+        threads = threads_for(float(len(points)) * self._count * (MONOMIAL + 2 * each))
+        each *= 1 + points.shape[1] if short else 1
+        sums = np.zeros((threads, len(ends), levels[-1][-1].stop, each))
 
         def body(numbers: slice, columns: slice, scratch: Scratch) -> None:
             stretch, rows = blocks[numbers.start]
-            sums[scratch.thread, stretch] += self._of(points[rows], scratch) @ coef[rows]
+            right = coef[rows]
+            if short:
+                products = points[rows, :, None] * right[:, None, :]
+                right = np.concatenate([right[:, None, :], products], axis=1)
+            monomials = self._of(points[rows], scratch, levels)
+            sums[scratch.thread, stretch] += monomials @ right.reshape(len(right), -1)
 
         tiling = Tiling((len(blocks), 1), (1, 1), threads, fixed=True)
         with single_threaded_blas():
             sweep(tiling, body, "monomials")
-        return sums.sum(axis=0) if threads > 1 else sums[0]
+        total = sums.sum(axis=0) if threads > 1 else sums[0]
+        return np.stack([self._gathered(part) for part in total]) if short else total
+
+
+def _height(levels: Levels) -> int:
+    """Rows whose monomials of these degrees are made at a time."""
+    return max(LEAST_ROWS, CACHED // levels[-1][-1].stop)
+
+
+def leaves_out(count: int, degree: int, outputs: int) -> bool:
+    """Whether monomials of the highest degree are not made, of so many monomials in all."""
+    return degree > 1 and count * LEAST_ROWS > CACHED and outputs <= FEW_OUTPUTS
 
 
 def monomials_pay(kernel: Kernel, X: Any, points: Any, coef: np.ndarray, outputs: int) -> bool:
@@ -157,7 +213,7 @@ def monomial_sums(
 
 
 @lru_cache(maxsize=64)
-def _levels(columns: int, degree: int) -> tuple[tuple[slice, ...], ...]:
+def _levels(columns: int, degree: int) -> Levels:
     """From degree 1 on, per column two slices: monomials of the degree below, and what they become.
 
     The last slice of all ends at the number of monomials.
