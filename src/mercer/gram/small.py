@@ -91,17 +91,17 @@ def _square(program: Program, X: np.ndarray) -> np.ndarray | None:
 
 
 def _halved(program: Program, X: np.ndarray) -> np.ndarray | None:
-    """Every pair of rows of X once, and a row with itself, as one vector."""
+    """Every pair of rows of X once, as one vector."""
     from scipy.spatial.distance import pdist, squareform
 
-    n, source = len(X), program.sources[0]
-    values = np.zeros(n * (n - 1) // 2 + 1)
-    pdist(X, METRIC[source.node.op], out=values[:-1])
+    source, own = program.sources[0], np.zeros(1)
+    values = pdist(X, METRIC[source.node.op])
     if not _is_in_range(source, values, X):
         return None
-    evaluate_into(values, program.epilogue, {_TILES[0]: values})
-    K: np.ndarray = squareform(values[:-1], checks=False)
-    K.reshape(-1)[:: n + 1] = values[-1]
+    for part in (own, values):  # one vector of both would be copied by `squareform`
+        evaluate_into(part, program.epilogue, {_TILES[0]: part})
+    K: np.ndarray = squareform(values, checks=False)
+    K.reshape(-1)[:: len(X) + 1] = own
     return K
 
 
