@@ -348,9 +348,10 @@ def solve_lazily(
 
 def _plain_rows(gram: HostGram, memory: int) -> RowsOf | None:
     """Rows of K for NumPy, where that begins; all of K where it is little, or there is no way."""
-    n, room = gram.shape[0], _has_room(gram)
+    n = gram.shape[0]
     if listener() is not None or not worth_it(n):
         return None
+    room = _has_room(gram)
     matrices = gram.sides()[0].matrices.values()
     columns = math.inf if any(map(is_sparse, matrices)) else sum(m.shape[1] for m in matrices)
     if not _opaque(gram) and columns <= WIDE and not (room and n <= AT_ONCE):
