@@ -89,16 +89,16 @@ for outputs, ranked in ((1, False), (3, False), (3, True)):
 perceptron_walk.ROWS = 16
 perceptron.SHARE = 1e-12
 perceptron.PANEL = gram.PANEL = 256
-X = rng.integers(-2, 3, size=(100, 3)).astype(np.float32)
+X = rng.integers(-2, 3, size=(50, 3)).astype(np.float32)
 for outputs, ranked in ((1, False), (3, True)):
-    labels = rng.integers(0, max(2, outputs), size=100)
-    orders = [rng.permutation(100), slice(0, 100), rng.permutation(100)]
+    labels = rng.integers(0, max(2, outputs), size=50)
+    orders = [rng.permutation(50), slice(0, 50)]
     a, b = both(Polynomial(2, 1.0), X, labels, Rule(outputs, ranked, bias=True), orders)
     assert len(a._all.K) == 0
     same(a, b)
     assert np.allclose(a.scores, b.scores)
-    a, b = both(Polynomial(2, 1.0), X, labels, Rule(outputs, ranked), orders, allowed=33)
-    assert a.tally.updates == 33
+    a, b = both(Polynomial(2, 1.0), X, labels, Rule(outputs, ranked), orders, allowed=21)
+    assert a.tally.updates == 21
     same(a, b)
 """,
     "more updates in an epoch than are taken at a time": """
