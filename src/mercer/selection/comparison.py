@@ -117,7 +117,8 @@ def compare(
     Examples
     --------
     >>> import mercer
-    >>> board = mercer.selection.compare(*mercer.data.moons(80))
+    >>> X, y = mercer.data.moons(80)
+    >>> board = mercer.selection.compare(X, y, kernels=["linear", "gaussian"], learners=["ridge"])
     >>> board.task, board.headline.score > 0.8, board.baseline.mean < 0.6
     ('classification', True, True)
     """
