@@ -26,7 +26,8 @@ from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 if TYPE_CHECKING:
-    from mercer.gram.prepared_points import PreparedPoints, StandingPoints
+    from mercer.gram.prepared_points import PreparedPoints
+    from mercer.gram.standing_points import StandingPoints
 
 
 #: What is found again from the points, and not saved with them.
@@ -155,7 +156,7 @@ class KernelExpansion:
 
     @cached_property
     def _standing(self) -> StandingPoints:
-        from mercer.gram.prepared_points import StandingPoints  # small blocks need none
+        from mercer.gram.standing_points import StandingPoints  # small blocks need none
 
         return StandingPoints(self.kernel, self.points)
 

@@ -15,7 +15,8 @@ from mercer.gram.dispatch import make_gram
 from mercer.gram.plan import planner
 from mercer.gram.plan.accuracy import TOLERANCE
 from mercer.gram.plan.folded import folded_sum
-from mercer.gram.prepared_points import SEVERAL, StandingPoints, prepared_points
+from mercer.gram.prepared_points import SEVERAL, prepared_points
+from mercer.gram.standing_points import StandingPoints
 
 KERNELS = [Gaussian(3.0), Polynomial(3, 1.0), Linear(), 2 * Gaussian(2.0) + Gaussian(9.0)]
 rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Points that stay, which a fitted model compares new rows with again and again.
+"""Points in one precision, which new rows are compared with again and again.
 
 What depends on the points alone is computed once: the program of the formula, the points in the
 precision of the answer, their norms. For a few hundred new rows that takes longer than K itself.
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import are_float_rows, is_sparse
+from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._machine.jit import compiles
 from mercer._machine.pools import cores_are_free
@@ -29,7 +29,7 @@ from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import statistics
 from mercer.gram.base import simplified, simplified_diagonal
 from mercer.gram.cpu.single_precision import LARGEST, keeps
-from mercer.gram.dispatch import HOST, engine_for, make_gram
+from mercer.gram.dispatch import HOST, engine_for
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import DIRECT_COLUMNS, Method, choose
 from mercer.gram.plan.folded import beside, folded_sum
@@ -37,7 +37,7 @@ from mercer.gram.plan.planner import READY_WORK, REPEATS, operations, worth_comp
 from mercer.gram.plan.program import compile_program
 from mercer.gram.plan.range import check_range, only_overflows
 from mercer.gram.rows.prepared import Side, squared_norms
-from mercer.gram.rows.sparse import dense_bytes, stays_sparse
+from mercer.gram.rows.sparse import stays_sparse
 from mercer.kernels.core import Kernel
 
 #: Bytes of K that stay in the cache of a core while the formula is applied to them.
@@ -47,8 +47,6 @@ FEW = 1 << 20
 ONE_PIECE = 4e8
 #: Multiply-adds beyond which to prepare both sides costs little, and other methods may be faster.
 MOST_WORK = 2e8
-#: Bytes of a dense copy of sparse rows at most.
-DENSE = 32_000_000
 #: Rows that are handled at a time: K of them and of 200 points takes 400 kB, so that it stays in
 #: the cache of a core from one step to the next.
 PANEL_ROWS = 256
@@ -56,53 +54,8 @@ PANEL_ROWS = 256
 SEVERAL = 32
 
 
-class StandingPoints:
-    """The points of a model, prepared for every precision in which rows were compared with them.
-
-    >>> from mercer import Gaussian
-    >>> points = StandingPoints(Gaussian(), np.array([[0.0], [1.0]]))
-    >>> points.prepared(np.array([[0.0]])).block(np.array([[0.0]]))[0].round(4)
-    array([[1.    , 0.6065]])
-    """
-
-    def __init__(self, kernel: Kernel, points: Any) -> None:
-        self.kernel, self.points = kernel, points
-        self._known: dict[np.dtype, PreparedPoints | None] = {}
-
-    def prepared(self, X: Any, dtype: np.dtype | None = None) -> PreparedPoints | None:
-        """As rows like X are compared with them; None where only `make_gram` can do it.
-
-        Without a `dtype` it is that of a `Gram`.
-        """
-        if not (_are_rows(X) and _are_rows(self.points) and X.shape[1] == self.points.shape[1]):
-            return None
-        dtype = np.result_type(X.dtype, self.points.dtype) if dtype is None else dtype
-        if dtype not in self._known:
-            self._known[dtype] = prepared_points(self.kernel, self.points, dtype)
-        return self._known[dtype]
-
-    def gram(self, X: Any) -> Any:
-        """K between X and the points."""
-        found = self.prepared(X)
-        known = None if found is None else found.gram(X)
-        return make_gram(self.kernel, X, self.points) if known is None else known
-
-    def times_upper(self, X: Any, T: np.ndarray) -> np.ndarray | None:
-        """K T for an upper triangular T; None where `gram` has to make K.
-
-        >>> from mercer import Linear
-        >>> points = StandingPoints(Linear(), np.eye(2))
-        >>> points.times_upper(np.array([[1.0, 2.0]]), np.array([[1.0, 3.0], [0.0, 2.0]]))
-        array([[1., 7.]])
-        """
-        found = self.prepared(X)
-        if found is None:
-            return None
-        return found.times_upper(X, np.ascontiguousarray(T, dtype=found.dtype))
-
-
 class PreparedPoints:
-    """The points of one kernel in one precision; made by `StandingPoints`."""
+    """The points of one kernel in one precision; `prepared_points` makes them."""
 
     def __init__(self, kernel: Kernel, formula: Formula, points: Any, dtype: np.dtype) -> None:
         self.kernel, self.formula, self.dtype = kernel, formula, dtype
@@ -291,13 +244,6 @@ class PreparedPoints:
         known = dict.fromkeys(statistics(self._diagonal), norms.astype(np.float64))
         with np.errstate(over="ignore"):  # where a Gram says so
             return max(0.0, float(np.max(evaluate(self._diagonal, known))))
-
-
-def _are_rows(rows: Any) -> bool:
-    """Numbers that can be compared by products: an array, or a small CSR matrix."""
-    if not are_float_rows(rows):
-        return False
-    return dense_bytes(rows) <= DENSE if is_sparse(rows) else bool(rows.flags.c_contiguous)
 
 
 def prepared_points(kernel: Kernel, points: Any, dtype: np.dtype) -> PreparedPoints | None:

@@ -27,7 +27,7 @@ from mercer._parameters import Anything, Check, Count, Maybe
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.planner import REPEATS
-from mercer.gram.prepared_points import StandingPoints
+from mercer.gram.standing_points import StandingPoints
 from mercer.kernels import DEFAULT
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
