@@ -1,6 +1,5 @@
 """What several tests share."""
 
-import gc
 import json
 import os
 import runpy
@@ -28,19 +27,14 @@ def pytest_configure(config):
     if config.getoption("cov_source", None):
         from numba.core.dispatcher import _FunctionCompiler
 
-        tracing = runpy.run_path(str(HERE / "tracing.py"))
-        _FunctionCompiler.compile = tracing["untraced"](_FunctionCompiler.compile)
-        config.pluginmanager.register(tracing["Tracing"](UNTRACED), "tracing")
+        untraced = runpy.run_path(str(HERE / "tracing.py"))["untraced"]
+        _FunctionCompiler.compile = untraced(_FunctionCompiler.compile)
 
 
-def pytest_collection_finish():
-    """What was imported and collected stays to the end: no test looks for garbage among it."""
-    gc.collect()
-    gc.freeze()
-
-
-def pytest_unconfigure():
-    gc.unfreeze()  # Triton lists what is left at the end
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.as_posix().endswith(UNTRACED):
+            item.add_marker("no_cover")
 
 
 def pytest_runtest_setup(item):
@@ -58,7 +52,6 @@ def device_server(tmp_path_factory, pytestconfig):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     pytest.importorskip("triton", reason="Triton is not installed")
     environment = os.environ | {
-        # Empty, so that what only runs while Numba compiles is seen by coverage.
         "MERCER_CACHE": str(tmp_path_factory.mktemp("cache")),
         "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path),
     }
