@@ -71,12 +71,16 @@ def test_the_error_names_class_parameter_rule_and_value():
 
 
 def test_values_come_as_they_are_used():
-    class Model:
-        alpha, steps, grid = np.float32(0.5), np.int32(3), [1, 2]
+    assert type(checked("Model", "alpha", np.float32(0.5), Positive())) is float
+    assert type(checked("Model", "steps", np.int32(3), Count())) is int
+    np.testing.assert_array_equal(checked("Model", "grid", [1, 2], Several(Positive())), [1.0, 2.0])
 
-    given = check_parameters(
-        Model(), {"alpha": Positive(), "steps": Count(), "grid": Several(Positive())}
-    )
-    assert type(given["alpha"]) is float
-    assert type(given["steps"]) is int
-    np.testing.assert_array_equal(given["grid"], [1.0, 2.0])
+
+def test_only_defaults_are_taken_as_they_are():
+    class Model:
+        def __init__(self, alpha=1.0):
+            self.alpha = alpha
+
+    check_parameters(Model(), {"alpha": Positive()})
+    with pytest.raises(ValueError, match="alpha must be a number, positive"):
+        check_parameters(Model(-1.0), {"alpha": Positive()})
