@@ -147,7 +147,7 @@ def test_where_it_is(monkeypatch, tmp_path):
 def test_more_work_is_done_without_compiling_where_nothing_is_kept(tmp_path, monkeypatch):
     from mercer._machine import jit
     from mercer.gram.plan import planner
-    from mercer.solvers.quadratic import plain_smo
+    from mercer.solvers.quadratic.row_by_row import plain_smo
 
     monkeypatch.setattr(jit, "is_imported", lambda: False)
     monkeypatch.setattr(plain_smo, "is_imported", lambda: False)

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import mercer
 from mercer.kernels import Gaussian, Linear, Polynomial, Similarity
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
-from mercer.solvers.quadratic.lazy import Worker
+from mercer.solvers.quadratic.row_by_row.lazy import Worker
 
 LOCK = threading.Lock()
 
@@ -366,9 +366,9 @@ def test_ctrl_c_with_many_small_pairs(monkeypatch):
                 time.sleep(0.01)
 
     monkeypatch.setattr(Worker, "solve", slow)
-    monkeypatch.setattr("mercer.solvers.quadratic.lazy.worth_it", lambda rows: False)
-    monkeypatch.setattr("mercer.solvers.quadratic.lazy.FEW", 0)
-    monkeypatch.setattr("mercer.solvers.quadratic.lazy.PIECE", 300)
+    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.lazy.worth_it", lambda rows: False)
+    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.lazy.FEW", 0)
+    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.lazy.PIECE", 300)
     with mercer.config(threads=1), pytest.warns(ConvergenceWarning, match="interrupted"):
         model = KernelSVC(Gaussian(20.0)).fit(X[:300], y[:300])
     assert 0 < (model.n_iter_ > 0).sum() < 45

@@ -10,8 +10,6 @@ import mercer
 from mercer.gram.plan import planner
 from mercer.kernels import ArcCosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
-from mercer.solvers.quadratic import lazy, plain_smo, returns, shrinking
-from mercer.solvers.quadratic.lazy import Problems, solve_lazily, sources
 from mercer.solvers.quadratic.problem import (
     Task,
     c_svc,
@@ -20,6 +18,8 @@ from mercer.solvers.quadratic.problem import (
     nu_svr,
     one_class,
 )
+from mercer.solvers.quadratic.row_by_row import lazy, plain_smo, returns, shrinking, sources, worker
+from mercer.solvers.quadratic.row_by_row.lazy import Problems, solve_lazily
 
 
 @pytest.fixture(scope="module")
@@ -103,11 +103,11 @@ def test_float32_rows_where_they_suffice_and_float64_where_not(noisy):
     for C, tol, digits in ((1.0, 1e-3, 1e-6), (300.0, 1e-4, 1e-8)):
         problem = c_svc(signs, np.full(len(signs), C))
         task = Task(np.arange(problem.n), problem)
-        dtypes.append([str(source.dtype) for source in sources(gram, [task])])
+        dtypes.append([str(source.dtype) for source in sources.sources(gram, [task])])
         check(solved(gram, problem, tol), problem, K, tol, digits)
     assert dtypes == [["float32", "float64"]] * 2
     steep = Gaussian(1e-5).gram(X)  # its digits need more than float32 has
-    assert [str(s.dtype) for s in sources(steep, [task])] == ["float64"]
+    assert [str(s.dtype) for s in sources.sources(steep, [task])] == ["float64"]
 
 
 def test_room_for_few_rows_of_k(noisy):
@@ -125,7 +125,7 @@ def test_room_for_few_rows_of_k(noisy):
 @pytest.fixture
 def shrinks(monkeypatch):
     """Small problems shrink early; the list gets the numbers of active rows."""
-    monkeypatch.setattr(lazy, "SHRINK", 100)
+    monkeypatch.setattr(worker, "SHRINK", 100)
     early = {"START": 0.0, "PAYS": 0.0, "PERIOD": 40, "LEAVE": 0.01, "MOVING": 0.0}
     for name, value in early.items():
         monkeypatch.setattr(shrinking, name, value)
@@ -168,17 +168,17 @@ def test_rows_that_return_get_f_from_what_has_changed(threads, noisy, monkeypatc
     monkeypatch.setattr(returns, "SHARED", 0)
     gram, rng = Gaussian(1.5).gram(X.astype(np.float32)), np.random.default_rng(0)
     tasks = [Task(np.arange(1100), c_svc(signs, np.ones(1100)))]
-    (source,) = sources(gram, tasks)
-    worker = lazy.Worker(Problems(tasks, 1e-3, -1), source, 1100, 1 << 22)
+    (source,) = sources.sources(gram, tasks)
+    one = lazy.Worker(Problems(tasks, 1e-3, -1), source, 1100, 1 << 22)
     away, moved = rng.permutation(1100)[:301], rng.permutation(1100)[:203]
     by, place = rng.normal(size=203), np.full(1100, -1)
     place[away] = np.arange(301)
     with mercer.config(threads=threads):
-        found = returns.images(worker, away, moved, by, place[moved])
+        found = returns.images(one, away, moved, by, place[moved])
     np.testing.assert_allclose(found, Gaussian(1.5)(X)[np.ix_(away, moved)] @ by, atol=2e-5)
     both = np.flatnonzero(place[moved] >= 0)[:1]
     source.diagonal[moved[both]] += 1.0
-    more = returns.images(worker, away, moved[both], by[both], place[moved[both]])
+    more = returns.images(one, away, moved[both], by[both], place[moved[both]])
     assert more[place[moved[both]]] == pytest.approx(2.0 * by[both])
 
 
@@ -187,25 +187,27 @@ def test_where_rows_come_from_and_what_is_not_solved_here(noisy, monkeypatch):
     rows, gram = np.arange(50), Gaussian().gram(X)
     hard = Task(rows, c_svc(signs, np.ones(50)), "hard margin")
     assert solve_lazily(gram, [hard], 1e-3, -1, 1, 1 << 20, "test") is None
-    wide = Gaussian().gram(np.random.default_rng(0).normal(size=(600, lazy.COLUMNS + 1)))
+    wide = Gaussian().gram(np.random.default_rng(0).normal(size=(600, sources.COLUMNS + 1)))
     task = Task(np.arange(600), c_svc(np.tile(signs, 12), np.ones(600)))
-    single, exact = sources(wide, [task])
+    single, exact = sources.sources(wide, [task])
     assert (single.dtype, exact.dtype) == (np.float32, np.float64)
     assert single.K is exact.K is None
-    single, whole = sources(wide, [task] * lazy.MANY)
+    single, whole = sources.sources(wide, [task] * sources.MANY)
     assert (single.dtype, whole.dtype) == (np.float32, np.float64)
     assert single.function is whole.function is None
-    monkeypatch.setattr(lazy, "MEDIUM", 500)
-    assert next(sources(wide, [task] * lazy.MANY)).K is not None  # each row would be made six times
-    monkeypatch.setattr(lazy, "OFTEN", lazy.MANY)
-    assert next(sources(wide, [task] * lazy.MANY)).K is None
-    monkeypatch.setattr(lazy, "WHOLE", 500)
-    assert not list(sources(wide, [task] * lazy.MANY))
+    monkeypatch.setattr(sources, "MEDIUM", 500)
+    assert (
+        next(sources.sources(wide, [task] * sources.MANY)).K is not None
+    )  # each row would be made six times
+    monkeypatch.setattr(sources, "OFTEN", sources.MANY)
+    assert next(sources.sources(wide, [task] * sources.MANY)).K is None
+    monkeypatch.setattr(sources, "WHOLE", 500)
+    assert not list(sources.sources(wide, [task] * sources.MANY))
     monkeypatch.undo()
     tube = Task(np.arange(600), epsilon_svr(np.tile(t, 12), np.ones(600), 0.1))
-    assert [source.K is None for source in sources(wide, [tube])] == [False, False]
-    monkeypatch.setattr(lazy, "BYTES", 1000)
-    assert not list(sources(wide, [task]))
+    assert [source.K is None for source in sources.sources(wide, [tube])] == [False, False]
+    monkeypatch.setattr(sources, "BYTES", 1000)
+    assert not list(sources.sources(wide, [task]))
 
 
 def test_steps_are_limited_and_a_stop_is_seen(noisy):
@@ -215,7 +217,7 @@ def test_steps_are_limited_and_a_stop_is_seen(noisy):
         found = solved(gram, problem, 1e-3, max_iter=limit)
         assert (found.n_iter, found.converged) == (limit, False)
     task = Task(np.arange(400), problem)
-    problems, source = Problems([task], 1e-3, -1), next(sources(gram, [task]))
+    problems, source = Problems([task], 1e-3, -1), next(sources.sources(gram, [task]))
     stop = lazy.Stop()
     stop.set()
     lazy.Worker(problems, source, 400, 1 << 20).solve(np.array([0]), stop)
@@ -228,7 +230,7 @@ def test_pieces_of_the_queue_hold_all_problems(noisy, monkeypatch):
     rng, gram = np.random.default_rng(0), Gaussian(1.5).gram(X)
     parts = [np.sort(rng.choice(1100, size, replace=False)) for size in (30, 400, 7, 90, 250, 2)]
     tasks = [Task(rows, c_svc(signs[rows], np.ones(len(rows)))) for rows in parts]
-    monkeypatch.setattr(lazy, "SINGLE", 10**6)
+    monkeypatch.setattr(sources, "SINGLE", 10**6)
     whole, late, interrupted = solve_lazily(gram, tasks, 1e-3, -1, 1, 1 << 24, "test")
     assert (late, interrupted) == ([], False)
     monkeypatch.setattr(lazy, "FEW", 0)

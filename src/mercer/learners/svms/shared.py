@@ -122,8 +122,8 @@ def _solved(
 
     `K`: all of it, where that is little.
     """
-    from mercer.solvers.quadratic.lazy import solve_small
     from mercer.solvers.quadratic.parallel import solve_all
+    from mercer.solvers.quadratic.row_by_row.lazy import solve_small
 
     if is_chunked(X) and kernel.takes_matrix:
         raise TypeError(f"{what} learns from rows in pieces by kernels of rows: give k, not K")

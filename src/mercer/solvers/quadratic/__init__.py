@@ -3,11 +3,8 @@
 - `problem`: the one quadratic problem, which every formulation (C, ν, ε, one class, hard margin)
   is a case of; the `Task` that a learner asks for and the `Solution` that it gets.
 - `parallel`: all problems of a machine, over threads and within the memory limit; begin here.
-- `lazy`: all problems at once by one compiled loop (`lazy_smo`), over rows of K that the kernel's
-  own machine code makes as they are asked for; for few columns, and wherever K is small. Problems
-  of thousands of rows lose those at rest on the way (`shrinking`), which come back at the end
-  (`returns`). The first small problems of a process are not worth the import of Numba: `plain_smo`
-  takes the same steps in NumPy. Both read `flat_problems`.
+- `row_by_row`: all problems at once by one compiled loop, over rows of K that the kernel's own
+  machine code makes as they are asked for; for few columns, and wherever K is small.
 - `decomposition`: for many columns, where matrix products make rows of K: one problem, over a
   working set W of rows that grows and shrinks.
 - `working_block`: K[W, W]; `smo`: two variables at a time on it, compiled; `free_newton`: all free

@@ -20,9 +20,9 @@ from mercer._progress import progress
 from mercer._steps import listener
 from mercer.gram.base import Gram
 from mercer.gram.rows_of_k import HEIGHT, WIDTH
-from mercer.solvers.quadratic.lazy import solve_lazily
 from mercer.solvers.quadratic.merged import merged_tasks
 from mercer.solvers.quadratic.problem import Solution, Task, Tasks
+from mercer.solvers.quadratic.row_by_row.lazy import solve_lazily
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram

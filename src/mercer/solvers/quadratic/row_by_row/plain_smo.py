@@ -18,7 +18,7 @@ import numpy as np
 from mercer._machine.deadline import check_time
 from mercer._machine.jit import compiles, is_imported, may_compile, patience
 from mercer.gram.base import Gram
-from mercer.solvers.quadratic.flat_problems import (
+from mercer.solvers.quadratic.row_by_row.flat_problems import (
     BOTTOM,
     COMPUTED,
     FREE,

@@ -11,14 +11,13 @@ Steps along conjugate directions go down a long narrow valley, where steps of tw
 a large C takes 2 to 4 times fewer of them. In the first steps, and where a bound is in the way, γ
 is 0, which is plain SMO.
 
-The passes are written as instructions (`mercer.solvers.quadratic.passes`); a bound is an additive
-mask there.
+The passes are written as instructions (`passes`); a bound is an additive mask there.
 
 F = K a is kept; the linear terms are in the masks. For a variable with value a the slope of the
 objective is F + plus where a > 0 and F + minus where a < 0: an SVR with its ±ε is one variable per
 example with a kink at 0, where a step ends. Classification has plus = minus, and one bound at 0.
 
-Problems of thousands of rows shrink between calls (`mercer.solvers.quadratic.shrinking`).
+Problems of thousands of rows shrink between calls (`shrinking`).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ import numpy as np
 from mercer._machine.jit import njit
 from mercer.gram.cpu.bits import call_at, larger
 from mercer.gram.rows.prepared import BLOCK, TOGETHER
-from mercer.solvers.quadratic.flat_problems import (
+from mercer.solvers.quadratic.row_by_row.flat_problems import (
     BOTTOM,
     COMPUTED,
     FREE,
@@ -46,7 +45,7 @@ from mercer.solvers.quadratic.flat_problems import (
     UPPER,
     A,
 )  # fmt: skip
-from mercer.solvers.quadratic.passes import (  # noqa: F401 - LANES is for the caller
+from mercer.solvers.quadratic.row_by_row.passes import (  # noqa: F401 - LANES is for the caller
     LANES,
     begin,
     go_on,

@@ -17,7 +17,7 @@ from mercer._machine.threads import run_threads
 from mercer.gram.rows.prepared import BLOCK, TOGETHER
 
 if TYPE_CHECKING:
-    from mercer.solvers.quadratic.lazy import Worker
+    from mercer.solvers.quadratic.row_by_row.worker import Worker
 
 #: Entries of K that are made before they are added up, and rows of it at most.
 ENTRIES, PIECE = 1 << 18, 16 * TOGETHER

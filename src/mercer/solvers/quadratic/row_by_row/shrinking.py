@@ -5,7 +5,7 @@
     │   columns, masks and kept rows of K of the others move together
     └── until the gap over the active rows is closed, at first only to LOOSE · tol
         then all rows return: those that had left get F = K a from what has changed since
-        (`mercer.solvers.quadratic.returns`), and the gap is closed over all
+        (`mercer.solvers.quadratic.row_by_row.returns`), and the gap is closed over all
 
 Only what is left between two calls is done here, a few times per second.
 """
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer.gram.rows.prepared import BLOCK
-from mercer.solvers.quadratic.flat_problems import FEWER, FRESH, IMAGE, SAME, A
-from mercer.solvers.quadratic.returns import images
+from mercer.solvers.quadratic.row_by_row.flat_problems import FEWER, FRESH, IMAGE, SAME, A
+from mercer.solvers.quadratic.row_by_row.returns import images
 
 if TYPE_CHECKING:
-    from mercer.solvers.quadratic.lazy import Stop, Worker
+    from mercer.solvers.quadratic.row_by_row.worker import Stop, Worker
 
 #: Problems of so many rows shrink, and those of so many do so after one step per row: then not all
 #: rows of K can be kept.
