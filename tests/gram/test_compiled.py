@@ -7,6 +7,8 @@ here. That the generated text means the right thing is tested for every kernel w
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -226,3 +228,18 @@ def test_a_loop_that_has_run_serves_less_work_and_other_numbers(monkeypatch) -> 
     close(few.dense(), oracle(few.formula, WIDE), "a loop that has run")
     assert not none._plan().compiled, "NumPy is as fast for so few pairs"
     assert not HostGram(Polynomial(2), WIDE)._plan().compiled, "another formula"
+
+
+def test_work_that_comes_in_small_pieces_is_compiled_in_the_end(monkeypatch) -> None:
+    monkeypatch.setattr(generated, "_modules", {})
+    monkeypatch.setattr(compiled, "_done", Counter())
+    gram = HostGram(Gaussian(1.5), WIDE)
+    monkeypatch.setattr(plan, "COMPILE_WORK", int(3.5 * gram.cost.pair_operations))
+    monkeypatch.setattr(plan, "patience", lambda: 1)
+    expected = oracle(gram.formula, WIDE)
+    for sigma in (1.0, 2.0, 3.0):
+        assert not gram._plan().compiled
+        HostGram(Gaussian(sigma), WIDE).dense()
+    assert gram._plan().compiled, "other numbers count, too"
+    assert not HostGram(Polynomial(2), WIDE)._plan().compiled, "another formula does not"
+    close(gram.dense(), expected, "the compiled loop")

@@ -55,7 +55,7 @@ def test_values_per_row_go_into_the_product_of_several_rows(kernel, dtype, rows)
 @pytest.mark.parametrize("together", [False, True])
 def test_a_product_with_a_triangle_is_that_of_k(kernel, dtype, compiled, together, monkeypatch):
     monkeypatch.setattr(planner, "COMPILE_WORK", 0 if compiled else 10**12)
-    monkeypatch.setattr(prepared, "READY_WORK", 0 if compiled else 10**12)
+    monkeypatch.setattr(planner, "READY_WORK", 0 if compiled else 10**12)
     monkeypatch.setattr(prepared, "threads_for", lambda flops: 2)
     monkeypatch.setattr(prepared, "cores_are_free", lambda: together)
     rows = rng.normal(size=(2 * prepared.PANEL_ROWS + 7, 30)).astype(dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -29,7 +30,13 @@ from mercer.gram.base import (
 )
 from mercer.gram.cpu import waves
 from mercer.gram.cpu.engine import NumpyEngine
-from mercer.gram.plan.planner import FUSED_COLUMNS, Cost, Plan, make_plan, worth_compiling
+from mercer.gram.plan.planner import (
+    FUSED_COLUMNS,
+    Cost,
+    Plan,
+    least_to_compile,
+    make_plan,
+)
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.products import Products, by_loop, products_of
 from mercer.gram.plan.program import Program
@@ -377,9 +384,8 @@ class HostGram(Gram):
     def _plan(
         self, dense: bool = False, fixed: int = 0, factor: int = 0, blas: bool = False
     ) -> Plan:
-        from mercer.gram.cpu.compiled import can_compile, is_ready
+        from mercer.gram.cpu.compiled import can_compile
 
-        ready = is_ready(self.program, self.dtype, self._widths)
         return make_plan(
             self.program,
             self.shape,
@@ -391,8 +397,15 @@ class HostGram(Gram):
             self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
             factor,
             blas,
-            ready,
+            self._done,
         )
+
+    @property
+    def _done(self) -> float:
+        """Operations of this loop so far, as `least_to_compile` takes them."""
+        from mercer.gram.cpu.compiled import work_done
+
+        return work_done(self.program, self.dtype, self._widths)
 
     @functools.cached_property
     def _widths(self) -> list[int]:
@@ -412,7 +425,7 @@ class HostGram(Gram):
 
     def _repeated(self, plan: Plan, repeats: int) -> Plan:
         """The plan for as many sweeps: a loop that does not pay once may pay then."""
-        if plan.compiled or repeats * plan.cost.pair_operations < worth_compiling():
+        if plan.compiled or repeats * plan.cost.pair_operations < least_to_compile(self._done):
             return plan
         from mercer.gram.cpu.compiled import can_compile
 
@@ -427,6 +440,10 @@ class HostGram(Gram):
             for source in self.program.sources:
                 if source.kind == "direct":
                     self._z.packed(source.rows)  # now, before several threads ask for it at once
+        elif plan.cost.pair_operations >= least_to_compile(math.inf):
+            from mercer.gram.cpu.compiled import done_by_numpy
+
+            done_by_numpy(self.program, self.dtype, self._widths, plan.cost.pair_operations)
         paneled = self._products.paneled
         return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped, paneled)
 

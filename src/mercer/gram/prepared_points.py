@@ -33,7 +33,7 @@ from mercer.gram.dispatch import HOST, engine_for
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import DIRECT_COLUMNS, Method, choose
 from mercer.gram.plan.folded import beside, folded_sum
-from mercer.gram.plan.planner import READY_WORK, REPEATS, operations, worth_compiling
+from mercer.gram.plan.planner import REPEATS, least_to_compile, operations
 from mercer.gram.plan.program import compile_program
 from mercer.gram.plan.range import check_range, only_overflows
 from mercer.gram.rows.prepared import Side, squared_norms
@@ -113,7 +113,7 @@ class PreparedPoints:
             return None
         n, m = x.n, self._z.n
         K = np.empty((n, m), dtype=self.dtype)
-        loop = self._loop(REPEATS * K.size)
+        loop = self._loop(K.size, REPEATS)
         together = threads_for(float(K.size) * (2 * X.shape[1] + m)) > 1 and cores_are_free()
         with nullcontext() if together else single_threaded_blas():
             for rows in cut(0, n, n if together else PANEL_ROWS):
@@ -154,15 +154,19 @@ class PreparedPoints:
                     evaluate_into(known[self._tile], epilogue, known)
         return self._diagonal.op == "const" or bool(np.isfinite(out).all())
 
-    def _loop(self, pairs: int) -> Any:
-        """The compiled loop of the formula, where it pays for so many pairs."""
-        from mercer.gram.cpu.compiled import can_compile, compile_epilogue, is_ready
-
+    def _loop(self, pairs: int, repeats: int = 1) -> Any:
+        """The compiled loop of the formula, where it pays for so many pairs, asked for so often."""
         work = pairs * self._operations
-        ready = work >= READY_WORK and is_ready(self.program, self.dtype, [])
-        if not (ready or (work >= worth_compiling() and can_compile(self.program) and compiles())):
+        if work < least_to_compile(math.inf):
             return None
-        return compile_epilogue(self.program, self.dtype, [])
+        from mercer.gram.cpu import compiled
+
+        done = compiled.work_done(self.program, self.dtype, [])
+        if repeats * work < least_to_compile(done):
+            compiled.done_by_numpy(self.program, self.dtype, [], work)
+            return None
+        may = compiled.can_compile(self.program) and compiles()
+        return compiled.compile_epilogue(self.program, self.dtype, []) if may else None
 
     @cached_property
     def _operations(self) -> int:

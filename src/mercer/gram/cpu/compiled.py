@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -75,12 +77,23 @@ def compile_epilogue(program: Program, dtype: np.dtype, widths: list[int]) -> Co
     return Compiled(program, load_generated(source), numbers, source)
 
 
-def is_ready(program: Program, dtype: np.dtype, widths: list[int]) -> bool:
-    """Whether these loops have run in this process, for other numbers perhaps: a call of them then
-    costs no compiling."""
-    if not is_imported() or not can_compile(program):
-        return False
-    return has_run(_text(program, dtype, widths)[0])
+#: Operations that NumPy did in place of a loop, by the text of that.
+_done: Counter[str] = Counter()
+
+
+def work_done(program: Program, dtype: np.dtype, widths: list[int]) -> float:
+    """Operations that NumPy has done in this process in place of these loops, for other numbers
+    perhaps; infinity where they have run: a call of them then costs no compiling."""
+    if not (_done or is_imported()) or not can_compile(program):
+        return 0.0
+    source = _text(program, dtype, widths)[0]
+    return math.inf if has_run(source) else float(_done[source])
+
+
+def done_by_numpy(program: Program, dtype: np.dtype, widths: list[int], operations: float) -> None:
+    """To be told when NumPy does the work of these loops."""
+    if can_compile(program):
+        _done[_text(program, dtype, widths)[0]] += int(operations)
 
 
 def _text(program: Program, dtype: np.dtype, widths: list[int]) -> tuple[str, np.ndarray]:

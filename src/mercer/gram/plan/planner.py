@@ -103,13 +103,13 @@ def make_plan(
     packed_bytes: int = 0,
     factor: int = 0,
     blas: bool = False,
-    ready: bool = False,
+    done: float = 0.0,
 ) -> Plan:
     """`dense`: the result is the matrix itself, and the first source is made in it.
 
     `factor`: columns of the matrix that K is multiplied with. `fixed_bytes` are needed whatever the
     plan is, `packed_bytes` by compiled loops only. `blas`: its threads may do the products.
-    `ready`: the compiled loop has run before.
+    `done`: operations that went before, as `least_to_compile` takes them.
     """
     settings = get_config()
     limit, threads = settings.memory_bytes, settings.n_threads
@@ -118,9 +118,9 @@ def make_plan(
     # Room beyond this changes no plan, so that plans are found again while free memory varies.
     left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
     task = _Task(program.sources, program.epilogue, shape, itemsize, dense, products, factor)
-    least_work = (WORTH_FLOPS, READY_WORK if ready else worth_compiling())
+    worth = may_compile and task.cost().pair_operations >= least_to_compile(done)
     blas = blas and task.is_left_to_blas() and is_running()
-    plan = _planned(task, may_compile, packed_bytes, left, threads, least_work, blas)
+    plan = _planned(task, worth, packed_bytes, left, threads, WORTH_FLOPS, blas)
     if plan is None:
         need = fixed_bytes + 1.2 * task.least_bytes()
         raise MemoryError(
@@ -133,6 +133,15 @@ def make_plan(
 def worth_compiling() -> int:
     """Pair operations from which a loop is compiled."""
     return COMPILE_WORK * (1 if patience() == 1 else COLD_TIMES)
+
+
+def least_to_compile(done: float) -> float:
+    """The same after so many operations that NumPy did (infinity: it is compiled already).
+
+    Who asks often for little has waited as long as for the compiler, sooner or later.
+    """
+    least = worth_compiling()
+    return max(min(READY_WORK, least), least - done)
 
 
 @record
@@ -194,23 +203,22 @@ class _Task:
 @lru_cache(maxsize=4096)
 def _planned(
     task: _Task,
-    may_compile: bool,
+    worth_compiling: bool,
     packed_bytes: int,
     left: int,
     threads: int,
-    least_work: tuple[float, float],
+    worth_threads: float,
     blas: bool,
 ) -> Plan | None:
     """A plan within `left` bytes; None where not even one tile fits.
 
-    `least_work`: from which work on threads, and compiling, pay.
+    `worth_threads`: the flops from which on several threads pay.
     """
     work = task.cost()
     n, m = task.shape
-    threads = threads if work.flops + 2.0 * n * m * task.factor >= least_work[0] else 1
+    threads = threads if work.flops + 2.0 * n * m * task.factor >= worth_threads else 1
     blas = blas and threads > 1
-    worth = work.pair_operations >= least_work[1]
-    compiled = may_compile and worth and packed_bytes <= left / 2
+    compiled = worth_compiling and packed_bytes <= left / 2
     per_pair, per_row = task.bytes_per_pair(compiled), task.bytes_per_row()
     per_column = task.products.per_column
     left -= packed_bytes if compiled else 0
