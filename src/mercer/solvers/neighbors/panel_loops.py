@@ -1,4 +1,8 @@
-"""Compiled: rows packed into panels, the best of each query listed, and the list made certain."""
+"""Compiled: the best of each query listed, panel by panel, and the list made certain.
+
+`search_block` does all of it for some queries in one call: threads that would return to Python in
+between wait there for one another.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ import numpy as np
 
 from mercer._machine.jit import njit
 from mercer.solvers.neighbors.loops import put
+from mercer.solvers.neighbors.packing import COLUMNS, ROWS, packed_queries
 from mercer.solvers.neighbors.vectors import (
     LANES,
     LISTED,
-    SHAPE,
     above,
     differences,
     insert,
@@ -20,138 +24,15 @@ from mercer.solvers.neighbors.vectors import (
     products,
 )
 
-ROWS, COLUMNS = SHAPE.rows, SHAPE.columns
+#: Neighbors listed beyond those asked for, where scores are products, which cancel, and where they
+#: are differences: a choice; more make second searches rarer.
+SPARE, SPARE_NEAR = 3, 1
+#: Squared norms up to which sums of products of whole numbers are exact in float32.
+EXACT = float(1 << 22)
+SINGLE = float(np.finfo(np.float32).eps)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
-#: Rows looked at to find the column along which a set of rows is longest.
-_LOOKED_AT = 16
 #: Smaller by more than the rounding of a squared distance of a few columns in float32.
 _CERTAIN, _TINY = np.float32(1.0 - 1e-5), np.float32(np.finfo(np.float32).tiny)
-
-
-@njit(nogil=True)
-def in_order(rows: Any, size: Any) -> Any:
-    """Indices such that each `size` of them in turn are close together.
-
-    Halved along the column in which some of them lie farthest apart, again and again. `rows` are
-    float32, and `keys` whole numbers: what orders a number in the upper half, its index below.
-    """
-    n = len(rows)
-    index, keys = np.arange(n).astype(np.int32), np.empty(n, np.int64)
-    bits = rows.view(np.int32)
-    starts, stops = np.empty(128, np.int64), np.empty(128, np.int64)
-    starts[0], stops[0], waiting = 0, n, 1
-    while waiting:
-        waiting -= 1
-        start, stop = starts[waiting], stops[waiting]
-        parts = (stop - start + size - 1) // size
-        if parts < 2:
-            continue
-        step, column, longest = max(1, (stop - start) // _LOOKED_AT), -1, np.float32(0.0)
-        for d in range(rows.shape[1]):
-            low = high = rows[index[start], d]
-            for i in range(start, stop, step):
-                value = rows[index[i], d]
-                low, high = min(low, value), max(high, value)
-            if high - low > longest:
-                column, longest = d, high - low
-        if column < 0:
-            continue
-        for i in range(start, stop):
-            value = bits[index[i], column]
-            value ^= (value >> np.int32(31)) & np.int32(0x7FFFFFFF)  # as floats are ordered
-            keys[i] = (np.int64(value) << 32) | np.int64(index[i])
-        middle = start + parts // 2 * size
-        _split(keys, start, stop, middle)
-        for i in range(start, stop):
-            index[i] = keys[i] & 0xFFFFFFFF
-        starts[waiting], stops[waiting] = start, middle
-        starts[waiting + 1], stops[waiting + 1] = middle, stop
-        waiting += 2
-    return index
-
-
-@njit(part=True)
-def _split(keys: Any, low: Any, high: Any, middle: Any) -> None:
-    """Exchange so that no key before `middle` is larger than one from there on; all differ."""
-    while high - low > 1:
-        first, last, pivot = keys[low], keys[high - 1], keys[(low + high) // 2]
-        pivot = max(min(first, last), min(max(first, last), pivot))
-        place = low
-        for i in range(low, high):  # without a branch, which half of the time would be guessed
-            key = keys[i]
-            keys[i], keys[place] = keys[place], key
-            place += key < pivot
-        if middle < place:
-            high = place
-        elif middle > place:
-            low = max(place, low + 1)
-        else:
-            return
-
-
-@njit(part=True, fastmath={"contract", "reassoc", "nsz"})
-def _pack(row: Any, center: Any, scale: Any, out: Any) -> Any:
-    """out ← scale · row − center; its squared length, and whether all numbers are whole."""
-    total, broken = 0.0, 0
-    for d in range(len(center)):
-        value = np.float32(np.float64(row[d]) * scale - center[d])
-        out[d] = value
-        total += np.float64(value) * np.float64(value)
-        broken += value != np.rint(value)
-    return total, broken == 0
-
-
-@njit(nogil=True)
-def pack_panels(
-    rows: Any, ids: Any, center: Any, scale: Any, start: Any, stop: Any, panels: Any, norms: Any
-) -> Any:
-    """panels[p, :, t] ← scale · row ids[p, t] − center, for the panels from start to stop.
-
-    A last column, where there is one more than `rows` has, is −‖z‖²/2: beside a query that ends in
-    1 it makes x·z − ‖z‖²/2. Where a panel has fewer rows than places, nothing there is near.
-    Gives whether all numbers are whole.
-    """
-    width, whole = rows.shape[1], True
-    packed = np.empty((COLUMNS, width), np.float32)
-    for p in range(start, stop):
-        first, panel = p * COLUMNS, panels[p]
-        count = min(COLUMNS, len(rows) - first)
-        for t in range(count):
-            norms[first + t], fine = _pack(rows[ids[first + t]], center, scale, packed[t])
-            whole &= fine
-        for begin in range(0, width, 16):  # squares that stay in the first cache
-            for t in range(count):
-                for d in range(begin, min(begin + 16, width)):
-                    panel[d, t] = packed[t, d]
-        if len(panel) > width:
-            for i in range(count):
-                panel[width, i] = -0.5 * norms[first + i]
-        panel[-1, count:] = -np.inf
-    return whole
-
-
-@njit(nogil=True)
-def pack_queries(rows: Any, ids: Any, center: Any, scale: Any, out: Any, norms: Any) -> Any:
-    """The same for queries, row by row; a last column is 1, and further rows repeat the last."""
-    whole = True
-    out[:, -1] = 1.0
-    for i in range(len(out)):
-        norms[i], fine = _pack(rows[ids[min(i, len(ids) - 1)]], center, scale, out[i])
-        whole &= fine
-    return whole
-
-
-@njit(nogil=True)
-def boxes_of(panels: Any, low: Any, high: Any) -> None:
-    """The least and largest number of each column and panel: low[d, p] and high[d, p]."""
-    for p in range(panels.shape[0]):
-        for d in range(len(low)):
-            least = largest = panels[p, d, 0]
-            for t in range(1, panels.shape[2]):
-                value = panels[p, d, t]
-                if np.isfinite(value):
-                    least, largest = min(least, value), max(largest, value)
-            low[d, p], high[d, p] = least, largest
 
 
 @njit(part=True)
@@ -185,8 +66,8 @@ def _merge(
                 put(value, place, values[row, :k], index[row, :k])
 
 
-@njit(nogil=True)
-def search_all(x: Any, panels: Any, ids: Any, own: Any, k: Any, values: Any, index: Any) -> None:
+@njit(part=True)
+def _search_all(x: Any, panels: Any, ids: Any, own: Any, k: Any, values: Any, index: Any) -> None:
     """The largest x·z + the last column of all panels, in the order of the examples."""
     scores, least = np.empty((ROWS, COLUMNS), np.float32), np.full(ROWS, -np.inf, np.float32)
     for p in range(len(panels)):
@@ -220,15 +101,15 @@ def _gaps(x: Any, at: Any, low: Any, high: Any, out: Any) -> None:
             out[p] += gap * gap
 
 
-@njit(nogil=True)
-def search_near(
-    x: Any, panels: Any, boxes: Any, ids: Any, own: Any, k: Any, values: Any, index: Any
+@njit(part=True)
+def _search_near(
+    x: Any, panels: Any, low: Any, high: Any, ids: Any, own: Any, k: Any, values: Any, index: Any
 ) -> None:
     """The largest −‖x − z‖², from the panel next to a few queries on, where it can matter."""
     scores, least = np.empty((ROWS, COLUMNS), np.float32), np.empty(ROWS, np.float32)
     gaps = np.empty(len(panels), np.float32)
     for at in range(0, len(x), ROWS):
-        _gaps(x, at, boxes[0], boxes[1], gaps)
+        _gaps(x, at, low, high, gaps)
         home = np.argmin(gaps)
         farthest = np.float32(np.inf)
         for turn in range(2 * len(panels)):
@@ -268,62 +149,110 @@ def _insert(distance: Any, column: Any, length: Any, values: Any, index: Any) ->
     return length if full else length + 1
 
 
+@njit(part=True)
+def _error(norm: Any, largest: Any, lost: Any, columns: Any, near: Any) -> Any:
+    """What a squared distance d² of a query may be off by: shares of d² and d, and a constant."""
+    length, least = np.sqrt(norm) + np.sqrt(largest), 2.0 * columns * np.float64(_TINY)
+    if near:
+        moved = SINGLE * length + lost
+        return 2.0 * (columns + 4) * SINGLE, 2.0 * moved, least + moved * moved
+    share = 2.0 * SINGLE * (4.0 * np.sqrt(columns) + 8.0)
+    return 0.0, 0.0, least + share * (norm + largest) + 4.0 * length * lost
+
+
 @njit(nogil=True)
-def settle(
-    x: Any, rows: Any, z: Any, listed: Any, last: Any, error: Any, unit: Any,
+def search_block(
+    x: Any, rows: Any, z: Any, own: Any, examples: Any, moved: Any, ends: Any,
     distance: Any, index: Any,
-) -> Any:  # fmt: skip
-    """The nearest of those listed, measured again; which queries may have one as near elsewhere.
-
-    `last`: what the list ends with, as a squared distance in units of `unit`. `error`: what such a
-    distance d² may be off by: shares of d² and of d, and a constant; per query.
-    """
-    doubtful = np.zeros(len(rows), np.bool_)
-    for i in range(len(rows)):
-        length = 0
-        for j in range(listed.shape[1]):
-            other = listed[i, j]
-            length = _insert(_apart(x[rows[i]], z[other]), other, length, distance[i], index[i])
-        end = max(last[i], 0.0)
-        off = error[0, i] * end + error[1, i] * np.sqrt(end) + error[2, i]
-        doubtful[i] = not unit * max(end - off, 0.0) > distance[i, distance.shape[1] - 1]
-    return doubtful
-
-
-@njit(nogil=True)
-def search_again(
-    packed: Any, which: Any, panels: Any, boxes: Any, ids: Any, own: Any,
-    least: Any, exact: Any, distance: Any, index: Any,
 ) -> None:  # fmt: skip
-    """The nearest of all whose score exceeds `least`, each measured from its difference.
+    """distance[rows], index[rows] ← the k nearest of z for these rows of x, nearest first.
 
-    `packed`: a multiple of ROWS queries, of which the first len(which) count. Without boxes, which
-    are empty then, scores are products.
+    `examples`: panels, low and high ends of their boxes (empty where scores are products), and
+    which row of z is where. `moved`: center and scale of what panels hold, and digits lost by that.
+    `ends`: the largest ‖z‖², and whether all numbers are whole. own[i] does not count for query i.
     """
-    (x, rows, z), (low, high) = exact, boxes
+    (panels, low, high, ids), (center, scale, lost), (largest, whole) = examples, moved, ends
+    k, near, n = index.shape[1], len(low) > 0, len(rows)
+    packed, norms, fine = packed_queries(x, rows, center, scale, panels.shape[1])
+    exact = whole and fine and max(largest, norms.max()) <= EXACT
+    who, others = np.empty(len(packed), np.int64), len(z)
+    for i in range(len(packed)):
+        who[i] = own[rows[min(i, n - 1)]]
+        others = min(others, len(z) - (who[i] >= 0))
+    # Of equally near ones the first count. One after the other they are listed so; in any order
+    # one more is listed, which tells whether the last has its like among those left out.
+    some = min(k + (SPARE_NEAR if near else 0 if exact else SPARE), others)
+    places = np.zeros((len(packed), max(some, LISTED)), np.int32)
+    values = np.full(places.shape, -np.inf, np.float32)
+    if near:
+        _search_near(packed, panels, low, high, ids, who, some, values, places)
+    else:
+        _search_all(packed, panels, ids, who, some, values, places)
+    certain, unit = some == others or (exact and not near), scale**-2
+    which, least, count = np.empty(n, np.int64), np.empty(n, np.float32), 0
+    for i in range(n):
+        row, length = rows[i], 0
+        for j in range(some):
+            other = ids[places[i, j]]
+            length = _insert(_apart(x[row], z[other]), other, length, distance[row], index[row])
+        if certain:
+            continue
+        share, part, rest = 0.0, 0.0, 0.0
+        if not exact:
+            share, part, rest = _error(norms[i], largest, lost, x.shape[1], near)
+        last = np.float64(values[i, some - 1])
+        end = max(-last if near else norms[i] - 2.0 * last, 0.0)
+        nearest_left_out = unit * max(end - (share * end + part * np.sqrt(end) + rest), 0.0)
+        if not nearest_left_out > distance[row, k - 1]:
+            limit = distance[row, k - 1] / unit
+            limit += share * limit + part * np.sqrt(limit) + rest
+            which[count] = i
+            least[count] = _below(-limit if near else 0.5 * (norms[i] - limit))
+            count += 1
+    if count:
+        _search_again(packed, which[:count], examples, who, least, (x, rows, z), distance, index)
+
+
+@njit(part=True)
+def _below(value: Any) -> Any:
+    """A number in float32 that is smaller, by little."""
+    single = np.float32(value)
+    return single - max(abs(single) * np.float32(SINGLE), _TINY)
+
+
+@njit(part=True)
+def _search_again(
+    packed: Any, which: Any, examples: Any, own: Any, least: Any, exact: Any,
+    distance: Any, index: Any,
+) -> None:  # fmt: skip
+    """The nearest of all whose score exceeds `least`, each measured from its difference."""
+    (x, rows, z), (panels, low, high, ids) = exact, examples
     scores, gaps = np.empty((ROWS, COLUMNS), np.float32), np.zeros(len(panels), np.float32)
-    length = np.zeros(len(which), np.int64)
-    for at in range(0, len(packed), ROWS):
-        _gaps(packed, at, low, high, gaps)
-        farthest = -min(least[at : at + ROWS])
+    queries = np.empty((ROWS, packed.shape[1]), np.float32)
+    for at in range(0, len(which), ROWS):
+        some, farthest = min(ROWS, len(which) - at), np.float32(0.0)
+        for i in range(ROWS):
+            queries[i] = packed[which[at + min(i, some - 1)]]
+            farthest = max(farthest, -least[at + min(i, some - 1)])
+        _gaps(queries, 0, low, high, gaps)
+        length = np.zeros(ROWS, np.int64)
         for p in range(len(panels)):
             if len(low) == 0:
-                products(packed, at, panels, p, scores)
+                products(queries, 0, panels, p, scores)
             elif gaps[p] * _CERTAIN > farthest:
                 continue
             else:
-                differences(packed, at, panels, p, scores)
-            for i in range(min(ROWS, len(which) - at)):
+                differences(queries, 0, panels, p, scores)
+            for i in range(some):
                 q = which[at + i]
+                row = rows[q]
                 bits = above(scores, i, least[at + i])
                 while bits != _NONE:
                     other = ids[p * COLUMNS + lowest(bits)]
                     bits &= bits - _ONE
                     # Behind a full list of copies of the query no later example has a place.
-                    full = length[at + i] == distance.shape[1]
-                    copies = full and distance[q, -1] == 0.0 and other > index[q, -1]
+                    full = length[i] == distance.shape[1]
+                    copies = full and distance[row, -1] == 0.0 and other > index[row, -1]
                     if other != own[q] and not copies:
-                        apart = _apart(x[rows[q]], z[other])
-                        length[at + i] = _insert(
-                            apart, other, length[at + i], distance[q], index[q]
-                        )
+                        apart = _apart(x[row], z[other])
+                        length[i] = _insert(apart, other, length[i], distance[row], index[row])

@@ -14,22 +14,19 @@ doubt.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mercer._lazy import record
 from mercer._machine.threads import threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 
-#: Neighbors listed beyond those asked for, where scores are products, which cancel, and where they
-#: are differences: a choice; more make second searches rarer.
-SPARE, SPARE_NEAR = 3, 1
 #: Columns up to which panels too far off are looked for.
 NEAR_COLUMNS = 20
 #: Queries × columns, per halving of the examples, from which on an order of them pays. Estimated:
 #: a number takes 8 ns to be put into one half, and a query 0.05 ns per number of an example.
 ORDER = 100
-#: Squared norms up to which sums of products of whole numbers are exact in float32.
-EXACT = float(1 << 22)
 #: Numbers of a block of queries, which stays in the second cache beside a panel, and multiply-adds
 #: of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
 BLOCK, CALL = 1 << 17, 1e10
@@ -40,7 +37,7 @@ WORTH, PACKING, HALVING = 0.4, 10.0, 100.0
 MODERATE = 2.0**-40, 2.0**40
 #: Rows that are looked at for the center, and whether numbers are whole.
 SAMPLE = 64
-SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
+DOUBLE = float(np.finfo(np.float64).eps)
 
 
 @record
@@ -49,7 +46,6 @@ class Examples:
     number; `largest`: the largest ‖z‖²; `boxes`: the least and largest number of every column and
     panel, empty where scores are products."""
 
-    rows: np.ndarray
     panels: np.ndarray
     ids: np.ndarray
     center: np.ndarray
@@ -60,9 +56,10 @@ class Examples:
     boxes: tuple[np.ndarray, np.ndarray]
 
     @property
-    def near(self) -> bool:
-        """Whether panels that are too far off are passed over."""
-        return len(self.boxes[0]) > 0
+    def parts(self) -> tuple[Any, Any, Any]:
+        """As `panel_loops.search_block` takes them."""
+        moved = self.center, self.scale, self.lost
+        return (self.panels, *self.boxes, self.ids), moved, (self.largest, self.whole)
 
 
 def search_panels(
@@ -72,20 +69,19 @@ def search_panels(
 
     `own[i]` is an index that does not count for query i.
     """
-    from mercer.solvers.neighbors.panel_loops import ROWS
+    from mercer.solvers.neighbors.panel_loops import ROWS, search_block
 
     kind = np.result_type(x, z)
     x, z = (np.ascontiguousarray(side, dtype=kind) for side in (x, z))
     (examples, order), columns = _packed(x, z), x.shape[1]
-    mine = np.full(len(x), -1) if own is None else own
+    mine = np.full(len(x), -1) if own is None else own.astype(np.int64, copy=False)
     index, distance = np.empty((len(x), k), dtype=np.intp), np.empty((len(x), k))
     threads = threads_for(WORTH * x.size * len(z))
     step = min(BLOCK // columns, int(CALL / z.size), len(x) // (8 if threads > 1 else 1))
     step = -(-max(1, step) // ROWS) * ROWS
 
     def body(rows: slice, _: slice, scratch: Scratch) -> None:
-        some = order[rows]
-        index[some], distance[some] = _block(x, some, examples, k, mine[some])
+        search_block(x, order[rows], z, mine, *examples.parts, distance, index)
 
     sweep(Tiling((len(x), 1), (step, 1), threads), body, "neighbors")
     return index, distance
@@ -93,7 +89,7 @@ def search_panels(
 
 def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
     """The examples in panels, and the order in which queries are asked."""
-    from mercer.solvers.neighbors.panel_loops import COLUMNS, boxes_of, pack_panels
+    from mercer.solvers.neighbors.packing import COLUMNS, boxes_of, pack_panels
 
     (n, columns), some = z.shape, z[:: max(1, len(z) // SAMPLE)]
     ends = [float(v) for side in (x, z) for v in (side.min(), side.max())]
@@ -104,7 +100,7 @@ def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
     center = np.zeros(columns) if whole else (some * scale).mean(axis=0, dtype=np.float64)
     count = -(-n // COLUMNS)
     near = columns <= NEAR_COLUMNS and x.size >= ORDER * np.log2(max(2, count))
-    ids, order = np.arange(n, dtype=np.int32), np.arange(len(x))
+    ids, order = np.arange(n, dtype=np.int32), np.arange(len(x), dtype=np.int32)
     if near:
         ids, order = _orders(z, x, center, scale)
     panels = np.zeros((count, columns + (not near), COLUMNS), dtype=np.float32)
@@ -122,12 +118,12 @@ def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
     lost = 0.0 if whole else 4.0 * DOUBLE * high * scale * np.sqrt(columns)
     whole = whole and bool(exact.all())
     largest = float(norms.max())
-    return Examples(z, panels, ids, center, scale, lost, largest, whole, boxes), order
+    return Examples(panels, ids, center, scale, lost, largest, whole, boxes), order
 
 
 def _orders(z: np.ndarray, x: np.ndarray, center: np.ndarray, scale: float) -> list[np.ndarray]:
     """Indices of examples and of queries in which neighbors are close together."""
-    from mercer.solvers.neighbors.panel_loops import COLUMNS, ROWS, in_order
+    from mercer.solvers.neighbors.packing import COLUMNS, ROWS, in_order
 
     sides, found = ((z, COLUMNS), (x, ROWS)), [np.empty(0), np.empty(0)]
 
@@ -143,65 +139,3 @@ def _orders(z: np.ndarray, x: np.ndarray, center: np.ndarray, scale: float) -> l
 def _moved(rows: np.ndarray, center: np.ndarray, scale: float) -> np.ndarray:
     """What panels hold of these rows."""
     return (rows * scale - center).astype(np.float32)
-
-
-def _block(
-    x: np.ndarray, rows: np.ndarray, examples: Examples, k: int, own: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Indices and squared distances of some queries."""
-    from mercer.solvers.neighbors import panel_loops as loops
-
-    z, near = examples.rows, examples.near
-    n, padded = len(rows), -(-len(rows) // loops.ROWS) * loops.ROWS
-    packed = np.empty((padded, examples.panels.shape[1]), dtype=np.float32)
-    norms = np.empty(padded)
-    whole = loops.pack_queries(x, rows, examples.center, examples.scale, packed, norms)
-    exact = whole and examples.whole and max(examples.largest, norms.max()) <= EXACT
-    others = len(z) - bool((own >= 0).any())
-    # Of equally near ones the first count. One after the other they are listed so; in any order
-    # one more is listed, which tells whether the last has its like among those left out.
-    some = min(k + (SPARE_NEAR if near else 0 if exact else SPARE), others)
-    listed = np.zeros((padded, max(some, loops.LISTED)), dtype=np.int32)
-    values = np.full(listed.shape, -np.inf, dtype=np.float32)
-    who = own if padded == n else np.concatenate([own, np.repeat(own[-1:], padded - n)])
-    lists = examples.ids, who, some, values, listed
-    if near:
-        loops.search_near(packed, examples.panels, examples.boxes, *lists)
-    else:
-        loops.search_all(packed, examples.panels, *lists)
-    last = -values[:n, some - 1].astype(np.float64)
-    last = last if near else norms[:n] + 2.0 * last
-    certain = some == others or (exact and not near)
-    error = np.zeros((3, n)) if certain or exact else _error(examples, norms[:n], near)
-    distance, index = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
-    unit = examples.scale**-2
-    doubtful = loops.settle(
-        x, rows, z, examples.ids[listed[:, :some]], last, error, unit, distance, index
-    )
-    which = np.flatnonzero(doubtful & (not certain))
-    if len(which):
-        limit = distance[which, -1] / unit
-        limit += error[0, which] * limit + error[1, which] * np.sqrt(limit) + error[2, which]
-        least = -limit if near else 0.5 * (norms[which] - limit)
-        least = np.nextafter(least.astype(np.float32), np.float32(-np.inf))
-        more = -len(which) % loops.ROWS
-        queries = packed[np.concatenate([which, np.repeat(which[-1:], more)])]
-        where = examples.panels, examples.boxes, examples.ids, own
-        loops.search_again(queries, which, *where, least, (x, rows, z), distance, index)
-    return index, distance
-
-
-def _error(examples: Examples, norms: np.ndarray, near: bool) -> np.ndarray:
-    """What a squared distance d² may be off by: shares of d² and d, and a constant; per query."""
-    columns, tiny = examples.rows.shape[1], float(np.finfo(np.float32).tiny)
-    lengths = np.sqrt(norms) + np.sqrt(examples.largest)
-    error = np.zeros((3, len(norms)))
-    error[2] = 2.0 * columns * tiny
-    if near:
-        moved = SINGLE * lengths + examples.lost
-        error[0], error[1] = 2.0 * (columns + 4) * SINGLE, 2.0 * moved
-        error[2] += moved**2
-    else:
-        share = 2.0 * SINGLE * (4.0 * np.sqrt(columns) + 8.0)
-        error[2] += share * (norms + examples.largest) + 4.0 * lengths * examples.lost
-    return error
