@@ -150,8 +150,10 @@ def _insert(distance: Any, column: Any, length: Any, values: Any, index: Any) ->
 
 
 @njit(part=True)
-def _error(norm: Any, largest: Any, lost: Any, columns: Any, near: Any) -> Any:
+def _error(norm: Any, largest: Any, lost: Any, columns: Any, near: Any, exact: Any) -> Any:
     """What a squared distance d² of a query may be off by: shares of d² and d, and a constant."""
+    if exact:
+        return 0.0, 0.0, 0.0
     length, least = np.sqrt(norm) + np.sqrt(largest), 2.0 * columns * np.float64(_TINY)
     if near:
         moved = SINGLE * length + lost
@@ -175,10 +177,9 @@ def search_block(
     k, near, n = index.shape[1], len(low) > 0, len(rows)
     packed, norms, fine = packed_queries(x, rows, center, scale, panels.shape[1])
     exact = whole and fine and max(largest, norms.max()) <= EXACT
-    who, others = np.empty(len(packed), np.int64), len(z)
-    for i in range(len(packed)):
-        who[i] = own[rows[min(i, n - 1)]]
-        others = min(others, len(z) - (who[i] >= 0))
+    who = np.full(len(packed), own[rows[-1]])
+    who[:n] = own[rows]
+    others = len(z) - (who.max() >= 0)
     # Of equally near ones the first count. One after the other they are listed so; in any order
     # one more is listed, which tells whether the last has its like among those left out.
     some = min(k + (SPARE_NEAR if near else 0 if exact else SPARE), others)
@@ -191,26 +192,39 @@ def search_block(
     certain, unit = some == others or (exact and not near), scale**-2
     which, least, count = np.empty(n, np.int64), np.empty(n, np.float32), 0
     for i in range(n):
-        row, length = rows[i], 0
-        for j in range(some):
-            other = ids[places[i, j]]
-            length = _insert(_apart(x[row], z[other]), other, length, distance[row], index[row])
-        if certain:
-            continue
-        share, part, rest = 0.0, 0.0, 0.0
-        if not exact:
-            share, part, rest = _error(norms[i], largest, lost, x.shape[1], near)
-        last = np.float64(values[i, some - 1])
-        end = max(-last if near else norms[i] - 2.0 * last, 0.0)
-        nearest_left_out = unit * max(end - (share * end + part * np.sqrt(end) + rest), 0.0)
-        if not nearest_left_out > distance[row, k - 1]:
-            limit = distance[row, k - 1] / unit
-            limit += share * limit + part * np.sqrt(limit) + rest
+        row = rows[i]
+        _measure(x[row], z, ids, places[i, :some], distance[row], index[row])
+        if not certain:
+            error = _error(norms[i], largest, lost, x.shape[1], near, exact)
+            farthest, last = distance[row, k - 1] / unit, np.float64(values[i, some - 1])
+            least[count] = _as_near(farthest, last, norms[i], error, near)
             which[count] = i
-            least[count] = _below(-limit if near else 0.5 * (norms[i] - limit))
-            count += 1
+            count += least[count] < np.inf
     if count:
         _search_again(packed, which[:count], examples, who, least, (x, rows, z), distance, index)
+
+
+@njit(part=True)
+def _measure(x: Any, z: Any, ids: Any, places: Any, distance: Any, index: Any) -> None:
+    """The nearest of those listed, measured from x − z."""
+    length = 0
+    for place in places:
+        other = ids[place]
+        length = _insert(_apart(x, z[other]), other, length, distance, index)
+
+
+@njit(part=True)
+def _as_near(farthest: Any, last: Any, norm: Any, error: Any, near: Any) -> Any:
+    """What the score of an example exceeds that may be as near as the farthest one of the list.
+
+    `last`: the score that the list ends with; infinity where all others are certainly farther.
+    """
+    share, part, rest = error
+    end = max(-last if near else norm - 2.0 * last, 0.0)
+    if end - (share * end + part * np.sqrt(end) + rest) > farthest:
+        return np.float32(np.inf)
+    limit = farthest + share * farthest + part * np.sqrt(farthest) + rest
+    return _below(-limit if near else 0.5 * (norm - limit))
 
 
 @njit(part=True)
