@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, dtrtri
+from scipy.linalg.lapack import dpotrs, dpstrf, dtrtri
 
 from mercer._arrays import host, is_tensor, namespace
+from mercer._machine.cholesky import factorize
 
 
 def dot(a: Any, b: Any) -> float:
@@ -38,9 +39,7 @@ def cholesky(A: Any) -> Any | None:
         return None if int(info) else L
     A = np.ascontiguousarray(A, dtype=np.float64)
     diagonal = A.diagonal().copy()
-    # LAPACK reads rows as columns: what is its upper triangle is our lower one.
-    _, info = dpotrf(A.T, lower=0, overwrite_a=1, clean=0)
-    if info == 0:
+    if factorize(A, lower=0):
         return A
     mirror(A)
     A.flat[:: len(A) + 1] = diagonal

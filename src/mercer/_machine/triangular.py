@@ -1,32 +1,25 @@
 """B T in place for an upper triangular T, by the BLAS under NumPy.
 
 NumPy multiplies triangular matrices as it does any others. BLAS has a product that leaves out the
-zeros and overwrites B: for rows of 200 numbers it takes 0.57 of the time. SciPy offers that of its
-own BLAS, whose threads compete for the cores with those of NumPy's, and lose a factor of four to
-them. So NumPy's is called by its name, and where it is not found `np.matmul` does the work.
+zeros and overwrites B: for rows of 200 numbers it takes 0.57 of the time. Where it is not found
+(`mercer._machine.numpy_blas`) `np.matmul` does the work.
 """
 
 from __future__ import annotations
 
 import ctypes
-import platform
-import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from mercer._machine.pools import CALLERS, ENDINGS, cores_are_free
+from mercer._machine.numpy_blas import blas_function
+from mercer._machine.pools import cores_are_free
 from mercer._machine.threads import WORTH_FLOPS, single_threaded_blas
 
-#: What NumPy's BLAS calls its functions for C, as it is and as the wheels of NumPy rename it.
-NAMES = ("cblas_{}", "scipy_cblas_{}")
 #: CBLAS's numbers for: rows one after another, T on the right, upper, as it is, any diagonal.
 AS_HERE = (101, 142, 121, 111, 131)
-#: Where whole numbers of 32 and of 64 bits are passed alike, so that both kinds of BLAS are served.
-PLATFORMS = {("linux", "x86_64"), ("linux", "aarch64")}
 _POINTER = ctypes.c_void_p
 
 
@@ -53,7 +46,7 @@ def multiply_upper(B: np.ndarray, T: np.ndarray) -> None:
 @lru_cache(maxsize=2)
 def _product(kind: str) -> Callable[[np.ndarray, np.ndarray], None] | None:
     """BLAS's function for float64 ("d") or float32 ("f"), if it is found and works."""
-    function = _function({"d": "dtrmm", "f": "strmm"}[kind])
+    function = blas_function({"d": "dtrmm", "f": "strmm"}[kind])
     if function is None:
         return None
     one = {"d": ctypes.c_double, "f": ctypes.c_float}[kind](1.0)
@@ -66,17 +59,3 @@ def _product(kind: str) -> Callable[[np.ndarray, np.ndarray], None] | None:
     expected = B @ T
     product(B, T)
     return product if np.array_equal(B, expected) else None
-
-
-def _function(name: str) -> Any:
-    if (sys.platform, platform.machine()) not in PLATFORMS or CALLERS[0] not in sys.modules:
-        return None
-    try:
-        library = ctypes.CDLL(sys.modules[CALLERS[0]].__file__)
-    except (OSError, TypeError):  # built into the interpreter
-        return None
-    names = (form.format(name) + ending for form in NAMES for ending in ENDINGS)
-    found = next((getattr(library, each) for each in names if hasattr(library, each)), None)
-    if found is not None:
-        found.restype = None
-    return found

@@ -22,7 +22,9 @@ import numpy as np
 from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
 
 from mercer._config import show_bytes
+from mercer._machine.cholesky import factorize
 from mercer._machine.deadline import one_call
+from mercer._machine.threads import blas_for
 from mercer.gram.base import Gram
 from mercer.solvers.linear import refined
 from mercer.solvers.linear.blas import mirror
@@ -172,7 +174,8 @@ class Cholesky:
 
     def solve(self, B: np.ndarray) -> np.ndarray:
         (potrs,) = get_lapack_funcs(("potrs",), (self.A,))
-        X, _ = potrs(self.A.T, np.asfortranarray(B, dtype=self.A.dtype), lower=self._lower)
+        with blas_for(2.0 * len(self.A) * B.size):
+            X, _ = potrs(self.A.T, np.asfortranarray(B, dtype=self.A.dtype), lower=self._lower)
         return X
 
     def inverse_diagonal(self) -> np.ndarray:
@@ -220,11 +223,8 @@ class Refined(Cholesky):
 
 def _factorize(A: np.ndarray, lower: int) -> bool:
     """Cholesky in place of a triangle of A; False where A is not positive definite."""
-    (potrf,) = get_lapack_funcs(("potrf",), (A,))
-    # LAPACK reads rows as columns: our upper triangle is its lower one.
     with one_call(_operations(A)):
-        _, info = potrf(A.T, lower=lower, overwrite_a=1, clean=0)
-    return bool(info == 0)
+        return factorize(A, lower)
 
 
 class LU:

@@ -19,6 +19,7 @@ from scipy.linalg import get_lapack_funcs
 
 from mercer._config import get_config
 from mercer._lazy import record
+from mercer._machine.cholesky import factorize
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, cut, sweep
@@ -79,11 +80,9 @@ def factor(A: np.ndarray) -> Rounded | None:
 
     with np.errstate(over="ignore"):
         sweep(Tiling((n, n), (PANEL, n), get_config().n_threads), body, "rounding")
-    (potrf,) = get_lapack_funcs(("potrf",), (U,))
-    # LAPACK reads rows as columns: our upper triangle is its lower one.
     with one_call(n**3 / 6):
-        _, info = potrf(U.T, lower=1, overwrite_a=1, clean=0)
-    return Rounded(U, math.sqrt(2.0 * squares.sum())) if info == 0 else None
+        definite = factorize(U, lower=1)
+    return Rounded(U, math.sqrt(2.0 * squares.sum())) if definite else None
 
 
 def solved(A: np.ndarray, rounded: Rounded, B: np.ndarray) -> np.ndarray | None:
