@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer.gram.rows import columns
 from mercer.kernels import BSpline, Gaussian, Laplacian, Polynomial
+
+
+@pytest.fixture(autouse=True)
+def free_copies(monkeypatch):
+    """Columns are left out of small matrices, too."""
+    monkeypatch.setattr(columns, "COPYING", 0)
 
 
 def bordered(n, seed, inner=90):
@@ -47,3 +54,9 @@ def test_left_alone_where_it_saves_nothing_or_would_be_wrong():
     assert width(Gaussian().gram(np.zeros((3, 100)))) == 100
     with mercer.config(memory="100kB"):
         assert width(Gaussian().gram(X)) == 100
+
+
+@pytest.mark.parametrize(("n", "m", "kept"), [(300, 7, 100), (3000, 1000, 90)])
+def test_a_copy_that_takes_longer_than_it_saves_is_not_made(n, m, kept, monkeypatch):
+    monkeypatch.setattr(columns, "COPYING", 50)
+    assert width(Gaussian(9.0).gram(bordered(n, 0), bordered(m, 1))) == kept
