@@ -68,6 +68,7 @@ class Plan:
         )
 
 
+@lru_cache(maxsize=1024)
 def operations(formula: Formula) -> int:
     """Element-wise operations per pair in the epilogue."""
     return sum(len(n.args) for n in formula.walk() if n.op not in ("const", "tile"))
