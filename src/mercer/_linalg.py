@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg.lapack import dpotrs, dpstrf, dtrtri
+from scipy.linalg.lapack import dpstrf
 
 from mercer._arrays import host, is_tensor, namespace
-from mercer._machine.cholesky import factorize
+from mercer._machine import cholesky as lapack
 
 
 def dot(a: Any, b: Any) -> float:
@@ -39,7 +39,7 @@ def cholesky(A: Any) -> Any | None:
         return None if int(info) else L
     A = np.ascontiguousarray(A, dtype=np.float64)
     diagonal = A.diagonal().copy()
-    if factorize(A, lower=0):
+    if lapack.factorize(A, lower=0):
         return A
     mirror(A)
     A.flat[:: len(A) + 1] = diagonal
@@ -52,7 +52,7 @@ def cholesky_solve(L: Any, B: Any) -> Any:
         import torch
 
         return torch.cholesky_solve(B, L)
-    return dpotrs(L.T, np.asfortranarray(B, dtype=np.float64), lower=0)[0]
+    return lapack.solve(L, B, lower=0)
 
 
 def definite_solver(A: Any) -> Callable[[Any], Any]:
@@ -73,20 +73,20 @@ def solve_lower(L: Any, B: Any, transposed: bool = False) -> Any:
         import torch
 
         return torch.linalg.solve_triangular(L.mT if transposed else L, B, upper=transposed)
-    return linalg.solve_triangular(L, B, trans=int(transposed), lower=True, check_finite=False)
+    return lapack.solve_triangular(np.ascontiguousarray(L), B, 0, not transposed)
 
 
 def inverse_lower(L: Any) -> Any:
-    """L⁻¹. Products with it are NumPy's; solves would wake SciPy's own BLAS at every step."""
+    """L⁻¹."""
     if not len(L):
         return L
     if is_tensor(L):
         return solve_lower(L, namespace(L).eye(len(L), dtype=L.dtype, device=L.device))
     inverse = np.tril(L)
-    # LAPACK reads rows as columns, and leaves the zeros alone.
-    _, info = dtrtri(inverse.T, lower=0, overwrite_c=1)
-    if info:
-        raise linalg.LinAlgError("the kernel matrix of the chosen examples is singular")
+    try:
+        lapack.invert_triangle(inverse, lower=0)
+    except np.linalg.LinAlgError as error:
+        raise linalg.LinAlgError("the kernel matrix of the chosen examples is singular") from error
     return inverse
 
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dpotri
 
 from mercer._linalg import add_to_diagonal, cholesky, mirror
+from mercer._machine.cholesky import invert
 from mercer.gram.base import Gram
 
 
@@ -44,8 +44,8 @@ class Deletions:
         L = cholesky(A)
         if L is None:
             raise LinAlgError(f"K + λI is not positive definite (λ = {alpha:.3g}): raise alpha")
-        inverse, _ = dpotri(L.T, lower=0, overwrite_c=1)
-        self.P = mirror(inverse)
+        invert(L, lower=0)
+        self.P = mirror(L.T)
         self.shift = np.zeros(len(y))
         if intercept:
             u = self.P.sum(axis=1)

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotri
 
 from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, mirror
+from mercer._machine.cholesky import invert
+from mercer._machine.threads import single_threaded_blas
 from mercer.gram.base import Gram
 from mercer.gram.slopes import weighted_slopes
 
@@ -101,6 +102,7 @@ def factorized(
     if not slopes:
         return alpha, logdet, None
     # The lower triangle of our rows is the upper one of LAPACK's columns.
-    W, _ = dpotri(L.T, lower=0, overwrite_c=1)
-    W = dsyrk(0.5, alpha, beta=-0.5 * y.shape[1], c=W, lower=0, overwrite_c=1)
+    invert(L, lower=0)
+    with single_threaded_blas():  # SciPy's, whose threads would keep NumPy's waiting
+        W = dsyrk(0.5, alpha, beta=-0.5 * y.shape[1], c=L.T, lower=0, overwrite_c=1)
     return alpha, logdet, mirror(W)

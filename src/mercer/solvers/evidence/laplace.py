@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
 from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, mirror, solve_lower
+from mercer._machine.cholesky import invert
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.gram.slopes import weighted_slopes
@@ -116,8 +116,9 @@ def laplace_evidence(gram: Gram, y: np.ndarray, slopes: bool = True) -> Evidence
 
 def _weights(K: np.ndarray, at: Mode) -> np.ndarray:
     """V: ½(aaᵀ − R) for a fixed f, and ½(uaᵀ + auᵀ) for what f does when K changes."""
-    inverse, _ = dpotri(at.factor.T.copy(order="F"), lower=0, overwrite_c=1)
-    R = at.root[:, None] * mirror(inverse) * at.root
+    inverse = np.array(at.factor)
+    invert(inverse, lower=0)
+    R = at.root[:, None] * mirror(inverse.T) * at.root
     p = expit(at.values)
     # How −½ log|B| moves with f: half the posterior variance times the slope of the curvature.
     inside = K.diagonal() - np.einsum("ij,ij->i", K @ R, K)

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
 
 from mercer._config import show_bytes
-from mercer._machine.cholesky import factorize
+from mercer._machine import cholesky as lapack
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import blas_for
 from mercer.gram.base import Gram
@@ -173,17 +173,14 @@ class Cholesky:
         self.A, self._trace, self._lower = A, trace, lower
 
     def solve(self, B: np.ndarray) -> np.ndarray:
-        (potrs,) = get_lapack_funcs(("potrs",), (self.A,))
         with blas_for(2.0 * len(self.A) * B.size):
-            X, _ = potrs(self.A.T, np.asfortranarray(B, dtype=self.A.dtype), lower=self._lower)
-        return X
+            return lapack.solve(self.A, B, self._lower)
 
     def inverse_diagonal(self) -> np.ndarray:
         """Row sums of squares of U⁻¹. It takes the place of U: nothing can be solved after."""
         assert not self._lower, "made for several λ"
-        (trtri,) = get_lapack_funcs(("trtri",), (self.A,))
         with one_call(_operations(self.A)):
-            trtri(self.A.T, lower=0, overwrite_c=1)
+            lapack.invert_triangle(self.A, lower=0)
         n = len(self.A)
         result = np.zeros(n)
         for start in range(0, n, PANEL):
@@ -224,7 +221,7 @@ class Refined(Cholesky):
 def _factorize(A: np.ndarray, lower: int) -> bool:
     """Cholesky in place of a triangle of A; False where A is not positive definite."""
     with one_call(_operations(A)):
-        return factorize(A, lower)
+        return lapack.factorize(A, lower)
 
 
 class LU:

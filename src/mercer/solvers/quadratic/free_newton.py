@@ -94,15 +94,7 @@ def _direction(A: Any, slope: Any, groups: Any, ridge: float) -> Any:
 
 def _solve(A: Any, B: Any) -> Any:
     """A⁻¹B of a positive definite A; None where it is not."""
-    if is_tensor(A):
-        import torch
+    from mercer._linalg import cholesky, cholesky_solve  # with SciPy, which takes its time
 
-        factor, failed = torch.linalg.cholesky_ex(A)
-        return None if int(failed) else torch.cholesky_solve(B, factor)
-    import scipy.linalg
-
-    try:
-        factor = scipy.linalg.cho_factor(A, overwrite_a=True, check_finite=False)
-    except scipy.linalg.LinAlgError:
-        return None
-    return scipy.linalg.cho_solve(factor, B, check_finite=False)
+    L = cholesky(A)
+    return None if L is None else cholesky_solve(L, B)
