@@ -104,19 +104,22 @@ class Vectors:  # pragma: no cover - runs in the compiler
         )
         return self.builder.call(reduce, [value], fastmath=("nnan", "nsz"))
 
-    def indices(self) -> Any:
+    def indices(self, whole: Any = INDEX) -> Any:
         """0, 1, 2 …"""
-        return ir.Constant(ir.VectorType(INDEX, self.lanes), list(range(self.lanes)))
+        return ir.Constant(ir.VectorType(whole, self.lanes), list(range(self.lanes)))
 
     def first(self, value: Any, best: Any, where: Any) -> Any:
         """The least index of a row whose value is `best`; `where`: the index of each lane."""
-        kind = ir.VectorType(INDEX, self.lanes)
+        whole = where.type.element
         same = self.builder.fcmp_ordered("==", value, self.everywhere(best))
-        index = self.builder.select(same, where, ir.Constant(kind, [(1 << 63) - 1] * self.lanes))
+        last = ir.Constant(where.type, [(1 << (whole.width - 1)) - 1] * self.lanes)
         reduce = self.builder.module.declare_intrinsic(
-            f"llvm.vector.reduce.umin.v{self.lanes}i64", (), ir.FunctionType(INDEX, [kind])
+            f"llvm.vector.reduce.umin.v{self.lanes}i{whole.width}",
+            (),
+            ir.FunctionType(whole, [where.type]),
         )
-        return self.builder.call(reduce, [index])
+        found = self.builder.call(reduce, [self.builder.select(same, where, last)])
+        return found if whole == INDEX else self.builder.zext(found, INDEX)
 
     def loop(
         self, n: Any, step: int, starts: list[Any], body: Callable[..., list[Any]]

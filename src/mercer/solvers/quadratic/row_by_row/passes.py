@@ -40,26 +40,26 @@ def _partner(
         f, may, k, d = data_of(context, builder, signature.args[:4], arguments[:4])
         n, i, top, floor = arguments[4:]
         v, kind = Vectors(builder, LANES), context.get_value_type(real)
-        zero, none = v.filled(kind, 0.0), v.filled(DOUBLE, 0.0)
+        whole = INDEX if kind == DOUBLE else ir.IntType(32)
+        zero, twice = v.filled(kind, 0.0), v.filled(kind, 2.0)
         own, every, least = (
             v.everywhere(one) for one in (builder.load(builder.gep(d, [i])), top, floor)
         )
 
         def body(at: Any, index: Any, best: Any, where: Any, bottom: Any) -> list[Any]:
             falls = v.add(v.load(may, at), v.load(f, at))
-            slope = v.narrow(v.larger(v.add(every, falls), none), kind)
-            across = v.load(k, at)
-            curve = v.less(v.add(own, v.load(d, at)), v.add(across, across))
+            slope = v.larger(v.narrow(v.add(every, falls), kind), zero)
+            curve = v.less(v.add(own, v.load(d, at)), v.times(twice, v.load(k, at)))
             gain = v.over(v.times(slope, slope), v.larger(curve, least))
             more = v.above(gain, best)
             return [
-                builder.add(index, v.filled(INDEX, LANES)),
+                builder.add(index, v.filled(whole, LANES)),
                 builder.select(more, gain, best),
                 builder.select(more, index, where),
                 v.larger(falls, bottom),
             ]
 
-        starts = [v.indices(), zero, v.indices(), v.filled(DOUBLE, -math.inf)]
+        starts = [v.indices(whole), zero, v.indices(whole), v.filled(DOUBLE, -math.inf)]
         _, best, where, bottom = v.loop(n, LANES, starts, body)
         gain = v.largest(best)
         at = v.first(best, gain, where)
