@@ -45,6 +45,7 @@ from mercer.solvers.quadratic.row_by_row.flat_problems import (
     UPPER,
     A,
 )  # fmt: skip
+from mercer.solvers.quadratic.row_by_row.panels import lay_out
 from mercer.solvers.quadratic.row_by_row.passes import (  # noqa: F401 - LANES is for the caller
     LANES,
     begin,
@@ -54,8 +55,6 @@ from mercer.solvers.quadratic.row_by_row.passes import (  # noqa: F401 - LANES i
     violators,
 )
 
-#: Columns that are laid out at a time, and rows: a line of the cache.
-COLUMNS, SIDE = 16, 16
 #: Steps of plain SMO before the first conjugate direction: one per row, within these. Until then
 #: bounds are in the way of most steps.
 FEWEST, MOST = 128, 512
@@ -88,7 +87,7 @@ def _mark(flat, t, up, low):  # type: ignore[no-untyped-def]
 @njit(part=True, error_model="numpy", _nrt=False)
 def _begin(n, flat, rows, group, right, diagonals, F, up, low, diagonal, Z, shape, keep):  # type: ignore[no-untyped-def]
     """The rows of a problem side by side, in panels as a row of K reads Z, and padded."""
-    stride, width = shape[0], right.shape[1]
+    stride = shape[0]
     for t in range(stride):
         F[t], diagonal[t] = 0.0, 1.0
         for g in range(len(up)):
@@ -96,15 +95,8 @@ def _begin(n, flat, rows, group, right, diagonals, F, up, low, diagonal, Z, shap
         if t < n:
             F[t], diagonal[t] = flat[t, IMAGE], diagonals[rows[t]]
             _mark(flat, t, up[group[t]], low[group[t]])
-    # Panel by panel, a few columns at a time: what is read and written stays in the first cache.
-    for first in range(0, 0 if keep == SAME else stride, BLOCK):
-        for start in range(0, width, COLUMNS):
-            stop = min(start + COLUMNS, width)
-            for t in range(first, first + BLOCK, SIDE):
-                for d in range(start, stop):
-                    at = first * width - first + t + d * BLOCK
-                    for u in range(SIDE):
-                        Z[at + u] = right[rows[t + u if t + u < n else 0], d]
+    if keep != SAME:
+        lay_out(right, rows, Z, stride)
 
 
 @njit(part=True, error_model="numpy", _nrt=False)
