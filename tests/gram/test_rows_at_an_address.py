@@ -35,13 +35,16 @@ def test_rows_by_sums_of_bytes_are_those_of_k(numbers):
     _check_rows(function, K[:, :PADDED], 1e-6 * np.abs(K).max())
 
 
-@pytest.mark.parametrize("steep", [False, True])
-def test_distances_by_products_where_they_have_the_digits(steep):
+@pytest.mark.parametrize(
+    ("sigma", "single", "width"),
+    [(10.0, True, 92), (0.05, True, 90), (10.0, False, 92), (1e-5, False, 90)],
+)
+def test_distances_by_products_where_they_have_the_digits(sigma, single, width):
     X = np.random.default_rng(3).normal(size=(400, 90))
-    gram = as_kernel("gaussian(0.05)" if steep else "gaussian(10.0)").gram(X)
-    function = row_function(gram, loop_program(gram), True)
-    assert function.widths == ((90,) if steep else (92,))  # ‖x‖² and a 0 before the columns
-    _check_rows(function, gram.dense()[:, :PADDED], 1e-6)
+    gram = as_kernel(f"gaussian({sigma})").gram(X)
+    function = row_function(gram, loop_program(gram), single)
+    assert function.widths == (width,)  # ‖x‖² and a 0 before the columns
+    _check_rows(function, gram.dense()[:, :PADDED], 1e-6 if single else 1e-13)
 
 
 def test_sums_that_need_more_than_32_bits_are_none_of_bytes():

@@ -35,7 +35,7 @@ def render_row(
     writer = RowWriter(program, widths)
     text = writer.function("row")
     sums = [
-        f"{op}_{rows} = {form}_sums({op!r}, {rows}{', SIZE' if form == 'panel' else ''})\n"
+        f"{op}_{rows} = {form}_sums({op!r}, {rows}{'' if form == 'byte' else ', SIZE'})\n"
         for op in sorted({program.sources[i].node.op for i in writer.summed})
         for rows in (1, TOGETHER)
     ]

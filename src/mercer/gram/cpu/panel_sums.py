@@ -89,8 +89,8 @@ def byte_sums(op: str, rows: int) -> Any:
     return _stored(rows, 4, totals)
 
 
-def product_sums(op: str, rows: int) -> Any:
-    """‖x − z‖² from x·z, half the instructions: of rows in float32 that begin with ‖x‖² and a 0."""
+def product_sums(op: str, rows: int, size: int) -> Any:
+    """‖x − z‖² from x·z, half the instructions: of rows that begin with ‖x‖² and a 0."""
     assert op == "sqdist"
 
     def totals(v: Vectors, own: list[Any], z: Any, start: Any, columns: Any, parts: range) -> Any:
@@ -106,7 +106,7 @@ def product_sums(op: str, rows: int) -> Any:
                 found.append(v.larger(v.less(v.add(mine, norm), v.add(total, total)), zero))
         return found
 
-    return _stored(rows, 4, totals)
+    return _stored(rows, size, totals)
 
 
 def _over_columns(

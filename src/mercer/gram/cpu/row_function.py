@@ -99,24 +99,23 @@ def row_function(
     dtype = np.dtype(np.float32) if single else gram.dtype
     free = movable(program.formula) if centered else set()
     matrices = gram.sides()[0].matrices
-    block = _with_norms(gram, program) if dtype == np.float32 and not free else None
+    block = None if free else _with_norms(gram, program, dtype)
     if block is not None:
         return _of_blocks(gram, program, [block], [block], "product")
     blocks = [_dense(matrices[s.rows], dtype, s.rows in free) for s in program.sources]
     return _of_blocks(gram, program, blocks, blocks, "panel")
 
 
-def _with_norms(gram: HostGram, program: Program) -> np.ndarray | None:
-    """‖x‖², a 0, and the columns of x, in float32.
+def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray | None:
+    """‖x‖², a 0, and the columns of x.
 
     None where few columns are as fast by differences, or ‖x‖² + ‖z‖² − 2 x·z lacks the digits.
     """
     side, (source, *others) = gram.sides()[0], program.sources
-    key, dtype = source.rows, np.dtype(np.float32)
-    matrix = side.matrices[key]
+    key, matrix = source.rows, side.matrices[source.rows]
     if others or source.node.op != "sqdist" or matrix.shape[1] < WIDE:
         return None
-    if 4 * math.prod(matrix.shape) > ROOM * gram.limit_bytes:
+    if dtype.itemsize * math.prod(matrix.shape) > ROOM * gram.limit_bytes:
         return None
     with np.errstate(over="ignore"):
         known = side.centers.get(key) is None and key in side.norms
