@@ -153,6 +153,19 @@ def test_shrinking_ends_at_the_optimum_over_all_rows(kind, memory, noisy, shrink
     np.testing.assert_allclose(cut.image, Gaussian(1.5)(X) @ cut.a.sum(axis=0), atol=1e-8)
 
 
+@pytest.mark.parametrize("rows", [400, 20])
+def test_a_large_problem_keeps_rows_of_k_that_are_dear_where_all_have_room(
+    rows, noisy, shrinks, monkeypatch
+):
+    monkeypatch.setattr(shrinking, "LARGE", 400)
+    monkeypatch.setattr(shrinking, "COLUMNS", 1e-3)  # a row of K takes as long as many steps
+    X, t, _ = (part[:400] for part in noisy)
+    problem = epsilon_svr(t, np.full(400, 5.0), 0.1)
+    found = solved(Gaussian(1.5).gram(X), problem, 1e-4, memory=8 * 448 * rows)
+    assert bool(shrinks) == (rows < 400)
+    check(found, problem, Gaussian(1.5)(X), 1e-4)
+
+
 def test_rows_that_return_where_all_of_k_is_there(noisy, shrinks):
     X, _, signs = (part[:400] for part in noisy)
     problem, kernel = c_svc(signs, np.full(400, 3.0)), ArcCosine(1)

@@ -23,15 +23,14 @@ from mercer.solvers.quadratic.row_by_row.returns import images
 if TYPE_CHECKING:
     from mercer.solvers.quadratic.row_by_row.worker import Stop, Worker
 
-#: Problems of so many rows shrink, and those of so many do so after one step per row: then not all
-#: rows of K can be kept.
+#: Problems of so many rows shrink, and those of so many as soon as it pays.
 SHRINK, LARGE = 500, 4000
 #: A smaller problem shrinks when its steps took so many times as long as its rows of K, which are
 #: made again when all rows return. An entry of K with `COLUMNS` columns takes as long as the part
 #: of a step that belongs to one row.
 PAYS, COLUMNS = 4.0, 16
-#: Steps per row before any problem shrinks, and before a large one does whose rows of K were so few
-#: that they took no longer than its steps.
+#: Steps per row before a problem shrinks, and before a large one does whose rows of K took no
+#: longer than its steps.
 START, EARLY = 1.0, 0.25
 #: Steps between two looks at which rows could leave.
 PERIOD = 1000
@@ -83,7 +82,9 @@ class Shrinking:
         n, columns = len(self.rows), self.worker.right.shape[1]
         rows = self.computed * (1 + columns / COLUMNS)
         if n >= LARGE:
-            return steps >= START * n or (steps >= EARLY * n and steps >= rows)
+            # What shrinking costs are rows of K, unless there is no room for all of them anyway.
+            crowded = len(self.worker.table) < n * n
+            return (steps >= START * n and crowded) or (steps >= EARLY * n and steps >= rows)
         return steps >= START * n and steps >= PAYS * rows
 
     def _advance(self, tol: float, limit: int, stop: Stop) -> int:
