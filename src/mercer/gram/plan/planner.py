@@ -225,10 +225,14 @@ def _planned(
     left -= packed_bytes if compiled else 0
     height, widest = task.largest_tile(blas)
     widest = min(m, widest)
+    # BLAS shares out each product by itself: the larger, the better. Of a matrix that is kept only
+    # one triangle may be made, panel by panel.
+    shared = 1 if blas and not task.dense else threads
     # Two panels per thread, unless they become too thin: one core may be busy elsewhere.
-    height = min(height, max(FULL_RATE, -(-n // (2 * threads))), max(64, -(-n // threads)))
+    if shared > 1:
+        height = min(height, max(FULL_RATE, -(-n // (2 * threads))), max(64, -(-n // threads)))
     # As many panels for each thread, all of one height.
-    panels = threads * max(1, -(-n // (threads * height)))
+    panels = shared * max(1, -(-n // (shared * height)))
     height = max(1, -(-n // panels))
     while True:
         room = min(SCRATCH, left / (1.2 * threads)) - height * per_row
