@@ -91,20 +91,18 @@ class Ranking:
         assert self.diagonal is not None
         return np.sqrt(np.maximum(2.0 * (self.diagonal[0] - self.similarity(statistic)), 0.0))
 
-    def statistic_at(self, radius: float) -> float:
-        """The largest statistic whose feature-space distance is within the radius."""
-        if np.isinf(radius):
-            return float(radius)
-        low, high = 0.0, 1.0
-        while high < 1e300 and self.distance(np.array([high]))[0] <= radius:
-            high *= 4.0
+    def statistic_at(self, radii: np.ndarray) -> np.ndarray:
+        """Per radius, the largest statistic whose feature-space distance is within it."""
+        low, high = np.zeros(radii.shape), np.ones(radii.shape)
+        while (inside := (high < 1e300) & (self.distance(high) <= radii)).any():
+            high[inside] *= 4.0
         for _ in range(200):
             middle = 0.5 * (low + high)
-            if self.distance(np.array([middle]))[0] <= radius:
-                low = middle
-            else:
-                high = middle
-        return low
+            if not ((low < middle) & (middle < high)).any():  # neighbors in float64
+                break
+            inside = self.distance(middle) <= radii
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        return np.where(np.isinf(radii), radii, low)
 
 
 def ranking(kernel: Formula, diagonal: np.ndarray | None) -> Ranking:

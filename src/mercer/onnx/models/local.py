@@ -222,7 +222,8 @@ def _within(model: Any, pairs: Pairs, rank: Ranking) -> Wire:
     """All examples within the radius vote; where there are none, the nearest one does."""
     g, radius = pairs.graph, float(model.radius)
     if rank.distance_by_statistic:
-        inside = g.add("LessOrEqual", _measured(pairs, rank), rank.statistic_at(radius))
+        most = rank.statistic_at(np.array([radius]))
+        inside = g.add("LessOrEqual", _measured(pairs, rank), float(most[0]))
     else:
         assert rank.diagonal is not None
         gap = g.add("Sub", g.add("Mul", pairs.kernel(), 2.0), rank.diagonal[None])

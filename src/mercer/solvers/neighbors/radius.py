@@ -43,7 +43,7 @@ def within(rank: Ranking, X: Any, Z: Any, radius: Any, own: np.ndarray | None = 
         formula = rank.statistic.sqrt() if rank.by_distance else rank.statistic
         gram = HOST.make(formula, widened(X), widened(Z))
         radii, which = np.unique(np.broadcast_to(radius, gram.shape[:1]), return_inverse=True)
-        limits = np.array([rank.statistic_at(float(r)) for r in radii])[which]
+        limits = rank.statistic_at(radii)[which]
         least = -np.sqrt(limits) if rank.by_distance else -limits
         rows, index, value = _collect(gram, -1.0, None, least, own)
         statistic = value**2 if rank.by_distance else -value
