@@ -4,6 +4,7 @@ It also keeps to what other packages offer: no name with a leading underscore cr
 """
 
 import ast
+import functools
 from pathlib import Path
 
 import mercer
@@ -55,10 +56,18 @@ def home(path):
     return package_of(".".join(["mercer", *path.relative_to(SOURCE).with_suffix("").parts]))
 
 
+@functools.cache
+def nodes(path):
+    """The imports of a file and its private attributes; it is read once for all tests."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    private = (n for n in ast.walk(tree) if getattr(n, "attr", "").startswith("_"))
+    return [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)] + [*private]
+
+
 def imports(path):
     """Every import of mercer in a file, wherever it stands: (line, module, name or None)."""
     here = ["mercer", *path.relative_to(SOURCE).parts[:-1]]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name, None
@@ -140,7 +149,7 @@ def test_no_private_attribute_of_a_gram_is_used_outside_its_package():
     for path in files():
         if home(path) in (None, "gram", "engines"):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
                 continue
             if node.attr.startswith("__") or node.attr in ("_asdict", "_replace"):
