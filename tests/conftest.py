@@ -11,14 +11,55 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-#: Tests that run the same code many times with other numbers. To trace them would take longer and
-#: show nothing more: other tests run this code, too.
+TRACING = runpy.run_path(str(HERE / "tracing.py"))
+#: Files and tests, by the beginning of their names, that run the same code many times with other
+#: numbers, or none of the library. To trace them would take twice as long and show nothing more:
+#: of each, the lines and branches that no other test runs were counted, and there are two at most.
 UNTRACED = (
-    "gram/test_trees.py",
-    "kernels/test_extremes.py",
-    "proof/test_black_box.py",
-    "selection/test_golden.py",
+    "tests/formula/test_tables.py::test_simplify_keeps_the_value",
+    "tests/gram/test_accuracy.py::test_distances_where_they_cancel",
+    "tests/gram/test_operator.py::test_the_numpy_engine_keeps_the_contract",
+    "tests/gram/test_trees.py",
+    "tests/kernels/test_algebra.py::test_values_follow_the_operators",
+    "tests/kernels/test_extremes.py",
+    "tests/kernels/test_images.py::test_contract",
+    "tests/kernels/test_strings_in_use.py::test_contract_of_composites",
+    "tests/learners/test_neighbors.py::test_neighbors_within_a_radius_stay_within_the_memory_limit",
+    "tests/learners/test_processes.py::test_posterior_evidence_and_gradient_are_scikit_learns",
+    "tests/learners/test_ridge.py::test_scikit_learn_contract",
+    "tests/learners/test_ridge.py::test_the_path_chooses_by_what_refitting_without_each_example",
+    "tests/learners/test_smoothers.py::test_scikit_learn_contract",
+    "tests/lectures/test_lecture_003_images.py::test_the_best_over_rotations_is_no_kernel",
+    "tests/maps/test_fourier.py::test_an_odd_feature_is_unbiased_too",
+    "tests/maps/test_sketch.py::test_unbiased",
+    "tests/onnx/test_kernels_and_learners.py::test_expansions_agree",
+    "tests/onnx/test_pipelines.py::test_what_compare_finds",
+    "tests/proof/test_black_box.py",
+    "tests/proof/test_fourier.py::test_others_fail",
+    "tests/proof/test_refute.py::test_refuted_with_few_points",
+    "tests/report/test_judged.py::test_the_page_is_about_rows_kept_back",
+    "tests/selection/test_compare.py::test_thirty_thousand_columns",
+    "tests/selection/test_golden.py",
+    "tests/selection/test_holdout.py::test_a_choice_by_chance_does_not_flatter_the_headline",
+    "tests/selection/test_holdout.py::test_rows_of_a_group_are_held_out_together",
+    "tests/selection/test_metrics.py::test_every_learner_is_judged_by_scores",
+    "tests/selection/test_search.py::test_a_sum_over_single_columns_is_found_behind_a_block_over",
+    "tests/selection/test_search.py::test_every_accepted_step_is_proved_and_better",
+    "tests/selection/test_search.py::test_the_share_is_that_of_the_evidence",
+    "tests/solvers/band/test_reduction.py::test_leave_one_out_is_what_refitting_gives",
+    "tests/solvers/online/test_budget.py::test_merging_loses_the_least",
+    "tests/solvers/online/test_dual.py::test_other_kernels_agree_wherever_rounding_does_not_decide",
+    "tests/solvers/online/test_ties.py",
+    "tests/solvers/quadratic/test_lazy.py::test_rows_on_demand_reach_the_optimum",
+    "tests/solvers/smooth/test_newton.py::test_the_gradient_rule_of_the_lecture_goes_to_the_same",
+    "tests/store/test_golden.py::test_it_answers_as_it_did",
+    "tests/store/test_golden.py::test_it_can_be_saved_again",
+    "tests/store/test_round_trips.py::test_learners",
+    "tests/test_bench.py",
+    "tests/test_docstrings.py",
     "tests/test_examples.py",
+    "tests/test_layers.py",
+    "tests/test_tracing.py",
 )
 
 
@@ -27,14 +68,31 @@ def pytest_configure(config):
     if config.getoption("cov_source", None):
         from numba.core.dispatcher import _FunctionCompiler
 
-        untraced = runpy.run_path(str(HERE / "tracing.py"))["untraced"]
-        _FunctionCompiler.compile = untraced(_FunctionCompiler.compile)
+        _FunctionCompiler.compile = TRACING["untraced"](_FunctionCompiler.compile)
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.path.as_posix().endswith(UNTRACED):
-            item.add_marker("no_cover")
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """To collect took twice as long when traced. A process that hands tests to workers runs none of
+    the library, and is traced no more."""
+    config = session.config
+    if not config.getoption("cov_source", None):
+        return (yield)
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        sys.settrace(None)
+        return (yield)
+    TRACING["import_library"]()
+    with TRACING["tracing_off"]():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """The marker `no_cover` would not do: in a worker, pytest-cov goes on with a second tracer."""
+    if not item.nodeid.startswith(UNTRACED):
+        return (yield)
+    with TRACING["tracing_off"]():
+        return (yield)
 
 
 def pytest_runtest_setup(item):
@@ -51,8 +109,11 @@ def device_server(tmp_path_factory, pytestconfig):
     Triton itself where there is a GPU. It serves all device tests of this session."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     pytest.importorskip("triton", reason="Triton is not installed")
+    # Empty at first, so that coverage sees what only runs while Numba compiles; workers share it.
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if hasattr(pytestconfig, "workerinput") else folder
     environment = os.environ | {
-        "MERCER_CACHE": str(tmp_path_factory.mktemp("cache")),
+        "MERCER_CACHE": str(folder / "cache of the device tests"),
         "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path),
     }
     environment.pop("TRITON_INTERPRET", None)

@@ -122,3 +122,18 @@ def test_ctrl_c_asks_for_an_end_and_the_work_is_kept(monkeypatch):
         signal.signal(signal.SIGINT, before)
     assert done == [0]
     assert not interruptible(lambda thread: None, 2, threading.Event())
+
+
+@pytest.mark.linux
+def test_pools_of_blas_are_found_and_take_a_number_of_threads():
+    from mercer._machine import pools
+
+    pools._pools.cache_clear()
+    pools._first_thread.cache_clear()
+    for count, set_count in (*pools.pools(), *pools._looked_for()):
+        before = count()
+        set_count(1)
+        assert count() == 1
+        set_count(before)
+        assert count() == before
+    assert pools.is_running() in (True, False)
