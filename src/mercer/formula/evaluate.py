@@ -37,10 +37,16 @@ def evaluate(
     array([1.    , 0.3679])
     """
     values: dict[int, Any] = {id(node): value for node, value in known.items()}
-    for node in formula.walk(bodies=False):
+    for node in _in_order(formula):
         if id(node) not in values:
             values[id(node)] = _value(node, [values.get(id(a)) for a in node.args], meaning)
     return values[id(formula)]
+
+
+@lru_cache(maxsize=1024)
+def _in_order(formula: Formula) -> tuple[Formula, ...]:
+    """Its nodes, arguments first: a small problem asks for the same ones again and again."""
+    return tuple(formula.walk(bodies=False))
 
 
 def _value(
