@@ -195,7 +195,9 @@ def test_it_shows_what_it_is() -> None:
 
 
 def test_a_formula_will_do_for_a_kernel() -> None:
-    np.testing.assert_array_equal(HostGram(Gaussian().formula(), X).dense(), Gaussian()(X))
+    # Up to rounding: a loop that another test has compiled serves the one and not the other.
+    found = HostGram(Gaussian().formula(), X).dense()
+    np.testing.assert_allclose(found, Gaussian()(X), rtol=1e-13)
 
 
 def test_explain_shows_every_part() -> None:
