@@ -77,7 +77,7 @@ def test_a_product_with_a_triangle_is_left_to_a_gram():
 
 
 def test_a_sum_of_a_product_and_two_values_is_one_product():
-    epilogue = prepared_points(Gaussian(2.0), Z, np.dtype(np.float64)).program.epilogue
+    epilogue = prepared_points(Gaussian(2.0), Z, np.dtype(np.float64)).form.program.epilogue
     factor, short = folded_sum(epilogue)
     assert factor == -2.0
     assert {node.op for node in short.walk()} == {"exp2", "mul", "max", "const", "tile"}

@@ -14,9 +14,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from functools import lru_cache
 from typing import Any, Self
@@ -47,19 +47,20 @@ _holders = 0
 _held: list[tuple[Callable[[int], Any], int]] = []
 
 
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
+class single_threaded_blas:
     """Within this block every BLAS call uses the thread it is called from."""
-    global _holders
-    with _lock:
-        if _holders == 0:
-            for get_threads, set_threads in pools():
-                _held.append((set_threads, get_threads()))
-                set_threads(1)
-        _holders += 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        global _holders
+        with _lock:
+            if _holders == 0:
+                for get_threads, set_threads in pools():
+                    _held.append((set_threads, get_threads()))
+                    set_threads(1)
+            _holders += 1
+
+    def __exit__(self, *error: object) -> None:
+        global _holders
         with _lock:
             _holders -= 1
             while _holders == 0 and _held:

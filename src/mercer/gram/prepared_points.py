@@ -1,10 +1,8 @@
 """Points in one precision, which new rows are compared with again and again.
 
-What depends on the points alone is computed once: the program of the formula, the points in the
-precision of the answer, their norms. For a few hundred new rows that takes longer than K itself.
-What is left is a product, and the formula in place. For functions of x·z or of ‖x − z‖² alone,
-where a product keeps the digits of k; `make_gram` serves everything else, and gives the same
-numbers.
+What depends on the points alone is computed once: the points in the precision of the answer, their
+norms. What is left is a product, and the formula in place. For a `OneProduct`, where a product
+keeps the digits of k; `make_gram` serves everything else, and gives the same numbers.
 """
 
 from __future__ import annotations
@@ -19,23 +17,20 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
-from mercer._machine.jit import compiles
 from mercer._machine.pools import cores_are_free
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._machine.triangular import multiply_upper
 from mercer._tiles import cut, mirror
-from mercer.formula import Formula, evaluate
+from mercer.formula import Formula, Input
 from mercer.formula.evaluate import evaluate_into
-from mercer.formula.nodes import statistics
-from mercer.gram.base import simplified, simplified_diagonal
-from mercer.gram.cpu.single_precision import LARGEST, keeps
+from mercer.gram.base import simplified
 from mercer.gram.dispatch import HOST, engine_for
 from mercer.gram.host import HostGram
-from mercer.gram.plan.accuracy import DIRECT_COLUMNS, Method, choose
-from mercer.gram.plan.folded import beside, folded_sum
-from mercer.gram.plan.planner import REPEATS, least_to_compile, operations
-from mercer.gram.plan.program import compile_program
-from mercer.gram.plan.range import check_range, only_overflows
+from mercer.gram.one_product import OneProduct, one_product
+from mercer.gram.plan.accuracy import DIRECT_COLUMNS
+from mercer.gram.plan.folded import beside
+from mercer.gram.plan.planner import REPEATS
+from mercer.gram.plan.range import check_range
 from mercer.gram.rows.prepared import Side, squared_norms
 from mercer.gram.rows.sparse import stays_sparse
 from mercer.kernels.core import Kernel
@@ -57,47 +52,38 @@ SEVERAL = 32
 class PreparedPoints:
     """The points of one kernel in one precision; `prepared_points` makes them."""
 
-    def __init__(self, kernel: Kernel, formula: Formula, points: Any, dtype: np.dtype) -> None:
-        self.kernel, self.formula, self.dtype = kernel, formula, dtype
-        (self.node,) = statistics(formula)
-        self.program = compile_program(formula, {self.node.value: Method("product")})
-        self._diagonal = simplified_diagonal(formula)
+    def __init__(self, kernel: Kernel, form: OneProduct, points: Any) -> None:
+        self.kernel, self.form, self.dtype = kernel, form, form.dtype
+        self._key: Input = form.node.value
         self._given = points
         dense = points.toarray() if is_sparse(points) else points
         self._center: np.ndarray | None = None
-        if self.node.op == "sqdist" and not self._keeps_digits(float(squared_norms(dense).max())):
+        if form.node.op == "sqdist" and not form.keeps_digits(float(squared_norms(dense).max())):
             self._center = dense.mean(axis=0, dtype=np.float64).astype(dense.dtype)
-        self._largest_norm = 0.0
-        self._z = self._side(points, self.program.row_z)
+        self._z = self._side(dense, form.program.row_z)
         norms = self._norms(self._z)
-        self._largest_norm, self._largest = float(norms.max()), self._most(norms)
-        self._nodes = [Formula("rowx", value=i) for i in range(len(self.program.row_x))]
-        self._known = {Formula("rowz", value=i): v for i, v in enumerate(self._z.values)}
-        self._tile = Formula("tile", value=0)
+        self._largest_norm, self._largest = float(norms.max()), form.largest(norms)
+        self._known = dict(zip(form.of_z, self._z.values, strict=True))
 
     def block(self, X: Any) -> tuple[np.ndarray, np.ndarray] | None:
         """K of a few rows, and their norms; None for many, or where k would lose digits."""
         if not self._is_few(X.shape[0]) or not self._serves(X):
             return None
-        x = self._side(X, self.program.row_x)
-        norms = self._norms(x)
-        if not self._keeps_digits(max(float(norms.max()), self._largest_norm)):
-            return None
-        K = self._filled(x)
-        return None if K is None else (K, norms)
+        x = self._asked(X)
+        K = None if x is None else self._filled(x)
+        return None if x is None or K is None else (K, self._norms(x))
 
     def own(self) -> np.ndarray | None:
         """K of a few points with themselves, and k(x, x) exact; None likewise."""
         n, norms = self._z.n, self._norms(self._z)
         served = self._is_few(n) and self._serves(self._given)
-        if not served or not self._keeps_digits(self._largest_norm):
+        if not served or not self.form.keeps_digits(self._largest_norm):
             return None
-        values = self._values(self.program.row_x, norms)
+        values = self.form.values(self.form.program.row_x, norms)
         K = self._filled(replace(self._z, values=values))
         if K is not None:
             mirror(K, slice(0, n), slice(0, n))
-            known = dict.fromkeys(statistics(self._diagonal), norms)
-            np.fill_diagonal(K, evaluate(self._diagonal, known))
+            np.fill_diagonal(K, self.form.on_diagonal(norms))
         return K
 
     def times_upper(self, X: Any, T: np.ndarray) -> np.ndarray | None:
@@ -106,14 +92,12 @@ class PreparedPoints:
         By the threads of BLAS, which share one large product better than many small ones; or, where
         these would have to wait, panel by panel, each multiplied while it is in the cache.
         """
-        if not self._takes(X):
-            return None
-        x = self._side(X, self.program.row_x)
-        if not self._keeps_digits(max(float(self._norms(x).max()), self._largest_norm)):
+        x = self._asked(X) if self._takes(X) else None
+        if x is None:
             return None
         n, m = x.n, self._z.n
         K = np.empty((n, m), dtype=self.dtype)
-        loop = self._loop(K.size, REPEATS)
+        loop = self.form.loop(K.size, REPEATS)
         together = threads_for(float(K.size) * (2 * X.shape[1] + m)) > 1 and cores_are_free()
         with nullcontext() if together else single_threaded_blas():
             for rows in cut(0, n, n if together else PANEL_ROWS):
@@ -124,7 +108,7 @@ class PreparedPoints:
 
     def _is_few(self, n: int) -> bool:
         """Whether one thread makes K of so many rows in one piece."""
-        m, columns = self._z.matrices[self.node.value].shape
+        m, columns = self._z.matrices[self._key].shape
         flops = 2.0 * n * m * columns
         few = n * m * self.dtype.itemsize <= FEW
         return few and (flops * self.dtype.itemsize <= ONE_PIECE or threads_for(flops) == 1)
@@ -133,13 +117,14 @@ class PreparedPoints:
         """K of the rows x and the points; None where it is too large for the precision."""
         K = np.empty((x.n, self._z.n), dtype=self.dtype)
         with single_threaded_blas():
-            fits = self._fill(x, slice(0, x.n), K, self._loop(K.size))
+            fits = self._fill(x, slice(0, x.n), K, self.form.loop(K.size))
         return K if fits else None  # and a Gram says so
 
     def _fill(self, x: Side, rows: slice, out: np.ndarray, loop: Any) -> bool:
         """K of some of the rows, by a compiled loop if there is one; whether it is finite."""
-        key, m = self.node.value, self._z.n
-        left, right, epilogue = x.matrices[key][rows], self._z.matrices[key], self.program.epilogue
+        form, m = self.form, self._z.n
+        left, right = x.matrices[self._key][rows], self._z.matrices[self._key]
+        epilogue = form.program.epilogue
         values = [v[rows] for v in x.values]
         if loop is None and len(out) >= SEVERAL and right.shape[1] <= m and self._folded:
             left, (right, epilogue) = beside(left, values[0], 1.0), self._folded
@@ -148,29 +133,11 @@ class PreparedPoints:
             loop.fill(x, self._z, rows, slice(0, m), [out], out)
         else:
             for part in cut(0, len(out), PANEL_ROWS):
-                known = {self._tile: out[part], **self._known}
-                known |= {n: v[part, None] for n, v in zip(self._nodes, values, strict=True)}
+                known = {form.tile: out[part], **self._known}
+                known |= {n: v[part, None] for n, v in zip(form.of_x, values, strict=True)}
                 with np.errstate(all="ignore"):
-                    evaluate_into(known[self._tile], epilogue, known)
-        return self._diagonal.op == "const" or bool(np.isfinite(out).all())
-
-    def _loop(self, pairs: int, repeats: int = 1) -> Any:
-        """The compiled loop of the formula, where it pays for so many pairs, asked for so often."""
-        work = pairs * self._operations
-        if work < least_to_compile(math.inf):
-            return None
-        from mercer.gram.cpu import compiled
-
-        done = compiled.work_done(self.program, self.dtype, [])
-        if repeats * work < least_to_compile(done):
-            compiled.done_by_numpy(self.program, self.dtype, [], work)
-            return None
-        may = compiled.can_compile(self.program) and compiles()
-        return compiled.compile_epilogue(self.program, self.dtype, []) if may else None
-
-    @cached_property
-    def _operations(self) -> int:
-        return operations(self.program.epilogue)
+                    evaluate_into(known[form.tile], epilogue, known)
+        return form.diagonal.op == "const" or bool(np.isfinite(out).all())
 
     @cached_property
     def _folded(self) -> tuple[np.ndarray, Formula] | None:
@@ -178,31 +145,28 @@ class PreparedPoints:
 
         a x·z + v(x) + w(z) = (x, v(x), 1)·(a z, 1, w(z)): three passes over K less.
         """
-        found = folded_sum(self.program.epilogue)
-        if found is None:
+        if self.form.folded is None:
             return None
-        factor, epilogue = found
-        points = self._z.matrices[self.node.value] * self.dtype.type(factor)
+        factor, epilogue = self.form.folded
+        points = self._z.matrices[self._key] * self.dtype.type(factor)
         return beside(points, 1.0, self._z.values[0]), epilogue
 
     def bound(self, norms: np.ndarray) -> float:
         """√(max k(x, x) max k(z, z)), which bounds |k|, for rows with these squared norms."""
-        return math.sqrt(self._most(norms) * self._largest)
+        return math.sqrt(self.form.largest(norms) * self._largest)
 
     def gram(self, X: Any) -> HostGram | None:
         """K of more rows, without what is computed once; None where another way may be faster."""
-        if not self._takes(X):
+        x = self._asked(X) if self._takes(X) else None
+        if x is None:
             return None
-        x = self._side(X, self.program.row_x)
-        if not self._keeps_digits(max(float(self._norms(x).max()), self._largest_norm)):
-            return None
-        check_range(self.formula, x, self._z, self.dtype)
-        return HostGram.of_sides(self.kernel, self.program, x, self._z)
+        check_range(self.form.formula, x, self._z, self.dtype)
+        return HostGram.of_sides(self.kernel, self.form.program, x, self._z)
 
     def _takes(self, X: Any) -> bool:
         """Whether no other way of making K of these rows may be faster."""
         (n, columns), m = X.shape, self._z.n
-        by_differences = self.node.op == "sqdist" and columns <= DIRECT_COLUMNS
+        by_differences = self.form.node.op == "sqdist" and columns <= DIRECT_COLUMNS
         other = by_differences or stays_sparse(X) or n * m * columns > MOST_WORK
         return not other and self._serves(X)
 
@@ -212,50 +176,27 @@ class PreparedPoints:
         unlimited = settings.memory is None and settings.device == HOST.name
         return unlimited and engine_for(self.kernel, X, self._given) is HOST
 
-    def _side(self, rows: Any, formulas: tuple[Formula, ...]) -> Side:
-        dense = rows.toarray() if is_sparse(rows) else rows
+    def _asked(self, X: Any) -> Side | None:
+        """New rows as the program takes them; None where k would lose digits."""
+        x = self._side(X.toarray() if is_sparse(X) else X, self.form.program.row_x)
+        largest = max(float(self._norms(x).max()), self._largest_norm)
+        return x if self.form.keeps_digits(largest) else None
+
+    def _side(self, dense: np.ndarray, formulas: tuple[Formula, ...]) -> Side:
         with np.errstate(over="ignore"):
             moved = dense if self._center is None else dense - self._center
             moved = moved.astype(self.dtype, copy=False)
             norms = squared_norms(moved)
             # What they are of rows that are not finite is not looked at.
-            values = self._values(formulas, norms)
-        key = self.node.value
+            values = self.form.values(formulas, norms)
+        key = self._key
         return Side(len(dense), self.dtype, {key: moved}, {}, values, raw=moved, norms={key: norms})
 
-    def _values(self, formulas: tuple[Formula, ...], norms: np.ndarray) -> tuple[np.ndarray, ...]:
-        """One vector per value of a row that the program needs."""
-        found = (evaluate(f, dict.fromkeys(statistics(f), norms)) for f in formulas)
-        return tuple(np.asarray(value, dtype=self.dtype) for value in found)
-
     def _norms(self, side: Side) -> np.ndarray:
-        return side.norms[self.node.value]
-
-    def _keeps_digits(self, norm: float) -> bool:
-        """Whether k does, of rows whose squared norms reach this; NaN does not."""
-        if not norm <= LARGEST:
-            return False
-        if self.dtype == np.float32 and not keeps(self.formula, self.node, norm):
-            return False
-        if self.node.op == "dot":
-            return True
-        return choose(self.formula, self.node, True, (norm, None), self.dtype).how == "product"
-
-    def _most(self, norms: np.ndarray) -> float:
-        """The largest k(x, x)."""
-        if self._diagonal.op == "const":
-            return float(self._diagonal.value)
-        known = dict.fromkeys(statistics(self._diagonal), norms.astype(np.float64))
-        with np.errstate(over="ignore"):  # where a Gram says so
-            return max(0.0, float(np.max(evaluate(self._diagonal, known))))
+        return side.norms[self._key]
 
 
 def prepared_points(kernel: Kernel, points: Any, dtype: np.dtype) -> PreparedPoints | None:
     """The points for questions in this precision, where a product answers them."""
-    if kernel.is_opaque:
-        return None
-    formula = simplified(kernel)
-    found = statistics(formula)
-    if len(found) != 1 or found[0].op not in ("dot", "sqdist") or found[0].value.steps:
-        return None
-    return PreparedPoints(kernel, formula, points, dtype) if only_overflows(formula) else None
+    form = None if kernel.is_opaque else one_product(simplified(kernel), dtype)
+    return None if form is None else PreparedPoints(kernel, form, points)
