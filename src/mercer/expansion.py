@@ -90,10 +90,28 @@ class KernelExpansion:
         if known is not None:
             return known
         K = small_block(self.kernel, X, self.points)
-        found = None if K is not None else self.prepared(X)
-        few = None if found is None else found.block(X)
-        K = K if few is None else few[0]
-        return self.over(self.gram(X)) if K is None else self.scores(K)
+        if K is not None:
+            return self.scores(K)
+        soon = self.soon(X, lambda K, _: self.scores(K))
+        return self.over(self.gram(X)) if soon is None else soon
+
+    def soon(
+        self,
+        X: Any,
+        then: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        dtype: np.dtype | None = None,
+    ) -> np.ndarray | None:
+        """``then(K, norms)`` of some rows at a time, in this precision, where that is little work.
+
+        `norms` are the squared ones of these rows; what `then` gives must not be K itself.
+        """
+        points = self.prepared(X, dtype)
+        return None if points is None else points.over(X, then, self._per_point)
+
+    @property
+    def _per_point(self) -> int:
+        """What k with a point is multiplied with: so many numbers."""
+        return int(np.prod(self._shape, dtype=int))
 
     def scores(self, K: np.ndarray) -> np.ndarray:
         """f of rows whose k with all points is there, in the precision of that."""

@@ -23,6 +23,13 @@ rng = np.random.default_rng(0)
 X, Z = rng.normal(size=(40, 30)), rng.normal(size=(25, 30))
 
 
+def block_of(points, rows):
+    """K and the norms of rows that are made in one piece; None where that is left to a Gram."""
+    made = []
+    found = points.over(rows, lambda K, norms: made.append((K, norms)) or norms, 1)
+    return None if found is None else made[0]
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shift", [0.0, 5.0])
@@ -31,7 +38,7 @@ def test_block_and_gram_are_those_of_both_sides(kernel, dtype, shift):
     found = prepared_points(kernel, points, np.dtype(dtype))
     expected = make_gram(kernel, rows, points).dense()
     error = 4 * TOLERANCE[np.dtype(dtype).itemsize] * np.abs(expected).max()
-    block, norms = found.block(rows)
+    block, norms = block_of(found, rows)
     assert block.dtype == dtype
     assert np.abs(block - expected).max() <= error
     assert np.abs(found.gram(rows).dense() - expected).max() <= error
@@ -46,7 +53,7 @@ def test_values_per_row_go_into_the_product_of_several_rows(kernel, dtype, rows)
     found = prepared_points(kernel, points, np.dtype(dtype))
     expected = make_gram(kernel, asked, points).dense()
     error = 4 * TOLERANCE[np.dtype(dtype).itemsize] * np.abs(expected).max()
-    assert np.abs(found.block(asked)[0] - expected).max() <= error
+    assert np.abs(block_of(found, asked)[0] - expected).max() <= error
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -90,19 +97,19 @@ def test_a_sum_of_a_product_and_two_values_is_one_product():
 def test_sparse_rows_are_those_of_dense_ones():
     found = prepared_points(Gaussian(3.0), sp.csr_array(Z), np.dtype(np.float64))
     expected = make_gram(Gaussian(3.0), X, Z).dense()
-    assert np.abs(found.block(sp.csr_array(X))[0] - expected).max() < 1e-12
+    assert np.abs(block_of(found, sp.csr_array(X))[0] - expected).max() < 1e-12
 
 
 def test_other_kernels_and_rows_are_left_to_a_gram():
     assert prepared_points(Laplacian(1.0, norm=1), Z, np.dtype(np.float64)) is None
     assert prepared_points(mercer.Cosine(), Z, np.dtype(np.float64)) is None
     narrow = prepared_points(Gaussian(1e-4), Z + 100.0, np.dtype(np.float32))
-    assert narrow.block(X + 100.0) is None
+    assert block_of(narrow, X + 100.0) is None
     assert narrow.gram(X + 100.0) is None
     large = prepared_points(Polynomial(9), 1e3 * Z, np.dtype(np.float32))
-    assert large.block(1e6 * X) is None
+    assert block_of(large, 1e6 * X) is None
     with mercer.config(memory="1 GB"):
-        assert prepared_points(Gaussian(3.0), Z, np.dtype(np.float64)).block(X) is None
+        assert block_of(prepared_points(Gaussian(3.0), Z, np.dtype(np.float64)), X) is None
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -153,6 +160,25 @@ def test_one_thread_makes_a_block_that_is_soon_made(monkeypatch):
     points, rows = rng.normal(size=(70, 120)), rng.normal(size=(3000, 120))
     with mercer.config(threads=2):
         found = prepared_points(Gaussian(30.0), points, np.dtype(np.float32))
-        assert found.block(rows) is not None
+        assert block_of(found, rows) is not None
         monkeypatch.setattr("mercer.gram.prepared_points.ONE_PIECE", 1e8)
-        assert found.block(rows) is None
+        assert block_of(found, rows) is None
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_panels_are_those_of_all_rows_at_once(kernel, dtype, monkeypatch):
+    rows, seen = rng.normal(size=(200, 30)), []
+    found = prepared_points(kernel, Z, np.dtype(dtype))
+    whole, norms = block_of(found, rows)
+    monkeypatch.setattr(prepared, "FEW", 77 * len(Z) * np.dtype(dtype).itemsize)
+
+    def sums(K, of_rows):
+        seen.append(len(K))
+        return np.stack([K.sum(axis=1), of_rows], axis=1)
+
+    expected = np.stack([whole.sum(axis=1), norms], axis=1)
+    assert np.abs(found.over(rows, sums, 1) - expected).max() <= 1e-5 * expected.max()
+    assert seen == [77, 77, 46]
+    monkeypatch.setattr(prepared, "SOON", 100)
+    assert found.over(rows, sums, 1) is None

@@ -40,7 +40,7 @@ class OneProduct:
         self.diagonal = simplified_diagonal(formula)
         powers = powers_of_dot(formula)
         self._powers = powers[1] if powers is not None and min(powers[1]) >= 0 else ()
-        self._operations = operations(self.program.epilogue)
+        self.operations = operations(self.program.epilogue)
         self._kept: dict[int, float] = {}
         self._has_run: Any = None
 
@@ -86,7 +86,7 @@ class OneProduct:
 
     def loop(self, pairs: int, repeats: int = 1) -> Any:
         """The compiled loop of the formula, where it pays for so many pairs, asked for so often."""
-        work = pairs * self._operations
+        work = pairs * self.operations
         if work < least_to_compile(math.inf):
             return None
         if self._has_run is not None:

@@ -21,7 +21,7 @@ class StandingPoints:
 
     >>> from mercer import Gaussian
     >>> points = StandingPoints(Gaussian(), np.array([[0.0], [1.0]]))
-    >>> points.prepared(np.array([[0.0]])).block(np.array([[0.0]]))[0].round(4)
+    >>> points.gram(np.array([[0.0]])).dense().round(4)
     array([[1.    , 0.6065]])
     """
 

@@ -55,11 +55,10 @@ def quick_winners(
         return _judged(expansion.scores(K), bounds, classes)
 
     points = expansion.prepared(X, SINGLE)
-    few = None if points is None else points.block(X)
-    if points is not None and few is not None:
-        K, norms = few
-        found = judged(K, points.bound(norms))
-        return found[:, 0], np.flatnonzero(found[:, 1])
+    if points is not None:
+        soon = expansion.soon(X, lambda K, norms: judged(K, points.bound(norms)), SINGLE)
+        if soon is not None:
+            return soon[:, 0], np.flatnonzero(soon[:, 1])
     gram = _gram(expansion, points, X)
     if gram is None:
         return None

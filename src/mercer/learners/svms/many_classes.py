@@ -77,12 +77,10 @@ class PairExpansion(KernelExpansion):
         """The scores of all pairs, or what `then` makes of them, for some rows at a time."""
         if len(self):
             known = self.by_monomials(X, then)
+            if known is None:
+                known = self.soon(X, lambda K, _: then(self.scores(K)))
             if known is not None:
                 return known
-            found = self.prepared(X)
-            few = None if found is None else found.block(X)
-            if few is not None:
-                return then(self.scores(few[0]))
         gram = self.gram(X)
         if not gram.resident or not len(self):
             return then(super().__call__(X))
@@ -167,6 +165,10 @@ class PairExpansion(KernelExpansion):
     @property
     def _shape(self) -> tuple[int, ...]:
         return self.intercept.shape
+
+    @property
+    def _per_point(self) -> int:
+        return len(self.dual_coef)
 
     @property
     def _stretches(self) -> tuple[np.ndarray, np.ndarray]:
