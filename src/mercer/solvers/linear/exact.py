@@ -30,7 +30,7 @@ def cholesky(
     gram: Gram, problem: RidgeProblem, triangle: np.ndarray | None = None
 ) -> RidgeSolution:
     """One factorization for each distinct λ; `triangle`: SKS, if it was made, to be overwritten."""
-    count = len(np.unique(problem.alphas))
+    count = len(problem.distinct)
     system = shifted(gram, problem.scale, once=count == 1)
     if triangle is not None and count == 1:
         system.triangle = triangle
@@ -79,7 +79,7 @@ def for_each_alpha(
 ) -> RidgeSolution:
     coef = np.zeros(problem.targets.shape, dtype=dtype)
     b = np.zeros(problem.targets.shape[1])
-    with progress("ridge", len(np.unique(problem.alphas))) as bar:
+    with progress("ridge", len(problem.distinct)) as bar:
         for alpha, mine in problem.each_alpha():
             c, b[mine], precision = solve(alpha, mine)
             coef = coef.astype(precision, copy=False)  # it may have gone on in double precision

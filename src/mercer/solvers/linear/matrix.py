@@ -14,6 +14,9 @@ from mercer._config import get_config
 from mercer._linalg import dot
 from mercer._tiles import Scratch
 from mercer.gram.base import Gram
+from mercer.gram.host import HostGram
+from mercer.gram.small import small_block
+from mercer.kernels.core import Kernel
 
 #: Rows handled at a time where a pass over the matrix needs temporaries.
 PANEL = 512
@@ -43,6 +46,10 @@ def scaled_matrix(
 
 def upper_triangle(gram: Gram) -> np.ndarray:
     """K on and above the diagonal; a factorization never reads what is below it."""
+    if isinstance(gram, HostGram) and isinstance(gram.kernel, Kernel):
+        few = small_block(gram.kernel, points := gram.points(), points)
+        if few is not None:
+            return few
     A = np.zeros(gram.shape, dtype=gram.dtype)  # pages that are never touched take no memory
 
     def made(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:

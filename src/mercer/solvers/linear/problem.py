@@ -10,6 +10,7 @@ Leaving example i out changes its prediction by cᵢ / (sᵢ Cᵢᵢ), with C th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -74,8 +75,13 @@ class RidgeProblem:
 
     def each_alpha(self) -> Iterator[tuple[float, np.ndarray]]:
         """Every distinct λ, and the targets that it is for."""
-        for alpha in np.unique(self.alphas):
-            yield float(alpha), np.flatnonzero(self.alphas == alpha)
+        for alpha in self.distinct:
+            yield alpha, np.flatnonzero(self.alphas == alpha)
+
+    @cached_property
+    def distinct(self) -> list[float]:
+        """Every λ once."""
+        return np.unique(self.alphas).tolist()  # type: ignore[no-any-return]
 
     def right_hand_sides(self, which: np.ndarray | slice = slice(None)) -> np.ndarray:
         t = self.s[:, None] * self.targets[:, which]

@@ -80,7 +80,7 @@ class RidgeTask:
             nystrom.bytes_needed(self.gram, n, m, packed=not self.path),
         )
         asks = {"loo": "alphas="} if self.path else {}
-        distinct = len(np.unique(alphas))
+        distinct = len(self.problem.distinct)
         bare = bool((alphas == 0).any())
         return Request("ridge", self.gram, size, asks, self.features, distinct, self.path, bare)
 
@@ -183,7 +183,7 @@ def _gradient(task: RidgeTask) -> RidgeSolution:
     from mercer.solvers.smooth.losses import Squares
 
     problem, options = task.problem, task.options
-    if len(np.unique(problem.alphas)) > 1:
+    if len(problem.distinct) > 1:
         raise ValueError("solver='gradient' takes one alpha for all targets")
     K = panels_of(task.gram)
     K.keep()
