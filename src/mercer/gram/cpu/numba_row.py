@@ -10,7 +10,7 @@ from __future__ import annotations
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import Writer
 from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import BLOCK, CHUNK, TOGETHER
+from mercer.gram.rows.prepared import BLOCK, TOGETHER
 
 #: Statistics that `mercer.gram.cpu.panel_sums` adds up, for several rows at a time.
 SUMS = ("sqdist", "dot", "l1")
@@ -50,6 +50,8 @@ def rows_together(program: Program, widths: list[int]) -> int:
 class RowWriter(Writer):
     """Reads x and Z from flat arrays, and stores a few rows."""
 
+    rows, chunk = TOGETHER, BLOCK
+
     @property
     def summed(self) -> list[int]:
         """Sources of many columns that are added up for all rows at once."""
@@ -74,10 +76,6 @@ class RowWriter(Writer):
     def _values_z(self, i: int) -> str:
         return f"(first + {i}) * {BLOCK}"
 
-    def _accumulate(self, i: int) -> list[str]:
-        """What was added up before, for one of the rows."""
-        return [f"a{i} = b{i}[r]"] if i in self.summed else super()._accumulate(i)
-
     def _add_up(self, i: int) -> list[str]:
         """The sums of all rows over one panel."""
         op, place = self.program.sources[i].node.op, f"z, (first + r{i}) * {BLOCK} + e, w{i}, b{i}"
@@ -92,13 +90,6 @@ class RowWriter(Writer):
             "        for e in range(0, w, ALONE):",
             f"            {op}_1(x, at_x, 0, 0, 0, {place}, r * {BLOCK} + e)",
         ]
-
-    def _before(self, kind: str) -> list[str]:
-        lines = super()._before(kind)
-        for i in self.summed:
-            own = lines.index(f"    a{i} = np.empty({CHUNK}, R)")
-            lines[own] = f"    b{i} = np.empty(({TOGETHER}, {BLOCK}), R)"
-        return lines
 
     def _assemble(self, kind: str, loops: list[str], inner: list[str], result: str) -> str:
         """`shape`: the columns of Z (a multiple of BLOCK), its rows, and the width of each source.
@@ -124,7 +115,7 @@ class RowWriter(Writer):
             "        for r in range(count):",
             f"            own, to = chosen[1 + r], chosen[{1 + TOGETHER} + r] + at",
             *(f"            p{i} = own + o{i}" for i in self.direct),
-            *("    " + line for line in self._row_begins(kind)),
+            *("            " + line for line in self._row_begins()),
             *("            " + line for line in [*self._views(kind), *loops]),
             "            for t in range(w):",
             *("                " + line for line in inner),

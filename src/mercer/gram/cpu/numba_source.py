@@ -1,9 +1,10 @@
 """The text of a compiled loop: a program becomes one Python function for Numba.
 
-Shape of the generated function, for each row i and each chunk of columns:
+Shape of the generated function, for each group of rows and each chunk of columns:
 
-    statistics by differences   a loop over features into a small buffer in the first-level cache
-    epilogue                    one pass over the chunk, vectorized by the compiler
+    statistics by differences   a loop over features into a small buffer in the first-level cache;
+                                a few features of the chunk are read for all rows of the group
+    epilogue                    one pass over the chunk per row, vectorized by the compiler
     result                      stored in the tile ("fill"), or multiplied with V ("multiply")
 
 Numbers are passed at run time, so that one text serves every σ.
@@ -25,6 +26,8 @@ from mercer.gram.rows.prepared import CHUNK
 UNROLL = 8
 #: Features taken at a time beyond that.
 STRIDE = 4
+#: Rows of a group: their sums and the features of a chunk fit in the first-level cache together.
+ROWS = 4
 
 
 def render(program: Program, dtype: str, widths: list[int]) -> tuple[str, list[float]]:
@@ -39,6 +42,9 @@ def render(program: Program, dtype: str, widths: list[int]) -> tuple[str, list[f
 
 class Writer:
     """Collects the statements of one function; each node is computed once."""
+
+    #: Rows of a group, and columns of a chunk, that are added up at once.
+    rows, chunk = ROWS, CHUNK
 
     def __init__(self, program: Program, widths: list[int]) -> None:
         self.program = program
@@ -86,22 +92,28 @@ class Writer:
         return f"rz{i}[s : s + w]"
 
     def _assemble(self, kind: str, loops: list[str], inner: list[str], result: str) -> str:
-        store = self._stored(kind, result)
+        sums = [line for i in self.summed for line in self._add_up(i)]  # first: they name numbers
+        row = [*self._row_begins(), *self._views(kind), *loops]
+        store = "row" if kind == "fill" else "k"
         text = [
             "@njit(nogil=True, error_model='numpy', fastmath=FLAGS)",
             f"def {kind}({', '.join(self._arguments(kind))}):",
             *self._before(kind),
-            "    for i in range(out.shape[0]):",
-            *self._row_begins(kind),
+            f"    for i0 in range(0, out.shape[0], {ROWS}):",
+            f"        rows = min({ROWS}, out.shape[0] - i0)",
+            *(["        total[:] = 0.0"] if kind == "multiply" else []),
             f"        for b in range(j0 // {CHUNK}, (j1 + {CHUNK - 1}) // {CHUNK}):",
             f"            lo = max(j0, b * {CHUNK})",
             f"            w = min(j1, (b + 1) * {CHUNK}) - lo",
             f"            o = lo - b * {CHUNK}",
             "            s = lo - j0",
-            *("            " + line for line in [*self._views(kind), *loops]),
-            "            for t in range(w):",
-            *("                " + line for line in inner),
-            *store,
+            *("            " + line for line in sums),
+            "            for r in range(rows):",
+            "                i = i0 + r",
+            *("                " + line for line in row),
+            "                for t in range(w):",
+            *("                    " + line for line in [*inner, f"{store}[t] = {result}"]),
+            *(MULTIPLIED if kind == "multiply" else []),
         ]
         return "\n".join(text) + "\n"
 
@@ -120,7 +132,7 @@ class Writer:
     def _before(self, kind: str) -> list[str]:
         """Numbers and buffers, once per call."""
         lines = [f"    c{i} = c[{i}]" for i in range(len(self.numbers))]
-        lines += [f"    a{i} = np.empty({CHUNK}, R)" for i in self._looped()]
+        lines += ["    " + self._buffer(i) for i in self._looped()]
         sets = {i: self._set_size(i) for i in self._looped()}
         lines += [
             f"    e{i} = np.empty(({size + 1}, {CHUNK}), R)"
@@ -129,32 +141,26 @@ class Writer:
         ]
         if kind == "multiply":
             lines.append(f"    k = np.empty({CHUNK}, R)")
-            lines.append("    total = np.empty(V.shape[0], np.float64)")
+            lines.append(f"    total = np.empty(({ROWS}, V.shape[0]), np.float64)")
         return lines
 
-    def _row_begins(self, kind: str) -> list[str]:
-        """What belongs to row i, before the chunks of columns."""
-        values = range(len(self.program.row_x))
-        lines = [f"        x{i} = {self._value_x(i)}" for i in values]
-        for i in self._written_out():
-            lines += [f"        q{i}_{d} = {self._x(i, str(d))}" for d in range(self.widths[i])]
-        return [*lines, "        total[:] = 0.0"] if kind == "multiply" else lines
+    def _buffer(self, i: int) -> str:
+        """The sums of one chunk, of all rows or of one."""
+        if i in self.summed:
+            return f"b{i} = np.empty(({self.rows}, {self.chunk}), R)"
+        return f"a{i} = np.empty({CHUNK}, R)"
 
-    def _stored(self, kind: str, result: str) -> list[str]:
-        """k into the tile, or multiplied with V and added up."""
-        if kind != "multiply":
-            return [f"                row[t] = {result}"]
-        return [
-            f"                k[t] = {result}",
-            "            for v in range(V.shape[0]):",
-            "                part = ZERO",
-            "                weights = V[v, lo : lo + w]",
-            "                for t in range(w):",
-            "                    part += k[t] * weights[t]",
-            "                total[v] += part",
-            "        for v in range(V.shape[0]):",
-            "            out[i, v] += R(total[v])",
-        ]
+    def _row_begins(self) -> list[str]:
+        """What belongs to row i alone."""
+        lines = [f"x{i} = {self._value_x(i)}" for i in range(len(self.program.row_x))]
+        for i in self._written_out():
+            lines += [f"q{i}_{d} = {self._x(i, str(d))}" for d in range(self.widths[i])]
+        return lines
+
+    @property
+    def summed(self) -> list[int]:
+        """Sources of many features that are added up for all rows of a group at once."""
+        return [i for i in self._looped() if not self._set_size(i)]
 
     def _looped(self) -> list[int]:
         """Sources of differences with many features, over which the text has a loop."""
@@ -176,26 +182,43 @@ class Writer:
     # --- statistics by differences -----------------------------------------------------------
 
     def _accumulate(self, i: int) -> list[str]:
-        """A loop over features into a{i}: several at a time, so that a{i} is touched less often."""
-        if self._set_size(i):
-            return self._accumulate_sets(i)
+        """The sums of one row."""
+        if i in self.summed:
+            return [f"a{i} = b{i}[r]"]
+        return self._accumulate_sets(i) if self._set_size(i) else self._sums(i, list)
+
+    def _add_up(self, i: int) -> list[str]:
+        """The sums of all rows of a group."""
+
+        def for_all(lines: list[str]) -> list[str]:
+            begin = ["for r in range(rows):", "    i = i0 + r", f"    a{i} = b{i}[r]"]
+            return [*begin, *("    " + line for line in lines)]
+
+        return self._sums(i, for_all)
+
+    def _sums(self, i: int, of_rows: Callable[[list[str]], list[str]]) -> list[str]:
+        """A loop over features into a{i}: several at a time, so that a{i} is touched less often.
+
+        `of_rows` makes lines for one row, whose sums are in a{i}, those for all of them.
+        """
         how, start, finish = self._how(i)
         columns = self._columns(i)
-        lines = [f"for t in range(w): a{i}[t] = {start}"]
+        lines = of_rows([f"for t in range(w): a{i}[t] = {start}"])
         lines.append(f"e = {columns} // {STRIDE} * {STRIDE}")
         for step, span in ((STRIDE, f"0, e, {STRIDE}"), (1, f"e, {columns}")):
             lines.append(f"for d in range({span}):")
-            lines += [f"    xd{j} = {self._x(i, f'd + {j}')}" for j in range(step)]
             lines += [f"    zr{j} = {self._z(i, f'd + {j}')}" for j in range(step)]
-            lines += ["    for t in range(w):", f"        s{i} = a{i}[t]"]
+            row = [f"xd{j} = {self._x(i, f'd + {j}')}" for j in range(step)]
+            row += ["for t in range(w):", f"    s{i} = a{i}[t]"]
             for j in range(step):
                 body: list[str] = [f"zd = {self._at(f'zr{j}')}"]
                 term = self._term(i, f"xd{j}", "zd", body)
                 body.append(f"s{i} = {how(f's{i}', term)}")
-                lines += ["        " + line for line in body]
-            lines.append(f"        a{i}[t] = s{i}")
+                row += ["    " + line for line in body]
+            row.append(f"    a{i}[t] = s{i}")
+            lines += ["    " + line for line in of_rows(row)]
         if finish:
-            lines.append(f"for t in range(w): a{i}[t] {finish}")
+            lines += of_rows([f"for t in range(w): a{i}[t] {finish}"])
         return lines
 
     def _accumulate_sets(self, i: int) -> list[str]:
@@ -308,6 +331,19 @@ class Writer:
             return f"s{i}" if self.widths[i] <= UNROLL else f"a{i}[t]"
         # The first matrix is made in place of the result.
         return "row[t]" if i == self.tiles[0] else f"t{i}[t]"
+
+
+#: k of a row and a chunk, multiplied with V and added up.
+MULTIPLIED = """\
+                for v in range(V.shape[0]):
+                    part = ZERO
+                    weights = V[v, lo : lo + w]
+                    for t in range(w):
+                        part += k[t] * weights[t]
+                    total[r, v] += part
+        for r in range(rows):
+            for v in range(V.shape[0]):
+                out[i0 + r, v] += R(total[r, v])""".splitlines()
 
 
 def power_statements(name: str, base: str, n: int, one: str) -> list[str]:
