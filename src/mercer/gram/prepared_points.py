@@ -75,9 +75,9 @@ class PreparedPoints:
     ) -> np.ndarray | None:
         """``then(K, norms)`` of rows that one thread soon has, a panel at a time.
 
-        `norms`: the squared ones of the rows of the panel, whose memory the next panel gets.
-        `outputs`: what `then` multiplies every k with. None for many rows, or where k would lose
-        digits.
+        `norms`: the squared ones of its rows. `then` must not keep K, in whose place the next panel
+        is made; `outputs` says how many numbers it multiplies each k with. None for many rows, or
+        where k would lose digits.
         """
         served = self._is_soon_done(X.shape[0], outputs) and self._serves(X)
         x = self._asked(X) if served else None
