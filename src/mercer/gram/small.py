@@ -36,7 +36,7 @@ LARGE = 1e30
 _TILES = tuple(Formula("tile", value=i) for i in range(4))
 
 
-def small_block(kernel: Kernel, X: Any, Z: Any) -> np.ndarray | None:
+def small_block(kernel: Kernel | Formula, X: Any, Z: Any) -> np.ndarray | None:
     """k(x, z) for all rows of X and of Z; None where it takes a `Gram` to answer.
 
     >>> from mercer import Gaussian
@@ -77,9 +77,10 @@ def square_block(kernel: Kernel, X: Any) -> np.ndarray | None:
     return K if K is not None and np.isfinite(K).all() else None  # `Gram` says what overflows
 
 
-def _served(kernel: Kernel, X: Any, Z: Any, most: int) -> Program | None:
+def _served(kernel: Kernel | Formula, X: Any, Z: Any, most: int) -> Program | None:
     """How k is computed here, for up to so many multiplications; None: not here."""
-    if not _is_unlimited() or kernel.is_opaque or not _is_few(X, Z, most):
+    opaque = isinstance(kernel, Kernel) and kernel.is_opaque
+    if opaque or not _is_unlimited() or not _is_few(X, Z, most):
         return None
     program = _of_rows_as_they_are(simplified(kernel))
     return program if program is not None and engine_for(kernel, X, Z) is HOST else None

@@ -21,11 +21,13 @@ import numpy as np
 from mercer._arrays import host, is_tensor
 from mercer._config import get_config
 from mercer._examples import count, take, widened
+from mercer._machine.threads import blas_for_product
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula
 from mercer.formula.profile import log2_of, never_negative
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import HOST, engine_for
+from mercer.gram.small import small_block
 from mercer.solvers.local.near_tiles import Near, near_tiles
 
 #: A smoother sums with these: body(rows, columns, w) for every tile w of weights.
@@ -102,6 +104,9 @@ class Weights:
         """W V, where the data is."""
         engine = engine_for(self.formula, self.X, self.Z)
         if engine is HOST:
+            few = None if self.near is not None else small_block(self.formula, self.X, self.Z)
+            if few is not None:
+                return self._times(few, V)
             gram, near = self.gram, self.near
         else:
             gram, near = engine.make(self.formula, self.X, self.Z).facing_host(), None
@@ -115,6 +120,15 @@ class Weights:
 
         self._walk(gram, near, body)
         return self.in_order(out) if near is not None else out
+
+    def _times(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """W V of weights that are all there."""
+        if not self._certain:
+            _check_sign(np, W)
+        if self.own is not None:
+            W[np.arange(len(W)), self.own] = 0.0
+        with blas_for_product(W.size * V.shape[1]):
+            return W @ V  # type: ignore[no-any-return]
 
     def in_order(self, sums: np.ndarray) -> np.ndarray:
         """Rows as the sweep saw them, back in the order of the queries."""
