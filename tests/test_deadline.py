@@ -1,7 +1,9 @@
 """A time budget that is over ends work in any thread; nothing here depends on how fast it runs."""
 
 import importlib
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 from contextlib import suppress
@@ -320,3 +322,37 @@ def test_the_fastest_wins_for_want_of_time_only_where_it_is_much_faster(seconds,
     race.rows_in = lambda entry, left: Race.rows_in(race, entry, left)
     best, fastest = (SimpleNamespace(seconds=s, size=320, slow=False) for s in (seconds, 0.093))
     assert affordable(race, [best, fastest]) is (best if wins else fastest)
+
+
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="code is ended in CPython only")
+def test_an_error_that_comes_when_work_has_just_ended_keeps_no_traced_program_waiting():
+    """The watch waits for it to arrive (Python 3.11), so who stops the watch must not wait in C."""
+    script = """
+        import sys, threading, time
+        from mercer._machine import deadline
+
+        def traced(frame, event, argument):
+            return traced
+
+        class Late(deadline._Watch):
+            def _stack(self):  # between its look at the gate and the error
+                time.sleep(0.3)
+                return super()._stack()
+
+        deadline._Watch = Late
+        threading.settrace(traced)
+        sys.settrace(traced)
+        end = time.perf_counter() + 0.1
+        try:
+            # The work ends after the watch has looked, and before it raises.
+            print(deadline.run_until(end, time.sleep, 0.1 + deadline.GRACE + 0.1))
+        except deadline.OutOfTime:
+            print("over")
+        sum(range(10**6))  # nothing is on its way any more
+        print("checked")
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert found.stdout.split()[-1] == "checked"

@@ -31,6 +31,8 @@ T = TypeVar("T")
 #: Seconds after the end at which code that has not looked at the clock is ended from outside, and
 #: between two such attempts: it may have met an error handler that caught everything.
 GRACE, AGAIN = 0.05, 0.2
+#: Seconds between two looks at whether a watch has ended.
+LOOK = 2e-4
 #: What code of the import system says its file is; where Numba learns which functions there are.
 IMPORT, LEARNING = "<frozen importlib._bootstrap>", ("refresh", "install_registry")
 
@@ -121,39 +123,47 @@ class _Watch:
 
     def __init__(self, end: float, thread: int, frame: FrameType) -> None:
         self.end, self.thread, self.frame = end, thread, frame
-        self.raised, self.told = False, sys.unraisablehook
+        self.raised, self.ended, self.told = False, False, sys.unraisablehook
         #: Held by the thread that is watched until its work is done. Letting it go is one call into
         #: C, which no error from outside can cut in two.
         self.gate = threading.Lock()
-        self.worker = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
         self.gate.acquire()
-        self.worker.start()
+        threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
         """End the watch; an error that is on its way arrives here, and nowhere else.
 
         Taking it back instead would leave the interpreter with a note that there is one, for good:
-        Python 3.11 then repeats an instruction for ever where a program is traced.
+        Python 3.11 then repeats an instruction for ever where a program is traced. So does the
+        watch itself as long as an error waits for this thread, which therefore never waits in a
+        single call, such as `join`, where no error arrives.
         """
         while True:
             try:
                 with suppress(RuntimeError):  # it was let go before an error came
                     self.gate.release()
-                self.worker.join()
+                while not self.ended:
+                    time.sleep(LOOK)
                 if not self.raised:
                     break
                 _raise_in(self.thread, _Ended)
                 while True:
                     pass
             except _Ended:
-                if not self.worker.is_alive():
+                if self.ended:
                     break
         if self.raised:
             sys.unraisablehook = self.told
 
     def _run(self) -> None:
+        try:
+            self._watch()
+        finally:
+            self.ended = True
+
+    def _watch(self) -> None:
         wait = self.end + GRACE - time.perf_counter()
         while not self.gate.acquire(timeout=max(wait, 0.0)):
             wait = self.end - time.perf_counter()
