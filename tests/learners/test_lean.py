@@ -81,9 +81,9 @@ def test_system_files_are_read_once(learner: Any, y: np.ndarray, monkeypatch: An
 
 def test_a_few_rows_tell_that_a_width_fits(monkeypatch: Any) -> None:
     made = []
-    block = _widths.small_block
+    block = _widths.host_block
     monkeypatch.setattr(
-        _widths, "small_block", lambda k, X, Z: made.append(len(X)) or block(k, X, Z)
+        _widths, "host_block", lambda k, X, Z: made.append(len(X)) or block(k, X, Z)
     )
     _widths.warn_if_far_off(Gaussian(1.0), X)
     assert made == [_widths.FEW]

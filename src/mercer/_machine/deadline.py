@@ -136,9 +136,9 @@ class _Watch:
         """End the watch; an error that is on its way arrives here, and nowhere else.
 
         Taking it back instead would leave the interpreter with a note that there is one, for good:
-        Python 3.11 then repeats an instruction for ever where a program is traced. So does the
-        watch itself as long as an error waits for this thread, which therefore never waits in a
-        single call, such as `join`, where no error arrives.
+        Python 3.11 then repeats an instruction for ever where a program is traced. The thread of
+        the watch, if it is traced, repeats one until the error has arrived here. So this one waits
+        in short sleeps, between which it can arrive; in `join` it could not.
         """
         while True:
             try:

@@ -34,6 +34,7 @@ class OneProduct:
         (self.node,) = statistics(formula)
         self.program = compile_program(formula, {self.node.value: Method("product")})
         self.folded = folded_sum(self.program.epilogue)
+        # The names of its inputs in the program: the product, and the values of rows.
         self.tile = Formula("tile", value=0)
         self.of_x = [Formula("rowx", value=i) for i in range(len(self.program.row_x))]
         self.of_z = [Formula("rowz", value=i) for i in range(len(self.program.row_z))]
@@ -41,8 +42,10 @@ class OneProduct:
         powers = powers_of_dot(formula)
         self._powers = powers[1] if powers is not None and min(powers[1]) >= 0 else ()
         self.operations = operations(self.program.epilogue)
+        #: By power of two, the largest squared norm that was found to keep the digits.
         self._kept: dict[int, float] = {}
-        self._has_run: Any = None
+        #: The loop, once it has run: from then on it costs no compiling.
+        self._ready: Any = None
 
     def keeps_digits(self, norm: float) -> bool:
         """Whether k does, of rows whose squared norms reach this; NaN does not."""
@@ -89,8 +92,8 @@ class OneProduct:
         work = pairs * self.operations
         if work < least_to_compile(math.inf):
             return None
-        if self._has_run is not None:
-            return self._has_run
+        if self._ready is not None:
+            return self._ready
         from mercer.gram.cpu import compiled
 
         done = compiled.work_done(self.program, self.dtype, [])
@@ -101,7 +104,7 @@ class OneProduct:
             return None
         found = compiled.compile_epilogue(self.program, self.dtype, [])
         if math.isinf(done):
-            self._has_run = found
+            self._ready = found
         return found
 
 

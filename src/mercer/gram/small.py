@@ -18,6 +18,7 @@ from mercer.formula.evaluate import evaluate_into
 from mercer.gram.base import simplified
 from mercer.gram.cpu.engine import METRIC, direct
 from mercer.gram.dispatch import HOST, engine_for
+from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import DIRECT_COLUMNS, SMALL_WORK, Method
 from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.plan.range import only_overflows
@@ -53,6 +54,17 @@ def small_block(kernel: Kernel | Formula, X: Any, Z: Any) -> np.ndarray | None:
     if not _are_in_order(X) or not (same or _are_in_order(Z)):
         return None
     return _square(program, X) if same else _evaluated(program, X, Z)
+
+
+def host_block(kernel: Kernel | Formula, X: Any, Z: Any) -> np.ndarray:
+    """k(x, z) for all rows of X and of Z on the host, also where it takes a `Gram` to answer.
+
+    >>> from mercer import Gaussian
+    >>> host_block(Gaussian(), [[0.0]], [[0.0], [1.0]]).round(4)
+    array([[1.    , 0.6065]])
+    """
+    few = small_block(kernel, X, Z)
+    return HostGram(kernel, X, None if Z is X else Z).dense() if few is None else few
 
 
 def square_block(kernel: Kernel, X: Any) -> np.ndarray | None:

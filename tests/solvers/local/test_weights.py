@@ -44,7 +44,7 @@ def test_a_weight_below_zero_is_refused_either_way(monkeypatch):
         in_tiles(monkeypatch, *given)
 
 
-def test_few_pairs_do_not_make_a_gram(monkeypatch):
+def test_few_pairs_do_not_make_a_gram():
     W = Weights(Gaussian().formula(), X, Z)
     W.product(V)
     assert "gram" not in vars(W)

@@ -43,7 +43,7 @@ def render(program: Program, dtype: str, widths: list[int]) -> tuple[str, list[f
 class Writer:
     """Collects the statements of one function; each node is computed once."""
 
-    #: Rows of a group, and columns of a chunk, that are added up at once.
+    #: The size of the buffer of sums: rows of a group, columns of a chunk.
     rows, chunk = ROWS, CHUNK
 
     def __init__(self, program: Program, widths: list[int]) -> None:
@@ -199,7 +199,7 @@ class Writer:
     def _sums(self, i: int, of_rows: Callable[[list[str]], list[str]]) -> list[str]:
         """A loop over features into a{i}: several at a time, so that a{i} is touched less often.
 
-        `of_rows` makes lines for one row, whose sums are in a{i}, those for all of them.
+        `of_rows` turns the lines for one row, with its sums in a{i}, into the lines for all rows.
         """
         how, start, finish = self._how(i)
         columns = self._columns(i)

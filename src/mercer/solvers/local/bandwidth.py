@@ -21,8 +21,7 @@ from mercer._lazy import record
 from mercer._progress import progress
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
-from mercer.gram.host import HostGram
-from mercer.gram.small import small_block
+from mercer.gram.small import host_block
 from mercer.kernels import Kernel
 
 #: Examples left out for the grid, and at most for the rest of the search: choices. The error of a
@@ -98,9 +97,7 @@ def width_of(kernel: Kernel) -> float:
     formula = simplify(kernel.formula())
     try:
         u = np.logspace(-9, 9, 3601)
-        pairs = np.zeros((1, 1)), u[:, None]
-        few = small_block(formula, *pairs)
-        k = (HostGram(formula, *pairs).dense() if few is None else few)[0]
+        k = host_block(formula, np.zeros((1, 1)), u[:, None])[0]
     except (ValueError, IndexError):  # k wants more than one column
         return 1.0
     k = np.maximum(k, 0.0)
