@@ -136,4 +136,21 @@ def test_pools_of_blas_are_found_and_take_a_number_of_threads():
         assert count() == 1
         set_count(before)
         assert count() == before
-    assert pools.is_running() in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("place", "state", "free", "runs"),
+    [
+        ("a thread", b"R", True, True),
+        ("a thread", b"R", False, False),
+        ("a thread", b"S", True, False),
+        (None, b"R", True, False),
+    ],
+)
+def test_blas_runs_where_its_thread_does_on_a_free_core(place, state, free, runs, monkeypatch):
+    from mercer._machine import pools
+
+    monkeypatch.setattr(pools, "_first_thread", lambda: place)
+    monkeypatch.setattr(pools, "_state", lambda _: state)
+    monkeypatch.setattr(pools, "cores_are_free", lambda: free)
+    assert pools.is_running() is runs
