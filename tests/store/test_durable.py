@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -178,6 +180,58 @@ def test_saves_at_the_same_time(tmp_path):
         thread.join()
     assert not failures
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
+
+
+def fifo(folder):
+    """A pipe with a name and a reader, so that writing into it would not wait."""
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe", os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+
+
+def terminal(folder):
+    master, slave = os.openpty()
+    path = Path(os.ttyname(slave))
+    os.close(slave)
+    return path, master
+
+
+def socket_file(folder):
+    made = socket.socket(socket.AF_UNIX)
+    made.bind(str(folder / "socket"))
+    return folder / "socket", made.detach()
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("make", [fifo, terminal, socket_file])
+@pytest.mark.parametrize("linked", [False, True])
+def test_pipes_terminals_and_sockets_are_refused_and_stay(make, linked, tmp_path, monkeypatch):
+    def moved(*arguments):
+        raise AssertionError("moved over a device")
+
+    monkeypatch.setattr(files.os, "replace", moved)
+    path, handle = make(tmp_path)
+    kind = stat.S_IFMT(path.lstat().st_mode)
+    given = tmp_path / "link" if linked else path
+    if linked:
+        given.symlink_to(path)
+    try:
+        with pytest.raises(OSError, match=r"another device.*give the name of a file"):
+            mercer.save({"model": 1}, given)
+        assert stat.S_IFMT(path.lstat().st_mode) == kind
+        assert given.is_symlink() == linked
+    finally:
+        os.close(handle)
+
+
+def test_what_a_killed_process_left_is_removed_by_a_later_save(tmp_path):
+    names = (f".m.{16 * '0'}", f".m.{16 * '1'}", f".another.{16 * '0'}")
+    left, living, other = (tmp_path / name for name in names)
+    for path in (left, living, other):
+        path.write_bytes(b"half")
+    for path in (left, other):
+        os.utime(path, (0, 0))
+    mercer.save({"v": 1}, tmp_path / "m")
+    assert {p.name for p in tmp_path.iterdir()} == {"m", living.name, other.name}
 
 
 @pytest.mark.posix

@@ -1,8 +1,10 @@
 """Each lie that a well-formed file can tell, and the sentence it is refused with."""
 
+import copy
 import hashlib
 import io
 import json
+import time
 import zipfile
 
 import numpy as np
@@ -247,3 +249,67 @@ def test_one_array_named_many_times_is_counted_each_time(load):
         load([one] * 200, [big])
     with mercer.config(memory="40MB"):
         assert len(load([one] * 3, [big])) == 3
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        {"bytes": 0},
+        {"series": {"array": 0}},
+        {"frame": [{"array": 0}], "names": ["a"]},
+        {"object": "kernels.Polynomial", "state": {"degree": {"array": 0}}},
+    ],
+)
+def test_a_small_file_never_becomes_a_large_memory(one, load, monkeypatch):
+    """Whatever the limit: the cost is counted before the first array is read."""
+    monkeypatch.setattr(
+        "mercer.store.reading._Reader._npy", lambda *a: pytest.fail("an array was read")
+    )
+    entry = [one] * 20_000
+    with mercer.config(memory="100GB"):
+        begin = time.process_time()
+        with pytest.raises(StoreError, match="of memory"):
+            load(entry, [npy(np.zeros(2**20, dtype=np.uint8))])
+        assert time.process_time() - begin < 1
+
+
+@pytest.fixture(scope="module")
+def forest():
+    from mercer.learners.rivals.trees import TreesClassifier
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    return TreesClassifier("forest", 4).fit(X, X[:, 0] * X[:, 1] > 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("left", lambda a: a + 10_000),
+        ("left", lambda a: -a),
+        ("right", lambda a: a * 0),
+        ("left", lambda a: a.astype(float)),
+        ("roots", lambda a: a + 10_000),
+        ("feature", lambda a: a + 3),
+        ("feature", lambda a: a - 1),
+        ("feature", lambda a: a[:-1]),
+        ("threshold", lambda a: a * np.nan),
+        ("value", lambda a: a * np.nan),
+        ("value", lambda a: a[:, 0]),
+        ("missing", lambda a: a[:3]),
+        ("depth", lambda depth: depth - 1),
+        ("depth", lambda depth: 10**9),
+        ("outputs", lambda n: 0),
+        ("outputs", lambda n: 3),
+        ("divisor", lambda n: 0),
+    ],
+)
+def test_trees_that_are_none_are_refused(name, change, forest, tmp_path):
+    copied = copy.copy(forest)
+    copied.trees_ = copy.copy(forest.trees_)
+    vars(copied.trees_)[name] = change(getattr(forest.trees_, name))
+    mercer.save(copied, tmp_path / "m")
+    with pytest.raises(StoreError, match="damaged"):
+        mercer.load(tmp_path / "m")
+    mercer.save(forest, tmp_path / "m")
+    rows = np.random.default_rng(1).normal(size=(9, 3))
+    assert (mercer.load(tmp_path / "m").predict(rows) == forest.predict(rows)).all()

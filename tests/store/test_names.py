@@ -3,12 +3,17 @@
 import dataclasses
 import re
 import zipfile
+from collections import UserList
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
 
 import mercer
-from mercer import kernels, learners, maps
+from mercer import KernelSVC, kernels, learners, maps
 from mercer.store import StoreError, names
 
 
@@ -74,3 +79,43 @@ def test_a_kernel_from_outside_is_found_once_it_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr(names, "_outsiders", list)  # as where its module is not imported
     with pytest.raises(StoreError, match=r"Doubled'.*module that defines it has been imported"):
         mercer.load(tmp_path / "m")
+
+
+CALIBRATED = {
+    "scores": KernelSVC(),
+    "probabilities": GaussianNB(),
+}
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_private_classes_of_scikit_learn_are_not_needed_to_read_a_model(
+    name, classes, tmp_path, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(90, 2)), 3 * rng.normal(size=(200, 2))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.5 * rng.normal(size=90), [0.0, 0.5])]
+    model = CalibratedClassifierCV(CALIBRATED[name], cv=3).fit(
+        X, np.where(y > "abc"[classes - 1], "a", y)
+    )
+    expected = model.predict_proba(Z)
+    mercer.save(model, tmp_path / "m")
+    for private in ("_CalibratedClassifier", "_SigmoidCalibration"):
+        monkeypatch.delattr(f"sklearn.calibration.{private}")
+    again = mercer.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict_proba(Z), expected)
+    mercer.save(again, tmp_path / "n")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "n").predict_proba(Z), expected)
+
+
+def test_a_list_of_columns_is_read_where_scikit_learn_has_no_such_list(tmp_path):
+    earlier = type("_RemainderColsList", (UserList,), {})
+    earlier.__module__ = "sklearn.compose._column_transformer"
+    columns = ColumnTransformer([("a", StandardScaler(), [0])], remainder="passthrough")
+    X = np.arange(12.0).reshape(4, 3)
+    expected = columns.fit_transform(X)
+    columns.transformers_[-1] = (*columns.transformers_[-1][:2], earlier([1, 2]))
+    mercer.save(columns, tmp_path / "m")
+    again = mercer.load(tmp_path / "m")
+    assert list(again.transformers_[-1][2]) == [1, 2]
+    np.testing.assert_array_equal(again.transform(X), expected)

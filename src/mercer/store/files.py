@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import secrets
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
+
+#: Seconds without a change after which an unfinished file has no living writer.
+ABANDONED = 3600
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], Any]) -> None:
     """Make the file at `path` what `write` has written, all of it, or leave it as it was.
 
     Neither an exception nor a full disk nor the end of the process at any moment leaves half a
-    file there. (A process that is killed may leave a hidden one beside it.)
+    file there. (A process that is killed may leave a hidden one beside it, which a later call for
+    the same path removes.) A pipe, a terminal or another device is refused, never replaced.
 
     Parameters
     ----------
@@ -33,9 +39,8 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
     >>> path.read_text()
     'all of it'
     """
-    target = Path(os.path.realpath(path))  # a link stays one: what it points to is replaced
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file")
+    target = replaceable(path)
+    _sweep(target)
     try:
         handle, temporary = _beside(target)
     except OSError as error:
@@ -54,9 +59,37 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
     _settle(target.parent)
 
 
+def replaceable(path: str | os.PathLike[str]) -> Path:
+    """The file that `path` names, or will name; a link stays one: its target is replaced.
+
+    Raises OSError for a folder, and for what is no regular file: a pipe, a terminal, a device.
+    """
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(
+            f"{path} is a pipe, a terminal or another device, which a file would replace for "
+            "every program; give the name of a file"
+        )
+    return Path(os.path.realpath(path))
+
+
+def _sweep(target: Path) -> None:
+    """Remove what processes that were killed left when they wrote `target`."""
+    for left in target.parent.glob(f"{glob.escape(_hidden(target))}{'[0-9a-f]' * 16}"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED:
+                left.unlink()
+
+
+def _hidden(target: Path) -> str:
+    """How the names of unfinished files of `target` begin."""
+    return f".{target.name[:40]}."
+
+
 def _beside(target: Path) -> tuple[int, Path]:
     """A new file in the same folder, as public as any new file, or as the one it will replace."""
-    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
+    temporary = target.with_name(_hidden(target) + secrets.token_hex(8))
     binary = getattr(os, "O_BINARY", 0)  # Windows would change the ends of lines
     handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | binary, 0o666)
     with suppress(OSError):

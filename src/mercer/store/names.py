@@ -43,6 +43,7 @@ DECLARED = {
     "perceptron.Budget": "mercer.solvers.online.budget:Store",
     "perceptron.Tally": "mercer.solvers.online.run:Tally",
     "probabilities.CalibratedScores": "mercer.learners.probabilities:CalibratedScores",
+    "rivals.LinearClassifier": "mercer.learners.rivals.linear:LinearClassifier",
     "rivals.Trees": "mercer.learners.rivals.trees:Trees",
     "rivals.TreesClassifier": "mercer.learners.rivals.trees:TreesClassifier",
     "rivals.TreesRegressor": "mercer.learners.rivals.trees:TreesRegressor",
@@ -51,18 +52,22 @@ DECLARED = {
     "svm.Pairs": "mercer.learners.svms.pairs:Pairs",
     "svm.Quadratic": "mercer.solvers.quadratic.problem:Quadratic",
     "templates.Warps": "mercer.solvers.images.warping:Warps",
-    # What a ColumnTransformer lists its remaining columns in, for some of its options.
-    "sklearn.compose._RemainderColsList": "sklearn.compose._column_transformer:_RemainderColsList",
+    # Private classes of scikit-learn that models consist of become classes that are surely there.
+    "sklearn.calibration._CalibratedClassifier": "mercer.store.stand_ins:CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration": "mercer.store.stand_ins:Sigmoid",
+    "sklearn.compose._RemainderColsList": "collections:UserList",
+}
+
+#: Where those are in the versions of scikit-learn that have them: they are written by these names.
+PRIVATE = {
+    "sklearn.calibration:_CalibratedClassifier": "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration:_SigmoidCalibration": "sklearn.calibration._SigmoidCalibration",
+    "sklearn.compose._column_transformer:_RemainderColsList": "sklearn.compose._RemainderColsList",
 }
 
 #: The preprocessing and the densities of scikit-learn that travel with our models.
 SKLEARN = {
-    "sklearn.calibration": (
-        "CalibratedClassifierCV",
-        # A fitted CalibratedClassifierCV consists of these; scikit-learn has no public ones.
-        "_CalibratedClassifier",
-        "_SigmoidCalibration",
-    ),
+    "sklearn.calibration": ("CalibratedClassifierCV",),
     "sklearn.compose": ("ColumnTransformer",),
     "sklearn.decomposition": ("PCA", "TruncatedSVD"),
     "sklearn.feature_selection": ("VarianceThreshold",),
@@ -98,6 +103,8 @@ _PATH_OF = {path: name for name, path in DECLARED.items()}
 def name_of(cls: type) -> str | None:
     """The name of a class in a file, or None where no file may hold it."""
     path = _path(cls)
+    if path in PRIVATE:
+        return PRIVATE[path]
     candidates = [_PATH_OF.get(path), modern(path)]
     name = next((n for n in candidates if n and find(n) is cls), None)
     return name or (path if _from_outside(cls) else None)

@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 import zipfile
+from collections import UserList
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ from mercer.store.writing import library_version
 COPIES = 4
 #: A byte of JSON may become this many bytes of objects ("{}," is an empty dictionary).
 TEXT_COST = 40
+#: Times its own size that a file may become: what is shared stands in a few places of an object.
+GROWTH = 64
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -107,7 +110,12 @@ class _Reader:
                 f"({library_version()}) reads versions 1 to {VERSION}. It was written by "
                 f"{header.get('library', 'an unknown version')!s:.40}."
             )
-        for i, entry in enumerate(self._entries(header["arrays"])):
+        entries = self._entries(header["arrays"])
+        copies = self._copies(header["object"], [entry["bytes"] for entry in entries])
+        self._spend(copies)
+        if copies > GROWTH * self.size:
+            raise self.refuse(f"it would take {show_bytes(copies)} of memory")
+        for i, entry in enumerate(entries):
             blob = self._member(f"a{i}.npy", entry["bytes"])
             if hashlib.sha256(blob).hexdigest() != entry["sha256"]:
                 raise self.refuse(f"array {i} does not match its checksum")
@@ -127,6 +135,34 @@ class _Reader:
         if sum(sizes) > self.size:
             raise self.refuse(f"its arrays claim {show_bytes(sum(sizes))}, more than it holds")
         return entries
+
+    def _copies(self, root: Any, sizes: list[int]) -> int:
+        """Bytes of all copies of arrays that decoding makes: a file may name one array many times.
+
+        Byte strings, tables and sparse matrices copy what they are made of. Kernels and expansions
+        are built as by hand, with all their checks, and copy their arrays more than once.
+        """
+
+        def named(items: Any) -> int:
+            found = [item.get("array") if isinstance(item, dict) else item for item in items]
+            return sum(sizes[_position(i)] for i in found if i is not None)
+
+        total, waiting = 0, [root]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, list):
+                waiting += node
+            elif isinstance(node, dict):
+                kind, inside = next(iter(node.items()), ("", None))
+                if kind in ("bytes", "series"):
+                    total += named([inside])
+                elif kind in ("csr", "frame"):
+                    total += 2 * named(inside)
+                elif kind == "object" and issubclass(self._find(inside), (Kernel, KernelExpansion)):
+                    values = [v for v in node["state"].values() if isinstance(v, dict)]
+                    total += COPIES * named(values)
+                waiting += node.values()
+        return total
 
     def _spend(self, n: int) -> None:
         """Before memory is taken: an error where it would be more than the limit."""
@@ -200,15 +236,12 @@ class _Reader:
         data, indices, indptr = (self.arrays[_position(i)] for i in node["csr"])
         if data.ndim != 1 or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
             raise self.refuse("a sparse matrix has indices that are no whole numbers")
-        self._spend(data.nbytes + 2 * indices.nbytes + 2 * indptr.nbytes)
         matrix = csr_matrix((data, indices, indptr), shape=tuple(int(n) for n in node["shape"]))
         matrix.check_format(full_check=True)
         return matrix
 
     def _bytes(self, node: dict, depth: int) -> bytes:
-        array = self.arrays[_position(node["bytes"])]
-        self._spend(array.nbytes)
-        return array.tobytes()
+        return self.arrays[_position(node["bytes"])].tobytes()
 
     def _set(self, items: Any, depth: int) -> list[Any]:
         return [self._key(self.decode(item, depth)) for item in items]
@@ -223,15 +256,12 @@ class _Reader:
         import pandas as pd
 
         columns = [self.decode(c, depth) for c in node["frame"]]
-        self._spend(sum(c.nbytes for c in columns))
         return pd.DataFrame(dict(zip(node["names"], columns, strict=True)))
 
     def _series(self, node: dict, depth: int) -> Any:
         import pandas as pd
 
-        values = self.decode(node["series"], depth)
-        self._spend(values.nbytes)
-        return pd.Series(values)
+        return pd.Series(self.decode(node["series"], depth))
 
     def _dict(self, node: dict, depth: int) -> dict:
         pairs = node["dict"]
@@ -282,10 +312,7 @@ class _Reader:
         cls = self._find(node["object"])
         state = {str(k): self.decode(v, depth) for k, v in node["state"].items()}
         if issubclass(cls, (Kernel, KernelExpansion)):
-            # Kernels and expansions are values: built as by hand, with all their checks. They copy
-            # their arrays, and a file may name one array many times.
-            self._spend(COPIES * sum(getattr(value, "nbytes", 0) for value in state.values()))
-            return cls(**state)
+            return cls(**state)  # they are values: built as by hand, with all their checks
         if any(name.startswith("__") for name in state):
             raise self.refuse(f"a {cls.__name__} has fields that no object is saved with")
         if hasattr(cls, "get_params"):
@@ -293,9 +320,15 @@ class _Reader:
             known = inspect.signature(cls).parameters.values()
             since = {p.name: p.default for p in known if p.default is not p.empty}
             state = since | state
+        if cls is UserList:  # columns as scikit-learn before 1.9 listed them; now a list will do
+            if not isinstance(state.get("data"), list):
+                raise self.refuse("a list of columns is none")
+            return state["data"]
         instance: Any = object.__new__(cls)
         for name, value in state.items():
             object.__setattr__(instance, name, value)
+        if hasattr(cls, "check_saved"):
+            instance.check_saved()
         return instance
 
 

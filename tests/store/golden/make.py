@@ -18,6 +18,7 @@ v6-quantiles: KernelQuantileRegressor.
 v6-density: KernelDensity.
 v6-classes: GaussianProcessClassifier.
 v6-groups: KernelKMeans, SpectralClustering and KernelFisherDiscriminant.
+v6-linear: the linear rival of classes.
 """
 
 import json
@@ -141,6 +142,7 @@ def learners():
         SpectralClustering,
     )
     from mercer.learners.probabilities import CalibratedScores
+    from mercer.learners.rivals.linear import LinearClassifier
     from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
     from mercer.maps import PolynomialMap
 
@@ -227,6 +229,7 @@ def learners():
         "rival-forest-numbers": (TreesRegressor("forest", 3), TARGETS),
         "rival-logistic": (LogisticRegression(), THREE),
         "rival-ridge": (Ridge(), TARGETS),
+        "rival-linear": (LinearClassifier(), THREE),
         "medoids": (KernelCentroidClassifier(kernel, prototype="medoid"), THREE),
     }
     found |= {
