@@ -252,3 +252,12 @@ def test_pictures_are_kept(open_page, panel, theme, width, height):
     BUILD.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=BUILD / f"{panel}_{width}_{theme}.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(
+    "state", ["#panel=constructor", "#panel=playground&learner=constructor&data=toString"]
+)
+def test_words_that_name_nothing_are_passed_over(open_page, state):
+    page = open_page(state)
+    settled(page)
+    assert "two spirals" in page.inner_text("h1")

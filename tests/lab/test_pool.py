@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -9,7 +10,8 @@ import sys
 import pytest
 
 from mercer.lab.compute.wire import unpacked
-from mercer.lab.serving.pool import ASKED, Job, Pool
+from mercer.lab.serving.pool import ASKED, Job, Pool, Worker
+from mercer.lab.serving.worker import COMPILING
 
 pytestmark = pytest.mark.slow
 
@@ -74,3 +76,23 @@ def test_a_worker_has_one_thread_in_every_library():
         text=True,
     )
     assert done.stdout.strip() == "{1}", done.stderr
+
+
+def test_the_page_is_told_what_is_compiled():
+    ours, theirs = multiprocessing.Pipe()
+    theirs.send_bytes(COMPILING + b"solve_problems")
+    theirs.send_bytes(b"the reply")
+    told = []
+
+    async def tell(state):
+        told.append(unpacked(state).facts["compiling"])
+
+    async def story():
+        pool = Pool(size=1)
+        reply = await pool._computed(Worker(None, ours), Job(b"a question", 1, tell, tell))
+        await asyncio.sleep(0.01)
+        return reply
+
+    assert asyncio.run(story()) == b"the reply"
+    assert told == ["solve_problems"]
+    assert theirs.recv_bytes() == b"a question"

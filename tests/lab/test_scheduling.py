@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import json
 import queue
+import threading
 
 import pytest
 
@@ -80,7 +81,10 @@ class Story:
 
 
 def run(story):
-    asyncio.run(story())
+    async def ends():
+        await asyncio.wait_for(story(), 60)
+
+    asyncio.run(ends())
 
 
 def test_of_several_waiting_requests_the_latest_is_computed():
@@ -134,6 +138,35 @@ def test_a_worker_that_dies_is_replaced_and_the_page_told():
             await s.until(lambda: len(s.made) == 2 and s.made[1].given)
             s.made[1].finish()
             assert (await s.next())["id"] == 2
+
+    run(story)
+
+
+def test_a_worker_that_died_while_idle_is_replaced_in_silence():
+    async def story():
+        async with Story() as s:
+            s.made[0].alive = False
+            s.made[0].replies.put(ENDED)
+            s.ask("page", 1)
+            await s.until(lambda: len(s.made) == 2 and s.made[1].given)
+            s.made[1].finish()
+            assert (await s.next()) == {"id": 1, "done": True}
+
+    run(story)
+
+
+def test_a_worker_that_does_not_read_keeps_nobody_else_waiting():
+    async def story():
+        async with Story(size=2, limit=0.2) as s:
+            stopped, killed = s.made[0], threading.Event()
+            stopped.send_bytes = lambda message: killed.wait(60) and stopped.given.append(message)
+            stopped.kill = lambda: (Computer.kill(stopped), killed.set())
+            s.ask("first", 1)
+            s.ask("second", 2)
+            await s.until(lambda: s.made[1].given)
+            s.made[1].finish()
+            assert (await s.next())["id"] == 2
+            assert "longer than" in (await s.next())["error"]
 
     run(story)
 

@@ -12,6 +12,7 @@ from starlette.websockets import WebSocketDisconnect
 from mercer.lab.compute.requests import answer, read
 from mercer.lab.compute.wire import unpacked
 from mercer.lab.serving.app import MOST_CHARACTERS, make_app
+from mercer.lab.serving.outbox import Outbox
 from mercer.lab.serving.turns import BACKGROUND
 
 TOKEN, HOST = "secret", "127.0.0.1:8000"
@@ -168,6 +169,58 @@ def test_a_question_is_answered(talk):
 def test_nonsense_is_refused_and_the_socket_lives(talk, message):
     assert talk(message).facts["error"]
     assert talk({"id": 4, "ask": "kernel", "text": "linear()"}).facts["repr"] == "Linear()"
+
+
+def test_bytes_are_refused_and_the_socket_lives(client):
+    with client.websocket_connect(f"/talk?token={TOKEN}", headers=ORIGIN) as socket:
+        socket.receive_bytes()
+        socket.send_bytes(b"\x00")
+        assert unpacked(socket.receive_bytes()).facts["error"]
+        socket.send_text('{"id": 4, "ask": "kernel", "text": "linear()"}')
+        assert unpacked(socket.receive_bytes()).facts["repr"] == "Linear()"
+
+
+class Slow:
+    """A socket whose page reads when it is told to."""
+
+    def __init__(self):
+        self.sent, self.reads = [], asyncio.Semaphore(0)
+
+    async def send_bytes(self, reply):
+        await self.reads.acquire()
+        self.sent.append(reply)
+
+
+def test_a_page_that_does_not_read_keeps_one_reply_of_each_kind():
+    async def story():
+        page = Slow()
+        outbox = Outbox(page)
+        sending = asyncio.create_task(outbox.send_all())
+        for number in range(1000):
+            await outbox.put(number % 7, b"%d" % number)
+            await asyncio.sleep(0)
+        assert len(outbox) <= 7
+        for _ in range(8):
+            page.reads.release()
+        while len(page.sent) < 8:
+            await asyncio.sleep(0)
+        assert page.sent == [b"0", *(b"%d" % number for number in range(993, 1000))]
+        sending.cancel()
+
+    asyncio.run(story())
+
+
+def test_a_page_that_has_gone_ends_the_sending():
+    class Gone:
+        async def send_bytes(self, reply):
+            raise RuntimeError("the connection is closed")
+
+    async def story():
+        outbox = Outbox(Gone())
+        await outbox.put("field", b"reply")
+        await asyncio.wait_for(outbox.send_all(), 60)
+
+    asyncio.run(story())
 
 
 def test_numbers_beyond_all_bounds_are_refused(talk, state):

@@ -12,6 +12,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import resources
 from typing import Any
 
@@ -21,10 +22,11 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from mercer.lab.compute.requests import REQUESTS, read
 from mercer.lab.compute.wire import Reply, packed
+from mercer.lab.serving.outbox import Outbox
 from mercer.lab.serving.pool import Job, Pool
 from mercer.lab.serving.turns import BACKGROUND
 
@@ -122,8 +124,6 @@ def make_app(
         pages.add(page)
         try:
             await _conversation(socket, workers, page, first or {})
-        except WebSocketDisconnect:
-            pass
         finally:
             pages.discard(page)
             workers.forget(page)
@@ -163,29 +163,27 @@ async def _prepared(workers: Pool) -> None:
 
 
 async def _conversation(socket: WebSocket, workers: Pool, page: int, first: dict) -> None:
-    """Requests of one page, until it goes. `asker` in a request names its channel."""
-    sending = asyncio.Lock()
-
-    async def deliver(reply: bytes) -> None:
-        async with sending:
+    """Requests of one page, until it goes; `channel` in a request names the picture it is for."""
+    outbox = Outbox(socket)
+    sending = asyncio.create_task(outbox.send_all())
+    await outbox.put("hello", packed(Reply({"hello": first}), 0))
+    try:
+        while (received := await socket.receive())["type"] == "websocket.receive":
+            message, number = received.get("text") or "", None  # bytes are no request
             try:
-                await socket.send_bytes(reply)
-            except (RuntimeError, WebSocketDisconnect):  # the page has gone meanwhile
-                return
-
-    await deliver(packed(Reply({"hello": first}), 0))
-    while True:
-        message = await socket.receive_text()
-        if len(message) > MOST_CHARACTERS:
-            await deliver(packed(Reply({"error": "the message is too long"})))
-            continue
-        try:
-            request = read(message)
-            ask, number, channel = request["ask"], request["id"], request.get("channel", "")
-        except (ValueError, RecursionError):
-            await deliver(packed(Reply({"error": "this is not a request"})))
-            continue
-        if ask not in REQUESTS or channel not in CHANNELS:
-            await deliver(packed(Reply({"error": "there is no such request"}), number))
-            continue
-        workers.ask((page, ask, channel), Job(message.encode(), number, deliver))
+                if len(message) > MOST_CHARACTERS:
+                    raise ValueError("the message is too long")
+                request = read(message)
+                ask, number, channel = request["ask"], request["id"], request.get("channel", "")
+                if ask not in REQUESTS or channel not in CHANNELS:
+                    raise ValueError("there is no such request")
+            except (ValueError, RecursionError) as error:
+                await outbox.put(
+                    "error", packed(Reply({"error": f"refused: {error}"[:200]}), number)
+                )
+                continue
+            reply_to = partial(outbox.put, (ask, channel))
+            tell = partial(outbox.put, "state")
+            workers.ask((page, ask, channel), Job(message.encode(), number, reply_to, tell))
+    finally:
+        sending.cancel()

@@ -20,7 +20,7 @@ from typing import Any
 
 from mercer.lab.compute.wire import Reply, packed
 from mercer.lab.serving.turns import Turns
-from mercer.lab.serving.worker import serve
+from mercer.lab.serving.worker import COMPILING, serve
 
 #: Seconds that a request may take.
 LIMIT = 30.0
@@ -36,11 +36,12 @@ Deliver = Callable[[bytes], Any]
 
 @dataclass
 class Job:
-    """A request as the page sent it, its number, and where the reply goes."""
+    """A request as the page sent it, its number, where the reply goes, and what is said before."""
 
     message: bytes
     number: Any
     deliver: Deliver
+    tell: Deliver | None = None
 
 
 @dataclass(eq=False)
@@ -146,25 +147,44 @@ class Pool:
         return sum(not self._turns.in_front(page_of(asker)) for asker in self.running)
 
     async def _run(self, asker: Hashable, worker: Worker, job: Job) -> None:
+        if not worker.process.is_alive():  # ended while it was idle: nobody needs to know
+            worker = await self._replaced(worker)
+            self.running[asker] = worker
         began = time.monotonic()
         reply = await self._computed(worker, job)
         self._turns.worked(page_of(asker), time.monotonic() - began)
         if reply is None or not worker.process.is_alive():
-            worker.kill()
-            if not self._closed:
-                worker = await self._worker()
+            worker = await self._replaced(worker)
         self.running.pop(asker, None)
         self.idle.append(worker)
         self._next()
         if reply:
             await job.deliver(reply)
 
+    async def _replaced(self, worker: Worker) -> Worker:
+        """A new worker for one that has ended or must end, with the same wish to stop."""
+        worker.kill()
+        if self._closed:
+            return worker
+        made = await self._worker()
+        made.asker, made.stop = worker.asker, worker.stop
+        return made
+
     async def _computed(self, worker: Worker, job: Job) -> bytes | None:
         """The reply; None if the worker must go, in which case the page has been told why."""
         loop = asyncio.get_running_loop()
-        try:
+
+        def exchange() -> bytes:
+            """In a thread: a worker that does not read must not keep the server waiting."""
             worker.pipe.send_bytes(job.message)
-            reply: asyncio.Future[Any] = loop.run_in_executor(self._threads, worker.pipe.recv_bytes)
+            while (found := worker.pipe.recv_bytes()).startswith(COMPILING):
+                if job.tell is not None:
+                    state = packed(Reply({"compiling": found[len(COMPILING) :].decode()}))
+                    asyncio.run_coroutine_threadsafe(job.tell(state), loop)
+            return found
+
+        try:
+            reply: asyncio.Future[Any] = loop.run_in_executor(self._threads, exchange)
             stop: asyncio.Future[Any] = asyncio.ensure_future(worker.stop.wait())
             try:
                 await asyncio.wait(

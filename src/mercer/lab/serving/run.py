@@ -48,6 +48,7 @@ def serve(
         ws_ping_interval=20,
         ws_per_message_deflate=False,  # compressing takes longer than a picture does
         timeout_keep_alive=5,
+        timeout_graceful_shutdown=2,  # a page that does not read would keep the server for ever
         limit_concurrency=1024,
         server_header=False,
         h11_max_incomplete_event_size=16_384,

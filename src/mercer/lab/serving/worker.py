@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from multiprocessing import connection, parent_process
 from typing import Any
 
 #: Bytes of address space that a worker may add to what it has when it begins.
 MEMORY = 2 << 30
+#: What a message begins with that says what is being compiled; no reply does.
+COMPILING = b"compiling "
 
 
 def serve(pipe: connection.Connection) -> None:
     """Answer until the pipe closes; ends with the server, whatever it is computing."""
     threading.Thread(target=_end_with_server, daemon=True).start()
     _limit_memory(MEMORY)
+    from mercer._machine.compiling import watch
     from mercer.lab.serving import warm
 
     pipe.send_bytes(b"warm" if os.getpid() != warm.LOADED_IN else b"cold")
+    watch(lambda name: pipe.send_bytes(COMPILING + name.encode()) if name else None)
     while True:
         try:
             message = pipe.recv_bytes()
@@ -42,7 +47,7 @@ def _end_with_server() -> None:
     server = parent_process()
     if server is not None:
         connection.wait([server.sentinel])
-        os._exit(0)
+        os.kill(os.getpid(), signal.SIGTERM)  # also in the middle of a computation
 
 
 def _limit_memory(more: int) -> None:

@@ -11,8 +11,8 @@ const round = (v) => Math.round(v * 1e4) / 1e4;
 export class Curves {
   constructor(lab, given) {
     Object.assign(this, {lab, talk: lab.talk, learners: lab.catalog.smoothers, presets: lab.catalog.series, past: []});
-    const learner = given.learner in this.learners ? given.learner : "nadaraya", [option] = this.learners[learner].options;
-    const preset = given.data in this.presets ? given.data : "sine_linear_noise";
+    const learner = Object.hasOwn(this.learners, given.learner) ? given.learner : "nadaraya", [option] = this.learners[learner].options;
+    const preset = Object.hasOwn(this.presets, given.data) ? given.data : "sine_linear_noise";
     const value = Number(given[option.name]) || option.default;
     this.state = {kernel: given.kernel ?? (learner === "ridge" ? "gaussian(1)" : "gaussian()"), learner, options: {[option.name]: Math.min(option.high, Math.max(option.low, value))}, x: [], y: [],
       source: {preset, n: Math.min(400, Math.max(3, Math.round(Number(given.n) || 60))), noise: given.noise ? Math.min(5, Math.max(0, Number(given.noise) || 0)) : .5, seed: Math.max(0, Math.round(Number(given.seed) || 0))}};

@@ -14,10 +14,10 @@ const SPACES = {flat: "2-D", turning: "3-D", ...Object.fromEntries(Object.entrie
 export class Gram {
   constructor(lab, given) {
     Object.assign(this, {lab, talk: lab.talk, presets: lab.catalog.presets, row: null});
-    const preset = given.data in this.presets ? given.data : "spirals", entry = this.presets[preset], drawn = given.points ? address.unpackPoints(given.points) : null;
+    const preset = Object.hasOwn(this.presets, given.data) ? given.data : "spirals", entry = this.presets[preset], drawn = given.points ? address.unpackPoints(given.points) : null;
     const source = {preset, n: Math.min(300, Math.max(4, Math.round(Number(given.n) || entry.n))), noise: given.noise ? Math.min(1, Math.max(0, Number(given.noise) || 0)) : entry.noise, seed: Math.max(0, Math.round(Number(given.seed) || 0))};
     this.state = {kernel: given.kernel ?? "gaussian(0.3)", source: drawn ? null : source, X: drawn?.X ?? [], y: drawn?.y ?? []};
-    this.showing = given.show in MATRICES || given.show in SPACES ? given.show : "K";
+    this.showing = Object.hasOwn(MATRICES, given.show) || Object.hasOwn(SPACES, given.show) ? given.show : "K";
     this.build();
     this.show(this.showing);
     if (drawn) this.pointsChanged(); else this.sample();

@@ -42,7 +42,7 @@ function open() {
   const given = address.read();
   address.keep(given);
   strip(given);
-  show(given.panel in PANELS ? given.panel : "playground", given);
+  show(Object.hasOwn(PANELS, given.panel) ? given.panel : "playground", given);
 }
 
 async function copy(text, words) {

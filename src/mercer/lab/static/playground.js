@@ -20,15 +20,15 @@ export class Playground {
     const {learners, presets, limits} = lab.catalog;
     Object.assign(this, {learners, presets, limits});
     this.state = this.initial(given);
-    this.beside = given.beside in this.learners && given.beside !== this.state.learner ? given.beside : null;
+    this.beside = Object.hasOwn(this.learners, given.beside) && given.beside !== this.state.learner ? given.beside : null;
     this.wantedVisit = given.visit === undefined ? null : Math.max(0, Math.round(Number(given.visit) || 0));
     this.build();
     this.start(given);
   }
 
   initial(given) {
-    const learner = given.learner in this.learners ? given.learner : "perceptron";
-    const preset = given.data in this.presets ? given.data : "spirals";
+    const learner = Object.hasOwn(this.learners, given.learner) ? given.learner : "perceptron";
+    const preset = Object.hasOwn(this.presets, given.data) ? given.data : "spirals";
     const wanted = (name, usual) => Number.isFinite(Number(given[name])) && given[name] ? Number(given[name]) : usual;
     const options = {};
     for (const option of this.learners[learner].options) {

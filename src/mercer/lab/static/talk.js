@@ -1,6 +1,8 @@
 // Questions to the server over one WebSocket. Of each kind the latest counts: an answer to an
 // earlier question of the same kind is dropped, here and there.
 
+import {toast} from "./dom.js";
+
 export class Talk {
   constructor(onchange) {
     this.number = 0;
@@ -46,6 +48,7 @@ export class Talk {
       array.data = new Float32Array(buffer, 4 + length + 4 * array.start, size);
     }
     if (facts.hello) this.hello = facts.hello;
+    if (facts.compiling) toast(`compiling ${facts.compiling}: once, up to 3 s; it is kept`);
     const asked = this.waiting.get(facts.id);
     if (!asked) return;
     this.waiting.delete(facts.id);
