@@ -205,3 +205,9 @@ def test_the_documentation_lists_what_is_exported():
 
     for name in [*mercer.learners.__all__, "KernelExpansion"]:
         assert listed[name] == ("no" if rules[name] is refused else "yes"), name
+
+
+def test_a_factor_of_k_keeps_its_digits_in_float64(sample, in_onnx):
+    X = sample["X"].astype(np.float64)
+    f = mercer.KernelExpansion(0.36 * mercer.Gaussian(5.0), X, np.eye(len(X)))
+    assert np.abs(in_onnx(f, X, "float64")["prediction"] - f(X)).max() < 1e-14

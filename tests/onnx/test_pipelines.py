@@ -47,6 +47,7 @@ NUMERIC = {
     "unit maximum": Normalizer("max"),
     "Yeo–Johnson": PowerTransformer(),
     "Box–Cox": PowerTransformer("box-cox", standardize=False),
+    "Box–Cox, standardized": PowerTransformer("box-cox"),
     "PCA": PCA(2, whiten=True),
     "SVD": TruncatedSVD(2, random_state=0),
     "best columns": SelectKBest(f_regression, k=2),
@@ -64,6 +65,9 @@ NUMERIC = {
     ),
     "by a slice": ColumnTransformer(
         [("a", StandardScaler(), slice(0, 2))], remainder=MinMaxScaler()
+    ),
+    "by indices from the end": ColumnTransformer(
+        [("a", StandardScaler(), [-1, 0])], remainder="passthrough"
     ),
     "by a mask": ColumnTransformer([("a", RobustScaler(), [True, False, True])]),
     "numbers as categories": ColumnTransformer(
@@ -186,6 +190,7 @@ def test_text(name, dtype, frame, in_onnx):
                     [
                         ("numbers", StandardScaler(), make_column_selector(dtype_include="number")),
                         ("text", ENCODERS[name], ["town", "kind"]),
+                        ("slice of names", "passthrough", slice("rooms", "rooms")),
                     ]
                 ),
             ),

@@ -50,6 +50,7 @@ LEARNERS: dict[str, Rule] = {
     "KernelNeighborsClassifier": local.neighbors_classifier,
     "TreesRegressor": rivals.trees_regressor,
     "TreesClassifier": rivals.trees_classifier,
+    "LinearClassifier": rivals.linear_classifier,
     "GaussianProcessClassifier": expansions.refused,
     "KernelDensity": expansions.refused,
     "KernelQuantileRegressor": expansions.refused,

@@ -19,7 +19,9 @@ from mercer.formula import evaluate as in_numpy
 from mercer.formula.inputs import Categories
 from mercer.formula.nodes import Formula, Input, at_diagonal, const, dependence, statistics
 from mercer.formula.shape import is_stationary
+from mercer.formula.simplify import simplify
 from mercer.gram.host import HostGram
+from mercer.gram.plan import accuracy
 from mercer.gram.rows.prepared import reduced
 from mercer.gram.rows.validate import matrix, row_weights
 from mercer.onnx import NotExportable
@@ -27,9 +29,6 @@ from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.inputs import apply, row_number
 from mercer.onnx.operations import along, evaluate, over_columns, squared_differences
 from mercer.onnx.preprocessing.table import Table
-
-#: Errors of k up to this, relative to its largest value, may come from a matrix product.
-TOLERANCE = 1e-6
 
 
 class Pairs:
@@ -48,7 +47,13 @@ class Pairs:
 
     def kernel(self) -> Wire:
         """k, of shape (N, points)."""
-        return self.value(self.formula)
+        factor, rest = without_factor(self.formula)
+        if self.dtype == "float32" or factor == 1.0:
+            return self.value(self.formula)
+        # ONNX Runtime rounds a number that a matrix product is scaled with to float32, but no row.
+        with precision(self.graph, self.dtype):
+            row = np.full((1, len(self.points)), factor)
+            return Wire(self.graph.add("Mul", self.value(rest), row))
 
     def value(self, formula: Formula) -> Wire:
         """Any formula over the pairs, of shape (N, points)."""
@@ -130,7 +135,12 @@ class Pairs:
         return Wire(g.add("Div", total, float(words.shape[1])) if how == "mean" else total)
 
     def _cast(self, wire: Wire) -> Wire:
-        return wire if self.dtype == "float64" else self.graph.cast(wire, self.dtype)
+        """Rows in the precision of the pairs; in float32 such that no square overflows."""
+        if self.dtype == "float64":
+            return wire
+        with precision(self.graph, "float64"):
+            wire = self.graph.add("Clip", wire, -FAR, FAR)
+        return self.graph.cast(wire, self.dtype)
 
     # --- statistics -------------------------------------------------------------------------
 
@@ -157,7 +167,9 @@ class Pairs:
         g = self.graph
         norms = np.einsum("ij,ij->i", z, z)
         largest = float(norms.max(initial=0.0))
-        if product_error(formula, node, largest, self.dtype) > TOLERANCE:
+        ends, dtype = accuracy.Ends(largest, largest, largest), np.dtype(self.dtype)
+        error = accuracy.product_error(formula, node, z.shape[1], ends, dtype)
+        if error > accuracy.TOLERANCE[dtype.itemsize]:
             return squared_differences(g, rows, z)
         own = g.add("ReduceSumSquare", rows, np.array([1]))
         cross = g.add("MatMul", rows, -2.0 * z.T)
@@ -216,6 +228,15 @@ class Pairs:
             return over_columns(self.graph, how, rows, z, value)
         one = along(self.graph, how, value(rows, z), 1, z.shape[1])
         return self.graph.add("Div", one, float(z.shape[1])) if how == "mean" else one
+
+
+def without_factor(formula: Formula) -> tuple[float, Formula]:
+    """A number that k is multiplied with, and the rest of k."""
+    k = simplify(formula)
+    if k.op != "mul" or k.args[0].op != "const" or len(k.args) < 2:
+        return 1.0, k
+    rest = k.args[1:]
+    return float(k.args[0].value), rest[0] if len(rest) == 1 else Formula("mul", rest)
 
 
 def check_vectors(formula: Formula) -> None:
@@ -300,12 +321,17 @@ def product_error(formula: Formula, node: Formula, largest: float, dtype: str) -
 ALLOWED = 2e-6
 #: Points at which f is looked at.
 SAMPLE = 256
+#: Differences from which on, in float32, rows are equally far: the square of one, summed over
+#: columns, is still a number.
+FAR = 1e17
 
 
 def working_dtype(formula: Formula, points: Any, coef: np.ndarray, intercept: Any, fed: str) -> str:
     """The precision of the pairs of an expansion that is fed `fed`."""
     if fed == "float64" or not len(coef):
         return fed
+    if not is_stationary(formula):
+        return "float64"  # a power of a product overflows in float32 where the library has a number
     coef = coef.reshape(len(coef), -1).astype(np.float64)
     some = np.unique(np.linspace(0, len(coef) - 1, SAMPLE).astype(int))
     K = np.asarray(

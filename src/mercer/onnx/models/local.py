@@ -10,7 +10,7 @@ from mercer._examples import take
 from mercer.formula import simplify
 from mercer.formula.nodes import ROOT, Formula
 from mercer.formula.profile import log2_of, never_negative
-from mercer.formula.ranking import SPARE, Ranking, ranking
+from mercer.formula.ranking import Ranking, ranking
 from mercer.gram.host import HostGram
 from mercer.learners.smoothers import divide
 from mercer.onnx import NotExportable
@@ -21,6 +21,10 @@ from mercer.onnx.pairs import Pairs
 from mercer.onnx.preprocessing.table import Table
 
 NAN = float("nan")
+#: Operations whose last digit is not the same everywhere.
+ROUNDED = {"exp2", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "asin", "acos", "log1p"}
+#: Examples whose neighbors are looked at before an export.
+ASKED = 256
 
 
 def _one_more(table: Table) -> Table:
@@ -123,25 +127,15 @@ def _ranked(pairs: Pairs, rank: Ranking) -> Wire:
 
 
 def _nearest(pairs: Pairs, rank: Ranking, k: int) -> Nearest:
-    """The k best by scale · statistic + offset; squared distances are measured again."""
-    g, n = pairs.graph, len(rank.diagonal) if rank.diagonal is not None else len(pairs.points)
-    values = _ranked(pairs, rank)
-    if not rank.by_distance:
-        best, indices = g.add("TopK", values, np.array([k]), axis=1, outputs=2)
-        return Nearest(indices, best)
-    # A matrix product finds a few more than asked for; exact differences put them in order, and
-    # of equal ones the first in the training set is the first.
-    some = min(k + SPARE, n)
-    _, found = g.add("TopK", values, np.array([some]), axis=1, outputs=2)
-    ordered, _ = g.add("TopK", found, np.array([some]), axis=1, largest=0, outputs=2)
-    key = rank.statistic.value
-    z = pairs.numbers(key)
-    near = g.add("Gather", z, ordered)  # (N, some, columns)
-    here = g.add("Unsqueeze", pairs.rows(key).numbers(), np.array([1]))
-    exact = g.add("ReduceSumSquare", g.add("Sub", here, near), np.array([2]), keepdims=0)
-    value = g.add("Mul", exact, float(rank.scale))
-    best, at = g.add("TopK", value, np.array([k]), axis=1, outputs=2)
-    return Nearest(g.add("GatherElements", ordered, at, axis=1), best)
+    """The k best by scale · statistic + offset: of equal ones the first of the training set.
+
+    Squared distances come from differences: a product cancels far from the origin, and its
+    rounding would choose among equals.
+    """
+    g = pairs.graph
+    values = g.add("Neg", _measured(pairs, rank)) if rank.by_distance else _ranked(pairs, rank)
+    best, indices = g.add("TopK", values, np.array([k]), axis=1, outputs=2)
+    return Nearest(indices, best)
 
 
 def neighbors_regressor(model: Any, table: Table, out: Outputs) -> None:
@@ -179,6 +173,7 @@ def _of_neighbors(model: Any, table: Table) -> Wire:
     if model.radius is not None:
         return _within(model, pairs, rank)
     k = int(model.n_neighbors)
+    _refuse_ties(pairs, rank, k)
     found = _nearest(pairs, rank, k)
     targets = g.add("Gather", model.y_fit_, found.indices)  # (N, k, outputs)
     if model.weights in (None, "uniform"):
@@ -186,6 +181,26 @@ def _of_neighbors(model: Any, table: Table) -> Wire:
     w = g.add("Unsqueeze", _weights(pairs, rank, found), np.array([2]))
     sums = g.add("ReduceSum", g.add("Mul", targets, w), np.array([1]), keepdims=0)
     return Wire(g.add("Div", sums, g.add("ReduceSum", w, np.array([1]), keepdims=0)))
+
+
+def _refuse_ties(pairs: Pairs, rank: Ranking, k: int) -> None:
+    """An error where examples are equally near by a kernel that rounds: the last digit would choose
+    among them, and it is not the same in a runtime. Distances are exact, or nearly so."""
+    points = pairs.points
+    if rank.by_distance or getattr(points, "dtype", np.dtype(object)).kind not in "biuf":
+        return
+    points, first = np.unique(points, axis=0, return_index=True)
+    some = np.unique(np.linspace(0, len(points) - 1, ASKED).astype(int))
+    values = np.asarray(HostGram(rank.statistic, points[some], points).dense(), dtype=float)
+    values = rank.scale * values + (0.0 if rank.offset is None else rank.offset[first])
+    gaps = -np.diff(-np.sort(-values, axis=1)[:, : k + 1], axis=1)
+    rounds = any(node.op in ROUNDED for node in rank.statistic.walk())
+    if ((gaps < 1e-12 * np.abs(values).max()) & (rounds | (gaps > 0))).any():
+        raise NotExportable(
+            "examples are equally near to each other by this kernel, but for rounding, which would "
+            "choose other neighbors elsewhere; take a kernel of the distance, or save the "
+            "model with mercer.save(model, path) instead"
+        )
 
 
 def _weights(pairs: Pairs, rank: Ranking, found: Nearest) -> Wire:

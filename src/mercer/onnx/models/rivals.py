@@ -49,6 +49,8 @@ def _shares(g: Graph, scores: Wire, two: bool) -> Wire:
 def _tree_sums(model: Any, table: Table) -> Wire:
     """All rows go down all trees at once, a level at a time; (N, outputs)."""
     g, trees, X = table.graph, model.trees_, table.numbers()
+    if trees is None:
+        raise NotExportable("this version of scikit-learn does not show the trees of boosting")
     if model.method == "forest":  # it was grown on numbers in single precision
         X = g.cast(g.cast(X, "float32"), "float64")
     rows = g.add("Shape", X, start=0, end=1)
@@ -56,7 +58,11 @@ def _tree_sums(model: Any, table: Table) -> Wire:
     at = g.add("Expand", trees.roots.reshape(1, -1), shape)
     for _ in range(trees.depth):
         feature, threshold = (g.add("Gather", v, at) for v in (trees.feature, trees.threshold))
-        below = g.add("LessOrEqual", g.add("GatherElements", X, feature, axis=1), threshold)
+        value = g.add("GatherElements", X, feature, axis=1)
+        below = g.add("LessOrEqual", value, threshold)
+        if trees.missing is not None:
+            absent = g.add("And", g.add("IsNaN", value), g.add("Gather", trees.missing, at))
+            below = g.add("Or", below, absent)
         left, right = (g.add("Gather", side, at) for side in (trees.left, trees.right))
         at = g.add("Where", below, left, right)
     return Wire(g.add("Add", _leaf_sums(g, trees, at, rows), model.start_.reshape(1, -1)))
@@ -66,7 +72,8 @@ def _leaf_sums(g: Graph, trees: Trees, leaves: Wire, rows: Wire) -> Wire:
     """Trees have a value per output, or stand in turn for one output after the other."""
     values = g.add("Gather", trees.value, leaves, axis=0)  # (N, trees, values of a leaf)
     shape = g.add("Concat", rows, np.array([-1, trees.outputs]), axis=0)
-    return Wire(g.add("ReduceSum", g.add("Reshape", values, shape), np.array([1]), keepdims=0))
+    sums = g.add("ReduceSum", g.add("Reshape", values, shape), np.array([1]), keepdims=0)
+    return Wire(g.add("Div", sums, float(trees.divisor)) if trees.divisor > 1 else sums)
 
 
 def trees_regressor(model: Any, table: Table, out: Outputs) -> None:

@@ -124,29 +124,35 @@ def _as_fed(g: Graph, numbers: np.ndarray) -> np.ndarray:
 
 def _layout(t: Any, i: int, n: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Which column each category goes to, and where unknown ones go (None: nowhere)."""
-    column = np.arange(n)
-    rare = None
-    groups = getattr(t, "_default_to_infrequent_mappings", None)
-    if getattr(t, "_infrequent_enabled", False) and groups is not None and groups[i] is not None:
-        column = np.asarray(groups[i])
-        rare = int(column.max())
-    width = int(column.max()) + 1 if n else 0
+    rare = _rare(t, i)
+    common = n - int(rare.sum())
+    # Rare categories share the last column.
+    column = np.where(rare, common, np.cumsum(~rare) - 1)
+    width = common + int(rare.any())
     matrix = np.zeros((n, width))
     matrix[np.arange(n), column] = 1.0
     unknown = None
-    if t.handle_unknown == "infrequent_if_exist" and rare is not None:
+    if t.handle_unknown == "infrequent_if_exist" and rare.any():
         unknown = np.zeros(width)
-        unknown[rare] = 1.0
-    dropped = getattr(t, "_drop_idx_after_grouping", None)
-    if dropped is not None and dropped[i] is not None:
-        keep = np.arange(width) != int(dropped[i])
+        unknown[common] = 1.0
+    if t.drop_idx_ is not None and t.drop_idx_[i] is not None:
+        keep = np.arange(width) != column[int(t.drop_idx_[i])]
         matrix = matrix[:, keep]
         unknown = None if unknown is None else unknown[keep]
     return matrix, unknown
 
 
+def _rare(t: Any, i: int) -> np.ndarray:
+    """Which categories of a column an encoder has taken together as rare ones."""
+    categories = t.categories_[i]
+    together = getattr(t, "infrequent_categories_", None)  # only where it may do so
+    listed = [] if together is None or together[i] is None else list(together[i])
+    gap = any(is_missing(v) for v in listed)
+    return np.array([gap if is_missing(v) else v in listed for v in categories], dtype=bool)
+
+
 def ordinal(t: Any, table: Table) -> Table:
-    if getattr(t, "_infrequent_enabled", False):
+    if any(_rare(t, i).any() for i in range(len(t.categories_))):
         raise NotExportable("OrdinalEncoder with rare categories is not exported; OneHotEncoder is")
     g = table.graph
     columns = []

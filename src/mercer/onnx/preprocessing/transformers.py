@@ -7,10 +7,13 @@ minus the mean of all years keeps its digits.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.special import boxcox
 
 from mercer.formula.nodes import ROOT
 from mercer.onnx import NotExportable
@@ -77,7 +80,16 @@ def _power(t: Any, table: Table) -> Table:
         x = table.column(i).wire
         columns.append(_box_cox(g, x, value) if t.method == "box-cox" else _johnson(g, x, value))
     table = table.replaced(g.side_by_side(columns))
-    return _standard(t._scaler, table) if t.standardize else table
+    if not t.standardize:
+        return table
+    # The power of 1 (of 0 for Yeo–Johnson) is 0: two answers tell what else is done to a power.
+    first = 1.0 if t.method == "box-cox" else 0.0
+    rows = np.repeat([[first], [first + 1.0]], t.n_features_in_, axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # these rows have no names of columns
+        zero, one = np.asarray(t.transform(rows))
+    factor = (one - zero) / boxcox(2.0, t.lambdas_)
+    return table.affine(-zero / factor, factor)
 
 
 def _box_cox(g: Graph, x: Any, power: float) -> Wire:
@@ -146,13 +158,24 @@ def chosen_columns(t: Any) -> list[tuple[Any, list[int]]]:
     """What a fitted ColumnTransformer does with which columns, in the order of its output."""
     width = t.n_features_in_
     plan = []
-    for name, step, _ in t.transformers_:
-        chosen = t._transformer_to_input_indices[name]
-        if isinstance(chosen, slice):
-            chosen = range(*chosen.indices(width))
-        if not (isinstance(step, str) and step == "drop") and len(chosen):
-            plan.append((step, [int(i) for i in chosen]))
+    for _, step, chosen in t.transformers_:
+        at = _indices(chosen, width, list(getattr(t, "feature_names_in_", ())))
+        if not (isinstance(step, str) and step == "drop") and at:
+            plan.append((step, at))
     return plan
+
+
+def _indices(chosen: Any, width: int, names: list[str]) -> list[int]:
+    """The columns that a ColumnTransformer was given by index, name, slice or mask."""
+    if isinstance(chosen, slice):
+        start, stop = chosen.start, chosen.stop
+        start = names.index(start) if isinstance(start, str) else start
+        stop = names.index(stop) + 1 if isinstance(stop, str) else stop  # names: the last is in
+        return list(range(width)[start : stop : chosen.step])
+    each: list[Any] = [chosen] if isinstance(chosen, str | Integral) else list(chosen)
+    if each and isinstance(each[0], bool | np.bool_):
+        return [int(i) for i in np.flatnonzero(each)]
+    return [names.index(c) if isinstance(c, str) else range(width)[c] for c in each]
 
 
 def _column_transformer(t: Any, table: Table) -> Table:
