@@ -184,3 +184,34 @@ def test_a_counterexample_prints_as_a_tree():
         "├─ c = (1, -1, 1)",
         "└─ cᵀKc = -1 < 0, in 50-digit arithmetic",
     ]
+
+
+@pytest.mark.parametrize("n_features", [None, 1, 2, 3])
+@pytest.mark.parametrize(
+    "k",
+    [
+        mk.Bilinear([[-1.0]]).on([1]),
+        mk.Bilinear([[1.0, 0.0], [0.0, -1.0]]).normalized(),
+        mk.Bilinear(np.eye(3)[::-1]) - mk.Bilinear([[0.0]]) * mk.Constant(0.0),
+        mk.Constant(-2.0).normalized().warp("tanh"),
+    ],
+    ids=repr,
+)
+def test_what_refutes_a_part_need_not_fit_the_whole(k, n_features):
+    """A rule names points for the part it knows, which may have other columns, or no value."""
+    answer = prove(k, n_features=n_features, seconds=1.0)
+    assert isinstance(answer, Counterexample | Undecided)
+    if answer.holds is False:
+        assert answer.check() < 0
+        assert n_features in (None, answer.points.shape[1])
+
+
+def test_matrices_whose_eigenvalues_are_not_found_are_passed_over(monkeypatch):
+    def refused(*arguments):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    monkeypatch.setattr(np.linalg, "eigh", refused)
+    assert isinstance(prove(mk.Sigmoid(1.0, -1.0), n_features=2, seconds=0.5), Undecided)
+    monkeypatch.undo()
+    monkeypatch.setattr(np.linalg, "eigvalsh", refused)
+    assert not prove(mk.Sigmoid(1.0, -1.0), n_features=2, seconds=0.5)

@@ -28,13 +28,16 @@ def scaled(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def worst(K: np.ndarray) -> Worst | None:
-    """The most negative direction of K; None if K is not finite."""
+    """The most negative direction of K; None if K is not finite, or too uneven for LAPACK."""
     if not K.size or not np.isfinite(K).all():
         return None
     unit, length = scaled(K)
     if not np.isfinite(unit).all():
         return None
-    values, vectors = np.linalg.eigh(unit)
+    try:
+        values, vectors = np.linalg.eigh(unit)
+    except np.linalg.LinAlgError:
+        return None
     c = vectors[:, 0] / length
     largest = c[np.argmax(np.abs(c))]
     return Worst(float(values[0]), c / largest)
@@ -56,7 +59,7 @@ def fewest(K: np.ndarray, below: float) -> np.ndarray | None:
             return found
     while len(kept) > 4:
         smaller = np.array([np.delete(kept, i) for i in range(len(kept))])
-        values = np.linalg.eigvalsh(unit[smaller[:, :, None], smaller[:, None, :]])[:, 0]
+        values = _least(unit[smaller[:, :, None], smaller[:, None, :]])
         if not values.min() < below:
             break
         kept = smaller[int(values.argmin())]
@@ -67,6 +70,15 @@ def fewest(K: np.ndarray, below: float) -> np.ndarray | None:
     return kept
 
 
+def _least(parts: np.ndarray) -> np.ndarray:
+    """The smallest eigenvalue of each matrix; 0, which refutes nothing, where LAPACK finds none."""
+    try:
+        least: np.ndarray = np.linalg.eigvalsh(parts)[..., 0]
+    except np.linalg.LinAlgError:
+        return np.zeros(parts.shape[:-2])
+    return least
+
+
 def _heaviest(unit: np.ndarray, direction: np.ndarray, below: float) -> np.ndarray:
     """All rows if they are few; else those with the largest part in the negative direction."""
     n = len(unit)
@@ -74,7 +86,7 @@ def _heaviest(unit: np.ndarray, direction: np.ndarray, below: float) -> np.ndarr
     size = n if n <= MANY else MANY // 2
     while size < n:
         rows = np.sort(order[:size])
-        if np.linalg.eigvalsh(unit[np.ix_(rows, rows)])[0] < below:
+        if _least(unit[np.ix_(rows, rows)]) < below:
             return rows
         size *= 2
     return np.arange(n)
@@ -87,7 +99,7 @@ def _best_subset(unit: np.ndarray, among: np.ndarray, size: int, below: float) -
     rows = among[subsets]
     parts = unit[rows[:, :, None], rows[:, None, :]]
     # by the largest entry: where the diagonal is zero, only the shape of a part matters
-    values = np.linalg.eigvalsh(parts)[:, 0] / np.maximum(np.abs(parts).max(axis=(1, 2)), 1e-300)
+    values = _least(parts) / np.maximum(np.abs(parts).max(axis=(1, 2)), 1e-300)
     if not values.min() < below:
         return None
     # shapes list their plainest points first: the first good subset reads better than the best

@@ -6,6 +6,7 @@ points as possible and handed to `confirm`, which has the last word.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -57,7 +58,7 @@ class Search:
         """Points that a rule names; the sum over all their pairs may be negative."""
         for points in candidates:
             vector = np.ones(len(points))
-            answer = confirm.indefinite(self.target, points, vector)
+            answer = self.confirmed(points, vector)
             if answer is not None:
                 return self._answer(points, vector, answer, "indefinite")
         return None
@@ -138,6 +139,15 @@ class Search:
         direction = worst(K)
         return None if direction is None else (K, direction)
 
+    def confirmed(
+        self, points: Any, vector: np.ndarray, deadline: float = math.inf
+    ) -> tuple[float, bool] | None:
+        """cᵀKc < 0 beyond doubt, or None; k may refuse points that a part of it named."""
+        try:
+            return confirm.indefinite(self.target, points, vector, deadline)
+        except Exception:  # see `value`
+            return None
+
     def folded(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, Worst] | None:
         """Like `value`, on |points| if only those are in the domain of k."""
         if self.fold:
@@ -199,7 +209,7 @@ class Search:
             # What has been found is looked at, even where finding it took all the time.
             deadline = max(self.deadline, time.monotonic() + 1.0)
             for vector in (plain_vector(part, direction.vector), direction.vector):
-                answer = confirm.indefinite(self.target, few, vector, deadline)
+                answer = self.confirmed(few, vector, deadline)
                 if answer is not None:
                     return self._answer(few, vector, answer, "indefinite")
         return None
