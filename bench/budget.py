@@ -2,9 +2,10 @@
 
 Twenty runs of 2 to 60 seconds on tables of 300 to 30,000 rows, each with report, model and
 scoreboard written; then the same while every core is busy with something else. A run may end 10 %
-or one second after its budget, whichever is more.
+or one second after its budget, whichever is more. `--soak=200` adds that many runs of one to two
+seconds under load, which must all end by themselves, with exit code 0.
 
-    python bench/budget.py [--runs=20] [--most=60] [--only=idle|loaded]
+    python bench/budget.py [--runs=20] [--most=60] [--only=idle|loaded|soak] [--soak=0]
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from _harness import Row, below, claim, cores, main
 #: Budgets in seconds, and the rows of the tables that they are spent on.
 BUDGETS = (2, 2, 2, 3, 3, 4, 5, 5, 6, 8, 8, 10, 12, 15, 15, 20, 25, 30, 45, 60)
 SIZES = (300, 3_000, 30_000)
+#: Budgets of a soak; seconds after which a run counts as one that hangs.
+SHORT, HANG = (1, 1.5, 2), 60.0
 
 
 def option(name: str, value: str) -> str:
@@ -60,7 +63,10 @@ def seconds(path: Path, budget: float, out: Path) -> float:
     command = [sys.executable, "-m", "mercer", "compare", str(path), "--target", "y"]
     begin = time.perf_counter()
     done = subprocess.run(
-        [*command, "--budget", f"{budget}s", "--out", str(out)], capture_output=True, text=True
+        [*command, "--budget", f"{budget}s", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        timeout=HANG + 2 * budget,
     )
     spent = time.perf_counter() - begin
     if done.returncode:
@@ -93,7 +99,27 @@ def measure() -> list[Row]:
                 worst, None, below(1.0, "× allowed"),
                 f"{sum(over)} of {len(over)} runs ended later than 10 % or 1 s after their budget",
             ))  # fmt: skip
+        if int(option("soak", "0")) and option("only", "soak") == "soak":
+            made.append(soak(tables, int(option("soak", "0")), folder / "out"))
     return made
+
+
+def soak(tables: list[Path], runs: int, out: Path) -> Row:
+    """Many short runs under load: how many hang or crash, and how late they are."""
+    bad, late = 0, []
+    with load(True):
+        for i in range(runs):
+            budget = SHORT[i % len(SHORT)]
+            try:
+                late.append(seconds(tables[i % len(tables)], budget, out) - budget)
+            except (subprocess.TimeoutExpired, RuntimeError) as error:
+                bad += 1
+                print(f"run {i}: {error}", flush=True)
+    told = f"{np.median(late):.1f} s, at most {max(late):.1f} s" if late else "never"
+    return claim(
+        f"compare, {runs} budgets of 1–2 s, loaded machine: hang or crash",
+        float(bad), None, below(0.5, "runs"), f"they end after their budget by {told}",
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

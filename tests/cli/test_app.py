@@ -130,6 +130,37 @@ def test_who_reads_may_go_away(tmp_path: Path, model: Path) -> None:
     assert run.returncode == 141
 
 
+ALL = "<&- >&- 2>&-"
+UNWRITABLE = "2< file"  # a stream that can only be read from
+CLOSED = [
+    (0, "2>&-", "prove gaussian(1)"),
+    (1, ">&-", "prove gaussian(1)-2*linear()"),
+    (0, UNWRITABLE, "compare xor --kernel linear() --learner ridge --cv 2"),
+    (2, UNWRITABLE, "prove gausian(1)"),
+    (2, ALL, "comprae"),
+    (0, ALL, "data xor --out xor.csv"),
+    (0, ALL, "explain gaussian(1) --json"),
+    (0, ALL, "fit moons --kernel gaussian(1) --model m --cv 2"),
+    (0, ALL, "predict MODEL"),  # from no stdin: no rows
+]
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(("code", "closed", "words"), CLOSED)
+def test_closed_streams_change_no_exit_code(
+    code: int, closed: str, words: str, tmp_path: Path, model: Path
+) -> None:
+    """`mercer … >&-`: no stream, no text, and the answer in the exit code all the same."""
+    (tmp_path / "file").touch()
+    arguments = words.replace("MODEL", str(model)).split()
+    run = subprocess.run(
+        ["bash", "-c", f'"$@" {closed}', "bash", *PYTHON, *arguments],
+        capture_output=True, text=True, env=ENVIRONMENT, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert run.returncode == code, run.stderr
+    assert "Traceback" not in run.stderr
+
+
 @pytest.mark.posix
 def test_ctrl_c_ends_with_130(model: Path) -> None:
     process = subprocess.Popen(
@@ -177,19 +208,3 @@ def test_unknown_names_are_no_commands() -> None:
     import click
 
     assert app.get_command(click.Context(app), "nothing") is None
-
-
-def test_modules_that_are_loaded_later_are_those_they_stand_for() -> None:
-    code = (
-        "import sys; from mercer._machine.deferred import defer; from mercer.cli import app\n"
-        "for module, known in app.DEFERRED.items(): defer(module, known)\n"
-        "import scipy.stats; from scipy.stats import gmean; from scipy import stats\n"
-        "print(hasattr(sys.modules['scipy.stats'], '__file__'))\n"
-        "from sklearn.linear_model import LogisticRegression\n"
-        "from scipy.stats import norm; from scipy.stats.mstats import mquantiles as q\n"
-        "print(gmean([1, 4]), norm.ppf(0.5), stats.rankdata([3, 1])[0], q([0.5], [0.5])[0])"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT, check=True
-    )
-    assert run.stdout.splitlines() == ["False", "2.0 0.0 2.0 0.5"]

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 from pathlib import Path
 
@@ -253,3 +254,24 @@ def test_a_full_disk_keeps_the_old_model(mercer, table: Path, tmp_path: Path, mo
     assert "is full" in done.stderr
     assert path.read_bytes() == old
     assert [p.name for p in tmp_path.iterdir()] == ["m.mercer"]
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fit", "moons", "--kernel", "gaussian(1)", "--model"),
+        ("compare", "xor", "--kernel", "linear()", "--cv", "2", "--report"),
+        ("compare", "xor", "--kernel", "linear()", "--cv", "2", "--model"),
+    ],
+)
+def test_a_pipe_is_refused_as_output_before_anything_is_fitted(
+    mercer, command, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr("mercer.cli.fit.fit_all", lambda *a: pytest.fail("fitted first"))
+    monkeypatch.setattr("mercer.compare", lambda *a, **k: pytest.fail("compared first"))
+    os.mkfifo(tmp_path / "pipe")
+    done = mercer(*command, tmp_path / "pipe")
+    assert done.exit_code == 2
+    assert "pipe is a pipe, a terminal or another device" in done.stderr
+    assert (tmp_path / "pipe").is_fifo()

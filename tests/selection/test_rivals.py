@@ -1,5 +1,7 @@
 """Learners without a kernel in the race: on the same folds, chosen if they win, and stored."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -13,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 import mercer
+from mercer.learners.rivals import trees
 from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
 from mercer.selection import compare
 from mercer.selection.board.shown import with_unit
@@ -40,8 +43,10 @@ def test_trees_answer_as_those_they_were_read_from(method, classes):
     with threadpool_limits(1, user_api="openmp"):  # threads wait for each other at every node
         peer.fit(X, y)
     model = TreesClassifier(method, 12).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(Z), peer.predict_proba(Z), atol=1e-6)
-    assert (model.predict(Z) == peer.predict(Z)).mean() > 0.95  # a forest may tie
+    found = model.predict_proba(Z)
+    np.testing.assert_allclose(found, peer.predict_proba(Z), rtol=0, atol=1e-15)
+    assert found.max() <= 1
+    assert (model.predict(Z) == peer.predict(Z)).all()
     scores = model.decision_function(Z)
     picked = (scores > 0).astype(int) if classes == 2 else scores.argmax(axis=1)
     assert (model.classes_[picked] == model.predict(Z)).mean() > 0.95
@@ -60,6 +65,68 @@ def test_trees_for_numbers_answer_as_those_they_were_read_from(method):
         peer.fit(X, y)
     model = TreesRegressor(method, 12).fit(X, y)
     np.testing.assert_allclose(model.predict(Z), peer.predict(Z), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+@pytest.mark.parametrize("method", ["boosting", "forest"])
+def test_missing_values_go_where_they_went_at_training(method, kind):
+    """What is missing tells the target: in some columns it goes left, in others right."""
+    random = np.random.default_rng(2)
+    X = random.normal(size=(300, 3))
+    X[random.random(X.shape) < 0.3] = np.nan
+    y = (np.isnan(X[:, 0]) ^ (X[:, 1] > 0) ^ np.isnan(X[:, 2])).astype(int)
+    known = [HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier,
+             RandomForestRegressor]  # fmt: skip
+    (peer,) = (c for c in known if c.__name__.endswith(kind) and method[:4] in c.__name__.lower())
+    options = {"max_iter": 30} if method == "boosting" else {"n_estimators": 30}
+    with threadpool_limits(1, user_api="openmp"):
+        peer = peer(random_state=0, **options).fit(X, y)
+    model = {"Classifier": TreesClassifier, "Regressor": TreesRegressor}[kind](method, 30).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), peer.predict(X), rtol=1e-12, atol=1e-12)
+    assert np.mean((model.predict(X) > 0.5) == y) > 0.95
+
+
+class Public:
+    """A fitted model of which only public names are seen."""
+
+    def __init__(self, model):
+        self.__dict__["model"] = model
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+@pytest.mark.parametrize("changed", ["taken away", "other thresholds"])
+def test_trees_that_cannot_be_read_are_asked(classes, changed, monkeypatch, tmp_path):
+    random = np.random.default_rng(1)
+    X, Z = random.normal(size=(90, 3)), random.normal(size=(40, 3))
+    y = np.digitize(X[:, 0] * X[:, 1], [0.0, 0.4][: classes - 1]) if classes else X[:, 0] * X[:, 1]
+    model = (TreesClassifier if classes else TreesRegressor)("boosting", 12)
+    asked = ["predict_proba", "decision_function", "predict"] if classes else ["predict"]
+    model.fit(X, y)
+    expected = [getattr(model, name)(Z) for name in asked]
+    if changed == "taken away":
+        grown = type(model)._grown
+        monkeypatch.setattr(type(model), "_grown", lambda *given: Public(grown(*given)))
+    else:
+        boosted = trees.boosted
+
+        def misread(grown):
+            found, start = boosted(grown)
+            return replace(found, threshold=found.threshold + 0.5), start
+
+        monkeypatch.setattr(trees, "boosted", misread)
+    model.fit(X, y)
+    assert model.trees_ is None
+    for name, answer in zip(asked, expected, strict=True):
+        np.testing.assert_allclose(getattr(model, name)(Z), answer, atol=1e-6)
+    with pytest.raises(mercer.onnx.NotExportable, match="boosting"):
+        mercer.onnx.export(model)
+    with pytest.raises(mercer.store.StoreError, match="does not hold"):
+        mercer.save(model, tmp_path / "model")
 
 
 def test_a_rival_that_wins_is_chosen_and_said_and_stored(tmp_path):

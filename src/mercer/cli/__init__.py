@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
+    if arguments is None:
+        _open_streams()
     try:
         from mercer.cli.app import app
     except ModuleNotFoundError as error:
@@ -15,4 +18,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         print("the command line needs click: pip install 'mercer[cli]'", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
     app.main(list(arguments) if arguments is not None else None, prog_name="mercer")
+
+
+def _open_streams() -> None:
+    """Open in the null device what the shell closed (`>&-`), so that text has a place to go, and
+    no file of ours gets the number of a standard stream."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115

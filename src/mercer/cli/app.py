@@ -13,13 +13,12 @@
 
 from __future__ import annotations
 
-import atexit
+import gc
 import io
 import os
 import sys
 import traceback
 import warnings
-from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -27,7 +26,6 @@ import click
 
 import mercer
 from mercer._machine.deadline import begin_command
-from mercer._machine.deferred import defer
 from mercer._suggest import suggest
 from mercer.cli.output import echo, say
 
@@ -46,13 +44,6 @@ COMMANDS = {
     "lab": "See kernels move: a page in the browser to draw, to learn, to understand.",
     "bench": "Measure the claims about speed and memory (in a source checkout).",
     "completion": "Print the script that completes commands in your shell.",
-}
-
-#: Modules that scikit-learn names at its start and few commands use; what it takes of them.
-DEFERRED = {
-    "scipy.stats": ("chi2", "gmean", "rankdata", "spearmanr"),
-    "scipy.interpolate": ("BSpline",),
-    "scipy.integrate": ("trapezoid",),
 }
 
 #: What a user can put right: said in one line, without a traceback.
@@ -91,9 +82,8 @@ class App(click.Group):
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run, and end the process with one of the codes above."""
         begin_command(whole_process=args is None)
-        if args is None:  # the process is our own
-            for module, known in DEFERRED.items():
-                defer(module, known)
+        if args is None:  # the process is our own: to load modules makes no garbage to look for
+            gc.set_threshold(100_000)
         extra.pop("standalone_mode", None)
         argv = list(sys.argv[1:] if args is None else args)
         debug = bool(argv and argv[0] == "--debug") or bool(os.environ.get("MERCER_DEBUG"))
@@ -101,19 +91,9 @@ class App(click.Group):
             warnings.showwarning = _one_line  # type: ignore[assignment]
             code = _run(lambda: super(App, self).main(
                 argv, "mercer", standalone_mode=False, **extra), debug)  # fmt: skip
-        if args is None:
-            _leave(code)
+        if args is None:  # nothing is left that must be found and freed
+            gc.freeze()
         sys.exit(code)
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process at once: Python would take thousands of modules apart first, which lasts a
-    third of a second, and longer on a busy machine."""
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # whoever read it went away
-            stream.flush()
-    os._exit(code)
 
 
 def _run(call: Any, debug: bool) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from mercer._machine.deadline import announced, command_seconds
+from mercer.cli.app import INTERRUPTED
 from mercer.cli.learners import NAMES
 from mercer.cli.output import (
     console,
@@ -99,7 +100,7 @@ def command(
     model: str | None,
     as_json: bool,
     **options: Any,
-) -> None:
+) -> int:
     """Try kernels × learners on DATA, all on the same held-out folds; show and keep the best.
 
     \b
@@ -128,9 +129,12 @@ def command(
         print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
     else:
         show(board)
-    # Of the pictures, the first takes longest: what draws them must be loaded.
-    with announced(end - LAST * begun, 0.4 * begun):
+    # Of the pictures, the first takes longest: what draws them must be loaded. After Ctrl-C there
+    # is time for none.
+    end = 0.0 if board.interrupted else end - LAST * begun
+    with announced(end, 0.4 * begun):
         keep(board, found, paths)
+    return INTERRUPTED if board.interrupted else 0
 
 
 def _for_the_race(whole: float, begun: float, report: bool) -> float:
@@ -144,6 +148,8 @@ def _for_the_race(whole: float, begun: float, report: bool) -> float:
 
 def destinations(out: str | None, report: str | None, model: str | None) -> dict[str, Path]:
     """What is to be written where; a place that cannot be written to is found out beforehand."""
+    from mercer.store.files import replaceable
+
     paths: dict[str, Path] = {}
     if out is not None:
         folder = Path(out)
@@ -151,11 +157,10 @@ def destinations(out: str | None, report: str | None, model: str | None) -> dict
             raise click.UsageError(f"--out takes a folder; {out} is a file")
         folder.mkdir(parents=True, exist_ok=True)
         paths |= {"scoreboard": folder / "scoreboard.csv", "json": folder / "scoreboard.json"}
-        paths |= {"report": folder / "report.html", "model": folder / "model.mercer"}
-    paths |= {k: Path(v) for k, v in (("report", report), ("model", model)) if v is not None}
+        paths |= {"model": folder / "model.mercer", "report": folder / "report.html"}
+    paths |= {k: Path(v) for k, v in (("model", model), ("report", report)) if v is not None}
     for path in paths.values():
-        if path.is_dir():
-            raise click.UsageError(f"{path} is a folder; give the name of a file")
+        replaceable(path)
         if not path.parent.is_dir():
             raise click.UsageError(f"there is no folder {path.parent} to write {path.name} to")
     return paths
@@ -172,25 +177,32 @@ def show(board: Any) -> None:
 
 def keep(board: Any, found: Any, paths: dict[str, Path]) -> None:
     """Write the files that were asked for, and how to go on."""
-    import mercer
-
-    if "scoreboard" in paths:
-        frame = board.to_frame()
-        words = frame.select_dtypes(exclude="number").columns
-        frame.assign(**{c: frame[c].map(cell, na_action="ignore") for c in words}).to_csv(
-            paths["scoreboard"], index=False
-        )
-    if "json" in paths:
-        text = json.dumps(board.to_dict(), ensure_ascii=False, indent=2)
-        paths["json"].write_text(text + "\n", encoding="utf-8")
-    if "model" in paths:
-        mercer.save(board.best, paths["model"])
-    if "report" in paths:
-        from mercer import report
-
-        report.write(board, found, paths["report"], model=paths.get("model"))
-        paths = paths | {"errors": report.errors_file(paths["report"])}
-    if paths:
-        say("wrote " + ", ".join(map(str, paths.values())))
+    written: list[Path] = []
+    try:
+        for what, path in paths.items():
+            written += _write(what, board, found, path, paths.get("model"))
+    finally:  # after Ctrl-C, too
+        if written:
+            say("wrote " + ", ".join(map(str, written)))
     if "model" in paths:
         say(f"next: mercer predict {quote(str(paths['model']))} < rows.csv > answers.csv")
+
+
+def _write(what: str, board: Any, found: Any, path: Path, model: Path | None) -> list[Path]:
+    """Write one of the files; gives what is complete then, which for a report are two."""
+    import mercer
+
+    if what == "report":
+        mercer.report.write(board, found, path, model=model)
+        return [path, mercer.report.errors_file(path)]
+    if what == "scoreboard":
+        frame = board.to_frame()
+        words = frame.select_dtypes(exclude="number").columns
+        plain = {c: frame[c].map(cell, na_action="ignore") for c in words}
+        frame.assign(**plain).to_csv(path, index=False)
+    elif what == "json":
+        text = json.dumps(board.to_dict(), ensure_ascii=False, indent=2)
+        path.write_text(text + "\n", encoding="utf-8")
+    else:
+        mercer.save(board.best, path)
+    return [path]

@@ -53,7 +53,9 @@ def command(
     Several files, or one too large for memory, are read in pieces.
     """
     import mercer
+    from mercer.store.files import replaceable
 
+    replaceable(model)  # found out before the fit
     k = mercer.parse(kernel)
     pipeline, notes = build(found, learner, k, parse_settings(settings))
     if not as_json:
@@ -112,6 +114,9 @@ def fit_all(pipeline: Any, found: Any) -> int:
 def _scores(pipeline: Any, found: Any, cv: int) -> list[float]:
     from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
+    from mercer._machine.interrupts import noting_interrupts
+
     folds = StratifiedKFold if found.task == "classification" else KFold
     split = folds(cv, shuffle=True, random_state=0)
-    return [float(s) for s in cross_val_score(pipeline, found.X, found.y, cv=split)]
+    with noting_interrupts():  # a model that Ctrl-C left unfinished has no score
+        return [float(s) for s in cross_val_score(pipeline, found.X, found.y, cv=split)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -49,8 +49,9 @@ def echo(text: str, err: bool = False) -> None:
 
 
 def say(text: str) -> None:
-    """A sentence on stderr, where it does not mix with results."""
-    echo(text, err=True)
+    """A sentence on stderr, where it does not mix with results; none where nobody can read it."""
+    with suppress(OSError):
+        echo(text, err=True)
 
 
 def echo_tree(tree: str) -> None:

@@ -12,8 +12,9 @@ import numpy as np
 from mercer.cli.learners import NAMES
 from mercer.cli.output import echo, resource_options, say
 
-#: Shapes of the data that everything is fitted on: small problems and large ones take other ways.
-SHAPES = ((200, 3), (2_500, 20))
+#: Shapes of the data that everything is fitted on: few columns and many are compiled otherwise, and
+#: smaller problems are not.
+SHAPES = ((2_500, 3), (2_500, 20))
 #: Kernels of the usual forms; others are compiled when they are used.
 KERNELS = ("gaussian(1)", "polynomial(2, 1)", "laplacian(1)")
 
@@ -33,11 +34,11 @@ def command(names: tuple[str, ...]) -> None:
     names, or else in your cache folder, for this type of processor.
     """
     from mercer._machine.cache import cache_folder
-    from mercer._machine.jit import compiles
+    from mercer._machine.compiling import watch
     from mercer.learners.catalog import find, learners
 
-    begin, failed = time.perf_counter(), []
-    compiles()  # before Numba is imported, small problems are solved without machine code
+    begin, failed, made = time.perf_counter(), [], []
+    watch(lambda name: made.append(name) if name else None)
     for task in ("classification", "regression"):
         chosen = [find(n, task) for n in names] if names else learners(task)
         for entry in chosen:
@@ -45,7 +46,8 @@ def command(names: tuple[str, ...]) -> None:
             failed += _fit(entry, task)
     for words in failed:
         say(words)
-    echo(f"compiled in {time.perf_counter() - begin:.0f} s; kept in {cache_folder()}")
+    seconds = time.perf_counter() - begin
+    echo(f"{len(made)} functions compiled in {seconds:.0f} s; kept in {cache_folder()}")
 
 
 def _fit(entry: Any, task: str) -> list[str]:
@@ -61,7 +63,7 @@ def _fit(entry: Any, task: str) -> list[str]:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")
                         model = entry.estimator(task)(kernel=kernel)
-                        model.fit(X.astype(dtype), y).predict(X[:50].astype(dtype))
+                        model.fit(X.astype(dtype), y).predict(X.astype(dtype))
                 except (ValueError, ArithmeticError, MemoryError) as error:
                     failed.append(f"{entry.name} with {kernel}: {error}")
     return failed

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._config import get_config
 from mercer._examples import count as count_of
+from mercer._machine.interrupts import CTRL_C, acknowledge
 from mercer.data.dataset import Dataset, Note
 from mercer.kernels import Kernel, as_kernel
 from mercer.selection.folds import draw_order, splits_of
@@ -20,6 +22,7 @@ from mercer.selection.kernel_search.tree import SearchTree
 from mercer.selection.last_fit import LastFit, affordable
 from mercer.selection.metrics import metric_of, needs
 from mercer.selection.preprocess import Preprocessing, preprocessing
+from mercer.selection.racing.apart import Apart
 from mercer.selection.racing.candidates import kernels_for
 from mercer.selection.racing.clock import Clock
 from mercer.selection.racing.more_rows import MoreRows
@@ -39,12 +42,14 @@ SEARCH_SHARE = 0.25
 ALONE = 0.95
 #: N×N matrices that are alive at once during a fold (K, its blocks, a factor), with room.
 COPIES = 4.0
+INTERRUPTED = "interrupted: the best of what had been tried until then was fitted"
 
 
 class Choice:
     """`standing` are the candidates, best first; `winner` is fitted in `last`; `notes` are told.
 
-    `held` rows, which are not among these, will be answered by the winner.
+    `held` rows, which are not among these, will be answered by the winner. Ctrl-C ends the race,
+    and the best until then is fitted; without `keep`, Ctrl-C is raised.
     """
 
     def __init__(
@@ -59,8 +64,11 @@ class Choice:
         budget: float | None,
         seed: int,
         held: int = 0,
+        apart: Apart | None = None,
+        keep: bool = True,
     ) -> None:
         self.clock, self.held = Clock(budget), held
+        self.apart, self.keep = apart, keep
         found, self.groups, self.seed = checked.found, checked.groups, seed
         self.times = checked.times
         self.found = found
@@ -102,6 +110,19 @@ class Choice:
                 candidates = [self.grown_kernel(say), *candidates]
             self.race(candidates, repeats, say)
             self.standing = self.finish(say)
+
+    @contextmanager
+    def until_interrupted(self) -> Iterator[None]:
+        """Ctrl-C ends this block, is noted and said; a second one is raised."""
+        try:
+            yield
+        except CTRL_C:
+            if self.interrupted or not self.keep:
+                raise
+            acknowledge()
+            self.interrupted = True
+            self.clock.stop()
+            self.notes.append(INTERRUPTED)
 
     @property
     def classified(self) -> bool:
@@ -165,21 +186,18 @@ class Choice:
     def race(self, kernels: list[Kernel], repeats: int, say: Callable[[str], None]) -> None:
         """Run the candidates; Ctrl-C ends the race and keeps what was found."""
         race = self.contest = Race(
-            self.data, self.clock, len(self.y), self.overhead, say, self.held
+            self.data, self.clock, len(self.y), self.overhead, say, self.held, self.apart
         )
         self.last = LastFit(race, self.steps, self.probabilities, self.seed)
-        try:
+        with self.until_interrupted():
             # The search may find, and a caller may name, what is there already: it races once.
             rivals = rival_trainers(
                 self.rivals, self.data.X, self.task, self.data.classes, self.class_weight
             )
             go_on = self._more_rows if self.times is None else None
             run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals, go_on)
-        except KeyboardInterrupt:
-            if not race.best():
-                raise
-            self.interrupted = True
-            self.notes.append("interrupted: the best of what had been tried until then was fitted")
+        if self.interrupted and not race.best():
+            raise KeyboardInterrupt
 
     def _more_rows(self) -> bool:
         """There are more rows than the race has come to: the best few go on with them."""
@@ -210,14 +228,21 @@ class Choice:
             )
         stored = [e for e in standing if e.rival is None or e.rival.stored]
         self.winner = affordable(race, stored or standing)
-        say(f"last fit: {self.winner.trainer.learner}")
-        self.last.run(self.winner, self.found)
+        with self.until_interrupted():
+            say(f"last fit: {self.winner.trainer.learner}")
+            self.last.run(self.winner, self.found)
+        if not hasattr(self.last, "best"):
+            self.last.run(self.winner, self.found)
         return race.best()
 
     def settle(self, whole: Dataset, rows: np.ndarray, end: float | None) -> None:
         """Rows were kept back: fit the winner on all of them until `end`, if there is one."""
         self.whole, self.rows_given = whole, rows
-        if end is None or not self.last.again(self.winner, whole, end):
+        again = False
+        if end is not None:
+            with self.until_interrupted():
+                again = self.last.again(self.winner, whole, end)
+        if not again:
             self.last.rows = rows[self.last.rows]
 
 

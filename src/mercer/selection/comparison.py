@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_chunked
+from mercer._machine.interrupts import noting_interrupts
 from mercer.data.dataset import Dataset
 from mercer.kernels import as_kernel
 from mercer.selection.board.scoreboard import OutOfFold, Scoreboard
@@ -17,6 +19,7 @@ from mercer.selection.holdout import (
     REFIT_LEAVES,
     REFIT_ROWS,
     SHARE,
+    Headline,
     Plan,
     answers,
     answers_until,
@@ -24,7 +27,9 @@ from mercer.selection.holdout import (
     plan_holdout,
 )
 from mercer.selection.preprocess import check_targets
+from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, seconds_of
+from mercer.selection.racing.race import with_workers
 from mercer.selection.rivals.named import rivals_of
 from mercer.selection.traps import check
 
@@ -129,41 +134,67 @@ def compare(
     kernels = None if kernels is None else [as_kernel(k) for k in kernels]
     names = None if learners is None else list(learners)
     others = rivals_of(rivals if rivals != "auto" else ("all" if names is None else None))
-
-    def chosen(rows: Any, seconds: float | None, tell: Any, held: int = 0) -> Choice:
-        part = checked if rows is None else checked.part(rows)
-        made = Choice(
-            part,
-            learners=names,
-            rivals=others,
-            metric=metric,
-            probabilities=probabilities,
-            class_weight=class_weight,
-            budget=seconds,
-            seed=seed,
-            held=held,
-        )
-        made.run(kernels, cv, repeats, search, tell)
-        return made
-
     # A splitter of the user's own knows which rows belong together; a part of them may not fit it.
     counted = isinstance(cv, (int, np.integer))
     plan = plan_holdout(checked, holdout if counted else None, clock.budget, seed)
-    if plan is None:
-        return board_of(chosen(None, clock.budget, progress), clock)
-    if plan.in_turn:
-        return _parts_in_turn(chosen, found, plan, clock, progress)
+    own = clock.budget is not None and not with_workers() and any(not r.stored for r in others)
+
+    with noting_interrupts(), Apart() if own else nullcontext() as apart:
+
+        def chosen(rows: Any, seconds: float | None, tell: Any, **more: Any) -> Choice:
+            part = checked if rows is None else checked.part(rows)
+            made = Choice(
+                part,
+                learners=names,
+                rivals=others,
+                metric=metric,
+                probabilities=probabilities,
+                class_weight=class_weight,
+                budget=seconds,
+                seed=seed,
+                apart=apart,
+                **more,
+            )
+            made.run(kernels, cv, repeats, search, tell)
+            return made
+
+        if apart is not None:
+            with suppress(CannotTravel):  # each candidate tries again, and says so
+                apart.begin()  # it gets ready while the first candidates run
+        if plan is None:
+            return _board(chosen(None, clock.budget, progress), clock)
+        run = _parts_in_turn if plan.in_turn else _part_kept_back
+        return run(chosen, found, plan, clock, progress)
+
+
+def _board(made: Choice, clock: Clock, headline: Headline | None = None) -> Scoreboard:
+    with made.until_interrupted():
+        return board_of(made, clock, headline)
+    return board_of(made, clock, headline)
+
+
+def _part_kept_back(
+    chosen: Callable[..., Choice],
+    found: Dataset,
+    plan: Plan,
+    clock: Clock,
+    progress: Any,
+) -> Scoreboard:
+    """The choice on most rows, judged on the others; then the winner fitted on all of them."""
     ((train, test),) = plan.parts
     refit = len(found) < REFIT_ROWS
     budget = None if clock.budget is None else (REFIT_LEAVES if refit else 1.0) * clock.budget
-    made = chosen(train, budget, progress, len(test))
-    judged = answers_until(clock.end, made.last.best, found, test, seed)
-    how = plan.how if len(judged.rows) == len(test) else f"{len(judged.rows)} of {plan.how}"
-    headline = headline_of([judged], made.measure, how, seed, found.classes)
+    made = chosen(train, budget, progress, held=len(test))
+    headline = None
+    with made.until_interrupted():
+        end = made.clock.end if made.interrupted else clock.end
+        judged = answers_until(end, made.last.best, found, test, made.seed)
+        how = plan.how if len(judged.rows) == len(test) else f"{len(judged.rows)} of {plan.how}"
+        headline = headline_of([judged], made.measure, how, made.seed, found.classes)
     complete = len(made.last.rows) == len(train)
-    refit = refit and complete and clock.left() > made.last.seconds
+    refit = refit and complete and not made.interrupted and clock.left() > made.last.seconds
     made.settle(found, train, clock.end if refit else None)
-    return board_of(made, clock, headline)
+    return _board(made, clock, headline)
 
 
 def _dataset(X: Any, y: Any, task: str | None) -> Dataset:
@@ -189,15 +220,14 @@ def _parts_in_turn(
     for train, test in plan.parts:
         if made.interrupted or clock.left() < 0.5 * (share or 0.0):
             break
-        part = chosen(train, share, None)
-        made.interrupted |= part.interrupted
-        if not part.interrupted:
+        with made.until_interrupted():
+            part = chosen(train, share, None, keep=False)
             judged.append(answers(part.last.best, found, test, len(judged)))
     if not judged:
-        return board_of(made, clock)
+        return _board(made, clock)
     how = plan.how if len(judged) == len(plan.parts) else f"{len(judged)} of {plan.how}"
     headline = headline_of(judged, made.measure, how, made.seed, found.classes)
-    return board_of(made, clock, headline)
+    return _board(made, clock, headline)
 
 
 __all__ = ["compare"]

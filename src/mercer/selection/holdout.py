@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,13 @@ def _share(holdout: Any) -> float:
 def answers(model: Any, found: Dataset, rows: np.ndarray, part: int = 0) -> OutOfFold:
     """What a fitted pipeline says of rows, and how sure it is where it has scores."""
     assert found.y is not None
-    examples, classes = found.take(rows), found.classes
+    said = answers_for(model, found.take(rows), found.y[rows], found.classes)
+    return replace(said, rows=rows, part=np.full(len(rows), part))
+
+
+def answers_for(model: Any, examples: Any, truth: np.ndarray, classes: Any) -> OutOfFold:
+    """The same of these examples; `classes` are all that there are, None for numbers."""
+    rows = np.arange(len(truth))
     predicted = np.asarray(model.predict(examples))
     raw, probable = (None, False) if classes is None else scores_of(model, examples)
     certainty = np.full(len(rows), np.nan)
@@ -147,8 +153,8 @@ def answers(model: Any, found: Dataset, rows: np.ndarray, part: int = 0) -> OutO
     if raw is not None and classes is not None:
         certainty = decide(raw, len(classes))[1]
         scores = by_class(raw, np.searchsorted(classes, model.classes_), len(classes))
-    numbers, sure = np.full(len(rows), part), np.full(len(rows), probable)
-    return OutOfFold(rows, found.y[rows], predicted, certainty, numbers, scores, sure)
+    part, sure = np.zeros(len(rows), dtype=int), np.full(len(rows), probable)
+    return OutOfFold(rows, truth, predicted, certainty, part, scores, sure)
 
 
 def answers_until(end: float, model: Any, found: Dataset, rows: np.ndarray, seed: int) -> OutOfFold:

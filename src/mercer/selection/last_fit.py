@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from mercer._machine.deadline import OutOfTime, run_until
+from mercer._machine.deadline import OutOfTime, check_time, check_wanted, until
 from mercer.data.dataset import Dataset
 from mercer.learners.probabilities import CalibratedScores, evidence
 from mercer.selection.folds import draw_order
@@ -54,7 +54,8 @@ class LastFit:
         count = max(least, race.rows_in(winner, race.clock.left()))
         end = race.clock.end - race.answer_seconds(winner, count)
         try:
-            run_until(end, self.fit, winner, found, count)
+            with until(end):
+                self.fit(winner, found, count)
         except OutOfTime:
             # As many as it was compared on: what that takes is known, and little.
             self.fit(winner, found, least)
@@ -71,12 +72,14 @@ class LastFit:
             if count < WORTH * len(self.rows):
                 return
             try:
-                run_until(end, self.fit, winner, found, count)
+                with until(end):
+                    self.fit(winner, found, count)
             except OutOfTime:
                 return
 
     def fit(self, winner: Entry, found: Dataset, count: int) -> None:
         """The winner on so many rows of a data set."""
+        check_time()
         assert found.y is not None
         rows = np.sort(draw_order(found.y, found.classes is not None, self.seed)[:count])
         part = found if count == len(found) else replace(found, X=found.take(rows), y=found.y[rows])
@@ -86,13 +89,14 @@ class LastFit:
         with self.race.threads(count, winner), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             best.fit(part.X, part.y)
+        check_wanted()  # a solver that was interrupted gives what it has
         best.schema_ = found.schema  # a saved model knows how to read new rows
         self.best, self.rows, self.seconds = best, rows, perf_counter() - begin
 
     def again(self, winner: Entry, whole: Dataset, end: float) -> bool:
         """On all rows, those kept back included, until `end`; whether there was time for it."""
-        with suppress(OutOfTime):
-            run_until(end, self.fit, winner, whole, len(whole))
+        with suppress(OutOfTime), until(end):
+            self.fit(winner, whole, len(whole))
             return True
         return False
 

@@ -1,8 +1,9 @@
 """Many binary trees: grown by scikit-learn, kept in plain arrays and evaluated here.
 
 A row x goes from node i to ``left[i]`` if ``x[feature[i]] <= threshold[i]``, else to ``right[i]``;
-a leaf leads to itself. A file holds these arrays and nothing of scikit-learn, so that no version of
-it has to understand the private state of another.
+a missing value goes left where ``missing[i]`` says so. A leaf leads to itself. A file holds these
+arrays and nothing of scikit-learn, so that no version of it has to understand the private state of
+another.
 """
 
 from __future__ import annotations
@@ -23,13 +24,19 @@ from mercer._progress import progress
 AT_ONCE = 2_000_000
 #: Trees (or iterations of boosting) that are grown between two looks at the clock.
 AT_A_TIME = 25
+#: Rows for which trees are compared with the model that they were read from.
+FEW_ROWS = 100
 #: Training values from which a forest is grown by several threads.
 WORTH_THREADS = 200_000
 
 
 @record
 class Trees:
-    """Nodes of all trees, one after the other; `value` has a row per node."""
+    """Nodes of all trees, one after the other; `value` has a row per node.
+
+    Sums over trees are divided by `divisor`. Files of earlier versions have neither that nor
+    `missing`: their values are divided already, and a missing value goes right.
+    """
 
     roots: np.ndarray
     feature: np.ndarray
@@ -39,23 +46,48 @@ class Trees:
     value: np.ndarray
     depth: int
     outputs: int
+    missing: np.ndarray | None = None
+    divisor: int = 1
 
     @classmethod
-    def joined(cls, parts: Iterable[tuple[np.ndarray, ...]], outputs: int) -> Trees:
-        """From (feature, threshold, left, right, value) per tree; leaves lead to themselves."""
+    def joined(
+        cls, parts: Iterable[tuple[np.ndarray, ...]], outputs: int, divisor: int = 1
+    ) -> Trees:
+        """From (feature, threshold, left, right, value, missing) per tree, each on its own."""
         parts = list(parts)
         sizes = [len(feature) for feature, *_ in parts]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
-        feature, threshold, left, right, value = (
+        feature, threshold, left, right, value, missing = (
             np.concatenate(p) for p in zip(*parts, strict=True)
         )
         shift = np.repeat(roots, sizes)
         left, right = (left + shift).astype(np.int32), (right + shift).astype(np.int32)
-        depth, level = 0, roots
-        while len(level := np.unique(np.concatenate([left[level], right[level]]))):
-            level = level[left[level] != level]
-            depth += 1
-        return cls(roots, feature.astype(np.int32), threshold, left, right, value, depth, outputs)
+        depth = _depth(roots, left, right)
+        return cls(roots, feature.astype(np.int32), threshold, left, right, value, depth, outputs,
+                   missing.astype(bool), divisor)  # fmt: skip
+
+    def check_saved(self) -> None:
+        """Raise ValueError where arrays of a file make no trees: every index and value counts."""
+        count, width = self.value.shape
+        links = self.feature, self.left, self.right, self.roots
+        missing = self.left if self.missing is None else self.missing
+        of_nodes = self.feature, self.left, self.right, self.threshold, missing
+        if not (
+            all(a.dtype.kind in "iu" and a.size and a.min() >= 0 for a in links)
+            and all(a.shape == (count,) for a in of_nodes)
+            and np.isfinite(self.value).all() > np.isnan(self.threshold).any()
+            and min(self.outputs, self.divisor) >= 1
+            and len(self.roots) * width % self.outputs == 0
+            and max(a.max() for a in links[1:]) < count
+        ):
+            raise ValueError("its trees have nodes that are none")
+        own = np.arange(count)
+        leaf = (self.left == own) & (self.right == own)
+        # The children of a node stand behind it, so that no path comes back.
+        if not (leaf | (np.minimum(self.left, self.right) > own)).all():
+            raise ValueError("its trees have paths without an end")
+        if self.depth != _depth(self.roots, self.left, self.right):
+            raise ValueError(f"its trees are not {self.depth!r:.20} levels deep")
 
     def sums(self, X: np.ndarray) -> np.ndarray:
         """Per row and output, the sum over trees of the value of the leaf that the row reaches.
@@ -69,17 +101,51 @@ class Trees:
             leaves = self.value[self._leaves(rows)]
             shape = len(rows), -1, self.outputs
             made[begin : begin + step] = leaves.reshape(shape).sum(axis=1, dtype=np.float64)
-        return made
+        return made / self.divisor
 
     def _leaves(self, X: np.ndarray) -> np.ndarray:
         at = np.tile(self.roots, (len(X), 1))
         row = np.arange(len(X))[:, None]
-        # A damaged file may promise any depth; no path is longer than all nodes.
-        for _ in range(min(self.depth, len(self.feature))):
-            at = np.where(
-                X[row, self.feature[at]] <= self.threshold[at], self.left[at], self.right[at]
-            )
+        for _ in range(self.depth):
+            value = X[row, self.feature[at]]
+            goes_left = value <= self.threshold[at]
+            if self.missing is not None:
+                goes_left |= np.isnan(value) & self.missing[at]
+            at = np.where(goes_left, self.left[at], self.right[at])
         return at
+
+
+def _depth(roots: np.ndarray, left: np.ndarray, right: np.ndarray) -> int:
+    """The number of levels below the roots, leaves included."""
+    depth, level = 0, roots
+    while len(level := np.unique(np.concatenate([left[level], right[level]]))):
+        level = level[left[level] != level]
+        depth += 1
+    return depth
+
+
+def read(model: Any, X: np.ndarray) -> tuple[Trees | None, Any]:
+    """The trees of a fitted model, and what their sums are added to.
+
+    scikit-learn has no public name for the trees of histogram gradient boosting. Where they are not
+    found, or give other answers than the model does for rows of X, the trees are None, and what
+    comes with them is the model itself.
+    """
+    if hasattr(model, "estimators_"):
+        return averaged(model)
+    rows = X[:FEW_ROWS]
+    try:
+        trees, start = boosted(model)
+        same = np.allclose(start + trees.sums(rows), raw(model, rows), 1e-6, 1e-9)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        same = False
+    return (trees, start) if same else (None, model)
+
+
+def raw(model: Any, X: np.ndarray) -> np.ndarray:
+    """A column of sums of trees per output, as a model of scikit-learn gives them."""
+    answer = getattr(model, "decision_function", model.predict)
+    return np.asarray(answer(X), dtype=np.float64).reshape(len(X), -1)
 
 
 def boosted(model: Any) -> tuple[Trees, np.ndarray]:
@@ -90,7 +156,8 @@ def boosted(model: Any) -> tuple[Trees, np.ndarray]:
         own, leaf = np.arange(len(nodes)), nodes["is_leaf"].astype(bool)
         left, right = (np.where(leaf, own, nodes[side]) for side in ("left", "right"))
         feature = np.where(leaf, 0, nodes["feature_idx"])
-        parts.append((feature, nodes["num_threshold"].copy(), left, right, nodes["value"][:, None]))
+        parts.append((feature, nodes["num_threshold"].copy(), left, right,
+                      nodes["value"][:, None], nodes["missing_go_to_left"]))  # fmt: skip
     start = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
     return Trees.joined(parts, len(start)), start
 
@@ -105,10 +172,10 @@ def averaged(model: Any) -> tuple[Trees, np.ndarray]:
         value = tree.value[:, 0, :]
         if hasattr(model, "classes_"):
             value = value / value.sum(axis=1, keepdims=True)
-        value = (value / len(model.estimators_)).astype(np.float32)
-        parts.append((np.where(leaf, 0, tree.feature), tree.threshold, left, right, value))
-    outputs = parts[0][-1].shape[1]
-    return Trees.joined(parts, outputs), np.zeros(outputs)
+        parts.append((np.where(leaf, 0, tree.feature), tree.threshold, left, right, value,
+                      tree.missing_go_to_left))  # fmt: skip
+    outputs = value.shape[1]
+    return Trees.joined(parts, outputs, len(parts)), np.zeros(outputs)
 
 
 class _TreeLearner(BaseEstimator):
@@ -138,7 +205,7 @@ class _TreeLearner(BaseEstimator):
         if hasattr(model, "classes_"):
             self.classes_ = model.classes_
         self.n_features_in_ = X.shape[1]
-        self.trees_, self.start_ = (boosted if self.method == "boosting" else averaged)(model)
+        self.trees_, self.start_ = read(model, X)
         return self
 
     def _grown(self, X: np.ndarray, y: Any, sample_weight: Any) -> Any:
@@ -171,8 +238,22 @@ class _TreeLearner(BaseEstimator):
         # A forest of scikit-learn compares single-precision numbers with its thresholds.
         return np.ascontiguousarray(X, dtype=np.float32 if self.method == "forest" else np.float64)
 
+    def check_saved(self) -> None:
+        """Raise ValueError where the fields of a file do not belong together."""
+        if not hasattr(self, "trees_"):
+            return  # not fitted
+        trees, classes = self.trees_, len(getattr(self, "classes_", ()))
+        wanted = classes if classes > 2 or self.method == "forest" else 1
+        if not isinstance(trees, Trees) or trees.feature.max() >= self.n_features_in_:
+            raise ValueError(f"its trees look at more than {self.n_features_in_!r:.20} columns")
+        if self.start_.shape != (trees.outputs,) or trees.outputs != max(wanted, 1):
+            raise ValueError(f"its trees have {trees.outputs} outputs")
+        if not np.isfinite(self.start_).all():
+            raise ValueError("its first value is not a number")
+
     def _sums(self, X: Any) -> np.ndarray:
-        return self.start_ + self.trees_.sums(self._rows(X))
+        X = self._rows(X)
+        return raw(self.start_, X) if self.trees_ is None else self.start_ + self.trees_.sums(X)
 
 
 class TreesRegressor(RegressorMixin, _TreeLearner):

@@ -189,6 +189,8 @@ class Scoreboard:
     n_rows : int
     kind : str
         "table", "vectors", "images", "strings" or "mail".
+    interrupted : bool
+        Whether Ctrl-C ended the race; the notes say so.
 
     Examples
     --------
@@ -217,6 +219,7 @@ class Scoreboard:
     budget: float | None
     n_rows: int
     kind: str
+    interrupted: bool = False
 
     @property
     def baseline(self) -> Row:

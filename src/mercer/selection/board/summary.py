@@ -57,6 +57,7 @@ def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> 
         budget=clock.budget,
         n_rows=len(choice.whole),
         kind=choice.found.kind,
+        interrupted=choice.interrupted,
     )
 
 
@@ -80,6 +81,11 @@ def _outcome(choice: Choice, learned: bool) -> list[str]:
     notes += [f"{e.name} was left out: {e.failed}" for e in failed]
     slow = [e for e in race.entries if e.in_vain and not e.scores][:MOST_FAILED]
     notes += [f"{e.name} was left out: stopped after {show_seconds(e.in_vain)}" for e in slow]
+    notes += [
+        f"{name} cannot run in a process that can be ended, so it runs here, and may last longer "
+        f"than its time ({why})"
+        for name, why in race.here.items()
+    ]
     notes += verdict(choice.standing, choice.winner, choice.metric)
     if not learned:
         notes.append(

@@ -12,6 +12,9 @@ from scipy.linalg import lapack
 
 from mercer._machine.threads import single_threaded_blas
 
+#: Seconds for a last fit after Ctrl-C.
+AFTER = 0.8
+
 
 class Clock:
     """Time since the start, and what is left of a budget."""
@@ -26,6 +29,10 @@ class Clock:
     def end(self) -> float:
         """On `time.perf_counter`."""
         return math.inf if self.budget is None else self.begin + self.budget
+
+    def stop(self) -> None:
+        """Ctrl-C: there is as much time left as the last steps need, `AFTER` seconds at most."""
+        self.budget = min(self.spent() + AFTER, math.inf if self.budget is None else self.budget)
 
     def left(self) -> float:
         return math.inf if self.budget is None else self.budget - self.spent()

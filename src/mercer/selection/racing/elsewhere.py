@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from mercer._machine.deadline import OutOfTime, run_until
+from mercer._machine.deadline import OutOfTime, until
 from mercer.engines.cluster.pool import Call, gather_until
 from mercer.selection.racing.clock import Clock
 from mercer.selection.racing.race import Data, Entry, Race
@@ -56,8 +56,8 @@ def _run(
     clock = Clock(None if math.isinf(seconds) else max(seconds, 1e-3))
     race = Race(data, clock, final_rows, overhead, lambda text: None)
     race.entries = entries = [_apart(entry) for entry in entries]
-    with suppress(OutOfTime):  # those that were run have their scores
-        run_until(clock.end, race.run_all, entries, size, repeat)
+    with suppress(OutOfTime), until(clock.end):  # those that were run have their scores
+        race.run_all(entries, size, repeat)
     return [{k: v for k, v in vars(e).items() if k not in _NAMES} for e in entries]
 
 

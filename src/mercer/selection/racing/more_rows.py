@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer._machine.deadline import OutOfTime, run_until
+from mercer._machine.deadline import OutOfTime, check_time, check_wanted, until
+from mercer._machine.interrupts import CTRL_C
 from mercer.data.dataset import Dataset
-from mercer.selection.holdout import answers, judged_answers
+from mercer.selection.board.scoreboard import OutOfFold
+from mercer.selection.holdout import answers_for, judged_answers
 from mercer.selection.metrics import Metric
 from mercer.selection.racing.race import CAREFUL, Entry, Race
-from mercer.selection.trainers.base import Outcome
+from mercer.selection.trainers.base import Outcome, Trainer
 
 #: Candidates that go on, one per learner; the better half of them from size to size.
 MOST = 4
@@ -59,6 +61,7 @@ class MoreRows:
         if groups is not None:
             apart = np.isin(groups, groups[self.held])
         self.pool = order[~apart[order]]
+        self._made: tuple[Any, ...] = ((), ())
 
     def run(self) -> bool:
         """Round by round, as long as two or more can run and the last fit keeps its time.
@@ -74,16 +77,19 @@ class MoreRows:
             if len(able) < 2 or able[0] is not going[0]:  # the leader must be among them
                 break
             going = able
-            before = {e.index: e.state() | {"chosen": e.chosen} for e in going}
+            before = {e.index: e.state() for e in going}
             try:
                 for entry in going:
                     race.say(f"{size} rows: {entry.name}")
                     last = min(race.fit_seconds(e, size) for e in going)
-                    run_until(race.clock.end - last, self._fit, entry, size)
-            except OutOfTime:
+                    with until(race.clock.end - last):
+                        self._fit(entry, size)
+            except (OutOfTime, *CTRL_C) as error:
                 # Who has run must not win by that alone.
                 for entry in going:
                     vars(entry).update(before[entry.index])
+                if not isinstance(error, OutOfTime):
+                    raise
                 break
             race.sizes.append(size)
             going = sorted(going, key=Entry.rank)[: max(2, len(going) // 2)]
@@ -96,28 +102,44 @@ class MoreRows:
         last = max(self.race.fit_seconds(e, self.race.final_rows) for e in ahead)
         return CAREFUL * (need + last) <= self.race.clock.left()
 
+    def _parts(self, size: int) -> tuple[Any, ...]:
+        """Rows to fit on, rows to judge by and all classes; the same objects for a whole round."""
+        if len(self._made[1]) != size:
+            found, rows = self.found, np.sort(self.pool[:size])
+            assert found.y is not None
+            held = found.take(self.held), found.y[self.held]
+            self._made = (found.take(rows), found.y[rows], *held, found.classes)
+        return self._made
+
     def _fit(self, entry: Entry, size: int) -> None:
-        assert self.found.y is not None
-        rows, begin = np.sort(self.pool[:size]), time.perf_counter()
-        model = self.build(entry, self.found.y[rows])
-        with self.race.threads(size, entry), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(self.found.take(rows), self.found.y[rows])
-        done = time.perf_counter()
-        said = answers(model, self.found, self.held)
-        end = time.perf_counter()
-        classes = self.found.classes
-        predicted = said.predicted
-        if classes is not None:
-            predicted = np.searchsorted(classes, predicted)
-        trainer, learner = entry.trainer, getattr(model[-1], "estimator_", model[-1])
-        pick = entry.outcomes[0].pick
+        check_time()
+        parts = self._parts(size)
+        model = self.build(entry, parts[1])
+        said, outcome = self.race.apart_or_here(
+            entry, size, fit_and_answer, parts, model, entry.trainer, entry.outcomes[0].pick
+        )
+        check_wanted()  # a solver that was interrupted gives what it has
         entry.chosen = entry.chosen or entry.outcomes
-        entry.outcomes = [
-            Outcome(predicted, said.certainty, trainer.support(learner, size), done - begin,
-                    end - done, pick, {pick: 0.0}, trainer.memory(learner))
-        ]  # fmt: skip
+        entry.outcomes = [outcome]
         entry.size, entry.tests, entry.gram_seconds = size, [self.tests], 0.0
-        entry.scores = [self.metric(*judged_answers(said, self.metric, classes))]
+        entry.scores = [self.metric(*judged_answers(said, self.metric, self.found.classes))]
         entry.folds = entry.first
-        entry.fitted[size] = done - begin
+        entry.fitted[size] = outcome.fit_seconds
+
+
+def fit_and_answer(
+    parts: tuple[Any, ...], model: Any, trainer: Trainer, pick: int
+) -> tuple[OutOfFold, Outcome]:
+    """Fit a pipeline on some rows; its answers for others, and what both took."""
+    (X, y, examples, truth, classes), begin = parts, time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    done = time.perf_counter()
+    said = answers_for(model, examples, truth, classes)
+    end = time.perf_counter()
+    predicted = said.predicted if classes is None else np.searchsorted(classes, said.predicted)
+    learner = getattr(model[-1], "estimator_", model[-1])
+    support, memory = trainer.support(learner, len(y)), trainer.memory(learner)
+    seconds = done - begin, end - done
+    return said, Outcome(predicted, said.certainty, support, *seconds, pick, {pick: 0.0}, memory)

@@ -6,32 +6,37 @@ is what the measured times say will fit; without one it is fixed, and nothing de
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer._config import get_config
 from mercer._examples import take
-from mercer._machine.deadline import OutOfTime, run_until
+from mercer._machine.deadline import OutOfTime, check_time, check_wanted, until
+from mercer._machine.interrupts import CTRL_C
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
+from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, threads_pay
 from mercer.selection.rivals.named import Rival
 from mercer.selection.rivals.trainer import RivalTrainer
 from mercer.selection.scores import judged
 from mercer.selection.trainers.base import Fold, Outcome, Trainer
 from mercer.selection.trainers.ridge import EXACT_ROWS
+
+T = TypeVar("T")
 
 #: Rows of the first stages; the last stage has all that were drawn.
 FIRST_ROWS, SECOND_ROWS = 600, 2_000
@@ -104,6 +109,11 @@ class Entry:
         return self.trainer.rival if isinstance(self.trainer, RivalTrainer) else None
 
     @property
+    def own(self) -> bool:
+        """Whether this is an estimator of the user's, which does not look at the clock."""
+        return self.rival is not None and not self.rival.stored
+
+    @property
     def name(self) -> str:
         if self.rival is not None:
             return f"{self.rival.title} (rival without a kernel)"
@@ -121,9 +131,9 @@ class Entry:
         return float(np.median([o.fit_seconds + o.predict_seconds for o in self.outcomes]))
 
     def state(self) -> dict[str, Any]:
-        """What a stage changes, for a stage that is cut off before its first fold."""
-        names = ("size", "scores", "outcomes", "tests", "folds", "unit", "gram_seconds")
-        return {name: getattr(self, name) for name in names}
+        """What a stage changes, for a stage that is cut off before it counts."""
+        names = ("size", "scores", "outcomes", "tests", "folds", "unit", "gram_seconds", "chosen")
+        return {name: copy.copy(getattr(self, name)) for name in names}
 
     def forget(self, count: int) -> None:
         """Keep the first `count` folds: on the later ones some rivals were not run."""
@@ -147,8 +157,45 @@ def with_workers() -> bool:
     return get_config().cluster is not None
 
 
+def outcome_of(data: Data, which: tuple[Any, ...], K: np.ndarray | None, unit: float) -> Outcome:
+    """What a trainer makes of a fold of the rows of a stage; `which` is (trainer, rows, split,
+    number of the fold, start)."""
+    trainer, rows, split, number, start = which
+    train, test = within(split, rows, data.n)
+
+    def examples() -> tuple[Any, Any]:
+        return take(data.X, rows[train]), take(data.X, rows[test])
+
+    none = np.empty((0, 0))
+    fold = Fold(
+        none if K is None else K[np.ix_(train, train)],
+        none if K is None else K[np.ix_(test, train)],
+        data.y[rows][train],
+        data.classes,
+        data.metric,
+        unit,
+        data.seed + number,
+        examples,
+        bool(data.classes) and data.with_scores,
+        None if data.groups is None else data.groups[rows[train]],
+        None if data.times is None else data.times[rows[train]],
+    )
+    with warnings.catch_warnings():
+        # Ill-conditioned matrices and slow convergence are expected at the ends of a grid.
+        warnings.simplefilter("ignore")
+        return trainer.fold(fold, start)
+
+
+def _in_one_thread(data: Any, function: Callable[..., T], *arguments: Any) -> T:
+    with threadpool_limits(1):
+        return function(data, *arguments)
+
+
 class Race:
-    """Runs candidates through stages; `entries` holds them all, the stopped ones too."""
+    """Runs candidates through stages; `entries` holds them all, the stopped ones too.
+
+    With `apart`, estimators of the user's run there; `here` names those that cannot, and why.
+    """
 
     def __init__(
         self,
@@ -158,7 +205,10 @@ class Race:
         overhead: float,
         say: Callable[[str], None],
         held: int = 0,
+        apart: Apart | None = None,
     ) -> None:
+        self.apart = apart
+        self.here: dict[str, str] = {}
         self.data, self.clock, self.final_rows, self.overhead = data, clock, final_rows, overhead
         self.say, self.held = say, held
         self.entries: list[Entry] = []
@@ -211,14 +261,20 @@ class Race:
 
     def run(self, entry: Entry, size: int, repeat: int = 0) -> None:
         """All folds of one repeat at this size, as far as the time allows."""
-        before, begin = entry.state(), time.perf_counter()
+        before = entry.state()
+        # Someone must have a score, however long that takes.
+        end = self.clock.end - self.kept(entry) if self.best() or entry.own else math.inf
+        begin = time.perf_counter()
         try:
-            # Someone must have a score, however long that takes.
-            end = self.clock.end - self.kept(entry) if self.best() else math.inf
+            if self.apart is not None and entry.own:  # the start of a process is not its time
+                with until(end), suppress(CannotTravel):
+                    self.apart.ready()
+                begin = time.perf_counter()
             if self.clock.budget is not None and not entry.outcomes and self.best():
                 # What it takes is not known, and others are waiting.
                 end = min(end, begin + UNKNOWN * self.clock.budget)
-            run_until(end, self._run, entry, size, repeat)
+            with until(end):
+                self._run(entry, size, repeat)
         except OutOfTime:
             # It may have come between a score and what belongs to it.
             entry.forget(min(len(entry.scores), len(entry.outcomes), len(entry.tests)))
@@ -226,6 +282,9 @@ class Race:
             if not entry.scores:
                 vars(entry).update(before)
                 entry.in_vain = time.perf_counter() - begin
+        except CTRL_C:
+            vars(entry).update(before)
+            raise
 
     def _run(self, entry: Entry, size: int, repeat: int) -> None:
         if entry.failed:
@@ -251,6 +310,7 @@ class Race:
             # the test rows of this one were among its training rows.
             start = before[number].pick if number < len(before) else None
             try:
+                check_time()
                 self._fold(entry, K, unit, rows, split, number, start)
             except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
                 entry.failed = f"{type(error).__name__}: {error}"
@@ -276,34 +336,28 @@ class Race:
             raise ValueError("a fold has no rows to be tested on")
         if data.classes and len(np.unique(y[train])) < 2:
             raise ValueError("a training fold has a single class")
-
-        def examples() -> tuple[Any, Any]:
-            return take(data.X, rows[train]), take(data.X, rows[test])
-
-        none = np.empty((0, 0))
-        fold = Fold(
-            none if K is None else K[np.ix_(train, train)],
-            none if K is None else K[np.ix_(test, train)],
-            y[train],
-            data.classes,
-            data.metric,
-            unit,
-            data.seed + number,
-            examples,
-            bool(data.classes) and data.with_scores,
-            None if data.groups is None else data.groups[rows[train]],
-            None if data.times is None else data.times[rows[train]],
-        )
-        with self.threads(len(train), entry), warnings.catch_warnings():
-            # Ill-conditioned matrices and slow convergence are expected at the ends of a grid.
-            warnings.simplefilter("ignore")
-            outcome = entry.trainer.fold(fold, start)
+        which = entry.trainer, rows, split, number, start
+        outcome = self.apart_or_here(entry, len(train), outcome_of, data, which, K, unit)
+        check_wanted()  # a solver that was interrupted gives what it has
         judge = data.metric, y[test], outcome.predicted, outcome.scores, outcome.probable
         entry.scores.append(judged(*judge))
         if outcome.scores is not None:
             outcome = replace(outcome, truth=y[test])
         entry.outcomes.append(outcome)
         entry.tests.append(rows[test])
+
+    def apart_or_here(
+        self, entry: Entry, rows: int, function: Callable[..., T], data: Any, *arguments: Any
+    ) -> T:
+        """``function(data, *arguments)``, which fits this candidate on so many rows."""
+        if self.apart is not None and entry.own and entry.name not in self.here:
+            try:
+                self.apart.keep(data)
+                return cast(T, self.apart.call(_in_one_thread, function, *arguments))
+            except CannotTravel as error:
+                self.here[entry.name] = str(error)
+        with self.threads(rows, entry):
+            return function(data, *arguments)
 
     def threads(self, rows: int, entry: Entry | None = None) -> AbstractContextManager[Any]:
         """BLAS threads for a problem of so many rows, where they are of use; rivals have one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 
 from mercer.kernels import Gaussian, Kernel, Sum
@@ -113,8 +114,9 @@ def first(
     size, everyone = race.sizes[0], list(trainers.values())
     on_matrix = [t for t in everyone if not t.entry.chooses_scale]
     judges = [t for t in on_matrix if t.entry.judges] or on_matrix
-    without = sorted([race.add(None, t) for t in rivals], key=_own)
-    cheapest = list(itertools.filterfalse(_own, without[:1]))
+    own = operator.attrgetter("own")
+    without = sorted([race.add(None, t) for t in rivals], key=own)
+    cheapest = list(itertools.filterfalse(own, without[:1]))
     judged = [race.add(k, t) for k in kernels for t in judges]
     # The cheapest rival, which can be fitted on all rows whatever the time; the most promising
     # kernel; the other rivals: a short budget may not reach further kernels. The first one has all
@@ -128,11 +130,6 @@ def first(
     if not isinstance(race.data.X, list):
         more += [race.add(Gaussian(1.0), t) for t in everyone if t.entry.chooses_scale]
     race.stage(more, size, keep)
-
-
-def _own(entry: Entry) -> bool:
-    """Whether this is an estimator of the user's."""
-    return entry.rival is not None and not entry.rival.stored
 
 
 def _survivors(standing: list[Entry], keep: int, best_of: set[str]) -> list[Entry]:
@@ -202,13 +199,15 @@ def again(race: Race, repeats: int) -> None:
             return
         before = {e.index: len(e.scores) for e in close}
         race.say(f"once more on other folds: {', '.join(e.name for e in close)}")
-        race.run_all(close, race.last, repeat)
-        folds = len(race.data.splits[repeat])
-        done = all(len(e.scores) == before[e.index] + folds for e in close)
-        for entry in close:
-            if done:
-                entry.folds += folds
-            else:
-                entry.forget(before[entry.index])
+        folds, done = len(race.data.splits[repeat]), False
+        try:
+            race.run_all(close, race.last, repeat)
+            done = all(len(e.scores) == before[e.index] + folds for e in close)
+        finally:
+            for entry in close:
+                if done:
+                    entry.folds += folds
+                else:
+                    entry.forget(before[entry.index])
         if not done:
             return

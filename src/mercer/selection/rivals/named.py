@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sklearn.base import clone
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from mercer._suggest import suggest
 from mercer.kernels import Linear
 from mercer.learners.catalog import Grid, find
+from mercer.learners.rivals.linear import LinearClassifier
 from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
 
 #: Trees that boosting grows in all, and per class at most and at least.
@@ -44,11 +46,11 @@ class Rival:
 
 
 def _linear(task: str, classes: int, value: Any) -> Any:
-    from sklearn.linear_model import LogisticRegression, Ridge
+    if task == "classification":
+        return LinearClassifier(C=value, max_iter=300)
+    from sklearn.linear_model import Ridge
 
-    if task == "regression":
-        return Ridge(alpha=value)
-    return LogisticRegression(C=value, max_iter=300)
+    return Ridge(alpha=value)
 
 
 def _boosting(task: str, classes: int, value: Any) -> Any:
@@ -149,12 +151,12 @@ def _own(name: str, model: Any) -> Rival:
             f"RandomForestClassifier(); got {model!r:.80}"
         )
     name = name or type(model).__name__
-
-    def make(task: str, classes: int, value: Any) -> Any:
-        return clone(model)
-
     why = "it is an estimator of your own, and you know best what it does"
-    return Rival(name, name, make, why, stored=False)
+    return Rival(name, name, partial(_copy, model), why, stored=False)
+
+
+def _copy(model: Any, task: str, classes: int, value: Any) -> Any:
+    return clone(model)
 
 
 __all__ = ["MOST_COLUMNS", "NAMED", "Rival", "rivals_of"]
