@@ -20,6 +20,8 @@ LOWEST := .venv-lowest/.installed
 CODE := src tests bench examples tools conftest.py
 # What needs a device to run in full; its coverage is reported apart.
 DEVICE := */mercer/engines/cuda/*,*/mercer/learners/_device.py
+# What writes instructions while Numba compiles, and so never where machine code is kept.
+WRITER := */mercer/_machine/lanes/*
 # The fast heart of the tests: the foundation, the formula, the rules of the tree.
 QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test_machine.py \
 	tests/test_tiles.py tests/test_snippets.py tests/formula tests/kernels/test_algebra.py \
@@ -121,7 +123,7 @@ quick: $(DEV)
 # Compiled functions are invisible to the tracer and excluded by decorator (see pyproject.toml).
 test: $(TORCH) $(BROWSER) lint
 	$(SHARE) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report= $(PYTEST_ARGS)
-	@$(BIN)/python -m coverage report --omit="$(DEVICE)" --fail-under=$(COVERAGE)
+	@$(BIN)/python -m coverage report --omit="$(DEVICE),$(WRITER)" --fail-under=$(COVERAGE)
 	@echo "Code that needs a device, as far as it runs without one:" \
 		"$$($(BIN)/python -m coverage report --include="$(DEVICE)" --format=total) %"
 

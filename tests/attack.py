@@ -18,11 +18,19 @@ HERE = Path(__file__).parent
 FILES = ["csv", "rows", "libsvm", "idx", "fasta", "mbox", "npz"] + ["parquet"] * bool(
     find_spec("pyarrow")
 )
+PROCESSES = ("streams", "outputs", "interrupts", "first")
 FUZZERS = (
     [(kind, ["fuzz_kernels.py", kind]) for kind in ("trees", "numbers", "grammar", "commands")]
+    + [("agreement", ["fuzz_agreement.py"]), ("proofs", ["fuzz_proofs.py"])]
+    + [(kind, ["fuzz_processes.py", kind]) for kind in PROCESSES]
+    + [(kind, ["fuzz_fits.py", kind]) for kind in ("batches", "standstill")]
+    + [("readers", ["lab/fuzz_readers.py"])] * bool(find_spec("uvicorn"))
+    + [("onnx", ["onnx/fuzz_onnx.py"])] * bool(find_spec("onnxruntime"))
     + [("models", ["store/fuzz_models.py"]), ("memory", ["measure_memory.py", "all"])]
     + [(f"files: {kind}", ["data/fuzz_files.py", kind]) for kind in FILES]
 )
+#: Attempts of others for one of a fuzzer that takes long.
+SLOW = {"agreement": 5, "interrupts": 20, "first": 20, "standstill": 5, "batches": 5}
 
 
 def attack(script: list[str], count: int, seed: int) -> dict[str, object]:
@@ -46,7 +54,7 @@ def main(count: int = 10_000, seed: int = 0) -> int:
           f"{'seconds':>9}{'slowest':>9}", flush=True)  # fmt: skip
     findings: list[str] = []
     for name, script in FUZZERS:
-        report = attack(script, count, seed)
+        report = attack(script, -(-count // SLOW.get(name, 1)), seed)
         outcomes = dict(report["outcomes"])  # type: ignore[call-overload]
         tried, accepted = sum(outcomes.values()), outcomes.get("accepted", 0)
         found = int(report["n_problems"])  # type: ignore[call-overload]

@@ -37,6 +37,7 @@ UNTRACED = (
     "tests/proof/test_black_box.py",
     "tests/proof/test_fourier.py::test_others_fail",
     "tests/proof/test_refute.py::test_refuted_with_few_points",
+    "tests/pure/test_sources.py",
     "tests/report/test_judged.py::test_the_page_is_about_rows_kept_back",
     "tests/selection/test_compare.py::test_thirty_thousand_columns",
     "tests/selection/test_golden.py",

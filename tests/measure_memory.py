@@ -60,6 +60,12 @@ def sparse(rows):
     return csr_array(np.where(wide(rows) < 0.05, 1.0, 0.0))
 
 
+def fitting(X, y, matrices):
+    """As many rows as so many matrices of k between them fit into the memory limit."""
+    n = int((mercer.get_config().memory_bytes / (8 * matrices)) ** 0.5)
+    return X[:n], y[:n]
+
+
 def templates(X, y):
     images = wide(len(X))[: len(X) // 4, :100]
     mercer.DeformableTemplateClassifier(shape=(10, 10)).fit(images, y[: len(images)] > 0)
@@ -93,6 +99,11 @@ CASES = {
     "kmeans": learner("KernelKMeans", n_clusters=4, n_init=2, max_iter=4),
     "spectral": learner("SpectralClustering", n_clusters=2),
     "fisher": learner("KernelFisherDiscriminant", tol=0.1, max_iter=20),
+    "quantiles": learner("KernelQuantileRegressor"),
+    "neighbors-classifier": learner("KernelNeighborsClassifier", "predict_proba"),
+    "process": learner("GaussianProcessRegressor"),
+    "process-classifier": lambda X, y: learner("GaussianProcessClassifier")(X[:1000], y[:1000]),
+    "primal-perceptron": lambda X, y: mercer.Perceptron().fit(X, y > 0).predict(X),
     "density": learner("KernelDensity", "score_samples", bandwidth=1.0),
     "nystrom-map": feature_map("NystromMap", kernel="gaussian(3)", n_components=300),
     "fourier-map": feature_map("RandomFourierMap", n_components=300),
@@ -117,6 +128,14 @@ CASES = {
     "sparse": lambda X, y: mercer.Gaussian(3.0).gram(sparse(len(X))) @ y,
     "posterior": lambda X, y: (
         mercer.KernelRidge("gaussian(3)").fit(X, y).predict(X[:500], return_std=True)
+    ),
+    "process-exact": lambda X, y: mercer.GaussianProcessRegressor(
+        "gaussian(3)", solver="exact", max_iter=2
+    ).fit(*fitting(X, y, 1.2)),
+    "posterior-exact": lambda X, y: (
+        mercer.KernelRidge("gaussian(3)", solver="cholesky")
+        .fit(*fitting(X, y, 1.5))
+        .predict(X, return_std=True)
     ),
     "warped": matrix(lambda k, X, y: k.warp("tanh").gram(X) @ y),
     "reweighted": matrix(lambda k, X, y: k.reweight("norm").gram(X) @ y),

@@ -7,7 +7,7 @@ pytest.importorskip("pandas")
 from tests import attack
 
 #: The fuzzers of files and models have tests of their own.
-KERNELS = [(name, script) for name, script in attack.FUZZERS if "fuzz_kernels" in script[0]]
+KERNELS = [entry for entry in attack.FUZZERS if entry[1][0].startswith(("fuzz_k", "fuzz_a"))]
 
 
 @pytest.mark.linux

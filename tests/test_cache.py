@@ -23,7 +23,7 @@ COMPILES = """
     from mercer.gram.plan import planner
 
     planner.COMPILE_WORK = 0
-    X = np.linspace(0, 1, 60).reshape(20, 3)
+    X = np.linspace(0, 1, 600).reshape(200, 3)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         K = Gaussian().gram(X).dense()
@@ -142,25 +142,3 @@ def test_where_it_is(monkeypatch, tmp_path):
     assert (tmp_path / "mercer").stat().st_mode & 0o077 == 0
     monkeypatch.setenv("MERCER_CACHE", str(tmp_path / "other"))
     assert _cache.cache_folder() == tmp_path / "other"
-
-
-def test_more_work_is_done_without_compiling_where_nothing_is_kept(tmp_path, monkeypatch):
-    from mercer._machine import jit
-    from mercer.gram.plan import planner
-    from mercer.solvers.quadratic.row_by_row import plain_smo
-
-    monkeypatch.setattr(jit, "is_imported", lambda: False)
-    monkeypatch.setattr(plain_smo, "is_imported", lambda: False)
-    monkeypatch.setattr(plain_smo, "may_compile", lambda: True)
-    monkeypatch.setattr(plain_smo, "_taken", 0)
-    monkeypatch.setenv("MERCER_CACHE", str(tmp_path))
-    for kept in (False, True):
-        if kept:
-            (tmp_path / "machine-code" / "loops").mkdir(parents=True)
-        jit._began_empty.cache_clear()
-        assert jit.patience() == (1 if kept else jit.COLD)
-        assert plain_smo.worth_it(plain_smo.MOST_ROWS) is not kept
-        assert plain_smo.steps_left() == (plain_smo.FEW_STEPS if kept else plain_smo.COLD_STEPS)
-        times = planner.worth_compiling() / planner.COMPILE_WORK
-        assert times == (1 if kept else planner.COLD_TIMES)
-    jit._began_empty.cache_clear()

@@ -1,12 +1,6 @@
 """A time budget that is over ends work in any thread; nothing here depends on how fast it runs."""
 
-import importlib
-import subprocess
-import sys
-import textwrap
-import threading
 import time
-from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +13,6 @@ from mercer._machine.deadline import (
     check_time,
     one_call,
     optional,
-    run_until,
     until,
 )
 from mercer._progress import progress
@@ -104,59 +97,6 @@ def test_pictures_are_left_out_when_the_time_is_over():
         assert formula("x") is None
     with announced(time.perf_counter() + 1e6, 0.1):
         assert optional(sum, [1, 2]) == 3
-
-
-def test_code_that_never_looks_at_the_clock_is_ended():
-    def work():
-        while True:
-            with suppress(Exception):
-                sum(range(100))
-
-    with pytest.raises(OutOfTime):
-        run_until(time.perf_counter() + 0.01, work)
-    assert run_until(time.perf_counter() + 1e6, sum, [1, 2]) == 3
-
-
-def test_an_error_that_comes_of_being_ended_is_no_other_error():
-    def work():
-        try:
-            while True:
-                pass
-        except BaseException:
-            raise KeyError("what was to be cleaned up") from None
-
-    with pytest.raises(OutOfTime):
-        run_until(time.perf_counter() + 0.01, work)
-    with pytest.raises(KeyError):
-        run_until(time.perf_counter() + 1e6, {}.__getitem__, "a")
-
-
-def test_code_that_catches_every_error_is_ended_at_the_next_attempt(monkeypatch):
-    from mercer._machine import deadline as module
-
-    inside, real = threading.Event(), module._raise_in
-
-    def raise_in(thread, error):
-        if threading.get_ident() != thread:  # not the work itself, at its end
-            inside.wait()  # the error handlers of the work below
-            inside.clear()
-        real(thread, error)
-
-    monkeypatch.setattr(module, "_raise_in", raise_in)
-    monkeypatch.setattr(module, "AGAIN", 0.001)
-
-    def work():
-        try:
-            inside.set()
-            while True:
-                pass
-        except BaseException:
-            inside.set()
-            while True:
-                pass
-
-    with pytest.raises(OutOfTime):
-        run_until(time.perf_counter() + 0.01, work)
 
 
 def test_a_call_that_would_last_too_long_is_not_begun(monkeypatch):
@@ -271,44 +211,6 @@ def test_a_last_fit_that_took_less_than_expected_is_made_on_more_rows(monkeypatc
     assert board.saved.rows == 200
 
 
-def test_nothing_is_left_behind_where_code_is_traced():
-    """A coverage tool traces; Python 3.11 would repeat an instruction for ever (see `stop`)."""
-
-    def spin():
-        while True:
-            pass
-
-    before = sys.gettrace()
-    sys.settrace(lambda *event: None)
-    try:
-        for _ in range(3):
-            with pytest.raises(OutOfTime):
-                run_until(time.perf_counter() + 0.01, spin)
-        assert list(iter([1, 2])) == [1, 2]
-        with suppress(ValueError):
-            raise ValueError
-    finally:
-        sys.settrace(before)
-
-
-def test_an_import_is_not_ended_halfway(tmp_path, monkeypatch):
-    late = "import time\nend = time.perf_counter() + 0.3\nwhile time.perf_counter() < end: pass\n"
-    (tmp_path / "imported_slowly.py").write_text(f"{late}complete = True\n")
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def work():
-        importlib.import_module("imported_slowly")
-        while True:
-            pass
-
-    for _ in range(9):  # the time may be over before the import begins
-        with pytest.raises(OutOfTime):
-            run_until(time.perf_counter() + 0.05, work)
-        if "imported_slowly" in sys.modules:
-            break
-    assert sys.modules.pop("imported_slowly").complete
-
-
 @pytest.mark.parametrize(("seconds", "wins"), [(0.102, True), (1.0, False)])
 def test_the_fastest_wins_for_want_of_time_only_where_it_is_much_faster(seconds, wins):
     from mercer.selection.last_fit import affordable
@@ -322,37 +224,3 @@ def test_the_fastest_wins_for_want_of_time_only_where_it_is_much_faster(seconds,
     race.rows_in = lambda entry, left: Race.rows_in(race, entry, left)
     best, fastest = (SimpleNamespace(seconds=s, size=320, slow=False) for s in (seconds, 0.093))
     assert affordable(race, [best, fastest]) is (best if wins else fastest)
-
-
-@pytest.mark.skipif(sys.implementation.name != "cpython", reason="code is ended in CPython only")
-def test_an_error_that_comes_when_work_has_just_ended_keeps_no_traced_program_waiting():
-    """The watch waits for it to arrive (Python 3.11), so who stops the watch must not wait in C."""
-    script = """
-        import sys, threading, time
-        from mercer._machine import deadline
-
-        def traced(frame, event, argument):
-            return traced
-
-        class Late(deadline._Watch):
-            def _stack(self):  # between its look at the gate and the error
-                time.sleep(0.3)
-                return super()._stack()
-
-        deadline._Watch = Late
-        threading.settrace(traced)
-        sys.settrace(traced)
-        end = time.perf_counter() + 0.1
-        try:
-            # The work ends after the watch has looked, and before it raises.
-            print(deadline.run_until(end, time.sleep, 0.1 + deadline.GRACE + 0.1))
-        except deadline.OutOfTime:
-            print("over")
-        sum(range(10**6))  # nothing is on its way any more
-        print("checked")
-    """
-    found = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    assert found.stdout.split()[-1] == "checked"

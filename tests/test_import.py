@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import re
 import subprocess
 import sys
@@ -51,6 +51,10 @@ def test_a_name_that_does_not_exist() -> None:
     with pytest.raises(AttributeError, match="module 'mercer' has no attribute 'Gausian'") as told:
         mercer.Gausian
     assert "Did you mean 'Gaussian'?" in str(told.value)
+    for code in ("from mercer import Gausian", "from mercer.kernels import Gausian"):
+        with pytest.raises(ImportError, match="Did you mean 'Gaussian'"):
+            exec(code)  # noqa: S102 - the statement itself is tested
+    assert importlib.util.find_spec("mercer.nothing") is None
     with pytest.raises(ImportError):
         importlib.import_module("mercer.nothing")
 

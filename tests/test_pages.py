@@ -140,7 +140,9 @@ def test_every_kernel_tool_of_scikit_learn_has_its_counterpart() -> None:
 
 
 #: Raised and caught inside the library; a user never meets them.
-INNER = {"OutOfTime", "NotRenderable", "Open", "NotDefinite", "Found"}
+INNER = {
+    "CannotTravel", "Found", "Interrupted", "NotDefinite", "NotRenderable", "Open", "OutOfTime",
+}  # fmt: skip
 
 
 def test_every_class_of_errors_is_explained() -> None:

@@ -12,9 +12,10 @@ Abernethy ("Lecture 09: Kernel Methods"), Gordon and Smola ("Perceptron and Kern
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-from mercer._lazy import by_name, unknown
+from mercer._lazy import ImportHints, by_name, unknown
 
 if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names that load on use
     from mercer import data as data
@@ -124,6 +125,7 @@ _MODULES = [
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 
 _load = by_name(__name__, _HOME, _MODULES)
+sys.meta_path.append(ImportHints)
 
 
 if not TYPE_CHECKING:  # a type checker then knows that other names do not exist

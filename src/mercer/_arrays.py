@@ -120,6 +120,17 @@ def winners(scores: Any) -> Any:
     return scores.argmax(axis=1)
 
 
+def unit_of(y: np.ndarray) -> np.ndarray:
+    """The power of two below the largest |y| of each column, or 1: squares of y/unit are numbers.
+
+    >>> unit_of(np.array([[3e-300, 0.0], [-9e-300, 0.0]])).tolist() == [2.0**-994, 1.0]
+    True
+    """
+    largest = np.abs(y).max(axis=0, initial=0.0)
+    found = np.ldexp(0.5, np.frexp(largest)[1])
+    return np.where((largest > 0) & np.isfinite(largest), found, 1.0)
+
+
 def namespace(X: Any) -> Any:
     """The functions of the array API standard for arrays such as X."""
     if not is_tensor(X):
@@ -140,10 +151,4 @@ def torch_namespace() -> Any:
 def _compat(library: str) -> Any:
     from importlib import import_module
 
-    try:
-        return import_module(f"array_api_compat.{library}")
-    except ModuleNotFoundError as missing:
-        if missing.name is None or not missing.name.startswith("array_api_compat"):
-            raise
-        # scikit-learn brings a copy of the same package.
-        return import_module(f"sklearn.externals.array_api_compat.{library}")
+    return import_module(f"array_api_compat.{library}")

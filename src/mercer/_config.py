@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from mercer._lazy import record
-from mercer._machine.resources import free_memory, usable_cores
+from mercer._machine.resources import free_memory, usable_cores, whole_memory
 
 _UNITS = {"": 1, "B": 1}
 _UNITS |= {p + "B": 1000**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
@@ -19,7 +19,7 @@ _UNITS |= {p + "IB": 1024**i for i, p in enumerate(("K", "M", "G", "T"), start=1
 
 @record
 class Settings:
-    """The settings in force. `memory` None means three quarters of what is free right now."""
+    """The settings in force. `memory` None means half of the memory of the machine."""
 
     memory: int | None = None
     threads: int | None = None
@@ -31,7 +31,7 @@ class Settings:
 
     @property
     def memory_bytes(self) -> int:
-        return self.memory if self.memory is not None else int(0.75 * free_memory())
+        return self.memory if self.memory is not None else whole_memory() // 2
 
     @property
     def n_threads(self) -> int:
@@ -84,8 +84,8 @@ def set_config(
     Parameters
     ----------
     memory : str or int
-        The most that one call may take: bytes, or text such as "4GB". Without a limit, three
-        quarters of what is free.
+        The most that one call may take: bytes, or text such as "4GB". Without it, half of
+        the memory of the machine or of its container.
     threads : int
         Threads of one call; all usable cores without it.
     device : str
@@ -95,7 +95,8 @@ def set_config(
     progress : bool
         Show progress bars on work that lasts.
     cluster : distributed.Client, address, concurrent.futures.Executor or "here"
-        Who works on rows that are in pieces; "here" is this process.
+        Who works on rows that are in pieces; "here" is this process. An executor is given as
+        many tasks at a time as `threads` says: set it to the number of its workers.
     checkpoint : path
         A folder in which sums over pieces are kept as they are found. The same call goes on from
         there after a process, a scheduler or an executor was lost, to the same bits; "" ends it.
@@ -140,7 +141,7 @@ class config:
     progress : bool
         Show progress bars on work that lasts.
     cluster : distributed.Client, address, concurrent.futures.Executor or "here"
-        Who works on rows that are in pieces.
+        Who works on rows that are in pieces; an executor, on as many at a time as `threads` says.
     checkpoint : path
         A folder in which sums over pieces are kept, for the same call to go on from.
 
@@ -260,6 +261,23 @@ def parse_bytes(size: str | int) -> int:
     return int(value)
 
 
+#: Bytes from which free memory is looked at before work begins: a look takes 0.1 ms.
+LOOKED_AT = 100_000_000
+
+
+def warn_if_tight(n_bytes: float) -> None:
+    """Warn, before work begins, that it needs more than is free; the answer does not change."""
+    if n_bytes < LOOKED_AT or get_config().memory is not None:
+        return
+    if n_bytes > (free := free_memory()):
+        warnings.warn(
+            f"this takes about {show_bytes(n_bytes)}, and {show_bytes(free)} of memory are free "
+            "just now: it may be slow. mercer.set_config(memory=…) sets a lower limit.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def check_memory(
     n_rows: int, n_features: int, n_bytes: int, instead: str, of: str = "features"
 ) -> None:
@@ -272,6 +290,7 @@ def check_memory(
             f"to make {rows} of {n_features} {of} takes {show_bytes(n_bytes)} and the limit is "
             f"{show_bytes(limit)} (mercer.set_config(memory=...)). {instead}"
         )
+    warn_if_tight(n_bytes)
 
 
 def show_bytes(size: float) -> str:

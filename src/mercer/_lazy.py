@@ -109,18 +109,27 @@ def suggesting(module: str, names: Iterable[str]) -> Callable[[str], Any]:
     return refuse
 
 
-def unknown(module: str, name: str, names: Iterable[str], hint: str = "") -> Exception:
-    """The error for the caller of the caller, who asked a module for a name that it has not.
-
-    In ``from module import name`` Python puts words of its own in the place of those of an
-    AttributeError, and the hint would be lost: there it is an ImportError.
-    """
-    from opcode import opmap
-
+def unknown(module: str, name: str, names: Iterable[str], hint: str = "") -> AttributeError:
+    """The error for a name that a module does not have, with what it is called there."""
     from mercer._suggest import called_here
 
     said = f"module {module!r} has no attribute {name!r}{hint or called_here(name, module, names)}"
-    caller = sys._getframe(2)
-    if caller.f_code.co_code[caller.f_lasti] == opmap["IMPORT_FROM"]:
-        return ImportError(said.replace("has no attribute", "has no name"), name=module)
     return AttributeError(said, name=name, obj=None)
+
+
+class ImportHints:
+    """Tell in ``from mercer import SVC``, too, what the name is called here.
+
+    Python replaces the words of an AttributeError there by its own. Before that it looks for a
+    module ``mercer.SVC``, and asks the finders in ``sys.meta_path``, this one last. No module of
+    ours has a capital letter.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        package, _, last = name.rpartition(".")
+        if package.partition(".")[0] == "mercer" and last[:1].isupper():
+            try:
+                getattr(sys.modules[package], last)
+            except AttributeError as error:
+                raise ImportError(str(error), name=package) from None

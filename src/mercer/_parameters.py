@@ -335,6 +335,17 @@ def declare(**entries: T) -> Mapping[str, T]:
     return MappingProxyType(entries)
 
 
+def random_from(random_state: Any) -> np.random.RandomState:
+    """Random numbers from a seed or a RandomState; None is the seed 0, so that fits are repeatable.
+
+    >>> random_from(None).randint(10) == random_from(0).randint(10)
+    True
+    """
+    from sklearn.utils import check_random_state
+
+    return check_random_state(0 if random_state is None else random_state)  # type: ignore[no-any-return]
+
+
 def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> Any:
     """The value as it is used, or an error that names class, parameter, rule and value."""
     try:

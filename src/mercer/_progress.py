@@ -26,7 +26,9 @@ class progress:
         self._task: Any = None
         self._lock = threading.Lock()
         self._watched = (
-            get_config().progress and sys.stderr.isatty() and _Active.depth.acquire(blocking=False)
+            get_config().progress
+            and getattr(sys.stderr, "isatty", bool)()
+            and _Active.depth.acquire(blocking=False)
         )
 
     def __enter__(self) -> Self:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mercer._lazy import record
+from mercer._machine.deadline import check_time
 from mercer._machine.threads import run_threads
 from mercer._progress import progress
 
@@ -91,6 +92,7 @@ def sweep(tiling: Tiling, body: Body, what: str = "kernel") -> None:
                 for columns in tiling.columns(panel):
                     if stop.is_set():
                         return
+                    check_time()
                     body(panel, columns, scratch)
                 bar.advance()
 

@@ -21,7 +21,6 @@ from mercer.gram.monomial_sums import (
     monomial_sums,
     monomials_pay,
 )
-from mercer.gram.plan.planner import REPEATS
 from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
@@ -183,7 +182,7 @@ class KernelExpansion:
 
     def over(self, gram: Any, then: Callable[[Any], Any] = lambda values: values) -> Any:
         """f for every row of a Gram whose columns are the points, or what `then` makes of it."""
-        values = gram.times(self.coef, REPEATS)
+        values = gram @ self.coef
         if isinstance(values, np.ndarray):
             return then(values + np.asarray(self.intercept, dtype=values.dtype))
         return then(values + values.new_tensor(self.intercept))  # a tensor stays where it is

@@ -13,13 +13,13 @@ from scipy import sparse
 
 import mercer
 from mercer import Gaussian, Laplacian, Linear, Periodic, Polynomial
-from mercer.formula import Formula, simplify
-from mercer.formula.nodes import ROOT
+from mercer.formula import Formula, evaluate, simplify
+from mercer.formula.nodes import ROOT, statistics
 from mercer.gram.cpu.engine import direct
 from mercer.gram.plan import accuracy
 from mercer.kernels import Uniform
 
-LIMIT = {"float32": 1e-5, "float64": 1e-12}
+LIMIT = {np.dtype(f"f{size}").name: error for size, error in accuracy.PROMISED.items()}
 RNG = np.random.default_rng(11)
 
 
@@ -167,14 +167,33 @@ def test_products_far_from_the_origin(text, dtype) -> None:
 def test_a_centered_product_serves_its_neighbors_too() -> None:
     """One product for ‖x − z‖² and x·z: the shift that centering needs is put back."""
     X = (20 + RNG.normal(size=(120, 40))).astype(np.float32)
-    k = Gaussian(8.0) + 1e-3 * Linear() + 1e-6 * Polynomial(2)
+    k = Gaussian(8.0) + 1e-5 * Linear() + 1e-10 * Polynomial(2)
     G = k.gram(X)
     assert [s.kind for s in G.program.sources] == ["product"]
     assert any(m.center for m in G.program.methods.values())
     wide = X.astype(float)
     d = wide @ wide.T
-    expected = np.exp(-(gaps(X, X) ** 2).sum(-1) / 128).astype(float) + 1e-3 * d + 1e-6 * d**2
+    expected = np.exp(-(gaps(X, X) ** 2).sum(-1) / 128).astype(float) + 1e-5 * d + 1e-10 * d**2
     assert np.abs(G.dense() - expected).max() <= 1e-5 * expected.max()
+
+
+def test_a_center_takes_no_digits_of_rows_near_zero() -> None:
+    """x·z of rows that are tiny beside the mean of all: ‖x‖² is all that it is measured by."""
+    X = RNG.normal(size=(300, 60)) + 1.0
+    X[:100] = 1e-5 * RNG.normal(size=(100, 60))
+    d = X.astype(np.longdouble) @ X.T.astype(np.longdouble)
+    n = np.diag(d)
+    expected = (d / (n[:, None] + n[None, :] - d)).astype(float)
+    k = Laplacian(1e6) + mercer.Tanimoto()
+    found = k(X) - np.exp(-1e6 * np.sqrt((gaps(X, X) ** 2).sum(-1))).astype(float)
+    assert np.abs(found - expected).max() <= LIMIT["float64"]
+
+
+def test_what_k_reads_of_other_rows_is_not_as_long_as_these() -> None:
+    X = 1e-6 * RNG.normal(size=(300, 60))
+    X[1] = X[0]
+    k = mercer.Wendland(0, 1e-5) + mercer.Cosine().normalized()  # of rows of length 1
+    assert k(X)[0, 1] == pytest.approx(2.0, abs=1e-12)
 
 
 def test_the_method_follows_the_data() -> None:
@@ -214,13 +233,13 @@ def test_tiny_vectors_have_an_angle() -> None:
 
 def test_numbers_that_were_not_moved_bear_any_kernel() -> None:
     """A step at some distance is never sure of its side, unless x and z are what they were."""
-    norms, dtype = (100.0, 50.0), np.dtype(np.float32)
+    ends, dtype = accuracy.Ends(100.0, 50.0, 50.0), np.dtype(np.float32)
     for kernel, moved in ((Uniform(3.0), False), (Gaussian(2.0), True)):
         formula = simplify(kernel.lower(ROOT))
         node = next(n for n in formula.walk() if n.op == "sqdist")
-        assert accuracy.tolerates_rounding(formula, node, norms, 0.0, dtype)
-        assert accuracy.tolerates_rounding(formula, node, norms, 1e-8, dtype) is moved
-        assert not accuracy.tolerates_rounding(formula, node, norms, 1e-3, dtype)
+        assert accuracy.tolerates_rounding(formula, node, ends, 0.0, dtype)
+        assert accuracy.tolerates_rounding(formula, node, ends, 1e-8, dtype) is moved
+        assert not accuracy.tolerates_rounding(formula, node, ends, 1e-3, dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -235,3 +254,64 @@ def test_differences_round_alike_whether_scipy_is_there_or_not(op, dtype, monkey
         direct(Formula(op, value=ROOT), x, z, found[-1])
         monkeypatch.delitem(sys.modules, "scipy.spatial", raising=False)
     np.testing.assert_array_equal(*found)
+
+
+def rows_that_cancel(rng, n: int, columns: int) -> np.ndarray:
+    """Rows whose products lose digits: far from 0, all sums rounded one way, near one another."""
+    spread = {
+        "random": lambda: rng.normal(size=(n, columns)),
+        "one number": lambda: np.repeat(0.1 + 1e-3 * rng.normal(size=(n, 1)), columns, axis=1),
+        "few numbers": lambda: rng.choice([0.1, 0.3, 0.7], size=(n, columns)),
+        "outlier": lambda: rng.normal(size=(n, columns)) * 1e5 ** (np.arange(n) == 3)[:, None],
+        "clusters": lambda: 1e-4 * rng.normal(size=(n, columns)) + rng.integers(0, 2, (n, 1)),
+    }
+    X = spread[rng.choice(list(spread))]()
+    offset = 10.0 ** rng.uniform(-1, 9) * (rng.normal(size=columns) if rng.random() < 0.5 else 1.0)
+    X = 10.0 ** rng.uniform(-6, 2) * (X + (offset if rng.random() < 0.7 else 0.0))
+    X[1] = X[0]
+    return X
+
+
+def kernel_of_width(rng, width: float) -> mercer.Kernel:
+    made = [
+        lambda: mercer.SquaredDistance(),
+        lambda: mercer.NegativeSquaredDistance(),
+        lambda: mercer.SquaredDistance() * mercer.SquaredDistance(),
+        lambda: Gaussian(width),
+        lambda: mercer.RationalQuadratic(0.7, width),
+        lambda: mercer.Matern(2.5, width),
+        lambda: mercer.Wendland(1, width),
+        lambda: mercer.Tricube(width),
+        lambda: mercer.SquaredDistance() + Gaussian(width),
+    ]
+    return made[rng.integers(len(made))]()
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_no_rows_break_the_estimate(seed) -> None:
+    """Whatever is asked at once: each k is right beside itself, or beside the largest k of Z."""
+    rng = np.random.default_rng(seed)
+    columns = int(np.exp(rng.uniform(np.log(17), np.log(300))))
+    dtype = rng.choice(["float32", "float64"])
+    Z, more = np.split(rows_that_cancel(rng, 130, columns).astype(dtype), [100])
+    X = np.concatenate([Z, more])
+    s = np.square(gaps(X, Z)).sum(-1).astype(float)
+    width = np.sqrt(np.median(s[s > 0]) if s.any() else 1.0) * 10.0 ** rng.uniform(-8, 2)
+    k = kernel_of_width(rng, float(width))
+    formula = simplify(k.lower(ROOT))
+    expected = evaluate(formula, dict.fromkeys(statistics(formula), s))
+    size = np.maximum(np.abs(expected), np.abs(expected[:100]).max())
+    limit = LIMIT[dtype] * (max(1.0, columns / 20) if dtype == "float32" else 1.0)
+    f = mercer.KernelExpansion(k, Z, np.eye(100))
+    found = {
+        "square": (k(Z), slice(100)),
+        "copy": (k(Z, Z.copy()), slice(100)),
+        "gram": (k.gram(X, Z).dense(), slice(130)),
+        "block": (k.gram(Z).block(np.arange(7), np.arange(100)), slice(7)),
+        "one row": (np.concatenate([f(X[i : i + 1]) for i in range(98, 106)]), slice(98, 106)),
+        "fifty": (np.concatenate([f(X[i : i + 50]) for i in (0, 50, 100)]), slice(130)),
+        "all": (f(X), slice(130)),
+    }
+    for road, (K, rows) in found.items():
+        off = np.abs(K - expected[rows]) / np.where(size > 0, size, 1.0)[rows]
+        assert off.max() <= limit, f"{k}, {columns} columns, {road}: {off.max():.1e}"

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
+from mercer._machine.lanes import tile_sums
 from mercer._tiles import Scratch
 from mercer.gram.byte_products import product as byte_product
 from mercer.gram.byte_products import rows as grid_rows
@@ -140,11 +141,11 @@ def test_tiles_of_any_shape(shape):
         pytest.skip("no vectors of 512 bits here")
     if shape.lanes == 8 and not (features.get("avxvnni") or features.get("avx512vl")):
         pytest.skip("no vectors of 256 bits here")
-    tile = vnni.add_products(shape)
+    tile = tile_sums("bytes", *shape, shape.columns)
 
     @numba.njit
     def run(a, b, out, steps):
-        tile(a, b, out, 1, 4 * steps, steps)
+        tile(a, (steps, steps), b, 0, steps, out, 0)
 
     rng = np.random.default_rng(0)
     steps = 5
@@ -207,7 +208,7 @@ def test_empty_columns_take_no_part_and_no_copy_is_made(kernel, always):
 def test_a_center_leaves_empty_columns_out(always):
     X = pixels(200, 80, dtype=np.float32)
     X[:, 5:40] = 0.0
-    near, along = Gaussian(0.6), Polynomial(2, 1.0)  # x·z is the centered product, put right again
+    near, along = Gaussian(0.5), Polynomial(2, 1.0)  # x·z is the centered product, put right again
     G = (near * along).gram(X)
     ((key, rows),) = G._x.grids.items()
     assert G.program.methods[key].center
@@ -328,20 +329,10 @@ def test_memory_is_counted():
 
 @pytest.mark.parametrize(("setting", "value"), [("CPU_NAME", "generic"), ("ENABLE_AVX", 0)])
 def test_no_tile_for_another_processor(setting, value, monkeypatch):
-    monkeypatch.setattr(vnni.config, setting, value)
+    monkeypatch.setattr(numba.core.config, setting, value)
     vnni.tile_shape.cache_clear()
     try:
         assert vnni.tile_shape() is None
     finally:
         monkeypatch.undo()
         vnni.tile_shape.cache_clear()
-
-
-def test_more_products_are_left_to_blas_where_nothing_is_compiled_yet(monkeypatch):
-    x = np.ones((200, 10))
-    monkeypatch.setattr("mercer.gram.byte_products.product.works", lambda: True)
-    monkeypatch.setattr(grid_rows, "is_imported", lambda: False)
-    monkeypatch.setattr(grid_rows, "WORTH", 200 * 200 * 10 / 5)
-    for times in (1, 10):
-        monkeypatch.setattr(grid_rows, "patience", lambda times=times: times)
-        assert grid_rows._pays(x, x) is (times == 1)

@@ -7,8 +7,6 @@ here. That the generated text means the right thing is tested for every kernel w
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 
@@ -93,15 +91,19 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", [name for name in FORMULAS if "prod " not in name])
 def test_float32(name: str) -> None:
     k, rows, products = FORMULAS[name]
     compare(k, rows, "float32", products)
 
 
 @pytest.mark.parametrize(
-    "name", ["few columns, written out", "repaired", "log", "row values", "everything else"]
-)
+    "name",
+    [
+        "few columns, written out", "repaired", "log", "row values", "everything else",
+        "prod and pow", "prod over many columns",
+    ],
+)  # fmt: skip
 def test_float64(name: str) -> None:
     k, rows, products = FORMULAS[name]
     compare(k, rows, "float64", products)
@@ -159,6 +161,7 @@ def test_extreme_exponents() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_logarithms_of_all_sizes(dtype: str) -> None:
+    numba = pytest.importorskip("numba")
     space: dict = {}
     exec(header(dtype), space)  # noqa: S102 - the text is our own
     sizes = np.finfo(dtype)
@@ -167,7 +170,9 @@ def test_logarithms_of_all_sizes(dtype: str) -> None:
     x = x.astype(dtype)
     with np.errstate(divide="ignore", invalid="ignore"):
         expected = np.log(x.astype(float))
-    found = [space["log"](value) for value in x]
+    log = space["log"]
+    compiled_log = numba.njit(lambda value: log(value))
+    found = [compiled_log(value) for value in x]
     np.testing.assert_allclose(found, expected, rtol=2.5 * float(sizes.eps), atol=0)
 
 
@@ -214,32 +219,3 @@ def test_what_has_no_vectorized_form_stays_in_numpy() -> None:
         G = parse(text).gram(X)
         assert not compiled.can_compile(G.program)
         assert not G._plan().compiled
-
-
-def test_a_loop_that_has_run_serves_less_work_and_other_numbers(monkeypatch) -> None:
-    monkeypatch.setattr(generated, "_modules", {})
-    monkeypatch.setattr(plan, "COMPILE_WORK", 10**12)
-    few, none = (HostGram(Gaussian(1.5), X) for X in (WIDE, np.tile(WIDE[:60], (1, 5))))
-    assert not few._plan().compiled
-    monkeypatch.setattr(plan, "COMPILE_WORK", 0)
-    HostGram(Gaussian(2.5), WIDE).dense()
-    monkeypatch.setattr(plan, "COMPILE_WORK", 10**12)
-    assert few._plan().compiled
-    close(few.dense(), oracle(few.formula, WIDE), "a loop that has run")
-    assert not none._plan().compiled, "NumPy is as fast for so few pairs"
-    assert not HostGram(Polynomial(2), WIDE)._plan().compiled, "another formula"
-
-
-def test_work_that_comes_in_small_pieces_is_compiled_in_the_end(monkeypatch) -> None:
-    monkeypatch.setattr(generated, "_modules", {})
-    monkeypatch.setattr(compiled, "_done", Counter())
-    gram = HostGram(Gaussian(1.5), WIDE)
-    monkeypatch.setattr(plan, "COMPILE_WORK", int(3.5 * gram.cost.pair_operations))
-    monkeypatch.setattr(plan, "patience", lambda: 1)
-    expected = oracle(gram.formula, WIDE)
-    for sigma in (1.0, 2.0, 3.0):
-        assert not gram._plan().compiled
-        HostGram(Gaussian(sigma), WIDE).dense()
-    assert gram._plan().compiled, "other numbers count, too"
-    assert not HostGram(Polynomial(2), WIDE)._plan().compiled, "another formula does not"
-    close(gram.dense(), expected, "the compiled loop")

@@ -124,7 +124,7 @@ SCRIPT = """
         (mercer.Similarity(lambda A, B: np.ones((len(A), len(B))), blocks=True), words, V[:3000]),
     ]
     import numba
-    import mercer.gram.cpu.loops, mercer.gram.cpu.bits
+    import mercer.gram.cpu.loops, mercer._machine.lanes
     mercer.Laplacian().gram(X[:200]) @ V[:200]
     for k, rows, weights in kernels:
         gram = k.gram(rows)
@@ -181,7 +181,7 @@ def test_what_products_of_sparse_rows_make_is_counted(
     columns: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("rows.sparse", "plan.products"):
-        monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda: False)
+        monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda *_: False)
     rows = sp.random_array((2000, columns), density=share, rng=RNG, format="csr")
     with mercer.config(memory="4MB", threads=1):
         plan = Gaussian().gram(rows)._plan()
@@ -193,7 +193,7 @@ def test_what_products_of_sparse_rows_make_is_counted(
 
 def test_sparse_rows_by_columns_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("rows.sparse", "plan.products"):
-        monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda: True)
+        monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda *_: True)
     rows = sp.random_array((500, 300), density=0.1, rng=RNG, format="csr")
     assert Gaussian().gram(rows)._products.held >= rows.nnz * 12
     with mercer.config(memory="1MB"):

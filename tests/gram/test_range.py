@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer import Gaussian, Intersection, Linear, Polynomial
+from mercer import Gaussian, Intersection, Linear, Polynomial, SquaredDistance
 from mercer.kernels import Kernel, parse
 
 X = np.full((4, 3), 1e3)
@@ -84,3 +84,25 @@ def test_normalizing_zero_rows_gives_zero() -> None:
         for form in (np.asarray, sparse.csr_matrix):
             K = Linear().normalized()(form(rows.astype(dtype)))
             np.testing.assert_allclose(K, [[0, 0, 0], [0, 1, 0.8], [0, 0.8, 1]], atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+def test_what_grows_with_the_distance_overflows_too(form, dtype) -> None:
+    """k(x, x) = 0 says nothing of k(x, z)."""
+    far = 1e15 if dtype == "float32" else 1e70
+    rows = form(far * np.random.default_rng(0).normal(size=(9, 3)).astype(dtype))
+    k = SquaredDistance()
+    assert np.isfinite(k(rows)).all()
+    assert np.isfinite(Gaussian()(rows)).all()
+    for large in (k**3, (k - 1.0) ** 3 + Gaussian(), k.exp()):
+        for call in (lambda k=large: k(rows), lambda k=large: k.gram(rows, rows.copy())):
+            with pytest.raises(ValueError, match=f"k overflows.*{dtype}"):
+                call()
+    with pytest.raises(ValueError, match="overflows"):
+        k(form(1e200 * rows.astype(float)))
+
+
+def test_rows_near_one_another_do_not_overflow_far_from_zero() -> None:
+    rows = (1e7 + np.arange(20.0)).reshape(-1, 1).astype(np.float32)
+    assert (SquaredDistance() ** 5)(rows).max() == pytest.approx(19.0**10)

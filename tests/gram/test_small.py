@@ -7,10 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import mercer
-from mercer import Gaussian, Laplacian, Linear, Polynomial
-from mercer.gram.host import HostGram
-from mercer.gram.plan.accuracy import SMALL_WORK
-from mercer.gram.small import small_block, square_block
+from mercer import Gaussian, Laplacian, Linear
+from mercer.gram.small import small_block
 from mercer.kernels import parse
 
 RNG = np.random.default_rng(0)
@@ -86,43 +84,3 @@ def test_what_may_overflow_is_for_a_gram_to_say() -> None:
 def test_a_limit_of_memory_is_for_a_plan_to_keep() -> None:
     with mercer.config(memory="1MB"):
         assert small_block(Gaussian(), X, Z) is None
-
-
-@pytest.mark.parametrize(
-    "kernel", [Gaussian(1.5), Laplacian(0.5, norm=1), Laplacian(0.5)], ids=repr
-)
-@pytest.mark.parametrize("n", [1, 2, 9, 150, 300])
-def test_a_square_block_is_the_gram(kernel: mercer.Kernel, n: int) -> None:
-    X = np.random.default_rng(n).normal(size=(n, 6))
-    K = square_block(kernel, X)
-    assert np.abs(K - HostGram(kernel, X).dense()).max() < 1e-15
-    assert np.array_equal(K, K.T)
-    assert np.array_equal(K.diagonal(), kernel.diag(X))
-    assert np.array_equal(kernel(X), K)
-    if n * n * 6 <= SMALL_WORK:
-        assert np.array_equal(small_block(kernel, X, X), K)
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(6.0), Polynomial(3, 1.0)], ids=repr)
-@pytest.mark.parametrize("shape", [(3, 300), (90, 30), (200, 120)])
-def test_a_square_block_of_a_product_is_the_gram(
-    kernel: mercer.Kernel, shape: tuple[int, int]
-) -> None:
-    X = np.random.default_rng(0).normal(size=shape) + 1.0
-    K, expected = square_block(kernel, X), HostGram(kernel, X).dense()
-    assert np.abs(K - expected).max() <= 1e-13 * np.abs(expected).max()
-    assert np.array_equal(K, K.T)
-    assert np.array_equal(K.diagonal(), kernel.diag(X))
-
-
-def test_a_square_block_is_left_to_the_gram() -> None:
-    X = np.random.default_rng(0).normal(size=(300, 6))
-    assert square_block(Polynomial(3, 1.0), 1e90 * X) is None  # `Gram` says that k overflows
-    assert square_block(Gaussian(1e-3), 1e3 + np.tile(X, (1, 4))) is None  # a product cancels
-    assert square_block(Gaussian(), np.tile(X, (10, 1))) is None  # worth two threads
-    assert square_block(Gaussian(), X.astype(np.float32)) is None
-    X[1, 1] = 1e200
-    assert square_block(Gaussian(), X) is None
-    X[1, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        Gaussian()(X)

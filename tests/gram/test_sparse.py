@@ -7,7 +7,6 @@ import scipy.sparse as sp
 import mercer
 from mercer import Gaussian, Laplacian, Polynomial
 from mercer._machine.jit import compiles
-from mercer.gram.rows import sparse
 from mercer.gram.sparse_products import scattered
 
 RNG = np.random.default_rng(0)
@@ -28,7 +27,7 @@ ASKING = ("rows.sparse", "cpu.engine", "plan.products")
 def scatters(request, monkeypatch):
     """Whether sparse rows are multiplied by the compiled loop."""
     for module in ASKING:
-        monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda: request.param)
+        monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda *_: request.param)
     return request.param
 
 
@@ -109,20 +108,6 @@ def test_rows_with_many_columns_in_common_are_multiplied_in_panels(scatters):
     if scatters:
         told = str(Polynomial(3).explain(sp.csr_array(full)))
         assert "of sparse rows, in panels" in told
-
-
-def test_numba_is_imported_for_many_multiplications_only(monkeypatch):
-    x = sp.csr_array(rows(400, 0.1))
-    monkeypatch.setattr(sparse, "is_imported", lambda: False)
-    monkeypatch.setattr(sparse, "may_compile", lambda: True)
-    monkeypatch.setattr(sparse, "patience", lambda: 1)
-    common = x.nnz * x.nnz / x.shape[1]
-    for worth, expected in ((0.9 * common, True), (1.1 * common, False)):
-        monkeypatch.setattr(sparse, "WORTH", worth)
-        assert sparse._is_worth_the_import(x, x) == expected
-    monkeypatch.setattr(sparse, "LOOP", 0.05)  # dense rows are faster
-    monkeypatch.setattr(sparse, "WORTH", 1.0)
-    assert not sparse._is_worth_the_import(x, x)
 
 
 def test_the_loop_is_named_where_k_is_explained(scatters):

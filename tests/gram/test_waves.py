@@ -77,3 +77,22 @@ def test_few_pairs_many_columns_and_other_kernels_have_no_series(eager, monkeypa
         assert waves.series_of(few, 1) is None
     monkeypatch.setattr(waves, "FEW_PAIRS", 1e9)
     assert waves.series_of(few, 1) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_stated_error_counts_rounding_and_no_sum_of_weights_is_negative(eager, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 1))
+    X[:30] = 9.0 + rng.random((30, 1))  # the tail: k to all others is next to nothing
+    X = X.astype(dtype)
+    gram = Gaussian(0.3).gram(X)
+    assert waves.series_of(gram, 2) is not None
+    stated = float(gram.series_in_words().split("error ≤ ")[1].split(";")[0])
+    V = np.stack([np.arange(3000) >= 30, rng.normal(size=3000)], axis=1).astype(dtype)
+    found = gram @ V
+    assert found[:, 0].min() >= 0
+    assert found[:, 1].min() < 0
+    K = np.exp(-np.square(X.astype(float) - X.T.astype(float)) / (2 * 0.3**2))
+    assert np.abs(found - K @ V).max() <= stated * np.abs(V).sum(axis=0).max()
+    one = gram @ np.eye(3000, 1, -50, dtype=dtype)[:, 0]
+    assert np.abs(one - K[:, 50]).max() <= stated

@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import Gaussian, Polynomial, Spectrum
+from mercer import Gaussian, Linear, Polynomial, Spectrum
 from mercer.learners import KernelLogisticRegression
 
 RNG = np.random.default_rng(4)
@@ -171,3 +171,14 @@ def test_dependent_centers_in_single_precision_find_the_minimum():
     )
     exact = model.fit(X, y).objective_
     assert model.fit(X.astype(np.float32), y).objective_ == pytest.approx(exact, rel=1e-3)
+
+
+@pytest.mark.parametrize("columns", [2, 20])
+def test_large_numbers_are_no_sign_of_an_indefinite_kernel(columns):
+    X = 1e6 * np.random.default_rng(0).normal(size=(60, columns))
+    y = X[:, 0] > 0
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = KernelLogisticRegression(Linear(), alpha=1.0).fit(X, y)
+    assert not [w for w in told if "definite" in str(w.message)]
+    assert model.score(X, y) == 1.0

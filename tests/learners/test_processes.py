@@ -389,3 +389,13 @@ def test_weights_stand_for_repeated_examples(n_centers):
     Q = rng.normal(size=(4, 2))
     for a, b in zip(*(m.predict(Q, return_std=True) for m in (once, often)), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_no_variance_is_negative():
+    rng = np.random.default_rng(4)
+    n, columns = int(rng.integers(20, 300)), int(rng.integers(1, 4))
+    X = rng.normal(size=(n, columns))
+    gp = GaussianProcessRegressor(mercer.Polynomial(3, 1.0), 1e-12, optimizer=None)
+    covariance = gp.fit(X, np.sin(X[:, 0])).predict(X, return_cov=True)[1]
+    assert covariance.diagonal().min() >= 0

@@ -121,11 +121,13 @@ def test_smo(C, moons):
     last = steps[-1]
     full = np.zeros(60)
     full[fitted.support_] = fitted.dual_coef_[0]
-    np.testing.assert_array_equal(last.coef, full)
-    assert last.intercept == fitted.intercept_[0]
-    assert last.number == fitted.n_iter_[0] == len(steps)
+    # LIBSVM solves so few rows; the steps are its own, in double precision.
+    K = Gaussian(0.5)(X)
+    f, g = K @ last.coef + last.intercept, K @ full + fitted.intercept_[0]
+    np.testing.assert_allclose(f, g, atol=4 * model.tol)
+    assert last.number == len(steps)
     assert last.gap <= model.tol
-    K, before = Gaussian(0.5)(X), np.zeros(60)
+    before = np.zeros(60)
     signs = np.where(y == fitted.classes_[1], 1.0, -1.0)
     for step in steps:
         up, down = step.pair
@@ -140,14 +142,12 @@ def test_smo(C, moons):
         before = step.coef
 
 
-def test_smo_beyond_one_working_set():
-    """With more than 500 rows the working set grows; the steps of the sample are not told."""
+def test_smo_of_many_rows():
+    """`fit` takes conjugate steps, too; both end at the same optimum."""
     X, y = data.moons(1000, 0.3, random_state=0)
     steps, fitted = both(KernelSVC(Gaussian(0.5), 1.0), X, y)
-    full = np.zeros(1000)
-    full[fitted.support_] = fitted.dual_coef_[0]
-    np.testing.assert_array_equal(steps[-1].coef, full)
-    assert steps[-1].intercept == fitted.intercept_[0]
+    f = Gaussian(0.5)(X) @ steps[-1].coef + steps[-1].intercept
+    np.testing.assert_allclose(f, fitted.decision_function(X), atol=5e-3)
 
 
 def test_smo_of_several_problems_is_refused(moons):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -326,3 +327,30 @@ def test_labels_by_float32_are_those_of_float64(seed, monkeypatch):
     exact = winners(model._votes(asked, pair_votes))
     assert set(np.flatnonzero(quick != exact)) <= set(doubtful.tolist())
     np.testing.assert_array_equal(model.predict(asked), exact)
+
+
+def _unscaled(n, columns, scale, dtype, seed):
+    """Rows twice, far too large for a cubic kernel, and noise as a target."""
+    rng = np.random.default_rng(seed)
+    X = np.tile(scale * rng.normal(size=(n // 2, columns)), (2, 1)).astype(dtype)
+    return X, X[:, 0] + scale * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_gap_at_the_rounding_of_k_ends_the_search(dtype):
+    X, y = _unscaled(340, 2, 90.0, dtype, seed=2)
+    model = KernelSVR(Polynomial(3, 1.0), C=0.5 if dtype == "float32" else 8.0, nu=0.4)
+    begin = time.process_time()
+    with pytest.warns(ConvergenceWarning, match="within the rounding of k"):
+        model.fit(X, y)
+    assert time.process_time() - begin < 15
+    assert model.n_iter_ < 1_000_000
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_problem_that_takes_for_ever_ends(monkeypatch):
+    monkeypatch.setattr("mercer.solvers.quadratic.decomposition.MOST", 30_000)
+    X, y = _unscaled(380, 5, 41.0, "float64", seed=7)
+    with pytest.warns(ConvergenceWarning, match="no solution after"):
+        model = KernelSVR(Polynomial(3, 1.0), C=0.12, nu=0.84).fit(X, y)
+    assert 30_000 <= model.n_iter_ < 300_000

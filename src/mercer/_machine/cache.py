@@ -39,15 +39,6 @@ def cache_folder() -> Path:
     return wanted
 
 
-def is_empty() -> bool:
-    """Whether no earlier process has kept machine code."""
-    folder = _wanted()
-    try:
-        return folder is None or not any((folder / "machine-code").iterdir())
-    except OSError:
-        return True
-
-
 def is_trusted(folder: Path) -> bool:
     """Whether only this user, or the system, can change what is found under this path."""
     if not hasattr(os, "geteuid"):  # Windows: the profile of a user is their own

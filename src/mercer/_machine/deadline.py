@@ -1,8 +1,9 @@
 """The end of a time budget: work that lasts looks here, and ends with `OutOfTime` when it is over.
 
-Every loop that shows its progress looks at each step, in whichever thread it runs. Code of others
-never looks: `run_until` ends it from outside. A single call into LAPACK cannot be
-ended at all: `one_call` does not begin it where it would take longer than there is time.
+Every loop that shows its progress looks at each step, in whichever thread it runs; a compiled loop
+looks at a cell that `when_over` sets. A single call into LAPACK cannot look: `one_call` does not
+begin it where it would take longer than there is time. Estimators of others never look: see
+`mercer.selection.racing.apart`.
 
 >>> with until(time.perf_counter() - 1.0):
 ...     check_time()
@@ -13,28 +14,18 @@ mercer._machine.deadline.OutOfTime: the time is over
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-#: Seconds after the end at which code that has not looked at the clock is ended from outside, and
-#: between two such attempts: it may have met an error handler that caught everything.
-GRACE, AGAIN = 0.05, 0.2
-#: Seconds between two looks at whether a watch has ended.
-LOOK = 2e-4
-#: What code of the import system says its file is; where Numba learns which functions there are.
-IMPORT, LEARNING = "<frozen importlib._bootstrap>", ("refresh", "install_registry")
 
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 _unwanted: ContextVar[Callable[[], bool] | None] = ContextVar("unwanted", default=None)
@@ -43,10 +34,6 @@ _begun = time.perf_counter()
 
 class OutOfTime(Exception):
     """The time for a piece of work is over; what it has done so far is dropped."""
-
-
-class _Ended(BaseException):
-    """How code of others is ended: like Ctrl-C, it passes handlers of every `Exception`."""
 
 
 @contextmanager
@@ -68,7 +55,8 @@ def check_time() -> None:
 
 @contextmanager
 def stopping(unwanted: Callable[[], bool]) -> Iterator[None]:
-    """Work in this block ends, at its next look at the time, when `unwanted()` says so.
+    """Work in this block ends at its next look at the time when `unwanted()`, or that of an outer
+    block, says so.
 
     >>> with stopping(lambda: True):
     ...     check_time()
@@ -76,7 +64,8 @@ def stopping(unwanted: Callable[[], bool]) -> Iterator[None]:
         ...
     mercer._machine.deadline.OutOfTime: nobody wants the result any more
     """
-    token = _unwanted.set(unwanted)
+    outer = _unwanted.get()
+    token = _unwanted.set(lambda: unwanted() or (outer is not None and outer()))
     try:
         yield
     finally:
@@ -90,127 +79,13 @@ def check_wanted() -> None:
         raise OutOfTime("nobody wants the result any more")
 
 
-def run_until(end: float, work: Callable[..., T], *arguments: Any) -> T:
-    """``work(*arguments)`` until `end`; any Python code in it is ended then, whoever wrote it.
+def time_left() -> float:
+    """Seconds until the end of this block's time; infinite without one.
 
-    >>> run_until(time.perf_counter() + 0.01, lambda: [time.sleep(0.001) for _ in range(10**6)])
-    Traceback (most recent call last):
-        ...
-    mercer._machine.deadline.OutOfTime: the time is over
+    >>> time_left()
+    inf
     """
-    with until(end):
-        check_time()
-        if math.isinf(_end.get()):
-            return work(*arguments)
-        watch = _Watch(_end.get(), threading.get_ident(), sys._getframe())
-        watch.start()
-        try:
-            try:
-                return work(*arguments)
-            except (Exception, _Ended) as error:
-                if watch.raised:  # whatever came of it: some code cleans up, and fails at that
-                    raise OutOfTime("the time is over") from error
-                raise
-            finally:
-                watch.stop()
-        except _Ended as error:  # it came on the way to `stop`
-            watch.stop()
-            raise OutOfTime("the time is over") from error
-
-
-class _Watch:
-    """Raises `_Ended` in a thread, at `end`, as long as it has `frame` on its stack."""
-
-    def __init__(self, end: float, thread: int, frame: FrameType) -> None:
-        self.end, self.thread, self.frame = end, thread, frame
-        self.raised, self.ended, self.told = False, False, sys.unraisablehook
-        #: Held by the thread that is watched until its work is done. Letting it go is one call into
-        #: C, which no error from outside can cut in two.
-        self.gate = threading.Lock()
-
-    def start(self) -> None:
-        self.gate.acquire()
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def stop(self) -> None:
-        """End the watch; an error that is on its way arrives here, and nowhere else.
-
-        Taking it back instead would leave the interpreter with a note that there is one, for good:
-        Python 3.11 then repeats an instruction for ever where a program is traced. The thread of
-        the watch, if it is traced, repeats one until the error has arrived here. So this one waits
-        in short sleeps, between which it can arrive; in `join` it could not.
-        """
-        while True:
-            try:
-                with suppress(RuntimeError):  # it was let go before an error came
-                    self.gate.release()
-                while not self.ended:
-                    time.sleep(LOOK)
-                if not self.raised:
-                    break
-                _raise_in(self.thread, _Ended)
-                while True:
-                    pass
-            except _Ended:
-                if self.ended:
-                    break
-        if self.raised:
-            sys.unraisablehook = self.told
-
-    def _run(self) -> None:
-        try:
-            self._watch()
-        finally:
-            self.ended = True
-
-    def _watch(self) -> None:
-        wait = self.end + GRACE - time.perf_counter()
-        while not self.gate.acquire(timeout=max(wait, 0.0)):
-            wait = self.end - time.perf_counter()
-            if wait > 0:  # woken too early
-                continue
-            stack = self._stack()
-            if sys.implementation.name != "cpython" or not stack:
-                return
-            if any(map(_must_be_whole, stack)):
-                wait = GRACE
-                continue
-            self.raised, sys.unraisablehook = True, self._not_told
-            _raise_in(self.thread, _Ended)
-            wait = AGAIN
-
-    def _not_told(self, what: sys.UnraisableHookArgs) -> None:
-        """Where it meets a callback of the garbage collector it is lost; the next one will do."""
-        if not issubclass(what.exc_type, _Ended):
-            self.told(what)
-
-    def _stack(self) -> list[FrameType]:
-        """The frames of the work, from the innermost to `frame`; none where it is done."""
-        found: list[FrameType] = []
-        inner = sys._current_frames().get(self.thread)
-        while inner is not None:
-            found.append(inner)
-            if inner is self.frame:
-                return found
-            inner = inner.f_back
-        return []
-
-
-def _must_be_whole(frame: FrameType) -> bool:
-    """Whether this is work that cannot be done again once it has been begun.
-
-    Some modules cannot be imported a second time. Numba forgets for good what it was about to note.
-    """
-    code = frame.f_code
-    if code.co_filename == IMPORT:
-        return True
-    name = str(frame.f_globals.get("__name__", ""))
-    return code.co_name in LEARNING and name.startswith("numba.")
-
-
-def _raise_in(thread: int, error: type[BaseException]) -> None:
-    """Raise an error in a thread at its next step in Python, instead of one that is on its way."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+    return _end.get() - time.perf_counter()
 
 
 @contextmanager
@@ -292,7 +167,8 @@ def optional(work: Callable[..., T], *arguments: Any) -> T | None:
     if begin + plan.step > plan.end:
         return None
     try:
-        made = run_until(plan.end, work, *arguments)
+        with until(plan.end):
+            made = work(*arguments)
     except OutOfTime:
         return None
     plan.step = time.perf_counter() - begin
@@ -340,8 +216,8 @@ __all__ = [
     "command_seconds",
     "one_call",
     "optional",
-    "run_until",
     "stopping",
+    "time_left",
     "until",
     "when_over",
 ]

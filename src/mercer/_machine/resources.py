@@ -1,4 +1,4 @@
-"""What this machine lends us: processor cores and free memory, within the limits of a container."""
+"""Processor cores and memory of this machine, within the limits of a container."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import math
 import os
 import sys
 import time
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 #: Seconds for which a look at cores and free memory is good: a call asks for them many times.
@@ -43,52 +45,51 @@ def free_memory() -> int:
     global _seen
     now = time.monotonic()
     if now - _seen[0] > FRESH:
-        _seen = (now, min(_of_system(), _of_group()))
+        _seen = (now, min(_of_system("MemAvailable:"), _of_group()))
     return _seen[1]
 
 
-def _of_system() -> int:
+@lru_cache(maxsize=1)
+def whole_memory() -> int:
+    """Bytes of the machine's memory, or of the share that a container may have of it."""
+    limits = [most for most, _, _ in _group_limits()]
+    return min(_of_system("MemTotal:"), *limits, sys.maxsize)
+
+
+def _of_system(entry: str) -> int:
+    """An entry of /proc/meminfo in bytes, or what other systems have in its place."""
     if sys.platform == "win32":
-        return _windows()
-    text = _read(Path("/proc/meminfo"))
-    for line in (text or "").splitlines():
-        if line.startswith("MemAvailable:"):
+        return _windows(1 if entry == "MemTotal:" else 2)
+    for line in (_read(Path("/proc/meminfo")) or "").splitlines():
+        if line.startswith(entry):
             return int(line.split()[1]) * 1024
-    return _half_of_all()
+    return _built_in() // (1 if entry == "MemTotal:" else 2)
 
 
-def _windows() -> int:  # pragma: no cover - only there
-    """`ullAvailPhys` of MEMORYSTATUSEX: two 32-bit numbers, then seven of 64 bits."""
+def _windows(field: int) -> int:  # pragma: no cover - only there
+    """A field of MEMORYSTATUSEX: two 32-bit numbers, then seven of 64 bits."""
     status = (ctypes.c_uint64 * 8)()
     ctypes.cast(status, ctypes.POINTER(ctypes.c_uint32))[0] = ctypes.sizeof(status)
     ctypes.windll.kernel32.GlobalMemoryStatusEx(status)  # type: ignore[attr-defined]
-    return int(status[2])
+    return int(status[field])
 
 
-def _half_of_all() -> int:  # pragma: no cover - macOS
-    """Where nothing says what is free: half of what is built in."""
+def _built_in() -> int:  # pragma: no cover - macOS
+    """Bytes of memory where /proc does not tell; half of them are taken to be free."""
     size, length = ctypes.c_uint64(0), ctypes.c_size_t(8)
     library = ctypes.CDLL(None)
     if hasattr(library, "sysctlbyname"):
         library.sysctlbyname(
             b"hw.memsize", ctypes.byref(size), ctypes.byref(length), None, ctypes.c_size_t(0)
         )
-    return int(size.value) // 2 or 4 << 30
+    return int(size.value) or 8 << 30
 
 
 def _of_group() -> int:
-    """What the control group of this process leaves; files kept in memory give way when asked."""
-    for folder, limit, used, cached in (
-        (_group("memory"), "memory.max", "memory.current", "inactive_file"),
-        (
-            _group("memory", version=1),
-            "memory.limit_in_bytes",
-            "memory.usage_in_bytes",
-            "total_inactive_file",
-        ),
-    ):
-        most, now = _number(folder / limit), _number(folder / used)
-        if most is None or now is None or most >= UNLIMITED:
+    """Bytes that the control group of this process leaves; cached files give way when asked."""
+    for most, folder, (used, cached) in _group_limits():
+        now = _number(folder / used)
+        if now is None:
             continue
         statistics = dict(
             line.split()[:2]
@@ -97,6 +98,21 @@ def _of_group() -> int:
         )
         return max(0, most - now + int(statistics.get(cached, 0)))
     return sys.maxsize
+
+
+def _group_limits() -> Iterator[tuple[int, Path, tuple[str, str]]]:
+    """Memory limits of control groups, with their folder and the names of what is used in them."""
+    for folder, limit, names in (
+        (_group("memory"), "memory.max", ("memory.current", "inactive_file")),
+        (
+            _group("memory", version=1),
+            "memory.limit_in_bytes",
+            ("memory.usage_in_bytes", "total_inactive_file"),
+        ),
+    ):
+        most = _number(folder / limit)
+        if most is not None and most < UNLIMITED:
+            yield most, folder, names
 
 
 def _group(controller: str, version: int = 2) -> Path:

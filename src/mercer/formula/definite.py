@@ -7,7 +7,6 @@ definite, and elimination in whole numbers, which settles all the others up to `
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from functools import lru_cache
 
@@ -16,9 +15,10 @@ import numpy as np
 from mercer._lazy import record
 from mercer.formula.inputs import Factor, FrozenArray
 
-#: Rows up to which whole numbers are tried, and the seconds they get (48 rows take about 0.5 s).
+#: Rows up to which whole numbers are tried, and the work that may take: n³ (n · digits)^1.6 for n
+#: rows of so many binary digits, about two seconds (48 rows of usual numbers take a tenth of one).
 EXACT = 48
-SECONDS = 2.0
+MOST_WORK = 8e11
 
 #: One column of L: whole numbers, over the root of the last one.
 Column = tuple[tuple[int, ...], int]
@@ -72,21 +72,21 @@ def sign_of(matrix: FrozenArray) -> Sign:
 
 @lru_cache(maxsize=64)
 def split(matrix: FrozenArray) -> Split | None:
-    """L₊ and L₋ of a symmetric matrix; None if it is too large to be split in time."""
+    """L₊ and L₋ of a symmetric matrix; None where its numbers are too many or too long."""
     A = matrix.array
     n = len(A)
     if n > EXACT:
         return None
-    deadline = time.monotonic() + SECONDS
     exponents = _scaling(A).tolist()
     whole, shift = _whole(A, exponents)
     M = whole.tolist()
+    digits = max((number.bit_length() for row in M for number in row), default=0)
+    if n**3 * (n * digits) ** 1.6 > MOST_WORK:
+        return None
     pivots: list[tuple[list[int], int]] = []
     added: list[tuple[int, int, int]] = []  # row i += sign · row j, to be undone
     rest, last = list(range(n)), 1
     while rest:
-        if time.monotonic() > deadline:
-            return None
         p = max(rest, key=lambda i: abs(M[i][i]))
         size, i, j = _largest_beside_diagonal(M, rest)
         if not M[p][p] and not size:

@@ -223,6 +223,11 @@ def reduce_columns(how: str, body: Formula, rows: Input) -> Formula:
     return Formula("reduce", (body,), (how, rows))
 
 
+def is_column_product(node: Formula) -> bool:
+    """Whether a node multiplies one factor per column."""
+    return node.op == "reduce" and node.value[0] == "prod"
+
+
 def set_size(how: str) -> int:
     """How many columns are in each of the sets; 0 for the other reductions.
 

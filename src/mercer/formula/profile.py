@@ -96,8 +96,12 @@ def log2_of(formula: Formula) -> Formula | None:
             return node.args[0]
         if node.op == "mul":
             return Formula("add", [visit(a) for a in node.args])
-        if node.op == "pow":
+        if node.op == "pow" and never_negative(node.args[0]):
             return float(node.value) * visit(node.args[0])
+        if (
+            node.op == "pow"
+        ):  # an even power: the logarithm of what may be negative is not asked for
+            return (0.5 * float(node.value) * LOG2E) * (node.args[0] ** 2).log()
         if node.op == "sqrt":
             return 0.5 * visit(node.args[0])
         if node.op == "const" and node.value > 0:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._config import show_bytes
+from mercer._config import show_bytes, warn_if_tight
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.derive import derive_by_name
@@ -137,11 +137,10 @@ class Gram(ABC):
     def __matmul__(self, V: Any) -> Any:
         """K V for a vector or a matrix V, tile by tile."""
 
-    def times(self, V: Any, repeats: int = 1, relative: bool = False) -> Any:
-        """K V, of which `repeats` will be asked for: that decides whether compiling pays.
+    def times(self, V: Any, relative: bool = False) -> Any:
+        """K V; with `relative`, sums of tiny values have all their digits, too.
 
-        `relative`: sums of tiny values have all their digits, too. Otherwise an error that is
-        small beside the largest value of k is small enough.
+        Otherwise an error that is small beside the largest value of k is small enough.
         """
         return self @ V
 
@@ -186,11 +185,8 @@ class Gram(ABC):
         each brings a `scratch` of its own and `prepare_tiles` was called before.
         """
 
-    def prepare_tiles(self, repeats: int = 1) -> None:  # noqa: B027 - not every engine compiles
-        """Compile now what `tile` needs, before several threads ask for it at once.
-
-        `repeats`: how often all of K will be asked for, which decides whether that pays.
-        """
+    def prepare_tiles(self) -> None:  # noqa: B027 - not every engine compiles
+        """Compile now what `tile` needs, before several threads ask for it at once."""
 
     @abstractmethod
     def sweep(
@@ -200,7 +196,6 @@ class Gram(ABC):
         out: Any = None,
         tiling: Tiling | None = None,
         triangle: bool = False,
-        repeats: int = 1,
         exact_diagonal: bool = False,
         what: str = "kernel",
     ) -> None:
@@ -208,22 +203,14 @@ class Gram(ABC):
 
         `out`: an array in which each tile is made in its place; otherwise a tile is overwritten by
         the next one. `tiling`: which tiles, if not those of the plan. `triangle`: only tiles on or
-        above the diagonal. `repeats`: how often such sweeps will run, which decides whether
-        compiling pays. `exact_diagonal`: set k(x, x) exactly where a product rounds it.
+        above the diagonal. `exact_diagonal`: set k(x, x) exactly where a product rounds it.
         """
 
-    def rows_of_k(
-        self,
-        examples: Any = None,
-        *,
-        threads: int = 1,
-        growing: bool = False,
-        compiled: bool = True,
-    ) -> Any:
+    def rows_of_k(self, examples: Any = None, *, threads: int = 1, growing: bool = False) -> Any:
         """Rows of K one by one or in blocks, kept or recomputed: see `mercer.gram.rows_of_k`.
 
         `examples`: those that rows and columns of K(X, X) are counted among. `growing`: all rows,
-        and columns that are appended. `compiled`: whether a loop may be compiled for them.
+        and columns that are appended.
         """
         raise TypeError(f"{type(self).__name__} gives K as a whole, and no rows of it one by one")
 
@@ -334,6 +321,8 @@ def check_room(shape: tuple[int, int], dtype: np.dtype, limit: int, where: str =
             f"the memory limit{where} is {show_bytes(limit)}. G @ V and G.block(…) work within it, "
             "and so do the solvers 'cg' and 'nystrom'; or raise it: mercer.set_config(memory=…)."
         )
+    if not where:
+        warn_if_tight(need)
 
 
 def check_has_diagonal(gram: Gram) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._machine.jit import compiles
-from mercer._machine.threads import single_threaded_blas
+from mercer._machine.threads import blas_for_product, single_threaded_blas
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
@@ -30,11 +29,11 @@ from mercer.gram.base import (
 )
 from mercer.gram.cpu import waves
 from mercer.gram.cpu.engine import NumpyEngine
+from mercer.gram.plan.accuracy import SMALL_WORK
 from mercer.gram.plan.planner import (
     FUSED_COLUMNS,
     Cost,
     Plan,
-    least_to_compile,
     make_plan,
 )
 from mercer.gram.plan.prepare import prepare, swap_values
@@ -45,6 +44,9 @@ from mercer.gram.rows.prepared import Side, row_value
 from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
+
+#: Pairs and sources of a K that is made in one piece: from here on a plan pays.
+FEW_PAIRS, FEW_SOURCES = 1 << 15, 4
 
 
 class HostGram(Gram):
@@ -149,10 +151,12 @@ class HostGram(Gram):
     # --- numbers ---------------------------------------------------------------------------
 
     def dense(self, out: np.ndarray | None = None) -> np.ndarray:
+        if out is None and self._is_few:
+            return self._at_once()
         if out is None:
             check_room(self.shape, self.dtype, self.limit_bytes)
             fixed = self.shape[0] * self.shape[1] * self.dtype.itemsize
-            plan = self._plan(dense=True, fixed=fixed, blas=True)
+            plan = self._plan(dense=True, fixed=fixed)
             out = np.empty(self.shape, dtype=self.dtype)
         elif out.shape != self.shape or out.dtype != self.dtype:
             raise ValueError(
@@ -160,7 +164,7 @@ class HostGram(Gram):
                 f"got {out.shape} and {out.dtype}"
             )
         else:
-            plan = self._plan(dense=True, blas=True)
+            plan = self._plan(dense=True)
         halves = self.square and self.symmetric
         triangle = halves and plan.threads * plan.tile[0] < 2 * self.shape[0]
 
@@ -169,13 +173,40 @@ class HostGram(Gram):
                 mirror(out, rows, columns)
 
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._engine(plan), tiling, body, out, True, "Gram matrix", plan.blas)
+        self._run(self._engine(plan), tiling, body, out, True, "Gram matrix")
         return out
+
+    @property
+    def _is_few(self) -> bool:
+        """Whether K is so little work that to plan it, and to share it out, would take longer."""
+        pairs, sources = self.shape[0] * self.shape[1], self.program.sources
+        if pairs > FEW_PAIRS or len(sources) > FEW_SOURCES:
+            return False
+        for matrix in self._z.matrices.values():
+            if is_sparse(matrix) or pairs * matrix.shape[1] > SMALL_WORK:
+                return False
+        opaque = any(source.kind == "opaque" for source in sources)
+        return not opaque and 8 * pairs * (2 + len(sources)) <= self.limit_bytes
+
+    def _at_once(self) -> np.ndarray:
+        """K as one tile, on the calling thread."""
+        n, m = self.shape
+        K = np.empty(self.shape, dtype=self.dtype)
+        rows, columns = slice(0, n), slice(0, m)
+        with blas_for_product(n * m * sum(x.shape[1] for x in self._z.matrices.values())):
+            NumpyEngine(self.program, self._x, self._z, None, self._swapped).fill(
+                rows, columns, K, Scratch(0)
+            )
+        if self.square:
+            set_diagonal(K, rows, columns, self._rounded_diagonal())
+            if self.program.row_x:  # sums of three numbers depend on their order
+                mirror(K, rows, columns)
+        return K
 
     def __matmul__(self, V: Any) -> np.ndarray:
         return self.times(V)
 
-    def times(self, V: Any, repeats: int = 1, relative: bool = False) -> np.ndarray:
+    def times(self, V: Any, relative: bool = False) -> np.ndarray:
         V = np.asarray(V)
         check_factor(self.shape, V.shape)
         if V.dtype.kind not in "biuf":
@@ -184,12 +215,16 @@ class HostGram(Gram):
         if not relative and (found := waves.series_of(self, columns.shape[1])):
             image = waves.product(self, *found, columns)
             return image[:, 0] if V.ndim == 1 else image
+        if self._is_few:
+            K = self._at_once()
+            with blas_for_product(K.size * columns.shape[1]):
+                result = K @ columns
+            return result[:, 0] if V.ndim == 1 else result
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
         sums = get_config().n_threads if self.square and self.symmetric else 0
         fixed = columns.nbytes + (1 + sums) * result.nbytes
-        plan = self._plan(fixed=fixed, factor=columns.shape[1], blas=True)
-        plan = self._repeated(plan, repeats)
+        plan = self._plan(fixed=fixed, factor=columns.shape[1])
         engine = self._engine(plan)
         if plan.compiled and self.program.fused and columns.shape[1] <= FUSED_COLUMNS:
             self._fused_product(plan, engine, columns, result)
@@ -215,7 +250,7 @@ class HostGram(Gram):
                 extra[scratch.thread][below : columns.stop] += part.T @ V[rows]
 
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle, fixed=triangle)
-        self._run(engine, tiling, body, None, True, "kernel times matrix", plan.blas)
+        self._run(engine, tiling, body, None, True, "kernel times matrix")
         for part in extra:
             result += part
 
@@ -281,8 +316,8 @@ class HostGram(Gram):
         self._tile_engine.fill(rows, columns, out, self._scratch if scratch is None else scratch)
         return out
 
-    def prepare_tiles(self, repeats: int = 1) -> None:
-        self._tile_engine = self._engine(self._repeated(self._plan(), repeats))
+    def prepare_tiles(self) -> None:
+        self._tile_engine = self._engine(self._plan())
 
     @functools.cached_property
     def _tile_engine(self) -> NumpyEngine:
@@ -299,16 +334,14 @@ class HostGram(Gram):
         out: np.ndarray | None = None,
         tiling: Tiling | None = None,
         triangle: bool = False,
-        repeats: int = 1,
         exact_diagonal: bool = False,
         what: str = "kernel",
     ) -> None:
         dense, fixed = out is not None, 0 if out is None else out.nbytes
-        plan = self._plan(dense=dense, fixed=fixed, blas=dense and tiling is None)
-        plan = self._repeated(plan, repeats)
+        plan = self._plan(dense=dense, fixed=fixed)
         if tiling is None:
             tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._engine(plan), tiling, body, out, exact_diagonal, what, plan.blas)
+        self._run(self._engine(plan), tiling, body, out, exact_diagonal, what)
 
     def _run(
         self,
@@ -318,9 +351,8 @@ class HostGram(Gram):
         out: np.ndarray | None,
         exact_diagonal: bool,
         what: str,
-        blas: bool = False,
     ) -> None:
-        """Fill every tile and hand it to `body`; with `blas`, the threads are those of BLAS."""
+        """Fill every tile and hand it to `body`."""
         diagonal = self._rounded_diagonal() if exact_diagonal else None
 
         def fill(rows: slice, columns: slice, scratch: Scratch) -> None:
@@ -333,22 +365,15 @@ class HostGram(Gram):
             set_diagonal(tile, rows, columns, diagonal)
             body(rows, columns, tile, scratch)
 
-        # Work that is not worth a second thread of ours is not worth one of BLAS either.
-        products = out is None or not self.program.fused
-        single = tiling.threads == 1 and products
-        tiling = replace(tiling, threads=1) if blas else tiling
+        # One thread of ours means one of BLAS.
+        single = tiling.threads == 1 and (out is None or not self.program.fused)
         with single_threaded_blas() if single else nullcontext():
             sweep(tiling, fill, what)
 
     def rows_of_k(
-        self,
-        examples: Any = None,
-        *,
-        threads: int = 1,
-        growing: bool = False,
-        compiled: bool = True,
+        self, examples: Any = None, *, threads: int = 1, growing: bool = False
     ) -> RowsOfK:
-        return RowsOfK.growing(self) if growing else RowsOfK(self, examples, threads, compiled)
+        return RowsOfK.growing(self) if growing else RowsOfK(self, examples, threads)
 
     def describe(self) -> tuple[Plan, str]:
         plan = self._plan()
@@ -357,7 +382,7 @@ class HostGram(Gram):
 
     def series_in_words(self) -> str:
         found = waves.series_of(self, 1)
-        return "" if found is None else in_words(found[1])
+        return "" if found is None else in_words(found[1], float(np.finfo(self.dtype).eps))
 
     def products_in_words(self) -> dict[Input, str]:
         """The inputs whose products are made in a way of their own, and how."""
@@ -381,9 +406,7 @@ class HostGram(Gram):
             return self._diagonal
         return None
 
-    def _plan(
-        self, dense: bool = False, fixed: int = 0, factor: int = 0, blas: bool = False
-    ) -> Plan:
+    def _plan(self, dense: bool = False, fixed: int = 0, factor: int = 0) -> Plan:
         from mercer.gram.cpu.compiled import can_compile
 
         return make_plan(
@@ -391,21 +414,12 @@ class HostGram(Gram):
             self.shape,
             self._products,
             self.dtype.itemsize,
-            can_compile(self.program),
+            can_compile(self.program, self.dtype),
             fixed + self._held,
             dense,
             self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
             factor,
-            blas,
-            self._done,
         )
-
-    @property
-    def _done(self) -> float:
-        """Operations of this loop so far, as `least_to_compile` takes them."""
-        from mercer.gram.cpu.compiled import work_done
-
-        return work_done(self.program, self.dtype, self._widths)
 
     @functools.cached_property
     def _widths(self) -> list[int]:
@@ -423,14 +437,6 @@ class HostGram(Gram):
     def _products(self) -> Products:
         return products_of(self.program.sources, self._x, self._z)
 
-    def _repeated(self, plan: Plan, repeats: int) -> Plan:
-        """The plan for as many sweeps: a loop that does not pay once may pay then."""
-        if plan.compiled or repeats * plan.cost.pair_operations < least_to_compile(self._done):
-            return plan
-        from mercer.gram.cpu.compiled import can_compile
-
-        return replace(plan, compiled=can_compile(self.program))
-
     def _engine(self, plan: Plan) -> NumpyEngine:
         compiled = None
         if plan.compiled and compiles():
@@ -440,10 +446,6 @@ class HostGram(Gram):
             for source in self.program.sources:
                 if source.kind == "direct":
                     self._z.packed(source.rows)  # now, before several threads ask for it at once
-        elif plan.cost.pair_operations >= least_to_compile(math.inf):
-            from mercer.gram.cpu.compiled import done_by_numpy
-
-            done_by_numpy(self.program, self.dtype, self._widths, plan.cost.pair_operations)
         paneled = self._products.paneled
         return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped, paneled)
 

@@ -7,8 +7,7 @@ model would take as long as K of a few hundred rows.
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,9 @@ from mercer.formula.monomials import powers_of_dot
 from mercer.formula.nodes import statistics
 from mercer.gram.base import simplified_diagonal
 from mercer.gram.cpu.single_precision import LARGEST, keeps
-from mercer.gram.plan.accuracy import Method, choose
+from mercer.gram.plan import planner
+from mercer.gram.plan.accuracy import TOLERANCE, Ends, Method, product_error
 from mercer.gram.plan.folded import folded_sum
-from mercer.gram.plan.planner import least_to_compile, operations
 from mercer.gram.plan.program import compile_program
 from mercer.gram.plan.range import only_overflows
 
@@ -41,30 +40,22 @@ class OneProduct:
         self.diagonal = simplified_diagonal(formula)
         powers = powers_of_dot(formula)
         self._powers = powers[1] if powers is not None and min(powers[1]) >= 0 else ()
-        self.operations = operations(self.program.epilogue)
-        #: By power of two, the largest squared norm that was found to keep the digits.
-        self._kept: dict[int, float] = {}
-        #: The loop, once it has run: from then on it costs no compiling.
-        self._ready: Any = None
+        self.operations = planner.operations(self.program.epilogue)
 
-    def keeps_digits(self, norm: float) -> bool:
-        """Whether k does, of rows whose squared norms reach this; NaN does not."""
+    def keeps_digits(self, columns: int, norm: float, spread: float = 0.0) -> bool:
+        """Whether k does, of rows whose squared norms reach this; NaN does not.
+
+        `spread`: what those of the points reach, where their mean is taken off all rows.
+        """
         if not 0 < norm <= LARGEST:
             return norm == 0
-        # Between two powers of two what `_keeps` compares grows with the norm: less is kept, too.
-        power = math.ceil(math.log2(norm))
-        if norm > self._kept.get(power, 0.0):
-            if not self._keeps(norm):
-                return False
-            self._kept[power] = norm
-        return True
-
-    def _keeps(self, norm: float) -> bool:
-        if self.dtype == np.float32 and not keeps(self.formula, self.node, norm):
+        if self.dtype == np.float32 and not keeps(self.formula, self.node, norm, spread):
             return False
         if self.node.op == "dot":
             return True
-        return choose(self.formula, self.node, True, (norm, None), self.dtype).how == "product"
+        ends = Ends(norm, norm, spread)
+        error = product_error(self.formula, self.node, columns, ends, self.dtype)
+        return error <= TOLERANCE[self.dtype.itemsize]
 
     def values(self, formulas: tuple[Formula, ...], norms: np.ndarray) -> tuple[np.ndarray, ...]:
         """One vector per value of a row that the program needs."""
@@ -87,25 +78,17 @@ class OneProduct:
         with np.errstate(over="ignore"):  # where a Gram says so
             return max(0.0, float(np.max(self.on_diagonal(norms.astype(np.float64)))))
 
-    def loop(self, pairs: int, repeats: int = 1) -> Any:
-        """The compiled loop of the formula, where it pays for so many pairs, asked for so often."""
-        work = pairs * self.operations
-        if work < least_to_compile(math.inf):
-            return None
-        if self._ready is not None:
-            return self._ready
+    def loop(self, pairs: int) -> Any:
+        """The compiled loop of the formula where so many pairs are worth it, else None."""
+        return self._compiled if pairs * self.operations >= planner.COMPILE_WORK else None
+
+    @cached_property
+    def _compiled(self) -> Any:
         from mercer.gram.cpu import compiled
 
-        done = compiled.work_done(self.program, self.dtype, [])
-        if repeats * work < least_to_compile(done):
-            compiled.done_by_numpy(self.program, self.dtype, [], work)
-            return None
         if not (compiled.can_compile(self.program) and compiles()):
             return None
-        found = compiled.compile_epilogue(self.program, self.dtype, [])
-        if math.isinf(done):
-            self._ready = found
-        return found
+        return compiled.compile_epilogue(self.program, self.dtype, [])
 
 
 @lru_cache(maxsize=256)
@@ -114,4 +97,4 @@ def one_product(formula: Formula, dtype: np.dtype) -> OneProduct | None:
     found = statistics(formula)
     if len(found) != 1 or found[0].op not in ("dot", "sqdist") or found[0].value.steps:
         return None
-    return OneProduct(formula, dtype) if only_overflows(formula) else None
+    return OneProduct(formula, dtype) if only_overflows(formula, dtype) else None

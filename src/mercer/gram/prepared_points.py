@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +16,9 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
-from mercer._machine.pools import cores_are_free
 from mercer._machine.threads import WORTH_FLOPS, single_threaded_blas, threads_for
 from mercer._machine.triangular import multiply_upper
-from mercer._tiles import cut, mirror
+from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.formula import Formula, Input
 from mercer.formula.evaluate import evaluate_into
 from mercer.gram.base import simplified
@@ -30,7 +27,6 @@ from mercer.gram.host import HostGram
 from mercer.gram.one_product import OneProduct, one_product
 from mercer.gram.plan.accuracy import DIRECT_COLUMNS
 from mercer.gram.plan.folded import beside
-from mercer.gram.plan.planner import REPEATS
 from mercer.gram.plan.range import check_range
 from mercer.gram.rows.prepared import Side, squared_norms
 from mercer.gram.rows.sparse import stays_sparse
@@ -63,7 +59,7 @@ class PreparedPoints:
         self._given = points
         dense = points.toarray() if is_sparse(points) else points
         self._center: np.ndarray | None = None
-        if form.node.op == "sqdist" and not form.keeps_digits(float(squared_norms(dense).max())):
+        if form.node.op == "sqdist" and not self._keeps_digits(float(squared_norms(dense).max())):
             self._center = dense.mean(axis=0, dtype=np.float64).astype(dense.dtype)
         self._z = self._side(dense, form.program.row_z)
         norms = self._norms(self._z)
@@ -94,40 +90,27 @@ class PreparedPoints:
                 found.append(then(panel, norms[rows]))
         return found[0] if len(found) == 1 else np.concatenate(found)
 
-    def own(self) -> np.ndarray | None:
-        """K of a few points with themselves, and k(x, x) exact; None likewise."""
-        n, norms = self._z.n, self._norms(self._z)
-        served = self._is_few(n) and self._serves(self._given)
-        if not served or not self.form.keeps_digits(self._largest_norm):
-            return None
-        x = replace(self._z, values=self.form.values(self.form.program.row_x, norms))
-        K = np.empty((n, n), dtype=self.dtype)
-        with single_threaded_blas():
-            if not self._fill(x, slice(0, n), K, self.form.loop(K.size)):
-                return None
-        mirror(K, slice(0, n), slice(0, n))
-        np.fill_diagonal(K, self.form.on_diagonal(norms))
-        return K
-
     def times_upper(self, X: Any, T: np.ndarray) -> np.ndarray | None:
         """K T for an upper triangular T, of as many rows as `gram` takes, in the memory of K.
 
-        By the threads of BLAS, which share one large product better than many small ones; or, where
-        these would have to wait, panel by panel, each multiplied while it is in the cache.
+        Panel by panel, each multiplied while it is in the cache of its thread.
         """
         x = self._asked(X) if self._takes(X) else None
         if x is None:
             return None
         n, m = x.n, self._z.n
         K = np.empty((n, m), dtype=self.dtype)
-        loop = self.form.loop(K.size, REPEATS)
-        together = threads_for(float(K.size) * (2 * X.shape[1] + m)) > 1 and cores_are_free()
-        with nullcontext() if together else single_threaded_blas():
-            for rows in cut(0, n, n if together else PANEL_ROWS):
-                if not self._fill(x, rows, K[rows], loop):
-                    return None  # and a Gram says so
-                multiply_upper(K[rows], T)
-        return K
+        loop, finite = self.form.loop(K.size), True
+
+        def body(rows: slice, columns: slice, scratch: Scratch) -> None:
+            nonlocal finite
+            finite = self._fill(x, rows, K[rows], loop) and finite
+            multiply_upper(K[rows], T)
+
+        threads = threads_for(float(K.size) * (2 * X.shape[1] + m))
+        with single_threaded_blas():
+            sweep(Tiling((n, m), (PANEL_ROWS, m), threads), body, "features")
+        return K if finite else None  # and a Gram says so
 
     def _is_soon_done(self, n: int, outputs: int) -> bool:
         """Whether one thread has K of so many rows before others could help, or a `Gram` begins."""
@@ -189,7 +172,7 @@ class PreparedPoints:
         """Whether no other way of making K of these rows may be faster."""
         (n, columns), m = X.shape, self._z.n
         by_differences = self.form.node.op == "sqdist" and columns <= DIRECT_COLUMNS
-        other = by_differences or stays_sparse(X) or n * m * columns > MOST_WORK
+        other = by_differences or stays_sparse(X, self._given) or n * m * columns > MOST_WORK
         return not other and self._serves(X)
 
     def _serves(self, X: Any) -> bool:
@@ -202,7 +185,12 @@ class PreparedPoints:
         """New rows as the program takes them; None where k would lose digits."""
         x = self._side(X.toarray() if is_sparse(X) else X, self.form.program.row_x)
         largest = max(float(self._norms(x).max()), self._largest_norm)
-        return x if self.form.keeps_digits(largest) else None
+        return x if self._keeps_digits(largest) else None
+
+    def _keeps_digits(self, norm: float) -> bool:
+        """Whether k does, of rows and points whose squared norms reach this."""
+        spread = 0.0 if self._center is None else self._largest_norm
+        return self.form.keeps_digits(self._given.shape[1], norm, spread)
 
     def _side(self, dense: np.ndarray, formulas: tuple[Formula, ...]) -> Side:
         with np.errstate(over="ignore"):

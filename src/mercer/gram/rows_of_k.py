@@ -41,7 +41,7 @@ class RowsOfK:
     """k(xᵢ, xⱼ) between examples i and j of a Gram, counted among the chosen ones in their order.
 
     `examples`: which ones (all, if not given); rows and columns of a square Gram are the same ones.
-    `threads`: how many compute a set of rows together. `compiled`: whether a loop may be compiled.
+    `threads`: how many compute a set of rows together.
 
     >>> import numpy as np
     >>> from mercer import Linear
@@ -50,16 +50,14 @@ class RowsOfK:
     array([[9., 3.]])
     """
 
-    def __init__(
-        self, gram: HostGram, examples: Any = None, threads: int = 1, compiled: bool = True
-    ) -> None:
+    def __init__(self, gram: HostGram, examples: Any = None, threads: int = 1) -> None:
         n = gram.shape[0]
         self.gram, self.dtype, self.threads = gram, gram.dtype, threads
         self.examples = np.arange(n) if examples is None else np.asarray(examples, dtype=np.intp)
         whole = len(self.examples) == n and bool((self.examples == np.arange(n)).all())
         # Without the raw rows: a solver copies only what the products read.
         self._x, z = (replace(side, raw=None) for side in (gram._x, gram._z))
-        self._compiled = gram._tile_engine.compiled if compiled else None
+        self._compiled = gram._tile_engine.compiled
         self._list: GrowingSide | None = None
         self._z = self._packed(z if whole else z.take(self.examples))
         self._diagonal: np.ndarray | None = None
@@ -106,8 +104,7 @@ class RowsOfK:
 
     def among(self, chosen: np.ndarray) -> RowsOfK:
         """The same between some of the examples."""
-        compiled = self._compiled is not None
-        return RowsOfK(self.gram, self.examples[chosen], self.threads, compiled)
+        return RowsOfK(self.gram, self.examples[chosen], self.threads)
 
     def take(self, rows: Any = None, columns: slice | None = None) -> RowsOfK:
         """Some rows, by slice (nothing is copied) or indices, and a stretch of the columns.
@@ -322,17 +319,6 @@ class RowsOfK:
 
     _used: int
     _owner: np.ndarray
-
-    def are_kept(self) -> np.ndarray:
-        """Which rows were loaded, and are still there."""
-        assert self._slot is not None
-        return self._slot >= 0
-
-    def kept_row(self, row: int) -> np.ndarray | None:
-        """A row that was loaded; None where it was not, or had to leave."""
-        assert self._slot is not None
-        slot = self._slot[row]
-        return self._table[slot] if slot >= 0 else None
 
     def _kept(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where these rows are in the table, and which of them are there."""

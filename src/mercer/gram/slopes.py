@@ -12,11 +12,16 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import host, is_sparse
-from mercer._tiles import Scratch
+from mercer._config import get_config
+from mercer._tiles import Scratch, Tiling
 from mercer.formula import derive
 from mercer.formula.derive import lengths_of, parameters_of
-from mercer.gram.base import Gram, formula_of
+from mercer.gram.base import Body, Gram, formula_of
 from mercer.gram.rows.validate import matrix
+
+#: The share of the memory limit from which on tiles are made to fit beside W; their rows, and bytes
+#: that an entry takes: of K, of its product with W, and of what they are made of.
+MUCH, HEIGHT, PER_ENTRY = 0.25, 64, 48
 
 
 def weighted_slopes(gram: Gram, W: Any) -> dict[str, Any]:
@@ -63,7 +68,7 @@ def _total(gram: Gram, W: Any) -> float:
     def body(rows: slice, columns: slice, tile: Any, scratch: Scratch) -> None:
         sums.append(float(_weighted(gram, W, rows, columns, tile)[0].sum()))
 
-    gram.sweep(body, triangle=gram.square, exact_diagonal=True, what="derivatives")
+    _sweep(gram, W, body)
     return float(np.sum(np.sort(sums)))
 
 
@@ -77,8 +82,20 @@ def _squares(gram: Gram, W: Any, U: Any, V: Any) -> np.ndarray:
         across = (u * (M @ v)).sum(0)
         sums.append(host(M.sum(1) @ (u * u) + M.sum(0) @ (v * v) - 2.0 * across))
 
-    gram.sweep(body, triangle=gram.square, exact_diagonal=True, what="derivatives")
+    _sweep(gram, W, body)
     return np.sum(np.sort(np.stack(sums), axis=0), axis=0)
+
+
+def _sweep(gram: Gram, W: Any, body: Body) -> None:
+    """Every tile, in small ones where W takes much of the memory limit itself."""
+    tiling = None
+    if isinstance(W, np.ndarray) and W.nbytes > MUCH * gram.limit_bytes:
+        threads = get_config().n_threads
+        left = max(gram.limit_bytes - W.nbytes, gram.limit_bytes // 32)
+        width = int(max(64, left // (PER_ENTRY * HEIGHT * threads)))
+        tiling = Tiling(gram.shape, (HEIGHT, min(width, gram.shape[1])), threads, gram.square)
+    triangle = gram.square
+    gram.sweep(body, tiling=tiling, triangle=triangle, exact_diagonal=True, what="derivatives")
 
 
 def _weighted(gram: Gram, W: Any, rows: slice, columns: slice, tile: Any) -> tuple[Any, slice]:

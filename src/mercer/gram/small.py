@@ -1,7 +1,8 @@
-"""A block of K of a few pairs, without sides, plans and tiles, which would take longer than K.
+"""K of a few pairs of plain arrays, without operands, plans and tiles: the one fast path.
 
-Only for kernels that are a function of distances and x·z, on plain arrays and CSR matrices in
-double precision; `Gram` serves everything else, and gives the same numbers.
+It serves ``k(X)``, ``k(X, Z)`` and models that predict a few rows, where to make a `Gram` would
+take longer than K: for kernels that are a function of distances and x·z, on arrays and CSR
+matrices in double precision. `Gram` serves everything else, and gives the same numbers.
 """
 
 from __future__ import annotations
@@ -16,21 +17,14 @@ from mercer._config import get_config
 from mercer.formula import Formula
 from mercer.formula.evaluate import evaluate_into
 from mercer.gram.base import simplified
-from mercer.gram.cpu.engine import METRIC, direct
+from mercer.gram.cpu.engine import direct
 from mercer.gram.dispatch import HOST, engine_for
-from mercer.gram.host import HostGram
-from mercer.gram.plan.accuracy import DIRECT_COLUMNS, SMALL_WORK, Method
+from mercer.gram.plan.accuracy import SMALL_WORK, Method
 from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.plan.range import only_overflows
-from mercer.gram.prepared_points import prepared_points
 from mercer.gram.rows.validate import numeric_inputs
 from mercer.kernels.core import Kernel
 
-#: Multiplications of a square block at most: from here on two threads are faster.
-SQUARE_WORK = 10_000_000
-#: Entries of a square block from which each pair is looked at once: with fewer, SciPy's checks for
-#: that take as long as the pairs.
-HALVED = 20_000
 #: Distances and products below which no kernel in use leaves the range of double precision.
 LARGE = 1e30
 #: What stands for the sources in an epilogue: no program here has more than these.
@@ -44,78 +38,23 @@ def small_block(kernel: Kernel | Formula, X: Any, Z: Any) -> np.ndarray | None:
     >>> small_block(Gaussian(), np.array([[0.0]]), np.array([[0.0], [1.0]])).round(4)
     array([[1.    , 0.6065]])
     """
-    program, same = _served(kernel, X, Z, SMALL_WORK), Z is X
+    program = _served(kernel, X, Z)
     if program is None:
         return None
     if is_sparse(X) or is_sparse(Z):
         if not {source.node.op for source in program.sources} <= {"dot", "sqdist"}:
             return None
         X, Z = (rows.toarray() if is_sparse(rows) else rows for rows in (X, Z))
-    if not _are_in_order(X) or not (same or _are_in_order(Z)):
-        return None
-    return _square(program, X) if same else _evaluated(program, X, Z)
+    return _evaluated(program, X, Z) if _are_in_order(X) and _are_in_order(Z) else None
 
 
-def host_block(kernel: Kernel | Formula, X: Any, Z: Any) -> np.ndarray:
-    """k(x, z) for all rows of X and of Z on the host, also where it takes a `Gram` to answer.
-
-    >>> from mercer import Gaussian
-    >>> host_block(Gaussian(), [[0.0]], [[0.0], [1.0]]).round(4)
-    array([[1.    , 0.6065]])
-    """
-    few = small_block(kernel, X, Z)
-    return HostGram(kernel, X, None if Z is X else Z).dense() if few is None else few
-
-
-def square_block(kernel: Kernel, X: Any) -> np.ndarray | None:
-    """k(x, z) for all pairs of rows of X, for a function of one distance or of x·z.
-
-    In few columns each pair is looked at once, where a loop over differences would not be worth
-    compiling. In more columns distances are made of a product, where that keeps their digits.
-
-    >>> from mercer import Gaussian
-    >>> square_block(Gaussian(), np.array([[0.0], [1.0]])).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
-    """
-    program = _served(kernel, X, X, SQUARE_WORK)
-    if program is None or len(program.sources) > 1 or not _are_in_order(X):
-        return None
-    if not _is_one_distance(program) or X.shape[1] > DIRECT_COLUMNS:
-        points = prepared_points(kernel, X, X.dtype)
-        return None if points is None else points.own()
-    with np.errstate(all="ignore"):
-        K = _square(program, X)
-    return K if K is not None and np.isfinite(K).all() else None  # `Gram` says what overflows
-
-
-def _served(kernel: Kernel | Formula, X: Any, Z: Any, most: int) -> Program | None:
-    """How k is computed here, for up to so many multiplications; None: not here."""
+def _served(kernel: Kernel | Formula, X: Any, Z: Any) -> Program | None:
+    """The program of k for few pairs; None where only a `Gram` can answer."""
     opaque = isinstance(kernel, Kernel) and kernel.is_opaque
-    if opaque or not _is_unlimited() or not _is_few(X, Z, most):
+    if opaque or not _is_unlimited() or not _is_few(X, Z):
         return None
     program = _of_rows_as_they_are(simplified(kernel))
     return program if program is not None and engine_for(kernel, X, Z) is HOST else None
-
-
-def _square(program: Program, X: np.ndarray) -> np.ndarray | None:
-    halved = _is_one_distance(program) and len(X) ** 2 >= HALVED
-    return _halved(program, X) if halved else _evaluated(program, X, X)
-
-
-def _halved(program: Program, X: np.ndarray) -> np.ndarray | None:
-    """Every pair of rows of X once, as one vector."""
-    from scipy.spatial.distance import pdist, squareform
-
-    source, own = program.sources[0], np.zeros(1)
-    values = pdist(X, METRIC[source.node.op])
-    if not _is_in_range(source, values, X):
-        return None
-    for part in (own, values):  # one vector of both would be copied by `squareform`
-        evaluate_into(part, program.epilogue, {_TILES[0]: part})
-    K: np.ndarray = squareform(values, checks=False)
-    K.reshape(-1)[:: len(X) + 1] = own
-    return K
 
 
 def _evaluated(program: Program, X: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
@@ -127,8 +66,10 @@ def _evaluated(program: Program, X: np.ndarray, Z: np.ndarray) -> np.ndarray | N
             direct(source.node, X, Z, values)
         if not _is_in_range(source, values, X, Z):
             return None
-    evaluate_into(tiles[0], program.epilogue, dict(zip(_TILES, tiles, strict=False)))
-    return tiles[0]
+    with np.errstate(all="ignore"):
+        evaluate_into(tiles[0], program.epilogue, dict(zip(_TILES, tiles, strict=False)))
+        finite = np.isfinite(tiles[0].sum())
+    return tiles[0] if finite else None  # a `Gram` says what overflows
 
 
 def _is_in_range(source: Any, values: np.ndarray, *rows: np.ndarray) -> bool:
@@ -143,10 +84,6 @@ def _is_in_range(source: Any, values: np.ndarray, *rows: np.ndarray) -> bool:
     return source.node.op != "linf" or all(map(is_plain, rows))
 
 
-def _is_one_distance(program: Program) -> bool:
-    return len(program.sources) == 1 and program.sources[0].kind == "direct"
-
-
 def _are_in_order(X: np.ndarray) -> bool:
     """Whether loops can read the numbers of X, of which there are some, as they are."""
     return X.flags.c_contiguous and X.size > 0
@@ -157,14 +94,14 @@ def _is_unlimited() -> bool:
     return settings.memory is None and settings.device == "cpu"
 
 
-def _is_few(X: Any, Z: Any, most: int) -> bool:
+def _is_few(X: Any, Z: Any) -> bool:
     for rows in (X, Z):
         if not (type(rows) is np.ndarray or is_sparse(rows)):
             return False
         if rows.ndim != 2 or rows.dtype != np.float64:
             return False
     (n, columns), (m, others) = X.shape, Z.shape
-    return columns == others and n * m * columns <= most
+    return columns == others and n * m * columns <= SMALL_WORK
 
 
 @lru_cache(maxsize=1024)

@@ -30,13 +30,10 @@ def dense(self: Kernel, X: Any, Z: Any = None) -> Any:
     """
     if is_number(X) and (Z is None or is_number(Z)) and not self.is_opaque:
         return float(self([[float(X)]], [[float(X if Z is None else Z)]])[0, 0])
-    if Z is None and type(X) is np.ndarray:
-        from mercer.gram.small import square_block
+    from mercer.gram.small import small_block
 
-        few = square_block(self, X)
-        if few is not None:
-            return few
-    return self.gram(X, Z).dense()
+    few = small_block(self, X, X if Z is None else Z)
+    return self.gram(X, Z).dense() if few is None else few
 
 
 def gram(self: Kernel, X: Any, Z: Any = None) -> Gram:

@@ -84,16 +84,6 @@ class KernelParams:
         if "__init__" in vars(cls):
             cls.__init__ = _suggesting(cls.__init__)  # type: ignore[method-assign]
 
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        # scikit-learn inspects the constructor at every question, four times per fit of a search.
-        known = vars(cls).get("_known_names")
-        if known is None:
-            known = cls._known_names = tuple(super()._get_param_names())  # type: ignore[misc]
-        return list(known)
-
-    _known_names: tuple[str, ...]
-
     def _given_kernel(self) -> Kernel:
         """The kernel as it was given, its widths still to be chosen by the data."""
         return as_kernel(self.kernel, **{name: getattr(self, name, None) for name in self._beside})

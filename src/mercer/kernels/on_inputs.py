@@ -67,9 +67,8 @@ class Warp(Kernel):
             return claim
         if claim.max_dims is None:
             # φ may map all rows to the few where k(x, x) = 0, if there are any.
-            return replace(
-                mapped(claim, f"{self._symbol}(x)"), generic=_positive_diagonal(self.kernel)
-            )
+            generic = claim.holds is True and _positive_diagonal(self.kernel)
+            return replace(mapped(claim, f"{self._symbol}(x)"), generic=generic)
         return Claim(None, claim.rule, self, f"φ must map to at most {claim.max_dims} dimensions")
 
     @property

@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_y,
     assert_all_finite,
+    check_array,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -278,9 +278,16 @@ def targets(
         check_classification_targets(y)
     else:
         _refuse_text(y, who)
-        y = _check_y(y, multi_output=multi_output, y_numeric=True)
+        y = _numbers(y, multi_output)
     check_consistent_length(np.empty((count(X), 0)) if is_tensor(X) else X, y)
     return y
+
+
+def _numbers(y: Any, multi_output: bool) -> Any:
+    """Finite real targets: a vector or, with `multi_output`, a column for each output."""
+    y = y if multi_output else column_or_1d(y, warn=True)
+    y = check_array(y, accept_sparse="csr", ensure_2d=False, dtype=None, input_name="y")
+    return y.astype(np.float64) if y.dtype.kind == "O" else y
 
 
 def _are_plain_targets(y: Any, labels: bool, multi_output: bool) -> bool:

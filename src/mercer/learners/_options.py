@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from numbers import Number
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import check_array
 
 from mercer._arrays import host, is_chunked
 from mercer._examples import count
@@ -21,12 +22,28 @@ def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
     """One weight ≥ 0 per example, not all zero; None where all are 1."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(host(sample_weight), np.empty((count(X), 1)), dtype=np.float64)
+    weights = finite_weights(sample_weight, count(X))
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative")
-    if not weights.any():  # scikit-learn before 1.8 lets that pass
+    if not weights.any():
         raise ValueError("sample_weight must hold at least one non-zero number")
     return None if (weights == 1).all() else weights
+
+
+def finite_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """n finite numbers in double precision; a single number is meant for every example."""
+    given = host(sample_weight)
+    if isinstance(given, Number):
+        given = np.full(n, given)
+    weights: np.ndarray = check_array(
+        given, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
+    )
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight has the shape {weights.shape}: give one number for each of the {n} "
+            "examples, or a single number"
+        )
+    return weights
 
 
 def labeled(

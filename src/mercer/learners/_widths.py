@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._arrays import host, is_sparse
 from mercer._examples import count, take
-from mercer.gram.small import host_block
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 from mercer.kernels.parameters.widths import as_width
 
@@ -26,21 +26,16 @@ WIDE = 100_000
 NOTHING_NEAR, NOTHING_FAR = 1e-3, 1e-6
 
 
-def warn_if_far_off(kernel: Kernel, X: Any, K: np.ndarray | None = None) -> None:
+def warn_if_far_off(kernel: Kernel, X: Any) -> None:
     """Warn where k(x, x) = 1 and, on a sample, k is almost 0 or almost 1 for all other pairs.
 
-    The width that "scale" would choose is named, if k says more with that. `K`: k(x, z) of all rows
-    of X, where it is there anyway.
+    The width that "scale" would choose is named, if k says more with that.
     """
     if count(X) < 2:
         return
     index = _sample(count(X))
     # Where k tells a few of them apart, it is not far off for all of them.
     few = index[:FEW]
-    if K is not None:
-        values = K[few[0], few[1:]].tolist()
-        if any(NOTHING_NEAR <= value <= 1.0 - NOTHING_FAR for value in values):
-            return
     if kernel.is_opaque or not (paths := _paths(kernel)):
         return
     if not _far_off(kernel, host(take(X, few))):
@@ -103,7 +98,7 @@ def _far_off(kernel: Kernel, rows: Any) -> str:
         # On the host also where there is a device: so few rows are not worth a compilation there.
         rows = rows.astype(np.float64) if getattr(rows, "dtype", None) == np.float32 else rows
         rows = rows.toarray() if is_sparse(rows) and math.prod(rows.shape) <= WIDE else rows
-        K = np.asarray(host_block(kernel, rows, rows), dtype=np.float64)
+        K = np.asarray(HostGram(kernel, rows).dense(), dtype=np.float64)
     except MemoryError:  # the limit is for the fit, which may do with less than this question
         return ""
     if not (np.abs(K.diagonal() - 1.0) <= 1e-5).all():

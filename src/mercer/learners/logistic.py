@@ -6,11 +6,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.utils import check_random_state
 
 from mercer._arrays import is_chunked, is_tensor, winners
 from mercer._examples import count as n_rows
-from mercer._parameters import Anything, Check, Count, Either, Flag, Maybe, OneOf, Positive
+from mercer._parameters import (
+    Anything,
+    Check,
+    Count,
+    Either,
+    Flag,
+    Maybe,
+    OneOf,
+    Positive,
+    random_from,
+)
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
@@ -69,7 +78,8 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     max_iter : int or None
         Steps; None means 100, for "gradient" 1000.
     random_state : int, RandomState or None
-        Draws centers, and the columns of the preconditioner.
+        Draws centers, and the columns of the preconditioner. None draws as 0 does, the same in
+        every fit.
 
     Attributes
     ----------
@@ -166,7 +176,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
             n_centers=self.n_centers,
             centers=given_centers(self),
             learning_rate=None if rate is None else float(rate),
-            random=check_random_state(self.random_state),
+            random=random_from(self.random_state),
         )
         self._keep(X, found)
         return self

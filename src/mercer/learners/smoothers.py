@@ -14,12 +14,10 @@ from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._config import get_config
 from mercer._examples import count
 from mercer._lazy import record
-from mercer._machine.jit import is_imported
 from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.gram.base import formula_of
-from mercer.gram.plan.planner import REPEATS
 from mercer.kernels import DEFAULT, Kernel
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, check_fitted, take
@@ -32,8 +30,6 @@ from mercer.solvers.local.weights import Weights
 
 #: Examples in pieces that a bandwidth is chosen on, drawn with a fixed seed.
 SAMPLE = 2000
-#: Sums of a search by leave-one-out, counted: 12 on the grid and a dozen at the bottom.
-EVALUATIONS = 25
 
 
 @record
@@ -214,7 +210,7 @@ class Smoother(KernelLearner):
         scaled = divide(sample.X, h)
         everyone = len(rows) == count(sample.X)
         queries = scaled if everyone else take(scaled, rows)
-        weights = Weights(self._formula, queries, scaled, rows, EVALUATIONS)
+        weights = Weights(self._formula, queries, scaled, rows)
         return self._estimate(weights, take(sample.X, rows), sample).value
 
     def _by_workers(self, sample: Sample, grid: list[Any], rows: np.ndarray) -> list[np.ndarray]:
@@ -255,9 +251,8 @@ class Smoother(KernelLearner):
             weights = Weights(self._formula, X, self.X_fit_)
         else:
             points = divide(self.X_fit_, self.bandwidth_)
-            repeats = REPEATS if is_imported() else 1
             queries = divide(X, self.bandwidth_)
-            weights = Weights(self._formula, queries, points, repeats=repeats)
+            weights = Weights(self._formula, queries, points)
         sample = Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)
         found = self._estimate(weights, X, sample, spread)
         if found.far.any():

@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._arrays import is_sparse
 from mercer._examples import passes
 from mercer._parameters import Check, check_parameters
 from mercer.kernels.estimators import KernelParams
+
+
+def names_in(estimator: Any, given: Any) -> np.ndarray:
+    """The names of the columns: those `given`, else those that `fit` saw, else x0, x1, …
+
+    That is what scikit-learn says of an estimator whose columns come out as they went in.
+    """
+    names: np.ndarray = OneToOneFeatureMixin.get_feature_names_out(estimator, given)
+    return names
 
 
 class FeatureMap(TransformerMixin, BaseEstimator):

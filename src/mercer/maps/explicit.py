@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._config import check_memory
 from mercer._parameters import Anything, Check
-from mercer.maps._base import KernelMap, dtype_of, n_rows
+from mercer.maps._base import KernelMap, dtype_of, n_rows, names_in
 
 
 class ExplicitMap(KernelMap):
@@ -69,6 +68,5 @@ class ExplicitMap(KernelMap):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The kernel's names for its features: monomials where they are, else `phi0`, `phi1`, …"""
-        check_is_fitted(self, "n_features_in_")
-        names = list(_check_feature_names_in(self, input_features))
+        names = list(names_in(self, input_features))
         return np.asarray(self.kernel_.feature_names(names), dtype=object)

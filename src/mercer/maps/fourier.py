@@ -7,11 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
 from mercer._config import check_memory
-from mercer._parameters import Anything, Check, Count, Flag, check_parameters
+from mercer._parameters import Anything, Check, Count, Flag, check_parameters, random_from
 from mercer.kernels import DEFAULT
 from mercer.kernels.estimators import KernelParams
 from mercer.maps._base import FeatureMap
@@ -41,7 +40,7 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
         Draw directions at right angles to each other: the same mean, a smaller error. For kernels
         of the Euclidean distance.
     random_state : int, RandomState or None
-        Draws the frequencies.
+        Draws the frequencies. None draws as 0 does, the same in every fit.
 
     Attributes
     ----------
@@ -98,7 +97,7 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
 
     def _fit(self, X: Any) -> None:
         n = int(self.n_components)
-        random = check_random_state(self.random_state)
+        random = random_from(self.random_state)
         names = tuple(getattr(self, "feature_names_in_", ()))
         draw = Draw(random, -(-n // 2), X.shape[1], bool(self.orthogonal), names)
         mass, self.frequencies_ = frequencies(self.kernel_, draw)

@@ -17,16 +17,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils import check_random_state
 
 from mercer._config import check_memory
 from mercer._linalg import independent, inverse_lower
 from mercer._machine.threads import blas_for
 from mercer._machine.triangular import multiply_upper
-from mercer._parameters import Anything, Check, Count, Maybe
+from mercer._parameters import Anything, Check, Count, Maybe, random_from
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
-from mercer.gram.plan.planner import REPEATS
 from mercer.gram.standing_points import StandingPoints
 from mercer.kernels import DEFAULT
 from mercer.maps._base import KernelMap, dtype_of, n_rows
@@ -56,7 +54,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         which needs room for N×m numbers and knows its error. Or the sample itself, as indices of
         examples or as examples of any origin; `n_components` does not count then.
     random_state : int, RandomState or None
-        Draws the sample.
+        Draws the sample. None draws as 0 does, the same in every fit.
 
     Attributes
     ----------
@@ -142,7 +140,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         if isinstance(self.centers, str):
             m = n if self.n_components is None else min(n, int(self.n_components))
             _check_sample(m)
-            random = check_random_state(self.random_state)
+            random = random_from(self.random_state)
             if self.centers == "uniform":
                 return uniform_centers(n, m, random), None
             gram = solver_gram(self.kernel_, X)
@@ -234,9 +232,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
             return features.astype(out, copy=False)
         gram = self._compared.gram(X)
         if not isinstance(gram, HostGram) or not upper:
-            return np.asarray(gram.times(A, REPEATS), dtype=out)
+            return np.asarray(gram @ A, dtype=out)
         K = np.empty(gram.shape, dtype=gram.dtype)
-        gram.sweep(lambda *tile: None, out=K, repeats=REPEATS, what="features")
+        gram.sweep(lambda *tile: None, out=K, what="features")
         multiply_upper(K, np.ascontiguousarray(A, dtype=K.dtype))
         return K.astype(out, copy=False)
 

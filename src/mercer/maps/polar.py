@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names_in, check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._parameters import Anything, Check, Flag, Maybe, Number, Pair
-from mercer.maps._base import FeatureMap
+from mercer.maps._base import FeatureMap, names_in
 
 
 class PolarMap(FeatureMap):
@@ -120,8 +120,7 @@ class PolarMap(FeatureMap):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """`r` and `phi`, or `cos(phi-2r)` and `sin(phi-2r)`; then the columns passed through."""
-        check_is_fitted(self, "n_features_in_")
-        names = _check_feature_names_in(self, input_features)
+        names = names_in(self, input_features)
         if self.winding is None:
             new = ["r", "phi"]
         else:

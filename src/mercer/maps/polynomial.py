@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._config import check_memory
 from mercer._parameters import Check, Count, NonNegative, Positive, Several
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, term, variables
-from mercer.maps._base import FeatureMap
+from mercer.maps._base import FeatureMap, names_in
 
 
 class _PowerSeriesMap(FeatureMap):
@@ -65,8 +65,7 @@ class _PowerSeriesMap(FeatureMap):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """`x0^2`, `x0 x1`, …: the monomials, without their weights."""
-        check_is_fitted(self, "n_features_in_")
-        names = _check_feature_names_in(self, input_features)
+        names = names_in(self, input_features)
         return np.asarray(self._monomials.names(list(names)), dtype=object)
 
     def formula(self, names: Any = None) -> str:
@@ -168,8 +167,7 @@ class PowersMap(FeatureMap):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """`x0`, `x1`, `x0^2`, `x1^2`, …"""
-        check_is_fitted(self, "n_features_in_")
-        names = _check_feature_names_in(self, input_features)
+        names = names_in(self, input_features)
         powers = [""] + [f"^{p}" for p in range(2, self.degree + 1)]
         return np.asarray([f"{name}{p}" for p in powers for name in names], dtype=object)
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 
 from mercer._config import check_memory
-from mercer._parameters import Anything, Check, Count, NonNegative
+from mercer._parameters import Anything, Check, Count, NonNegative, random_from
 from mercer.maps._base import FeatureMap
 
 # Numbers in one batch of rows: the Fourier transforms of a batch stay in the cache.
@@ -36,7 +36,7 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     n_components : int, default 100
         n, the width of φ.
     random_state : int, RandomState or None
-        Seeds the sketches.
+        Draws the sketches. None draws as 0 does, the same in every fit.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
 
     def _fit(self, X: Any) -> None:
         width = int(self.n_components)
-        random = check_random_state(self.random_state)
+        random = random_from(self.random_state)
         shape = (self.degree, X.shape[1] + 1)
         self.places_ = random.randint(width, size=shape)
         self.signs_ = random.choice(np.array([-1.0, 1.0]), size=shape)

@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._examples import take
-from mercer._machine.deadline import OutOfTime, announced_seconds, run_until
+from mercer._machine.deadline import OutOfTime, announced_seconds, check_time, until
 from mercer._machine.threads import single_threaded_blas
 from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
@@ -86,15 +86,15 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
     with few, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         half = (time.perf_counter() + end) / 2
-        with suppress(OutOfTime):
-            run_until(half, _learning_curve, board, data, parts, metric, half, curve, models)
+        with suppress(OutOfTime), until(half):
+            _learning_curve(board, data, parts, metric, half, curve, models)
         if not models and len(parts) == 1:  # answers of a fit on all of them are there already
             held, count = board.headline.predictions, min(len(parts[0][0]), board.saved.rows)
             fit = (None, held.rows, held.truth, held.predicted, count)
             curve.insert(0, _point([fit], metric, board.task))
         if names:
-            with suppress(OutOfTime):
-                run_until(end, _shuffle_columns, data, models, metric, falls)
+            with suppress(OutOfTime), until(end):
+                _shuffle_columns(data, models, metric, falls)
     return Study(curve[::-1], _importance(names, falls))
 
 
@@ -130,6 +130,7 @@ def _learning_curve(
     """
     cost = board.saved.seconds * len(parts)  # of fits on all rows; on fewer, not less than linear
     for share in SHARES:
+        check_time()
         begin = time.perf_counter()
         ready = share == 1.0 and _is_fitted_on(board, parts)
         if ready or begin + cost * share < end:
@@ -229,6 +230,7 @@ def _shuffle_columns(
             score = metric(truth, np.asarray(model.predict(X)))
             random = np.random.default_rng((repeat, part))
             for fall, changed in zip(falls, _shuffled(X, random), strict=True):
+                check_time()
                 fall.append(score - metric(truth, np.asarray(model.predict(changed))))
 
 

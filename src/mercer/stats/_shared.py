@@ -100,10 +100,10 @@ def _listed(kernel: Any) -> list[Kernel]:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Random numbers from a seed, a Generator, a RandomState or, for None, from the system."""
+    """Random numbers from a seed, a Generator or a RandomState; None is the seed 0."""
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
+    return np.random.default_rng(0 if random_state is None else random_state)
 
 
 def kernels_to_try(

@@ -111,7 +111,7 @@ def change_points(
     permutations : int
         The time grows as n² · permutations.
     random_state : int, Generator, RandomState or None
-        Draws the permutations.
+        Draws the permutations. None draws as 0 does, the same in every call.
     alpha : float
         Larger finds more changes, and more that are none.
     min_size : int

@@ -109,7 +109,7 @@ def hsic_test(
     permutations : int
         More make the p-value finer; the least one is 1/(permutations + 1).
     random_state : int, Generator, RandomState or None
-        Draws the permutations.
+        Draws the permutations. None draws as 0 does, the same in every call.
     block : int or None
         Compare examples within blocks of so many only, and permute within them: time and memory
         grow as N · block. Larger blocks see more. None compares all.

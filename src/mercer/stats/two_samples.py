@@ -132,7 +132,7 @@ def mmd_test(
     permutations : int
         More make the p-value finer; the least one is 1/(permutations + 1).
     random_state : int, Generator, RandomState or None
-        Draws the permutations.
+        Draws the permutations. None draws as 0 does, the same in every call.
     block : int or None
         Compare examples within blocks of so many pairs (xᵢ, yᵢ) only, in the time of N · block:
         2 is the linear-time test for streams. What a p-value needs are swaps of xᵢ and yᵢ, so it

@@ -42,7 +42,7 @@ def _without_compiler(gram: HostGram) -> Compiled:
     direct = [s.rows for s in program.sources if s.kind == "direct"]
     widths = [gram.sides()[0].matrices[rows].shape[1] for rows in direct]
     source, numbers = render(program, dtype.name, widths)
-    compiler = ("import numba", "from mercer._machine.jit", "from mercer.gram.cpu.bits", "@n")
+    compiler = ("import numba", "from mercer._machine", "@inner", "@njit")
     plain = "\n".join(line for line in source.splitlines() if not line.startswith(compiler))
     integer = np.dtype(f"int{8 * dtype.itemsize}")
     space: dict[str, Any] = {

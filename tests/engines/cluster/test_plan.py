@@ -44,6 +44,6 @@ def test_what_cannot_fit_is_refused_before_a_task_runs(monkeypatch):
 
 
 def test_workers_of_an_executor_share_the_memory():
-    with ThreadPoolExecutor(4) as pool, mercer.config(cluster=pool, memory="400MB"):
+    with ThreadPoolExecutor(4) as pool, mercer.config(cluster=pool, threads=4, memory="400MB"):
         plan = mercer.chunks(X, rows=5000).plan("gaussian(3)", 10)
     assert (plan.workers.tasks, plan.workers.room) == (4, 1e8)

@@ -53,7 +53,7 @@ for kernel in (Gaussian(2.0), Polynomial(3, 1.0), Gaussian(2.0) * Polynomial(2, 
     check(kernel, far, there(others, torch.float32) / 255 + 1000, 3)
 # So would they beside a smaller offset, for a Gaussian that is narrow enough to see it.
 near, beside = ((700 + there(c % 26, torch.float32)) / 255 for c in (codes, others))
-check(Gaussian(0.5), near, beside, 3)
+check(Gaussian(0.1), near, beside, 3)
 check(Gaussian(300.0), there(codes, torch.uint8), there(others, torch.uint8), 1)
 for dtype in (torch.float16, torch.bfloat16):
     check(Gaussian(2.0), there(apart, dtype), there(apart[:9], dtype), 1)

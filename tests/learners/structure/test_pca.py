@@ -1,5 +1,7 @@
 """KernelPCA: equal to scikit-learn's on many kernels, by the matrix and by products alike."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import mercer
-from mercer import Gaussian, KernelPCA, KernelRidge
+from mercer import Gaussian, KernelPCA, KernelRidge, Linear
 
 rng = np.random.default_rng(0)
 X, Z = rng.normal(size=(90, 4)), rng.normal(size=(15, 4))
@@ -205,3 +207,16 @@ def test_negative_eigenvalues_are_said():
 def test_inverse_transform_without_its_fit_is_said():
     with pytest.raises(NotFittedError, match="fit_inverse_transform"):
         KernelPCA("linear", 1).fit(np.eye(3)).inverse_transform(np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
+@pytest.mark.parametrize("n", [100, 700])
+def test_components_that_rounding_hides_are_said_to_be(n, offset):
+    X = np.random.default_rng(0).normal(size=(n, 5)) + offset
+    model = KernelPCA(Linear(), n_components=2)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        own = model.fit_transform(X)
+    far = np.abs(model.transform(X) - own).max() / np.abs(own).max()
+    said = any("take the mean off the rows" in str(w.message) for w in told)
+    assert said == (far > 1e-3) == (offset == 1e8)

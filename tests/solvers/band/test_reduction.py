@@ -17,7 +17,6 @@ from mercer.solvers import band as ridge_band
 from mercer.solvers.band import loops as band_loops
 from mercer.solvers.band import path as ridge_path
 from mercer.solvers.band import reduction as band
-from mercer.solvers.band import strided
 from mercer.solvers.linear import exact as ridge_exact
 from mercer.solvers.linear.problem import RidgeProblem
 
@@ -96,33 +95,6 @@ def test_the_parts_that_are_done_add_up_to_one(small):
     assert len(done) > 10
     # the first rows of Q are those of the identity, and cost nothing
     assert 0.9 < sum(done) <= 1.0 + 1e-12
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("published", [True, False])
-@pytest.mark.parametrize("shape", [(5, 7, 6), (1, 7, 1), (5, 1, 6), (4, 0, 3), (1, 1, 1)])
-def test_products_in_place(monkeypatch, shape, published, dtype):
-    if not published:
-        monkeypatch.setitem(strided._ROUTINES, np.dtype(dtype), (None, None))
-    m, k, n = shape
-    whole = RNG.normal(size=(20, 20)).astype(dtype)
-    A, B = RNG.normal(size=(9, 9)).astype(dtype), RNG.normal(size=(9, 9)).astype(dtype)
-    for a in (A[1 : 1 + m, 1 : 1 + k], A[:k, :m].T, A[: 2 * m : 2, :k], A[:m, :k].copy()):
-        if a.shape != (m, k):
-            continue
-        for b in (B[2 : 2 + k, 2 : 2 + n], B[:n, 1 : 1 + k].T):
-            C = whole.copy()
-            strided.product(a, b, C[3 : 3 + m, 4 : 4 + n], -2.0, 0.5)
-            expected = whole.copy()
-            expected[3 : 3 + m, 4 : 4 + n] = -2.0 * (a @ b) + 0.5 * expected[3 : 3 + m, 4 : 4 + n]
-            np.testing.assert_allclose(C, expected, rtol=1e-5, atol=1e-5)
-
-
-def test_products_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="does not fit"):
-        strided.product(np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3)))
-    with pytest.raises(ValueError, match="does not fit"):
-        strided.product(np.ones((2, 3)), np.ones((3, 2)), np.ones((2, 2), dtype=np.float32))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -154,7 +154,7 @@ def test_sums_of_squares(dtype):
     wanted = P.T @ P + P[:7].T @ P[:7]
     np.testing.assert_allclose(mirror(C), wanted, rtol=1e-4 if dtype == np.float32 else 1e-12,
                                atol=1e-4)  # fmt: skip
-    with pytest.raises(ValueError, match="one dtype"):
+    with pytest.raises(ValueError, match="does not fit"):
         add_squares(P.astype(np.float16), C)
     with pytest.raises(ValueError, match="does not fit"):
         add_squares(P[:, :5].copy(), C)

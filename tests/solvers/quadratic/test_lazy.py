@@ -7,7 +7,6 @@ import pytest
 from sklearn import svm
 
 import mercer
-from mercer.gram.plan import planner
 from mercer.kernels import ArcCosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
 from mercer.solvers.quadratic.problem import (
@@ -18,7 +17,7 @@ from mercer.solvers.quadratic.problem import (
     nu_svr,
     one_class,
 )
-from mercer.solvers.quadratic.row_by_row import lazy, plain_smo, returns, shrinking, sources, worker
+from mercer.solvers.quadratic.row_by_row import lazy, returns, shrinking, sources, worker
 from mercer.solvers.quadratic.row_by_row.lazy import Problems, solve_lazily
 
 
@@ -111,14 +110,18 @@ def test_float32_rows_where_they_suffice_and_float64_where_not(noisy):
 
 
 def test_room_for_few_rows_of_k(noisy):
-    """Rows come, go and come again; the path of steps is the same."""
+    """Rows come, go and come again; the path of steps is the same.
+
+    But for the rounding of F where the problem begins with other coefficients than 0: it is added
+    up in pieces of what there is room for.
+    """
     X, t, signs = (part[:400] for part in noisy)
     gram = Gaussian(1.5).gram(X)
     for kind in ("C-SVC", "eps-SVR", "nu-SVC"):
         problem = PROBLEMS[kind](t, signs)
         free = solved(gram, problem, 1e-4)
         tight = solved(gram, problem, 1e-4, memory=8 * 512 * 5)
-        np.testing.assert_array_equal(tight.a, free.a)
+        np.testing.assert_allclose(tight.a, free.a, rtol=0, atol=0 if kind != "nu-SVC" else 1e-10)
         assert tight.rows_computed > 2 * free.rows_computed
 
 
@@ -234,6 +237,7 @@ def test_steps_are_limited_and_a_stop_is_seen(noisy):
     stop = lazy.Stop()
     stop.set()
     lazy.Worker(problems, source, 400, 1 << 20).solve(np.array([0]), stop)
+    problems.measure()
     assert problems.taken[0] == 0
     assert problems.solutions()[0].gap == pytest.approx(2.0)
 
@@ -293,119 +297,3 @@ def test_conjugate_directions_shorten_the_way_down_a_narrow_valley():
     check(found, problem, Gaussian(0.7)(X), 1e-4)
     peer = svm.SVC(C=100.0, gamma=0.5 / 0.7**2, tol=1e-4).fit(X, signs)
     assert found.n_iter < 0.6 * peer.n_iter_[0]
-
-
-# --- in NumPy, before Numba is imported --------------------------------------------------------
-
-
-@pytest.fixture
-def fresh_process(monkeypatch):
-    """As if Numba were not imported yet; compiled steps are counted."""
-    monkeypatch.setattr(plain_smo, "is_imported", lambda: False)
-    monkeypatch.setattr(plain_smo, "_taken", 0)
-    calls, solve = [], lazy.Worker.solve
-    monkeypatch.setattr(lazy.Worker, "solve", lambda *given: calls.append(0) or solve(*given))
-    return calls
-
-
-@pytest.mark.parametrize("kind", PROBLEMS)
-def test_numpy_reaches_the_optimum_of_every_formulation(kind, noisy, fresh_process):
-    X, t, signs = (part[:150] for part in noisy)
-    problem = PROBLEMS[kind](t, signs)
-    found = solved(Gaussian(1.5).gram(X), problem, 1e-4)
-    assert found.converged
-    assert not fresh_process
-    check(found, problem, Gaussian(1.5)(X), 1e-4)
-    few = solved(Gaussian(1.5).gram(X), problem, 1e-4, max_iter=5)
-    assert (few.n_iter, few.converged) == (5, False)
-
-
-def test_what_numpy_has_not_finished_goes_on_compiled(noisy, fresh_process, monkeypatch):
-    X, _, signs = (part[:300] for part in noisy)
-    gram = Gaussian(1.5).gram(X)
-    rows = [np.arange(0, 300, 2), np.arange(1, 300, 3)]
-    tasks = [Task(part, c_svc(signs[part], np.full(len(part), 9.0))) for part in rows]
-    monkeypatch.setattr(plain_smo, "FEW_STEPS", 60)
-    found, late, interrupted = solve_lazily(gram, tasks, 1e-4, -1, 1, 1 << 24, "test")
-    assert (len(fresh_process), late, interrupted) == (1, [], False)
-    for one, task in zip(found, tasks, strict=True):
-        check(one, task.problem, Gaussian(1.5)(X[task.rows]), 1e-4)
-    assert plain_smo.steps_left() == 0
-
-
-def test_steps_over_many_rows_count_more(noisy, fresh_process, monkeypatch):
-    X, _, signs = (part[:150] for part in noisy)
-    problem, counts = c_svc(signs, np.full(150, 9.0)), []
-    for long in (150, 50):
-        monkeypatch.setattr(plain_smo, "LONG", long)
-        before = plain_smo.steps_left()
-        steps = solved(Gaussian(1.5).gram(X), problem, 1e-4).n_iter
-        begun = 150**2 / plain_smo.ENTRIES + plain_smo.BEGIN
-        counts.append((before - plain_smo.steps_left() - begun) / steps)
-    assert counts == pytest.approx([1.0, 3.0])
-
-
-@pytest.mark.parametrize("kept", [0, 1 << 26])
-@pytest.mark.parametrize("kind", PROBLEMS)
-def test_rows_on_demand_reach_the_optimum(kind, kept, noisy, fresh_process, monkeypatch):
-    X, t, signs = (part[:200] for part in noisy)
-    monkeypatch.setattr(lazy, "AT_ONCE", 0)
-    monkeypatch.setattr(plain_smo, "KEPT", kept)  # bytes: of nearly no row, or of all
-    monkeypatch.setattr(plain_smo, "TOGETHER", 1000)
-    monkeypatch.setattr(plain_smo, "FEW_STEPS", 10**6)
-    problem = PROBLEMS[kind](t, signs)
-    found = solved(Gaussian(1.5).gram(X), problem, 1e-4)
-    assert found.converged
-    assert not fresh_process
-    if kind == "C-SVC":
-        assert (found.rows_computed > len(signs)) == (kept == 0)
-    check(found, problem, Gaussian(1.5)(X), 1e-4)
-
-
-def test_rows_on_demand_of_some_examples_from_a_start(noisy, fresh_process, monkeypatch):
-    X, _, signs = (part[:300] for part in noisy)
-    monkeypatch.setattr(lazy, "AT_ONCE", 0)
-    rows = np.arange(0, 300, 2)
-    problem = c_svc(signs[rows], np.full(150, 9.0))
-    for tol in (0.5, 1e-4):
-        task = Task(rows, problem, "solve" if problem.start is None else "resume")
-        (found,), *_ = solve_lazily(Gaussian(1.5).gram(X), [task], tol, -1, 1, 1 << 24, "test")
-        check(found, problem, Gaussian(1.5)(X[rows]), tol)
-        problem = problem.starting(found.a)
-    assert not fresh_process
-
-
-def test_problems_that_numpy_has_not_begun_are_solved_compiled(noisy, fresh_process, monkeypatch):
-    X, _, signs = (part[:200] for part in noisy)
-    tasks = [Task(np.arange(200), c_svc(signs, np.full(200, C))) for C in (1.0, 9.0)]
-    monkeypatch.setattr(plain_smo, "FEW_STEPS", 1)
-    found, _, _ = solve_lazily(Gaussian(1.5).gram(X), tasks, 1e-4, -1, 1, 1 << 24, "test")
-    assert len(fresh_process) == 1
-    for one, task in zip(found, tasks, strict=True):
-        check(one, task.problem, Gaussian(1.5)(X), 1e-4)
-
-
-def test_no_loop_is_compiled_for_rows_on_demand(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(50, 3))
-    monkeypatch.setattr(planner, "worth_compiling", lambda: 0)
-    gram = Gaussian().gram(X)
-    assert gram.rows_of_k()._compiled is not None
-    assert gram.rows_of_k(compiled=False)._compiled is None
-    assert gram.rows_of_k(compiled=False).among(np.arange(5))._compiled is None
-
-
-def test_ctrl_c_in_numpy_leaves_what_was_found(noisy, fresh_process, monkeypatch):
-    X, _, signs = (part[:100] for part in noisy)
-    step, taken = plain_smo._Problem._step, []
-
-    def interrupted(self, *given):
-        taken.append(0)
-        if len(taken) > 10:
-            raise KeyboardInterrupt
-        return step(self, *given)
-
-    monkeypatch.setattr(plain_smo._Problem, "_step", interrupted)
-    task = Task(np.arange(100), c_svc(signs, np.ones(100)))
-    (found,), late, stopped = solve_lazily(Gaussian().gram(X), [task], 1e-3, -1, 1, 1 << 20, "test")
-    assert (found.n_iter, found.converged, late, stopped) == (10, False, [], True)
-    np.testing.assert_allclose(found.image, Gaussian()(X) @ found.a[0], atol=1e-12)

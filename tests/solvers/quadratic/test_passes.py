@@ -14,7 +14,7 @@ def test_the_partner_gains_most_and_is_the_first_of_equals(dtype, n):
 
     @numba.njit
     def found(F, low, row, diagonal, i, top, floor):
-        return partner(F, low, row, diagonal, len(F), i, top, floor)
+        return partner(F, low, 0, row, 0, diagonal, len(F), i, top, floor)
 
     rng = np.random.default_rng(n)
     for turn in range(20):

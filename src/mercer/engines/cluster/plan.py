@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,10 +41,7 @@ class Workers:
             rooms = [SHARE * f.memory / f.threads for f in facts if f.memory]
             tasks = max(1, sum(f.threads for f in facts))
             return cls(tasks, min(rooms, default=math.inf), tuple(described(facts)))
-        count = settings.n_threads
-        if isinstance(settings.cluster, Executor):
-            count = getattr(settings.cluster, "_max_workers", None) or 1
-        return cls(count, settings.memory_bytes / count)
+        return cls(settings.n_threads, settings.memory_bytes / settings.n_threads)
 
 
 @dataclass(frozen=True)

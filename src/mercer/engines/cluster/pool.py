@@ -94,7 +94,7 @@ def in_turn(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tu
     if client is not None:
         some = AHEAD * max(1, sum(client.nthreads().values()))
     elif isinstance(executor, Executor):
-        some = AHEAD * (getattr(executor, "_max_workers", None) or 4)
+        some = AHEAD * get_config().n_threads
     rest = iter(items)
     while group := list(islice(rest, some)):
         if some == 1:
@@ -147,7 +147,7 @@ def gather_until(calls: list[Call], what: str, end: float) -> list[Any]:
 
 
 def _results_until(executor: Executor, calls: list[Call], what: str, end: float) -> list[Any]:
-    workers = getattr(executor, "_max_workers", None) or 4
+    workers = get_config().n_threads
     with tempfile.TemporaryDirectory() as folder, progress(what, len(calls)) as bar:
         stop = Path(folder) / "stop"
         settings = TaskSettings.now(stop=str(stop)).with_room(workers)
@@ -180,12 +180,11 @@ def _submitted(executor: Executor, call: Call, settings: TaskSettings) -> Future
 
 def _results(calls: list[Call]) -> Iterator[Any]:
     """Results in the order of the calls, a few tasks ahead of the one that is waited for."""
-    executor = get_config().cluster
-    if isinstance(executor, Executor):
-        workers = getattr(executor, "_max_workers", None) or 4
-        yield from _ahead(executor, calls, workers)
+    executor, threads = get_config().cluster, get_config().n_threads
+    if isinstance(executor, Executor):  # it does not say how many workers it has
+        yield from _ahead(executor, calls, threads)
         return
-    threads = min(get_config().n_threads, len(calls))
+    threads = min(threads, len(calls))
     if threads <= 1:
         yield from (run(call) for call in calls)
         return

@@ -43,7 +43,13 @@ from mercer.gram.base import (
     indices_of,
     simplified,
 )
-from mercer.gram.plan.accuracy import Method, needs_double, sensitivity, tolerates_rounding
+from mercer.gram.plan.accuracy import (
+    Ends,
+    Method,
+    needs_double,
+    slope_between,
+    tolerates_rounding,
+)
 from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import Program, compile_program
 from mercer.gram.plan.series import Series, in_words
@@ -151,8 +157,9 @@ class CudaGram(Gram):
         elif exact is not None:
             apart = largest_norm(x, key), largest_norm(z, key)
             x.centers[key] = center = (center * exact.scale).round() / exact.scale
-            norms = max(apart), max(largest_norm(x, key), largest_norm(z, key))
-            if not tolerates_rounding(self.formula, node, norms, ROUNDING / 2, self.dtype):
+            if not tolerates_rounding(
+                self.formula, node, self._ends(key, x, z, max(apart)), ROUNDING / 2, self.dtype
+            ):
                 del self.exact[key]
         x.centers[key] = center.to(self.torch_dtype)
         # Rows so narrow that all parts fit into one product are never rounded to one part.
@@ -166,12 +173,18 @@ class CudaGram(Gram):
     def _error(self, node: Formula, x: DeviceSide, z: DeviceSide, kind: str) -> float:
         """What the rounding of a product of rows about their center does to k."""
         key = node.value
-        largest = max(largest_norm(x, key), largest_norm(z, key))
-        slope = sensitivity(self.formula, node, 2.0 ** math.ceil(math.log2(largest or 1.0)))
+        ends = self._ends(key, x, z)
         unit = UNIT[kind] if self.torch_dtype == torch.float32 else 2.0**-52
-        error = 2 * unit * largest * slope
+        error = 2 * unit * ends.centered * slope_between(self.formula, node, ends)
         # Roundings of many columns partly cancel: what is promised here is not a worst case.
         return error * (2 / math.sqrt(x.matrices[key].shape[1]) if kind == "fast" else 1.0)
+
+    def _ends(self, key: Input, x: DeviceSide, z: DeviceSide, raw: float | None = None) -> Ends:
+        """The largest norms about the center, if one is taken off; `raw`: those without it."""
+        spread = largest_norm(z, key)
+        centered = max(largest_norm(x, key), spread)
+        known = x.centers.get(key) is not None
+        return Ends(centered if raw is None else raw, centered, spread if known else 0.0)
 
     # --- numbers -------------------------------------------------------------------------------
 
@@ -203,7 +216,7 @@ class CudaGram(Gram):
         return self.times(V)
 
     @clear_errors
-    def times(self, V: Any, repeats: int = 1, relative: bool = False) -> Any:
+    def times(self, V: Any, relative: bool = False) -> Any:
         given = V
         V = torch.as_tensor(np.asarray(V) if not isinstance(V, torch.Tensor) else V)
         check_factor(self.shape, tuple(V.shape))
@@ -328,7 +341,7 @@ class CudaGram(Gram):
         return describe(self)
 
     def series_in_words(self) -> str:
-        return in_words(waves.series_of(self, 1))
+        return in_words(waves.series_of(self, 1), float(np.finfo(self.dtype).eps))
 
     # --- where it lives --------------------------------------------------------------------------
 

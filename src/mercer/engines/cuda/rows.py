@@ -13,7 +13,6 @@ import torch
 from mercer._arrays import host, is_sparse
 from mercer._config import get_config
 from mercer._tiles import cut
-from mercer.engines.cuda.ahead import prepare_triton
 from mercer.engines.cuda.ops import CHUNK, NARROW, apply_steps, computed_in, evaluate_torch, widened
 from mercer.formula import Formula
 from mercer.formula.inputs import numeric
@@ -84,8 +83,6 @@ def to_device(X: Any, name: str, beside: torch.Tensor | None = None) -> torch.Te
             X = torch.as_tensor(np.ascontiguousarray(rows), device=get_config().device)
         else:
             X = torch.as_tensor(rows).to(device=beside.device, dtype=computed_in(beside.dtype))
-    if X.is_cuda:
-        prepare_triton()
     if X.ndim != 2:
         raise ValueError(
             f"expected a 2-D tensor (rows, columns), {name} has shape {tuple(X.shape)}"

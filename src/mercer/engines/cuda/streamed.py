@@ -183,7 +183,7 @@ class StreamedGram(Gram):
         return self.times(V)
 
     @clear_errors
-    def times(self, V: Any, repeats: int = 1, relative: bool = False) -> Any:
+    def times(self, V: Any, relative: bool = False) -> Any:
         V = np.asarray(host(V), dtype=self.dtype)
         check_factor(self.shape, V.shape)
         result = np.empty((self.shape[0], *V.shape[1:]), dtype=self.dtype)

@@ -213,7 +213,6 @@ def _run(
         targets.append(filled(V, 1 if kind == "vector" else padded))
     targets.append(out)
     grid = (panels, -(-m // length))
-    wait(None)
     wait(kernel)
     _LAUNCHED.add(id(kernel))
     with current(device):

@@ -26,6 +26,7 @@ from mercer.gram.plan.series import (
     Series,
     cheaper_series,
     mixture,
+    not_below_zero,
 )
 
 #: Measured on an H200; and pairs below which launches alone take longer.
@@ -56,7 +57,8 @@ def series_of(gram: Any, vectors: int) -> list[Series]:
 def product(gram: Any, series: list[Series], V: torch.Tensor) -> torch.Tensor:
     """K V, the sum of what each series gives."""
     rows, _ = mixture(gram.formula)  # type: ignore[misc]
-    return sum(_product(gram, s, rows, V) for s in series)  # type: ignore[return-value]
+    image = sum(_product(gram, s, rows, V) for s in series)
+    return not_below_zero(image, V)  # type: ignore[no-any-return]
 
 
 def _product(gram: Any, series: Series, rows: Input, V: torch.Tensor) -> torch.Tensor:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mercer._machine.jit import njit
-from mercer.gram.byte_products.vnni import Shape, add_products, tile_shape
-from mercer.gram.cpu.bits import larger
+from mercer._machine.lanes import Shape, larger, tile_sums
+from mercer.gram.byte_products.vnni import tile_shape
 
 #: On a processor without the instruction `multiply` is never called, but Numba still needs a shape
 #: to define it.
@@ -18,7 +18,7 @@ ROWS, COLUMNS = SHAPE.rows, SHAPE.columns
 #: Turns four bytes into signed ones: 128 less each.
 SIGNED = np.uint32(0x80808080)
 
-_tile = add_products(SHAPE)
+_tile = tile_sums("bytes", *SHAPE, COLUMNS)
 
 
 @njit(nogil=True)
@@ -29,7 +29,7 @@ def multiply(
 
     a: bytes; b: the same as words of four. `packed` and `sums` are room to work in.
     """
-    n, length = a.shape
+    n = len(a)
     m, steps = b.shape
     for start in range(0, m, COLUMNS):
         width = min(COLUMNS, m - start)
@@ -40,7 +40,7 @@ def multiply(
         beside = right[start : start + width]
         for at in range(0, n, ROWS):
             first = min(at, n - ROWS)  # the last tile reaches back
-            _tile(a, packed, sums, first, length, steps)
+            _tile(a, (first * steps, steps), packed, 0, steps, sums, 0)
             for i in range(ROWS):
                 target = out[first + i, start : start + width]
                 found, own = sums[i], left[first + i]

@@ -17,7 +17,6 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
-from mercer._machine.jit import is_imported, patience
 from mercer._tiles import Scratch, cut
 from mercer.formula import Formula
 from mercer.formula.nodes import Input, statistics
@@ -26,9 +25,8 @@ from mercer.gram.rows.columns import used_columns
 
 #: The environment variable that turns products of bytes off.
 OFF_SWITCH = "MERCER_BYTE_PRODUCTS"
-#: Multiply-adds that are worth importing Numba for (with `patience` where nothing is compiled yet),
-#: and the share of them that is worth a look at the data where it has been imported.
-WORTH, LOADED = 5e9, 0.02
+#: Multiply-adds from which products of bytes pay: BLAS takes some 2 ms for them.
+WORTH = 1e8
 #: Multiply-adds per number of the data from which on a copy in bytes pays, by the size of a number:
 #: the copy takes 1.2 ns each, and bytes save 0.032 (float64) or 0.014 ns (float32) a multiply-add.
 PER_NUMBER = {8: 75, 4: 170}
@@ -184,8 +182,7 @@ def on_grid(
 
 def _pays(x: np.ndarray, z: np.ndarray) -> bool:
     n, m, columns = len(x), len(z), x.shape[1]
-    least = WORTH * (LOADED if is_imported() else patience())
-    if n * m * columns < least or columns > COLUMNS or min(n, m) < LEAST:
+    if n * m * columns < WORTH or columns > COLUMNS or min(n, m) < LEAST:
         return False
     if n * m < PER_NUMBER[x.dtype.itemsize] * (n + m):
         return False

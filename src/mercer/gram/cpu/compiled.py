@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -11,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from mercer._lazy import record
-from mercer._machine.jit import is_imported, may_compile
-from mercer.gram.cpu.generated import has_run, load_generated
+from mercer._machine.jit import may_compile
+from mercer.formula.nodes import is_column_product
+from mercer.gram.cpu.generated import load_generated
 from mercer.gram.cpu.numba_source import render, renderable
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side
@@ -62,8 +61,13 @@ def whole_rows(out: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(out, (out.shape[0], length), out.strides)
 
 
-def can_compile(program: Program) -> bool:
-    return may_compile() and _can_compile(program.epilogue, program.sources)
+def can_compile(program: Program, dtype: np.dtype | None = None) -> bool:
+    """Whether the loops of a program have a compiled form, in this precision if it is given.
+
+    A product over many columns loses a digit in float32: NumPy makes it in float64.
+    """
+    single = dtype == np.float32 and any(is_column_product(s.node) for s in program.sources)
+    return may_compile() and not single and _can_compile(program.epilogue, program.sources)
 
 
 @lru_cache(maxsize=1024)
@@ -75,25 +79,6 @@ def compile_epilogue(program: Program, dtype: np.dtype, widths: list[int]) -> Co
     """The compiled loops of a program; `widths`: features of its direct sources, in order."""
     source, numbers = _text(program, dtype, widths)
     return Compiled(program, load_generated(source), numbers, source)
-
-
-#: Operations that NumPy did in place of a loop, by the text of that.
-_done: Counter[str] = Counter()
-
-
-def work_done(program: Program, dtype: np.dtype, widths: list[int]) -> float:
-    """Operations that NumPy has done in this process in place of these loops, for other numbers
-    perhaps; infinity where they have run: a call of them then costs no compiling."""
-    if not (_done or is_imported()) or not can_compile(program):
-        return 0.0
-    source = _text(program, dtype, widths)[0]
-    return math.inf if has_run(source) else float(_done[source])
-
-
-def done_by_numpy(program: Program, dtype: np.dtype, widths: list[int], operations: float) -> None:
-    """To be told when NumPy does the work of these loops."""
-    if can_compile(program):
-        _done[_text(program, dtype, widths)[0]] += int(operations)
 
 
 def _text(program: Program, dtype: np.dtype, widths: list[int]) -> tuple[str, np.ndarray]:

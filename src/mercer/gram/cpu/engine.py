@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from mercer._lazy import record
 from mercer._tiles import Scratch, cut
 from mercer.formula import Formula, evaluate
 from mercer.formula.evaluate import evaluate_into
-from mercer.formula.nodes import set_size
+from mercer.formula.nodes import is_column_product, set_size
 from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
 from mercer.gram.plan.program import Program
@@ -22,7 +21,7 @@ from mercer.gram.rows.sparse import scatters, stays_sparse
 
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
-#: Numbers in all differences for which SciPy, which takes a tenth of a second, is not imported.
+#: Numbers in all differences up to which NumPy takes them: SciPy takes 0.1 s to be imported.
 FEW_NUMBERS = 10_000
 
 
@@ -121,12 +120,12 @@ class NumpyEngine:
             x, z = x[rows], z[columns]
             out[...] = x @ z.T if is_sparse(x) else (z @ x.T).T
             return
-        if is_sparse(x) and stays_sparse(z):
+        if is_sparse(x) and stays_sparse(z, x):
             if inputs in self.paneled:
                 from mercer.gram.sparse_products.panels import multiply as multiply_panels
 
                 multiply_panels(x, rows, z, columns, out)
-            elif scatters():
+            elif scatters(x, z):
                 from mercer.gram.sparse_products.scattered import multiply
 
                 multiply(x, rows, *self.z.by_column(inputs, columns), out)
@@ -197,8 +196,7 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
         return
     how = node.value[0]
     body, atoms = node.args[0], [n for n in node.args[0].walk() if n.op == "coord"]
-    if any(n.op in ("sin", "cos") for n in body.walk()):
-        # Many periods apart, float32 has no digits left for the phase.
+    if _needs_double(node):
         x, z = x.astype(np.float64), z.astype(np.float64)
 
     def term(xj: np.ndarray, zj: np.ndarray) -> Any:
@@ -236,16 +234,24 @@ def direct(node: Formula, x: np.ndarray, z: np.ndarray, out: Any) -> None:
             block /= columns
 
 
-def _distances(metric: str, x: np.ndarray, z: np.ndarray, out: Any) -> None:
-    """By SciPy's loops, which work in float64: a few rows at a time where `out` is none.
+@lru_cache(maxsize=1024)
+def _needs_double(node: Formula) -> bool:
+    """Whether float32 has too few digits for a reduction over columns.
 
-    NumPy, which rounds alike, is enough where SciPy would be imported for a few numbers.
+    Errors of factors add up; many periods apart, no digits are left for a phase.
     """
-    if out.size * x.shape[1] <= FEW_NUMBERS and "scipy.spatial" not in sys.modules:
-        x, z = x.astype(np.float64, copy=False), z.astype(np.float64, copy=False)
-        gaps = (np.abs(x[:, j, None] - z[None, :, j]) for j in range(x.shape[1]))
-        each = (np.square(gap) for gap in gaps) if metric == "sqeuclidean" else gaps
-        out[...] = reduce(np.maximum if metric == "chebyshev" else np.add, each)
+    return is_column_product(node) or any(n.op in ("sin", "cos") for n in node.args[0].walk())
+
+
+def _distances(metric: str, x: np.ndarray, z: np.ndarray, out: Any) -> None:
+    """Distances in float64: by NumPy for a few pairs, by SciPy's loops for more."""
+    if out.size * x.shape[1] <= FEW_NUMBERS:
+        gaps = x[:, None].astype(np.float64, copy=False) - z[None]
+        if metric == "sqeuclidean":
+            out[...] = np.einsum("ijk,ijk->ij", gaps, gaps)
+        else:
+            np.abs(gaps, out=gaps)
+            out[...] = gaps.sum(axis=2) if metric == "cityblock" else gaps.max(axis=2)
         return
     from scipy.spatial.distance import cdist
 

@@ -30,12 +30,6 @@ def load_generated(source: str) -> ModuleType:
         return _modules[source]
 
 
-def has_run(source: str) -> bool:
-    """Whether the loop of this text was compiled, or read from disk, in this process."""
-    module = _modules.get(source)
-    return bool(getattr(getattr(module, "fill", None), "signatures", None))
-
-
 def _load(source: str) -> ModuleType:
     name = "mercer_" + hashlib.sha256(source.encode()).hexdigest()[:20]
     path = cache_folder() / f"{name}.py"

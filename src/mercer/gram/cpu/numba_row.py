@@ -7,6 +7,7 @@ described in `mercer.gram.cpu.row_function`.
 
 from __future__ import annotations
 
+from mercer.gram.byte_products.rows import BEFORE
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import Writer
 from mercer.gram.plan.program import Program
@@ -17,7 +18,7 @@ SUMS = ("sqdist", "dot", "l1")
 ROW_HEADER = f"""
 from numba import types
 from mercer._machine.kept_code import callback
-from mercer.gram.cpu.panel_sums import byte_sums, panel_sums, product_sums, width
+from mercer.gram.cpu.panel_sums import panel_sums, width
 
 P, N = types.CPointer(numba.from_dtype(np.dtype(R))), types.CPointer(types.intp)
 SIZE = np.dtype(R).itemsize
@@ -30,12 +31,15 @@ def render_row(
 ) -> tuple[str, list[float]]:
     """The text of a module whose `rows` are rows of K at an address, and the numbers it takes.
 
-    `form`: which sums of `mercer.gram.cpu.panel_sums` the rows are laid out for.
+    `form`: what rows hold: their numbers ("panel"); ‖x‖², a 0, and their numbers ("product"); or a
+    sum and a scale, and words of four bytes ("byte", `mercer.gram.byte_products.rows`).
     """
     writer = RowWriter(program, widths)
+    writer.form = form
     text = writer.function("row")
+    by = {"product": "dot", "byte": "bytes"}
     sums = [
-        f"{op}_{rows} = {form}_sums({op!r}, {rows}{'' if form == 'byte' else ', SIZE'})\n"
+        f"{op}_{rows} = panel_sums({by.get(form, op)!r}, {rows}, SIZE)\n"
         for op in sorted({program.sources[i].node.op for i in writer.summed})
         for rows in (1, TOGETHER)
     ]
@@ -50,7 +54,7 @@ def rows_together(program: Program, widths: list[int]) -> int:
 class RowWriter(Writer):
     """Reads x and Z from flat arrays, and stores a few rows."""
 
-    rows, chunk = TOGETHER, BLOCK
+    rows, chunk, form = TOGETHER, BLOCK, "panel"
 
     @property
     def summed(self) -> list[int]:
@@ -78,17 +82,43 @@ class RowWriter(Writer):
 
     def _add_up(self, i: int) -> list[str]:
         """The sums of all rows over one panel."""
-        op, place = self.program.sources[i].node.op, f"z, (first + r{i}) * {BLOCK} + e, w{i}, b{i}"
-        each = ", ".join(f"chosen[{1 + r}] + o{i}" for r in range(TOGETHER))
+        op, before = self.program.sources[i].node.op, 0 if self.form == "panel" else BEFORE
+        place = f"z, (first + r{i} + {before}) * {BLOCK} + e, w{i} - {before}, b{i}"
+        each = ", ".join(f"chosen[{1 + r}] + o{i} + {before}" for r in range(TOGETHER))
         return [
             f"if count == {TOGETHER}:",
             "    for e in range(0, w, EACH):",
-            f"        {op}_{TOGETHER}(x, {each}, {place}, e)",
+            f"        {op}_{TOGETHER}(x, ({each}), {place}, e)",
             "else:",
             "    for r in range(count):",
-            f"        at_x = chosen[1 + r] + o{i}",
             "        for e in range(0, w, ALONE):",
-            f"            {op}_1(x, at_x, 0, 0, 0, {place}, r * {BLOCK} + e)",
+            f"            {op}_1(x, (chosen[1 + r] + o{i} + {before},), {place}, r * {BLOCK} + e)",
+            *self._finished(i, op),
+        ]
+
+    def _finished(self, i: int, op: str) -> list[str]:
+        """What makes ‖x − z‖² of x·z, and numbers of sums of bytes, which are whole."""
+        if self.form == "panel":
+            return []
+        own = [
+            "for r in range(count):",
+            f"    a{i}, at_x, at_z = b{i}[r], chosen[1 + r] + o{i}, (first + r{i}) * {BLOCK}",
+        ]
+        if self.form == "product":
+            return [
+                *own,
+                "    mine = x[at_x]",
+                "    for t in range(w):",
+                f"        far = mine + z[at_z + t] - (a{i}[t] + a{i}[t])",
+                f"        a{i}[t] = far if far > ZERO else ZERO",
+            ]
+        return [
+            *own,
+            "    mine, scale = bits_of_float(x[at_x]), x[at_x + 1]",
+            "    for t in range(w):",
+            "        rest = I(mine + bits_of_float(z[at_z + t]))",
+            f"        whole = I({-2 if op == 'sqdist' else 1} * bits_of_float(a{i}[t]))",
+            f"        a{i}[t] = scale * R(I(whole + rest))",
         ]
 
     def _assemble(self, kind: str, loops: list[str], inner: list[str], result: str) -> str:

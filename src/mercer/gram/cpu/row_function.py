@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 WORDS = 16
 #: Columns from which ‖x − z‖² is faster by a product than by differences.
 WIDE = 64
+#: How many times the usual error rows of K may have that a solver begins with.
+ROUGH = 10
 #: The largest share of the memory limit that a copy of the rows for that may take.
 ROOM = 1 / 16
 
@@ -120,8 +122,10 @@ def _with_norms(gram: HostGram, program: Program, dtype: np.dtype) -> np.ndarray
     with np.errstate(over="ignore"):
         known = side.centers.get(key) is None and key in side.norms
         norms = side.norms[key] if known else squared_norms(matrix)
-    largest = float(norms.max())
-    if accuracy.without_center(gram.formula, source.node, largest, dtype) is None:
+    ends = accuracy.Ends.uncentered(float(norms.max()))
+    error = accuracy.product_error(gram.formula, source.node, matrix.shape[1], ends, dtype)
+    # What begins in float32 is finished in float64.
+    if error > accuracy.TOLERANCE[dtype.itemsize] * (1 if dtype == gram.dtype else ROUGH):
         return None
     out = np.zeros((len(norms), BEFORE + matrix.shape[1]), dtype)
     out[:, 0] = norms

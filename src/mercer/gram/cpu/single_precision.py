@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
-from mercer.gram.plan.accuracy import TOLERANCE, sensitivity, tolerates_rounding
+from mercer.gram.plan.accuracy import TOLERANCE, Ends, sensitivity, tolerates_rounding
 from mercer.gram.rows.prepared import Side, squared_norms
 
 if TYPE_CHECKING:
@@ -38,10 +38,11 @@ def suffices(gram: HostGram, *, centered: bool = False) -> bool:
         return False
     free = movable(gram.formula) if centered else set()
     sides = gram.sides()[:1] if gram.square else gram.sides()
-    return all(
-        keeps(gram.formula, n, max(_norm(side, n, n.value in free) for side in sides))
-        for n in found
-    )
+    for n in found:
+        norms = [_norm(side, n, n.value in free) for side in sides]
+        if not keeps(gram.formula, n, max(norms), norms[-1] if n.value in free else 0.0):
+            return False
+    return True
 
 
 def is_far(gram: HostGram) -> bool:
@@ -86,14 +87,20 @@ def movable(formula: Formula) -> set[Any]:
     return {key for key, ops in read.items() if ops <= _DIFFERENCES}
 
 
-def keeps(formula: Formula, node: Formula, largest: float) -> bool:
-    """The same for one statistic, of rows whose squared norms (or sums of |x|) reach `largest`."""
+def keeps(formula: Formula, node: Formula, largest: float, spread: float = 0.0) -> bool:
+    """The same for one statistic, of rows whose squared norms (or sums of |x|) reach `largest`.
+
+    `spread`: what those of Z reach, where its mean is taken off all rows before.
+    """
     unit = float(np.finfo(np.float32).eps) / 2
     if not largest <= LARGEST:
         return False
     if node.op == "sqdist":
-        return tolerates_rounding(formula, node, (largest, None), unit, np.float32(0))
-    slope = sensitivity(formula, node, 2.0 ** math.ceil(math.log2(largest or 1.0)))
+        ends = Ends(largest, largest, spread)
+        return tolerates_rounding(formula, node, ends, unit, np.float32(0))
+    top = 2.0 ** math.ceil(math.log2(largest or 1.0))
+    # The largest k of a function of x·z is that of the longest row with itself.
+    slope = sensitivity(formula, node, top, top if node.op == "dot" else 0.0)
     return 4 * unit * largest * slope <= TOLERANCE[4]
 
 

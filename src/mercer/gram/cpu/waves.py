@@ -15,7 +15,13 @@ import numpy as np
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.formula.nodes import Input
-from mercer.gram.plan.series import MOST_COLUMNS, Price, Series, cheaper_series
+from mercer.gram.plan.series import (
+    MOST_COLUMNS,
+    Price,
+    Series,
+    cheaper_series,
+    not_below_zero,
+)
 
 #: Measured on two cores, doubled; and pairs below which the calls of NumPy take longer.
 PRICE, FEW_PAIRS = Price(1.0, 20.0), 1e7
@@ -44,7 +50,8 @@ def series_of(gram: Any, vectors: int) -> tuple[Input, list[Series]] | None:
 def product(gram: Any, rows: Input, series: list[Series], V: np.ndarray) -> np.ndarray:
     """K V, the sum of what each series gives."""
     x, z = (side.matrices[rows] for side in gram.sides())
-    return np.sum([_product(s, x, z, V) for s in series], axis=0)  # type: ignore[no-any-return]
+    image = np.sum([_product(s, x, z, V) for s in series], axis=0)
+    return not_below_zero(image, V)  # type: ignore[no-any-return]
 
 
 def _product(series: Series, x: np.ndarray, z: np.ndarray, V: np.ndarray) -> np.ndarray:

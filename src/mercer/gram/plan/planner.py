@@ -7,8 +7,6 @@ from functools import lru_cache
 
 from mercer._config import get_config, show_bytes
 from mercer._lazy import record
-from mercer._machine.jit import patience
-from mercer._machine.pools import is_running
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
 from mercer.gram.plan.products import Products
@@ -22,19 +20,8 @@ LOOP_TILE = (256, 2048)
 SCRATCH = 48_000_000
 #: Columns of V up to which a product K V runs inside the compiled loop.
 FUSED_COLUMNS = 16
-#: Pair operations below which compiling a loop costs more than it saves.
-COMPILE_WORK = 60_000_000
-#: The same where its machine code is there already, so that only a call is paid: with less work a
-#: Gram takes 0.2 to 0.4 ms either way.
-READY_WORK = 100_000
-#: How many times as many where no machine code is kept yet: NumPy then takes about a second, as
-#: long as the compiler.
-COLD_TIMES = 25
-#: Flops of products per operation of loops from which on products are most of the work, and flops
-#: of a tenth of a second.
-PRODUCT_SHARE, BLAS_FLOPS = 10, 1e10
-#: How often a model is asked as a rule: a loop that does not pay once is compiled for so many.
-REPEATS = 30
+#: Pair operations from which a loop is compiled: NumPy takes about 1.5 ms for them.
+COMPILE_WORK = 1_000_000
 
 
 @record
@@ -56,8 +43,6 @@ class Plan:
     compiled: bool
     cost: Cost
     scratch_bytes: int
-    #: Whether the threads are those of BLAS, under its products.
-    blas: bool = False
 
     def __str__(self) -> str:
         epilogue = "one compiled loop" if self.compiled else "NumPy ufuncs in cache"
@@ -103,25 +88,22 @@ def make_plan(
     dense: bool = False,
     packed_bytes: int = 0,
     factor: int = 0,
-    blas: bool = False,
-    done: float = 0.0,
 ) -> Plan:
-    """`dense`: the result is the matrix itself, and the first source is made in it.
+    """The plan of one evaluation: a function of these arguments and the settings alone.
 
-    `factor`: columns of the matrix that K is multiplied with. `fixed_bytes` are needed whatever the
-    plan is, `packed_bytes` by compiled loops only. `blas`: its threads may do the products.
-    `done`: operations that went before, as `least_to_compile` takes them.
+    `dense`: the result is the matrix itself, and the first source is made in it. `factor`: columns
+    of the matrix that K is multiplied with. `fixed_bytes` are needed whatever the plan is,
+    `packed_bytes` by compiled loops only.
     """
     settings = get_config()
     limit, threads = settings.memory_bytes, settings.n_threads
     fixed_bytes += products.held
     left = limit - fixed_bytes
-    # Room beyond this changes no plan, so that plans are found again while free memory varies.
+    # Memory beyond this changes no plan.
     left = min(left, 2 * packed_bytes + int(1.2 * SCRATCH * threads) + 1)
     task = _Task(program.sources, program.epilogue, shape, itemsize, dense, products, factor)
-    worth = may_compile and task.cost().pair_operations >= least_to_compile(done)
-    blas = blas and task.is_left_to_blas() and is_running()
-    plan = _planned(task, worth, packed_bytes, left, threads, WORTH_FLOPS, blas)
+    compiled = may_compile and task.cost().pair_operations >= COMPILE_WORK
+    plan = _planned(task, compiled, packed_bytes, left, threads, WORTH_FLOPS)
     if plan is None:
         need = fixed_bytes + 1.2 * task.least_bytes()
         raise MemoryError(
@@ -129,20 +111,6 @@ def make_plan(
             f"{show_bytes(limit)}. Raise it with mercer.set_config(memory=…)."
         )
     return plan
-
-
-def worth_compiling() -> int:
-    """Pair operations from which a loop is compiled."""
-    return COMPILE_WORK * (1 if patience() == 1 else COLD_TIMES)
-
-
-def least_to_compile(done: float) -> float:
-    """The same after so many operations that NumPy did (infinity: it is compiled already).
-
-    Who asks often for little has waited as long as for the compiler, sooner or later.
-    """
-    least = worth_compiling()
-    return max(min(READY_WORK, least), least - done)
 
 
 @record
@@ -164,21 +132,11 @@ class _Task:
     def cost(self) -> Cost:
         return cost(self.sources, self.epilogue, self.shape, dict(self.products.widths))
 
-    def is_left_to_blas(self) -> bool:
-        """Whether threads of BLAS that hold the cores at the moment should do the products.
-
-        Work that lasts longer than they wait is done by ours, and so is work that is not products.
-        """
-        work, (n, m) = self.cost(), self.shape
-        products = work.flops - work.pair_operations + 2.0 * n * m * self.factor
-        enough = PRODUCT_SHARE * work.pair_operations <= products < BLAS_FLOPS
-        return enough and self.products.by_blas
-
-    def largest_tile(self, blas: bool) -> tuple[int, int]:
+    def largest_tile(self) -> tuple[int, int]:
         if self.loop_only:
             return LOOP_TILE
         # A matrix that is kept goes through memory anyway, and is mirrored panel by panel.
-        cached = None if blas or self.dense else self.products.tile
+        cached = None if self.dense else self.products.tile
         return cached or (PRODUCT_ROWS, self.shape[1])
 
     def bytes_per_pair(self, compiled: bool) -> float:
@@ -204,12 +162,11 @@ class _Task:
 @lru_cache(maxsize=4096)
 def _planned(
     task: _Task,
-    worth_compiling: bool,
+    compiled: bool,
     packed_bytes: int,
     left: int,
     threads: int,
     worth_threads: float,
-    blas: bool,
 ) -> Plan | None:
     """A plan within `left` bytes; None where not even one tile fits.
 
@@ -218,21 +175,17 @@ def _planned(
     work = task.cost()
     n, m = task.shape
     threads = threads if work.flops + 2.0 * n * m * task.factor >= worth_threads else 1
-    blas = blas and threads > 1
-    compiled = worth_compiling and packed_bytes <= left / 2
+    compiled = compiled and packed_bytes <= left / 2
     per_pair, per_row = task.bytes_per_pair(compiled), task.bytes_per_row()
     per_column = task.products.per_column
     left -= packed_bytes if compiled else 0
-    height, widest = task.largest_tile(blas)
+    height, widest = task.largest_tile()
     widest = min(m, widest)
-    # BLAS shares out each product by itself: the larger, the better. Of a matrix that is kept only
-    # one triangle may be made, panel by panel.
-    shared = 1 if blas and not task.dense else threads
     # Two panels per thread, unless they become too thin: one core may be busy elsewhere.
-    if shared > 1:
+    if threads > 1:
         height = min(height, max(FULL_RATE, -(-n // (2 * threads))), max(64, -(-n // threads)))
     # As many panels for each thread, all of one height.
-    panels = shared * max(1, -(-n // (shared * height)))
+    panels = threads * max(1, -(-n // (threads * height)))
     height = max(1, -(-n // panels))
     while True:
         room = min(SCRATCH, left / (1.2 * threads)) - height * per_row
@@ -246,4 +199,4 @@ def _planned(
         else:
             return None
     scratch = int(threads * (height * width * per_pair + height * per_row + width * per_column))
-    return Plan(task.shape, (height, max(1, width)), threads, compiled, work, scratch, blas)
+    return Plan(task.shape, (height, max(1, width)), threads, compiled, work, scratch)

@@ -21,6 +21,9 @@ from mercer.gram.rows.prepared import Side, row_value, squared_norms
 from mercer.gram.rows.sparse import made_dense
 from mercer.gram.rows.validate import check_widths, common_dtype, dtype_of, matrix, numeric_inputs
 
+#: How much longer than the shortest row, in squares, a center may be that x·z is put right for
+#: afterwards: the product with it takes the digits of a row near 0.
+NEAR_ORIGIN = 4.0
 #: ‖x − c‖² for all rows of both sides.
 Norms = tuple[np.ndarray, np.ndarray]
 
@@ -136,17 +139,21 @@ def _of_product(
     grids: dict[Input, tuple[GridRows, GridRows]],
 ) -> tuple[accuracy.Method, np.ndarray | None, Norms]:
     """The same for one distance, which sizes alone do not decide."""
-    key, norms = node.value, _norms(X, Z)
-    raw = _largest(norms)
-    method = accuracy.without_center(formula, node, raw, dtype)
-    if method is not None:
+    key, norms, sparse = node.value, _norms(X, Z), is_sparse(X) or is_sparse(Z)
+    # Products of bytes are exact: what follows them rounds as the product of one column does.
+    columns = 1 if key in grids else max(map(_most_summed, (X, Z)))
+    ends = accuracy.Ends.uncentered(_largest(norms))
+    method = accuracy.choose(formula, node, columns, ends, dtype, sparse)
+    if sparse or method.how != "repaired":
         return method, None, norms
     grid = grids[key][0].grid if key in grids else None
     center = _center(X, Z, grid)
-    about_center = norms if center is None else _norms(X, Z, center)
-    ends = raw, None if center is None else _largest(about_center)
-    method = accuracy.choose(formula, node, center is None, ends, dtype)
-    if not method.center or center is None:
+    if _reads_products(formula, key) and center @ center > NEAR_ORIGIN * _least(norms):
+        return method, None, norms
+    about_center = _norms(X, Z, center)
+    ends = accuracy.Ends(ends.raw, _largest(about_center), float(about_center[1].max()))
+    method = accuracy.choose(formula, node, columns, ends, dtype)
+    if not method.center:
         return method, None, norms
     if grid is not None:
         sides = grids.pop(key)
@@ -156,13 +163,24 @@ def _of_product(
     return method, center, about_center
 
 
-def _center(X: Any, Z: Any, grid: Grid | None) -> np.ndarray | None:
-    """The mean of Z, on the grid if there is one; None where rows cannot be moved."""
-    if is_sparse(X) or is_sparse(Z):
-        return None
+def _center(X: Any, Z: Any, grid: Grid | None) -> np.ndarray:
+    """The mean of Z, on the grid if there is one."""
     center: np.ndarray = Z.mean(axis=0, dtype=np.float64)
     center = center if grid is None else grid.step * grid.snap(center)
     return center.astype(np.result_type(X, Z))
+
+
+def _reads_products(formula: Formula, key: Input) -> bool:
+    return any(node.op == "dot" and node.value == key for node in statistics(formula))
+
+
+def _least(norms: Norms) -> float:
+    return min(float(side.min()) for side in norms)
+
+
+def _most_summed(rows: Any) -> int:
+    """How many numbers a product with one row adds up at most."""
+    return int(np.diff(rows.indptr).max()) if is_sparse(rows) else int(rows.shape[1])
 
 
 def _norms(X: Any, Z: Any, center: np.ndarray | None = None) -> Norms:

@@ -38,21 +38,21 @@ class Products:
     centered, or made dense), per pair (a sparse result), and once for all of K.
 
     `widths`: columns of dense rows whose product takes as long, per input; `paneled`: inputs whose
-    sparse rows are multiplied in panels; `by_blas`: whether BLAS makes all products; `tile`: rows
-    and columns of a tile at most, none where it should be as large as memory allows."""
+    sparse rows are multiplied in panels; `tile`: rows and columns of a tile at
+    most, none where it should be as large as memory allows."""
 
     per_column: int = 0
     per_pair: int = 0
     held: int = 0
     widths: tuple[tuple[Input, int], ...] = ()
     paneled: frozenset[Input] = frozenset()
-    by_blas: bool = True
     tile: tuple[int, int] | None = None
 
 
 def by_loop(x: Side, z: Side, rows: Input) -> bool:
     """Whether a compiled loop over sparse rows makes this product."""
-    return is_sparse(x.matrices[rows]) and stays_sparse(z.matrices[rows]) and scatters()
+    left, right = x.matrices[rows], z.matrices[rows]
+    return is_sparse(left) and stays_sparse(right, left) and scatters(left, right)
 
 
 def products_of(sources: tuple[Source, ...], x: Side, z: Side) -> Products:
@@ -73,15 +73,14 @@ def products_of(sources: tuple[Source, ...], x: Side, z: Side) -> Products:
                 held += size
             else:
                 per_column += 2 * size // max(1, z.n)
-        elif stays_sparse(m):
+        elif stays_sparse(m, x.matrices[key]):
             per_pair += 2 * z.dtype.itemsize + 8
         elif is_sparse(m) or (z.centers.get(key) is not None and key not in z.grids):
             per_column += m.shape[1] * m.dtype.itemsize
-    by_blas = not any(key in z.grids or is_sparse(z.matrices[key]) for key in inputs)
     black_box = any(s.kind == "opaque" for s in sources)  # it may be called as seldom as possible
     tile = None if black_box else _tile(inputs, paneled, x, z)
     known = tuple(widths.items())
-    return Products(per_column, per_pair, held, known, frozenset(paneled), by_blas, tile)
+    return Products(per_column, per_pair, held, known, frozenset(paneled), tile)
 
 
 def _cheaper_loop(x: Any, z: Any) -> tuple[float, bool]:

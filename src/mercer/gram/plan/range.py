@@ -12,13 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from mercer._arrays import is_sparse
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.nodes import Input, side_of, statistics
+from mercer.gram.plan.accuracy import at_distances
 from mercer.gram.rows.prepared import Side, squared_norms, statistic
 from mercer.kernels.radial import FARTHEST
 
 #: Numbers up to here fit every dtype.
 SAFE = float(np.finfo(np.float32).max)
+_DOUBLE = np.dtype(np.float64)
+#: Squared distances up to which a kernel is tried once and for all.
+USUAL = 1e12
 
 
 def check_range(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
@@ -26,8 +31,10 @@ def check_range(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
     for rows in _divided_by(formula):
         for side, name in ((x, "X"), (z, "Z"))[: 1 if z.matrices is x.matrices else 2]:
             _check_tiny(side.matrices[rows], dtype, name)
-    for scaled, rows in _cut_off(formula):
-        _check_far(scaled, [side.matrices[rows] for side in (x, z)], dtype)
+    for scaled, distance in _cut_off(formula):
+        _check_far(scaled, distance, [side.matrices[distance.value] for side in (x, z)], dtype)
+    if _grows(formula, dtype, math.inf):
+        _check_distances(formula, x, z, dtype)
     parts = _parts(formula)
     if not parts:
         return
@@ -45,9 +52,9 @@ def check_range(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
             )
 
 
-def only_overflows(formula: Formula) -> bool:
+def only_overflows(formula: Formula, dtype: np.dtype = _DOUBLE) -> bool:
     """Whether nothing but large numbers could leave the range, which K itself shows then."""
-    return not (_divided_by(formula) or _cut_off(formula))
+    return not (_divided_by(formula) or _cut_off(formula) or _grows(formula, dtype, 1e30))
 
 
 @lru_cache(maxsize=1024)
@@ -71,16 +78,64 @@ def _check_tiny(rows: Any, dtype: np.dtype, name: str) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _cut_off(formula: Formula) -> tuple[tuple[Formula, Input], ...]:
-    """Functions of a distance that are cut off at `FARTHEST`, and the rows they are of."""
+def _cut_off(formula: Formula) -> tuple[tuple[Formula, Formula], ...]:
+    """Functions of a distance that are cut off at `FARTHEST`, and the distance."""
     cut = [n.args[0] for n in formula.walk(bodies=False) if n.op == "min"]
     found = [(u, statistics(u)) for u in cut]
-    return tuple((u, of[0].value) for u, of in found if [s.op for s in of] == ["sqdist"])
+    return tuple((u, of[0]) for u, of in found if [s.op for s in of] == ["sqdist"])
 
 
-def _check_far(scaled: Formula, sides: list[Any], dtype: np.dtype) -> None:
+@lru_cache(maxsize=1024)
+def _grows(formula: Formula, dtype: np.dtype, farthest: float) -> bool:
+    """Whether k leaves the range where rows of length 1 are that far apart, or nearer."""
+    reached = min(farthest, float(np.finfo(dtype).max) / 16)
+    grid = np.append(np.logspace(-30, math.log10(reached), 120), farthest)
+    return _overflows(formula, grid.astype(dtype), 1.0)
+
+
+def _overflows(formula: Formula, s: np.ndarray, norm: float) -> bool:
+    distance = next((n for n in statistics(formula) if n.op == "sqdist"), None)
+    if distance is None:
+        return False
+    known = at_distances(formula, distance, s, norm)
+    with np.errstate(all="ignore"):
+        # Differences of rows that are infinitely long are no numbers, and no concern of this.
+        known |= {n: np.ones_like(s) for n in known if n.op in ("dot", "sqnorm") and norm == 1.0}
+        return not np.isfinite(evaluate(formula, known)).all()
+
+
+def _check_distances(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
+    """An error where k may overflow at a distance between two rows: k(x, x) is no bound on that."""
+    reach, norm = 0.0, 0.0
+    for distance in (n for n in statistics(formula) if n.op == "sqdist"):
+        both = [side.matrices[distance.value] for side in (x, z)]
+        norms = [_largest_norm(both[0])]
+        norms.append(norms[0] if both[1] is both[0] else _largest_norm(both[1]))
+        norm = max(norm, *norms)
+        if 4 * norm <= USUAL and not _grows(formula, dtype, USUAL):
+            continue
+        if not any(map(is_sparse, both)):  # far from 0 they may be near one another
+            both = [rows - both[1].mean(axis=0) for rows in both]
+        reach = max(reach, sum(math.sqrt(_largest_norm(rows)) for rows in both) ** 2)
+    if not reach:
+        return
+    limit = float(np.finfo(dtype).max)
+    grid = np.append(np.logspace(-12, 0, 60), 0.0) * min(reach, limit)
+    if reach > limit or _overflows(formula, grid.astype(dtype), min(norm, limit)):
+        raise ValueError(
+            f"k overflows: {formula!r:.200} may do so at squared distances of up to {reach:.1g} on "
+            f"this data, and {dtype.name} ends at {limit:.1g}. To avoid that, scale the data."
+        )
+
+
+def _largest_norm(rows: Any) -> float:
+    with np.errstate(over="ignore"):
+        wide = rows.astype(np.float64, copy=False)
+        return float(squared_norms(wide).max())
+
+
+def _check_far(scaled: Formula, distance: Formula, sides: list[Any], dtype: np.dtype) -> None:
     """An error where the distance between two rows may pass the end of the dtype."""
-    (distance,) = statistics(scaled)
     with np.errstate(over="ignore"):
         norms = [squared_norms(rows).max().astype(np.float64) for rows in sides]
         reach = np.square(np.sqrt(norms).sum())

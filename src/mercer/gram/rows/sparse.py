@@ -20,7 +20,7 @@ from typing import Any
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
-from mercer._machine.jit import is_imported, may_compile, patience
+from mercer._machine.jit import may_compile
 from mercer.formula.nodes import Input
 from mercer.gram.rows.columns import ROOM
 
@@ -29,19 +29,18 @@ from mercer.gram.rows.columns import ROOM
 LOOP, BOTH, ONE = 0.2, 0.05, 0.15
 #: Columns from which on both stay sparse: dense tiles are far larger than the tiles of K over them.
 WIDEST = 4096
-#: Multiplications of the loop for which Numba is imported: SciPy takes a twentieth of a second for
-#: them, and a model that is asked so much is asked more than once.
-WORTH = 1e7
+#: Multiplications from which a compiled loop makes the product: SciPy takes 1 ms for them.
+COMPILED = 2e5
 
 
-def scatters() -> bool:
-    """Whether a compiled loop multiplies two sparse matrices; Numba is not imported to tell."""
-    return is_imported() and may_compile()
+def scatters(x: Any, z: Any) -> bool:
+    """Whether a compiled loop multiplies these two sparse matrices."""
+    return may_compile() and _count(x) * _count(z) / max(1, x.shape[1]) >= COMPILED
 
 
-def stays_sparse(rows: Any) -> bool:
-    """Whether a product takes both sides as sparse matrices."""
-    most = LOOP if scatters() else BOTH
+def stays_sparse(rows: Any, others: Any) -> bool:
+    """Whether a product with `others` takes `rows` as a sparse matrix."""
+    most = LOOP if scatters(rows, others) else BOTH
     return is_sparse(rows) and (rows.shape[1] > WIDEST or _share(rows) < most)
 
 
@@ -51,9 +50,7 @@ def made_dense(left: dict[Input, Any], right: dict[Input, Any]) -> None:
         x, z = left[key], right[key]
         if not (is_sparse(x) and is_sparse(z)):
             continue
-        if _is_worth_the_import(x, z):
-            import numba  # noqa: F401 - from now on `scatters`
-        if stays_sparse(x) or stays_sparse(z):
+        if stays_sparse(x, z) or stays_sparse(z, x):
             continue
         sides = [right] if right is left or _share(x) < ONE else [left, right]
         if sum(dense_bytes(side[key]) for side in sides) <= ROOM * get_config().memory_bytes:
@@ -61,16 +58,15 @@ def made_dense(left: dict[Input, Any], right: dict[Input, Any]) -> None:
                 side[key] = side[key].toarray()
 
 
-def _is_worth_the_import(x: Any, z: Any) -> bool:
-    if is_imported() or not may_compile() or min(_share(x), _share(z)) >= LOOP:
-        return False
-    return bool(x.nnz * z.nnz / max(1, x.shape[1]) >= WORTH * patience())
-
-
 def dense_bytes(rows: Any) -> int:
     """Bytes of a dense copy."""
     return int(rows.shape[0] * rows.shape[1] * rows.dtype.itemsize)
 
 
+def _count(rows: Any) -> int:
+    """Numbers that are stored."""
+    return int(rows.nnz if is_sparse(rows) else rows.shape[0] * rows.shape[1])
+
+
 def _share(rows: Any) -> float:
-    return float(rows.nnz / max(1, rows.shape[0] * rows.shape[1]))
+    return float(_count(rows) / max(1, rows.shape[0] * rows.shape[1]))

@@ -10,17 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
-from mercer._machine.jit import njit
+from mercer._machine.jit import chosen_by_types, njit
+from mercer._machine.lanes import everywhere_of, lanes_of, like, load_of, store
 from mercer.gram.cpu.compiled import whole_rows
-from mercer.gram.cpu.vectors import INDEX, Vectors, data_of
 from mercer.gram.plan.products import PANEL_BYTES
 from mercer.gram.sparse_products.scattered import unsigned
 
-#: Vectors of 64 bytes in a line of the panel.
+#: Vectors of 64 bytes in a line of the panel, each with a name in the loop.
 VECTORS = PANEL_BYTES // 64
+assert VECTORS == 4
 
 
 def multiply(x: Any, rows: slice, z: Any, columns: slice, out: Any) -> None:
@@ -34,43 +33,42 @@ def multiply(x: Any, rows: slice, z: Any, columns: slice, out: Any) -> None:
     _multiply(left, right, panel, sums, whole_rows(out))
 
 
+def _sums_of(lanes: int) -> Any:
+    """The body for vectors of so many lanes, VECTORS of which are a line."""
+    lanes = lanes_of(lanes)
+    load, everywhere = load_of(lanes), everywhere_of(lanes)
+
+    def sums(
+        numbers: Any, places: Any, start: Any, count: Any, panel: Any, size: Any, out: Any, at: Any
+    ) -> None:
+        for part in range(0, size, VECTORS * lanes):
+            a = b = c = d = like(everywhere(0.0), panel)
+            for t in range(start, start + count):
+                line, number = np.int64(places[t]) * size + part, everywhere(numbers[t])
+                a = a + number * load(panel, line)
+                b = b + number * load(panel, line + lanes)
+                c = c + number * load(panel, line + 2 * lanes)
+                d = d + number * load(panel, line + 3 * lanes)
+            store(a, out, at + part)
+            store(b, out, at + part + lanes)
+            store(c, out, at + part + 2 * lanes)
+            store(d, out, at + part + 3 * lanes)
+
+    return sums
+
+
+_narrow, _wide = _sums_of(16), _sums_of(8)
+
+
+@chosen_by_types
 def _line_sums(
-    typing_context: Any, numbers: Any, places: Any, start: Any, count: Any, panel: Any,
-    out: Any, at: Any,
-) -> Any:  # fmt: skip
-    """out[at …] ← Σ numbers[t] · line places[t] of the panel, for `count` ≥ 1 of t from `start`."""
-    lanes = 512 // panel.dtype.bitwidth
-    parts = range(0, lanes * VECTORS, lanes)
+    numbers: Any, places: Any, start: Any, count: Any, panel: Any, size: Any, out: Any, at: Any
+) -> Any:
+    """out[at …] ← Σ numbers[t] · line places[t] of the panel, for `count` of t from `start`.
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds, given = signature.args, arguments
-        lines, result = data_of(context, builder, kinds[4:6], given[4:6])
-        values, columns = (
-            builder.gep(data, [given[2]])
-            for data in data_of(context, builder, kinds[:2], given[:2])
-        )
-        v = Vectors(builder, lanes)
-
-        def body(t: Any, *totals: Any) -> list[Any]:
-            column = builder.load(builder.gep(columns, [t]))
-            column = column if column.type == INDEX else builder.zext(column, INDEX)
-            line = builder.mul(column, INDEX(lanes * VECTORS))
-            number = v.everywhere(builder.load(builder.gep(values, [t])))
-            products = (v.times(number, v.load(lines, builder.add(line, INDEX(p)))) for p in parts)
-            return [v.add(total, term) for total, term in zip(totals, products, strict=True)]
-
-        zero = v.filled(lines.type.pointee, 0.0)
-        found = v.loop(given[3], 1, [zero] * VECTORS, body)
-        for part, total in zip(parts, found, strict=True):
-            v.store(total, result, builder.add(given[6], INDEX(part)))
-        return context.get_dummy_value()
-
-    i8 = types.int64
-    return types.void(numbers, places, i8, i8, panel, out, i8), generate
-
-
-#: As compiled functions see it: without the context of the compiler.
-line_sums: Any = intrinsic(_line_sums)
+    A line has `size` numbers.
+    """
+    return _narrow if "float32" in str(panel.dtype) else _wide
 
 
 @njit(nogil=True)
@@ -81,18 +79,20 @@ def _multiply(x: Any, z: Any, panel: Any, sums: Any, out: Any) -> None:
     for first in range(0, m, size):
         count = min(size, m - first)
         for r in range(count):
-            for at in range(begins[first + r], begins[first + r + 1]):
-                panel[np.int64(columns[at]) * size + r] += numbers[at]
+            for t in range(begins[first + r], begins[first + r + 1]):
+                panel[np.int64(columns[t]) * size + r] += numbers[t]
         for i in range(len(starts) - 1):
             start, length = np.int64(starts[i]), np.int64(starts[i + 1]) - np.int64(starts[i])
             if length == 0:
                 out[i, first : first + count] = 0
             elif count == size:
-                line_sums(values, places, start, length, panel, out, i * out.shape[1] + first)
+                _line_sums(
+                    values, places, start, length, panel, size, out, i * out.shape[1] + first
+                )
             else:
-                line_sums(values, places, start, length, panel, sums, 0)
+                _line_sums(values, places, start, length, panel, size, sums, 0)
                 for t in range(count):
                     out[i, first + t] = sums[t]
         for r in range(count):
-            for at in range(begins[first + r], begins[first + r + 1]):
-                panel[np.int64(columns[at]) * size + r] = 0
+            for t in range(begins[first + r], begins[first + r + 1]):
+                panel[np.int64(columns[t]) * size + r] = 0

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer._lazy import record
+from mercer._machine.deadline import check_time
 from mercer.kernels.opaque import OpaqueKernel
 from mercer.kernels.strings.sequences import Sequences
 from mercer.kernels.strings.sharing import over_pairs
@@ -94,6 +95,7 @@ def count_grams(strings: Sequences, kinds: Iterable[Gapped]) -> Counts:
     letters, base = number(strings.codes)
     blocks, weights = [], []
     for kind in kinds:
+        check_time()
         windows = np.maximum(strings.lengths - kind.length + 1, 0)
         pointers = np.concatenate([[0], np.cumsum(windows)])
         # Where each window begins: its index among all windows, plus the letters skipped so far.

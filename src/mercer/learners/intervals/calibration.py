@@ -15,13 +15,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host
 from mercer._config import get_config
 from mercer._examples import count, take
-from mercer._parameters import Anything, Check, Count, Number, OneOf, check_parameters, checked
+from mercer._parameters import (
+    Anything,
+    Check,
+    Count,
+    Number,
+    OneOf,
+    check_parameters,
+    checked,
+    random_from,
+)
 from mercer.gram.host import HostGram
 from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.learners._base import classes_of, encode, targets
@@ -71,7 +79,7 @@ def calibrate(
         Of "split": the share of examples for calibration. More make the rate exact, fewer leave
         more to learn from.
     random_state : int, RandomState or None
-        Draws the parts and folds.
+        Draws the parts and folds. None draws as 0 does, the same in every fit.
 
     Returns
     -------
@@ -109,7 +117,7 @@ class _Conformal(Savable, MetaEstimatorMixin, BaseEstimator):
         """Examples to learn from, and to calibrate by."""
         if n < 2:
             raise ValueError(f"calibration needs at least 2 examples, got n_samples = {n}")
-        order = check_random_state(self.random_state).permutation(n)
+        order = random_from(self.random_state).permutation(n)
         held = min(max(1, round(float(self.calibration_share) * n)), n - 1)
         return np.sort(order[held:]), np.sort(order[:held])
 
@@ -222,7 +230,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         return self
 
     def _draw_folds(self, n: int) -> list[np.ndarray]:
-        order = check_random_state(self.random_state).permutation(n)
+        order = random_from(self.random_state).permutation(n)
         return [np.sort(part) for part in np.array_split(order, min(int(self.cv), n)) if len(part)]
 
     def _split(self, base: Any, X: Any, y: np.ndarray) -> Self:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from mercer._arrays import host
+from mercer._arrays import host, unit_of
 from mercer._examples import take
 from mercer._parameters import Check, Either, Number, OneOf, Positive, Several
 from mercer.gram.host import HostGram
@@ -97,7 +97,8 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         weights = weights_of(sample_weight, X)
         rows = np.flatnonzero(weights)
         # A unit of the targets that is their spread makes `tol` mean the same for all of them.
-        center, unit = float(np.median(y[rows])), float(y[rows].std()) or 1.0
+        center, unit = float(np.median(y[rows])), float(unit_of(y[rows]))
+        unit *= float((y[rows] / unit).std()) or 1.0
         self.quantiles_ = np.unique(np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64)))
         self.C_ = self._price(X, y, weights) if isinstance(self.C, str) else float(self.C)
         scaled, bounds = (y[rows] - center) / unit, self.C_ / unit * weights[rows]

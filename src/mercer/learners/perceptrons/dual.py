@@ -85,7 +85,8 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     shuffle : bool, default True
         A new order in each epoch. `partial_fit` always takes the order given.
     random_state : int, RandomState or None
-        Draws orders, held-out examples and the points that go.
+        Draws orders, held-out examples and the points that go. None draws as 0 does, the same in
+        every fit.
 
     Attributes
     ----------

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from mercer._arrays import host, winners
 from mercer._config import config
@@ -25,6 +24,7 @@ from mercer._parameters import (
     OneOf,
     Positive,
     checked,
+    random_from,
 )
 from mercer._steps import told
 from mercer.learners._base import check_fitted, classes_of, encode
@@ -220,7 +220,7 @@ class PerceptronBase(ClassifierMixin):
         weights = weights_or_none(sample_weight, X)
         who = type(self).__name__
         self.classes_, labels, weights = labeled(who, y, weights, self.class_weight)
-        rule, random = self._rule(), check_random_state(self.random_state)
+        rule, random = self._rule(), random_from(self.random_state)
         examples, held = self._hold_out(y, random)
         held = None if held is None else with_weight(held, weights)
         schedule = self._schedule(examples, random, weights)
@@ -239,7 +239,7 @@ class PerceptronBase(ClassifierMixin):
         weights = self._weights_so_far(labels, weights_or_none(sample_weight, X))
         if first:
             self._memory = Memory(self._rule(), self.averaging)
-            self._begin(X, y, None, check_random_state(self.random_state))
+            self._begin(X, y, None, random_from(self.random_state))
             self.n_iter_ = 0
         examples = with_weight(len(labels), weights)
         schedule = Schedule(examples, 1.0, None, self._most_updates(), weights)

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._examples import count, widened
-from mercer._parameters import Anything, Check, Count, Maybe, OneOf, Positive
+from mercer._parameters import Anything, Check, Count, Maybe, OneOf, Positive, random_from
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
@@ -73,7 +72,7 @@ class Process(KernelLearner):
 
     def _learn(self, start: np.ndarray, bounds: np.ndarray) -> None:
         """Set `theta_` and what belongs to it, from where θ starts."""
-        random = check_random_state(self.random_state)
+        random = random_from(self.random_state)
         searched = self._search(start, bounds, random) if self.optimizer else Search(start)
         self.theta_, self.n_iter_ = searched.theta, searched.n_iter
         self.theta_names_ = self._numbers.spelled() + ["noise"] * self._learns_noise

@@ -107,7 +107,7 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         self.y_train_ = (codes[:, None] == wanted).astype(np.float64)
         self.__dict__.pop("_modes", None)
         numbers = Numbers.of(self.kernel_, self._bounds_of_kernel())
-        self.__dict__["_numbers"] = numbers
+        self._numbers = numbers
         self._learn(numbers.start, numbers.bounds)
         coef = np.stack([one.coef for one in self._modes], axis=1)
         self.dual_coef_ = coef[:, 0] if len(self.classes_) == 2 else coef

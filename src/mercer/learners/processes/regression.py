@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 
-from mercer._arrays import host, like
+from mercer._arrays import host, like, unit_of
 from mercer._examples import count, take, widened
-from mercer._parameters import Check, Count, Either, Flag, Maybe, NonNegative, OneOf
+from mercer._parameters import Check, Count, Either, Flag, Maybe, NonNegative, OneOf, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT, Kernel
@@ -70,7 +70,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     tol, max_iter : float, int
         Of a climb: the relative gain below which it ends, and its most steps.
     random_state : int, RandomState or None
-        Draws restarts, and the rows on which the search begins where there are many.
+        Draws restarts, and the rows on which the search begins where there are many. None draws as
+        0 does, the same in every fit.
 
     Attributes
     ----------
@@ -162,7 +163,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         X, y = widened(X), np.asarray(y, dtype=np.float64)
         self._y_mean, self._y_scale = self._of_targets(y)
         self.X_train_, self.y_train_ = X, (y - self._y_mean) / self._y_scale
-        self.__dict__["_numbers"] = Numbers.of(self.kernel_, self._bounds_of_kernel())
+        self._numbers = Numbers.of(self.kernel_, self._bounds_of_kernel())
         self.centers_ = self._draw_centers()
         self.solver_ = "exact" if self.centers_ is None else "variational"
         self._learn(*self._with_noise(self._unit(X)))
@@ -179,7 +180,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
             return None
         if isinstance(self.centers, str):
             m = min(n, self.n_centers or min(default_count(n), MOST_CENTERS))
-            random = check_random_state(self.random_state)
+            random = random_from(self.random_state)
             gram = solver_gram(self.kernel_, self.X_train_)
             return np.sort(choose_centers(gram, self.centers, m, random).index)
         index = given_index(self.centers, n)
@@ -192,7 +193,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         if not self.normalize_y:
             return np.zeros(y.shape[1:]), np.ones(y.shape[1:])
         mean = np.average(y, axis=0, weights=self._weights)
-        spread = np.sqrt(np.average(np.square(y - mean), axis=0, weights=self._weights))
+        unit = unit_of(y - mean)
+        squares = np.average(np.square((y - mean) / unit), axis=0, weights=self._weights)
+        spread = unit * np.sqrt(squares)
         return mean, np.where(spread > 0, spread, 1.0)
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from mercer._arrays import host, is_sparse
+from mercer._arrays import host, is_sparse, unit_of
 from mercer._config import get_config
 from mercer._examples import take
 from mercer._machine.threads import single_threaded_blas
@@ -48,7 +48,7 @@ def leave_one_out_alpha(
         rows = np.sort(draw)
     K = _matrix(kernel, X, rows)
     w = np.ones(len(rows)) if weights is None else weights[rows]
-    K, t, w = _without_copies(K, targets[rows], w)
+    K, t, w = _without_copies(K, targets[rows] / unit_of(targets[rows]), w)
     unit = float(np.mean(np.diag(K))) if len(K) else 0.0
     unit = unit if unit > 0.0 else 1.0
     grid = unit * (GRID[GRID >= LEAST_SINGLE] if single else GRID)

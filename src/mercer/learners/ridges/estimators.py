@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
-from sklearn.utils import check_random_state
 
-from mercer._arrays import host, is_chunked, like, winners
+from mercer._arrays import host, is_chunked, like, unit_of, winners
 from mercer._examples import count as n_rows
 from mercer._parameters import (
     Anything,
@@ -22,6 +21,7 @@ from mercer._parameters import (
     OneOf,
     Positive,
     Several,
+    random_from,
 )
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
@@ -116,7 +116,7 @@ class RidgeBase(Stepwise, KernelLearner):
     # --- fitting ----------------------------------------------------------------------------
 
     def _options(self) -> Options:
-        random = check_random_state(self.random_state)
+        random = random_from(self.random_state)
         tol, max_iter = float(self.tol), int(self.max_iter)
         centers = given_centers(self)
         return Options(self.n_centers, self.preconditioner, tol, max_iter, random, centers)
@@ -194,7 +194,8 @@ class RidgeBase(Stepwise, KernelLearner):
 
     def _choose(self, problem: RidgeProblem, path: RidgePath, single: bool) -> np.ndarray:
         """The index on the path of the least leave-one-out error, for each target."""
-        squares = np.square(path.loo - problem.targets[:])
+        unit = unit_of(problem.targets[:]).max()
+        squares = np.square((path.loo - problem.targets[:]) / unit)
         errors = np.stack([np.average(s, axis=0, weights=problem.weights) for s in squares])
         if np.isnan(errors).all(axis=0).any():
             raise ValueError("no alpha gives finite leave-one-out errors; take larger ones")
@@ -203,6 +204,8 @@ class RidgeBase(Stepwise, KernelLearner):
         best = per_target if self.alpha_per_target else best
         each = np.arange(len(best))
         loo = path.loo[best, :, each].T
+        with np.errstate(over="ignore", under="ignore"):
+            errors = errors * unit**2
         self.loo_errors_ = errors[:, 0] if single else errors
         self.loo_predictions_ = loo[:, 0] if single else np.ascontiguousarray(loo)
         self.dual_coef_path_ = path.coef[:, :, 0] if single else path.coef
@@ -279,7 +282,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     tol, max_iter : float, int
         Of "cg": the relative residual to reach, and the most iterations.
     random_state : int, RandomState or None
-        Draws centers and columns.
+        Draws centers and columns. None draws as 0 does, the same in every fit.
 
     Attributes
     ----------

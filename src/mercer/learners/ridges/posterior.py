@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from mercer._arrays import host
 from mercer._config import get_config
 from mercer._examples import count
+from mercer._parameters import random_from
 from mercer.gram.host import HostGram
 from mercer.learners._base import take
 from mercer.maps.centers import center_matrix
@@ -48,7 +48,9 @@ class Posteriors:
     def covariance(self, X: Any, alpha: float) -> np.ndarray:
         """(n_rows, n_rows) for one λ."""
         prior = np.asarray(HostGram(self.model.kernel_, X).dense(), dtype=np.float64)
-        return self._at(alpha).covariance(self._rows(X), prior)
+        found = self._at(alpha).covariance(self._rows(X), prior)
+        np.fill_diagonal(found, np.maximum(found.diagonal(), 0.0))  # but for rounding it is
+        return found
 
     def _at(self, alpha: float) -> Posterior:
         if self._kept is None or self._kept[0] != alpha:
@@ -61,7 +63,7 @@ class Posteriors:
         own = np.asarray(model.kernel_.diag(X), dtype=np.float64)
         n = len(own)
         width = model._primal.shape[0] if model._primal is not None else len(model.expansion_)
-        step = int(max(1, min(1024, get_config().memory_bytes // (64 * width))))
+        step = int(max(1, min(1024, get_config().memory_bytes // (256 * width))))
         result = np.empty(n)
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
@@ -90,7 +92,7 @@ class Posteriors:
             return Primal(columns.normal(none, weights), alpha, intercept, penalty)
         scale = np.ones(n) if weights is None else np.sqrt(weights)
         if model.solver_ == "cg":
-            random = check_random_state(model.random_state)
+            random = random_from(model.random_state)
             system = RidgeSystem(gram, scale, np.array([alpha]), model.preconditioner, None, random)
             return Dual(Iterative(system, model.tol, model.max_iter), scale, intercept)
         size = Size(n, itemsize=gram.dtype.itemsize)

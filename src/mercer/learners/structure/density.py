@@ -23,9 +23,6 @@ from mercer.solvers.density.shape import Shape, shape_of
 from mercer.solvers.local.bandwidth import copies, rule_of_thumb
 from mercer.solvers.local.weights import Weights
 
-#: Sums of a search by leave-one-out, counted: 12 on the grid and a dozen at the top.
-EVALUATIONS = 25
-
 
 class KernelDensity(KernelLearner):
     """p(x) = Σᵢ wᵢ k((x − xᵢ)/h) / (h^D ∫k), Σw = 1: as many examples were near x as p(x) says.
@@ -157,8 +154,7 @@ class KernelDensity(KernelLearner):
         """log p of some examples, each from all the others."""
         scaled = divide(rows, h)
         queries = scaled if len(some) == count(rows) else take(scaled, some)
-        repeats = EVALUATIONS if self.bandwidths is None else np.size(self.bandwidths)
-        sums = log_sums(Weights(self._formula, queries, scaled, some, repeats), weight)
+        sums = log_sums(Weights(self._formula, queries, scaled, some), weight)
         return np.asarray(sums - np.log(weight.sum() - weight[some]) - self._log_volume(h))
 
     # --- answers -----------------------------------------------------------------------------
@@ -189,7 +185,10 @@ class KernelDensity(KernelLearner):
         return float(np.sum(self.score_samples(X)))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Draw rows from the density: an example, moved by a draw from k."""
+        """Draw rows from the density: an example, moved by a draw from k.
+
+        As in scikit-learn, None draws other rows in every call.
+        """
         check_is_fitted(self, "X_fit_")
         random = check_random_state(random_state)
         n, p = count(self.X_fit_), None

@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like, winners
 from mercer._examples import count
-from mercer._parameters import Anything, Check, Count
+from mercer._parameters import Anything, Check, Count, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
@@ -40,7 +39,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     random_state : int, RandomState or None
-        Draws the starts.
+        Draws the starts. None draws as 0 does, the same in every fit.
 
     Attributes
     ----------
@@ -101,7 +100,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         # An example without weight is put to a group, and makes none.
         counted = np.flatnonzero(weight)
         part = gram if len(counted) == n else solver_gram(self.kernel_, gram.points(counted))
-        random = check_random_state(self.random_state)
+        random = random_from(self.random_state)
         first = first_labels(part, groups, int(self.n_init), random)
         found = best_groups(part, first, groups, weight[counted], int(self.max_iter))
         warn_if_stopped(type(self).__name__, found.stopped, str(self.max_iter), "Raise it.")

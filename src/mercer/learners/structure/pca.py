@@ -24,6 +24,8 @@ from mercer.solvers.spectral.components import Components, components
 
 #: A negative eigenvalue that is not rounding, relative to the largest; as in scikit-learn.
 SIGNIFICANT = 1e-5
+#: The share of rounding in components from which on a warning says so, and rows that show it.
+HIDDEN, LOOKED_AT = 1e-3, 16
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner):
@@ -166,10 +168,29 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
             coef -= coef.mean(axis=0)  # they sum to zero but for rounding
             b = -(found.means @ coef)
         self.eigenvalues_, self.n_iter_ = values, found.n_iter
-        self.explained_variance_ratio_ = values / found.total
+        self.explained_variance_ratio_ = values / (found.total or 1.0)
         self.expansion_ = KernelExpansion(self.kernel_, self.kernel_.points(X), coef, b)
         self._n_features_out = len(values)
         self._dtype = dtype.name
+        self._warn_of_rounding(X, found.means)
+
+    def _warn_of_rounding(self, X: Any, means: np.ndarray) -> None:
+        """Warn where k is so large beside what it varies by that rounding hides the components."""
+        noise = float(np.finfo(self._dtype).eps) * float(np.abs(means).max()) * len(means) ** 0.5
+        seen = self.center and not self.kernel_.takes_matrix
+        if not seen or noise <= HIDDEN * self.eigenvalues_.max(initial=0.0):
+            return
+        some = np.linspace(0, len(means) - 1, LOOKED_AT).astype(int)
+        own = self._own[some]
+        off = np.abs(host(self.expansion_(self.kernel_.points(X, some))) - own).max()
+        if not off <= HIDDEN * np.abs(own).max():
+            warnings.warn(
+                f"k(x, z) is so large beside what it varies by that rounding changes components by "
+                f"{off / np.abs(own).max():.1%}, as transform differs from fit_transform: take the "
+                "mean off the rows, X - X.mean(axis=0), or scale the data",
+                UserWarning,
+                stacklevel=5,
+            )
 
     @property
     def eigenvectors_(self) -> np.ndarray:

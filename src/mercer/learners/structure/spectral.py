@@ -7,12 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.cluster import k_means
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, like
 from mercer._examples import count
-from mercer._parameters import Anything, Check, Count, Maybe, OneOf
+from mercer._parameters import Anything, Check, Count, Maybe, OneOf, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
@@ -47,7 +46,7 @@ class SpectralClustering(ClusterMixin, KernelLearner):
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     random_state : int, RandomState or None
-        Draws the starts and the centers.
+        Draws the starts and the centers. None draws as 0 does, the same in every fit.
 
     Attributes
     ----------
@@ -111,7 +110,7 @@ class SpectralClustering(ClusterMixin, KernelLearner):
             raise ValueError(
                 f"{groups} groups need as many examples, and 2 at least; there is n_samples={n}"
             )
-        random = check_random_state(self.random_state)
+        random = random_from(self.random_state)
         gram = solver_gram(self.kernel_, X)
         found = embedding(gram, groups, self.solver, self.n_centers, self.centers, random)
         warn_if_stopped(type(self).__name__, found.stopped, str(found.n_iter), "")

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_random_state
+
+from mercer._parameters import random_from
 
 
 def calibrated(model: Any, X: Any, y: np.ndarray, sample_weight: Any) -> CalibratedClassifierCV:
@@ -23,7 +24,7 @@ def calibrated(model: Any, X: Any, y: np.ndarray, sample_weight: Any) -> Calibra
     folds, random = min(5, smallest), model.random_state
     split: Any = folds
     if random is not None:
-        split = StratifiedKFold(folds, shuffle=True, random_state=check_random_state(random))
+        split = StratifiedKFold(folds, shuffle=True, random_state=random_from(random))
     wrapped = CalibratedClassifierCV(plain, method="sigmoid", cv=split, ensemble=False)
     wrapped.fit(X, y, sample_weight=sample_weight)
     wrapped.cv = folds  # a splitter is no part of the model, and no file holds one

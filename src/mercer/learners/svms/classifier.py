@@ -70,7 +70,8 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
         Shuffles the examples before they are split into those folds; None takes them in order.
         Nothing else is random.
     max_iter : int
-        A limit on the steps of the solver, for each pair; -1 for none.
+        A limit on the steps of the solver, for each pair; -1 for one that only problems without a
+        useful solution meet (two million, or a hundred per example).
     warm_start : bool
         Start from the previous fit on the same examples: for a path of growing or falling C.
 
@@ -227,11 +228,12 @@ class KernelSVC(ClassifierMixin, SupportVectorBase):
     # --- what the pictures of the lectures show ---------------------------------------------
 
     def steps(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[PairStep]:
-        """Every step of `fit` on two classes, told by its own loop: which pair moved, and to what.
+        """Every step of sequential minimal optimization on two classes: which pair moved, and how.
 
         Each has the `number`, the `pair` of examples, `coef` (one signed number per example),
         `intercept` and the `gap` that is left. After the last one `coef` and `intercept` are those
-        of `fit`.
+        of `fit` up to `tol`. These are LIBSVM's steps in double precision, over a K in memory;
+        `fit` takes the same with rows of K in float32 or, of many rows, conjugate ones.
 
         >>> from mercer.learners import KernelSVC
         >>> X, y = [[-1.0], [0.0], [2.0], [3.0]], [0, 0, 1, 1]

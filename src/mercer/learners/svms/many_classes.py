@@ -17,7 +17,6 @@ from mercer._machine.threads import blas_for, threads_for
 from mercer._tiles import Scratch, Tiling, cut
 from mercer.expansion import KernelExpansion
 from mercer.gram.host import HostGram
-from mercer.gram.plan.planner import REPEATS
 from mercer.kernels import Kernel
 
 #: Classes from which this pays: with fewer, one product with all columns is faster.
@@ -112,7 +111,7 @@ class PairExpansion(KernelExpansion):
             parts[rows.start] = answer(tile, scratch)
 
         tiling = Tiling(gram.shape, (height, m), threads)
-        gram.sweep(body, tiling=tiling, repeats=REPEATS, what="kernel times matrix")
+        gram.sweep(body, tiling=tiling, what="kernel times matrix")
         return np.concatenate([parts[start] for start in sorted(parts)])
 
     def scores(self, K: Any, place: Any = None, scratch: Scratch | None = None) -> Any:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight
 
 from mercer._arrays import host, is_chunked, is_sparse
 from mercer._config import config
@@ -17,12 +16,10 @@ from mercer._examples import count
 from mercer._parameters import Among, Check, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
-from mercer.gram.small import small_block
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import as_scores
-from mercer.learners._options import check_width
-from mercer.learners._widths import warn_if_far_off
+from mercer.learners._options import check_width, finite_weights
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.solvers.quadratic.problem import Solution, Solutions, Task, Tasks
 from mercer.solvers.requirements import resident
@@ -32,7 +29,6 @@ class SupportVectorBase(KernelLearner):
     """Fits by the solver of the place where X is, predicts by one product over support vectors."""
 
     _learns_from_pieces = True
-    _needs_width = False  # `_solve` looks, where K may be there
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
         "tol": Positive(why="a gap of 0 is never reached"),
@@ -50,10 +46,7 @@ class SupportVectorBase(KernelLearner):
 
     def _solve(self, X: Any, tasks: Sequence[Task]) -> Solutions:
         tol, steps = float(self.tol), int(self.max_iter)
-        K = None if is_chunked(X) else small_block(self.kernel_, X, X)
-        if not (given := self._given_kernel()).words:
-            warn_if_far_off(given, X, K)
-        each, interrupted = _solved(self.kernel_, X, K, tasks, tol, steps, type(self).__name__)
+        each, interrupted = _solved(self.kernel_, X, tasks, tol, steps, type(self).__name__)
         found = Solutions.of(each)
         late = ~found.converged
         self.fit_status_ = int(late.any())
@@ -65,11 +58,11 @@ class SupportVectorBase(KernelLearner):
                 stacklevel=3,
             )
         elif late.any():
-            gap = found.gap[late].max()
+            gap, taken = found.gap[late].max(), found.n_iter[late].max()
             why = (
                 f"Solver terminated early (max_iter={steps})"
                 if steps > 0
-                else "the gap is down to the rounding of the kernel values"
+                else f"no solution after {taken} steps, or none within the rounding of k"
             )
             warnings.warn(
                 f"{why}: the gap is {gap:.2g}, tol={tol:g} was asked for. Scale the data, raise "
@@ -116,14 +109,10 @@ class SupportVectorBase(KernelLearner):
 
 
 def _solved(
-    kernel: Any, X: Any, K: Any, tasks: Sequence[Task], tol: float, steps: int, what: str
+    kernel: Any, X: Any, tasks: Sequence[Task], tol: float, steps: int, what: str
 ) -> tuple[Sequence[Solution], bool]:
-    """By the solver of the place that X belongs to; without slack, by the host's.
-
-    `K`: all of it, where that is little.
-    """
+    """By the solver of the place that X belongs to; without slack, by the host's."""
     from mercer.solvers.quadratic.parallel import solve_all
-    from mercer.solvers.quadratic.row_by_row.lazy import solve_small
 
     if is_chunked(X) and kernel.takes_matrix:
         raise TypeError(f"{what} learns from rows in pieces by kernels of rows: give k, not K")
@@ -136,9 +125,6 @@ def _solved(
             )
         with config(device="cpu"):
             return solve_all(solver_gram(kernel, host(X)), tasks, tol, steps, what)
-    small = None if K is None else solve_small(K, tasks, tol, steps, what)
-    if small is not None:
-        return small
     gram = resident(solver_gram(kernel, X))
     return gram.solver("svm", solve_all)(gram, tasks, tol, steps, what)  # type: ignore[no-any-return]
 
@@ -157,7 +143,7 @@ def weights_of(sample_weight: Any, X: Any) -> np.ndarray:
     values = np.asarray(given)  # before any other function of NumPy: it may only look like an array
     if values.ndim == 1 and len(values) and not values.any():
         raise ValueError("Invalid input - all samples have zero or negative weights.")
-    weights = _check_sample_weight(given, np.empty((n, 1)), dtype=np.float64)
+    weights = finite_weights(given, n)
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative: it multiplies the bound C")
     return weights

@@ -9,7 +9,6 @@ seconds of all threads on two cores of an AMD EPYC that others used at the same 
     reduction.py   K = Q B Qᵀ with a band B, by blocks of reflections
     path.py        all λ from B: coefficients and leave-one-out errors
     loops.py       ‖L⁻¹v‖² for a banded L and many v, compiled
-    strided.py     BLAS products into parts of larger arrays
 
 To switch it off, set the environment variable MERCER_BAND=0, or `mercer.solvers.band.ENABLED` to
 False at run time; then the same paths come from eigenvectors.

@@ -23,7 +23,6 @@ from mercer._tiles import Scratch, Tiling, sweep
 from mercer.gram.base import Gram
 from mercer.solvers.band.loops import COLUMNS, coefficients, solved_squares
 from mercer.solvers.band.reduction import Band, to_band
-from mercer.solvers.band.strided import product
 from mercer.solvers.linear.blas import times
 from mercer.solvers.linear.matrix import matrix_fits, operator_norm, scaled_matrix
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem
@@ -132,7 +131,7 @@ def _inverses(
         P = scratch.get("panel", (even, COLUMNS), dtype)
         P[n:], P[:, count:] = 0.0, 0.0
         P[:n, :count] = q_transposed[:, rows]
-        product(P[:n, :count].T, z, solved[rows])
+        np.matmul(P[:n, :count].T, z, out=solved[rows])
         Y = scratch.get("solved", ((width + even) * COLUMNS,), dtype)
         Y[: width * COLUMNS] = 0.0
         squares = np.empty(COLUMNS)

@@ -31,7 +31,6 @@ from mercer._config import get_config
 from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, sweep
-from mercer.solvers.band.strided import product
 
 #: Columns gathered before the rest of the matrix is brought up to date.
 GATHER = 128
@@ -122,20 +121,18 @@ class _Waiting:
     def correct(self, part: np.ndarray, rows: slice, columns: slice) -> None:
         """What waits, subtracted from a few rows of A."""
         left, right = self._left[: self._filled], self._right[: self._filled]
-        product(left[:, rows].T, right[:, columns], part, -1.0, 1.0)
+        part -= left[:, rows].T @ right[:, columns]
 
     def correct_product(self, v: np.ndarray, x: np.ndarray, rest: slice) -> None:
         """x = vA, for the A that will be."""
         left, right = self._left[: self._filled, rest], self._right[: self._filled, rest]
-        overlap = np.empty((len(v), self._filled), dtype=x.dtype)
-        product(v, left.T, overlap)
-        product(overlap, right, x, -1.0, 1.0)
+        x -= (v @ left.T) @ right
 
     def subtract_from(self, A: np.ndarray, rest: slice) -> None:
         left, right = self._left[: self._filled], self._right[: self._filled]
 
         def body(thread: int, rows: slice, columns: slice) -> None:
-            product(left[:, rows].T, right[:, columns], A[rows, columns], -1.0, 1.0)
+            A[rows, columns] -= left[:, rows].T @ right[:, columns]
 
         _each_tile(rest, body)
         self._filled = 0
@@ -185,11 +182,8 @@ def _other_side(
     """W = X − ½ V (Tᵀ Vᵀ X), X = A V T."""
     x = _symmetric_product(v, A, rest)
     waiting.correct_product(v, x, rest)
-    w = np.empty_like(x)
-    product(T.T, x, w)
-    middle = np.empty((len(v), len(v)), dtype=A.dtype)
-    product(w, v.T, middle)
-    product(middle @ T, v, w, -0.5, 1.0)
+    w: np.ndarray = T.T @ x
+    w -= (0.5 * (w @ v.T) @ T) @ v
     return w
 
 
@@ -206,7 +200,7 @@ def _symmetric_product(v: np.ndarray, A: np.ndarray, rest: slice) -> np.ndarray:
         other = slice(columns.start - rest.start, columns.stop - rest.start)
         sums[thread][:, other] += v[:, own] @ tile
         if own != other:
-            product(tile, columns_of_v[other], transposed[thread][own], 1.0, 1.0)
+            transposed[thread][own] += tile @ columns_of_v[other]
 
     _each_tile(rest, body)
     return np.asarray(sums.sum(axis=0) + transposed.sum(axis=0).T)
@@ -240,8 +234,7 @@ def _apply(A: np.ndarray, V: np.ndarray, T: np.ndarray, start: int, made: int) -
     A[start:made, start:] = 0.0
     A[made:, start:made] = 0.0
     A[range(start, made), range(start, made)] = 1.0
-    triangle_v = np.empty_like(V)
-    product(T.T, V, triangle_v)
+    triangle_v = T.T @ V
     threads = _threads(n - start)
     height = max(TILE // 4, min(TILE, (n - start) // (4 * threads)))
 
@@ -249,16 +242,15 @@ def _apply(A: np.ndarray, V: np.ndarray, T: np.ndarray, start: int, made: int) -
         part = A[start + rows.start : start + rows.stop]
         overlap = scratch.get("overlap", (len(part), len(V)), A.dtype)
         first = start if rows.start < made - start else made  # zeros come before
-        product(part[:, first:], V[:, first - start :].T, overlap)
-        product(overlap, triangle_v, part[:, start:], -1.0, 1.0)
+        np.matmul(part[:, first:], V[:, first - start :].T, out=overlap)
+        part[:, start:] -= overlap @ triangle_v
 
     sweep(Tiling((n - start, 1), (height, 1), threads), body, "band")
 
 
 def _joined(V: np.ndarray, triangles: list[np.ndarray]) -> np.ndarray:
     """T of H₁H₂⋯: the corner of each two is −T₁ V₁ᵀV₂ T₂."""
-    inner = np.empty((len(V), len(V)), dtype=V.dtype)
-    product(V, V.T, inner)
+    inner = V @ V.T
     T = np.zeros_like(inner)
     at = 0
     for own in triangles:

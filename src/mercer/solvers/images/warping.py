@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._lazy import record
+from mercer._machine.deadline import check_time
 from mercer._machine.threads import single_threaded_blas
 
 #: Images fitted at a time.
@@ -81,11 +82,11 @@ def fit_warps(
     >>> steps.round(2)  # what is at 14 was at 12
     array([[-2.]])
     """
+    done = []
     with single_threaded_blas():  # thousands of small products
-        done = [
-            _fit(warps, X[i : i + BATCH], template, scale, max_iter)
-            for i in range(0, len(X), BATCH)
-        ]
+        for i in range(0, len(X), BATCH):
+            check_time()
+            done.append(_fit(warps, X[i : i + BATCH], template, scale, max_iter))
     return np.concatenate([s for s, _ in done]), np.concatenate([p for _, p in done])
 
 

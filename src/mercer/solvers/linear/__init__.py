@@ -12,7 +12,7 @@
     primal.py          ridge and its path through ΦᵀΦ
     nystrom.py         Φ at m centers, by the normal equations or by conjugate gradients
     posterior.py       the variance of f(x) from each of them
-    blas.py            products by threads of ours, and BLAS routines that SciPy hides
+    blas.py            products by threads of ours
 
 `panels`, `primal` and `nystrom` are written once for NumPy and PyTorch.
 """

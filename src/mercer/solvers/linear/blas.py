@@ -2,20 +2,14 @@
 
 A tall matrix times a few columns is over in milliseconds, and a BLAS of several threads spends
 them waiting for each other, the more so on a machine that others use, too.
-
-C += PᵀP, one triangle: NumPy's `P.T @ P` needs room for a second C and copies one triangle to the
-other; SciPy's wrapper of `syrk` keeps the interpreter locked. Underneath it is the same routine,
-called here directly.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
-from scipy.linalg import cython_blas, get_blas_funcs
+from scipy.linalg import get_blas_funcs
 
 from mercer._config import get_config
 from mercer._linalg import mirror
@@ -25,7 +19,6 @@ __all__ = [
     "add_squares",
     "mirror",
     "mirror_beside_diagonal",
-    "routine",
     "symmetric_times",
     "times",
     "transposed_times",
@@ -45,48 +38,17 @@ SQUARE, SQUARE_ROWS = 2 * UNPACKED, 320
 FEW_COLUMNS = 2
 
 
-def routine(name: str, arguments: int, integers: int) -> Callable[..., None] | None:
-    """The address behind SciPy's published capsule, as a function; None where it is unusual.
-
-    Everything is given by address; `integers` of the `arguments` are numbers of 32 bits.
-    """
-    capsule = cython_blas.__pyx_capi__.get(name)
-    read_name = ctypes.pythonapi.PyCapsule_GetName
-    read_name.restype, read_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    read = ctypes.pythonapi.PyCapsule_GetPointer
-    read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    signature = read_name(capsule) if capsule is not None else None
-    if signature is None or signature.count(b"int *") != integers:
-        return None
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(read(capsule, signature))
-
-
-# void syrk(uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
-_ROUTINES: dict[np.dtype, tuple[Callable[..., None] | None, Any]] = {
-    np.dtype(np.float64): (routine("dsyrk", 10, 4), ctypes.c_double),
-    np.dtype(np.float32): (routine("ssyrk", 10, 4), ctypes.c_float),
-}
-
-
 def add_squares(P: np.ndarray, C: np.ndarray) -> None:
-    """C += PᵀP in the upper triangle of C; both row by row in memory and of one dtype."""
-    if not (P.flags.c_contiguous and C.flags.c_contiguous and P.dtype == C.dtype):
-        raise ValueError("add_squares needs contiguous arrays of one dtype")
-    if P.shape[1] != C.shape[0] or C.shape[0] != C.shape[1]:
-        raise ValueError(f"PᵀP of shape {P.shape} does not fit into {C.shape}")
-    syrk, number = _ROUTINES[P.dtype]
-    if syrk is None:
-        C += P.T @ P
-        return
-    k, n = P.shape
-    if k == 0:
-        return
-    # LAPACK reads rows as columns: P is Pᵀ to it, and our upper triangle its lower one.
-    uplo, trans = ctypes.c_char(b"L"), ctypes.c_char(b"N")
-    size, depth, one = ctypes.c_int(n), ctypes.c_int(k), number(1.0)
-    at = ctypes.byref
-    syrk(at(uplo), at(trans), at(size), at(depth), at(one),
-         P.ctypes.data, at(size), at(one), C.ctypes.data, at(size))  # fmt: skip
+    """C += PᵀP in the upper triangle of C, some rows of C at a time.
+
+    All of PᵀP at once would take a second C. Square blocks on the diagonal are written whole.
+    """
+    if P.dtype != C.dtype or C.shape != (P.shape[1], P.shape[1]):
+        raise ValueError(f"PᵀP of {P.dtype} {P.shape} does not fit into {C.dtype} {C.shape}")
+    for rows in cut(0, len(C), SQUARE_ROWS):
+        own = P[:, rows]
+        C[rows, rows] += own.T @ own  # NumPy makes one triangle of a square, and copies it
+        C[rows, rows.stop :] += own.T @ P[:, rows.stop :]
 
 
 def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -14,8 +14,6 @@ from mercer._config import get_config
 from mercer._linalg import dot
 from mercer._tiles import Scratch
 from mercer.gram.base import Gram
-from mercer.gram.host import HostGram
-from mercer.gram.small import small_block
 
 #: Rows handled at a time where a pass over the matrix needs temporaries.
 PANEL = 512
@@ -45,10 +43,8 @@ def scaled_matrix(
 
 def upper_triangle(gram: Gram) -> np.ndarray:
     """K on and above the diagonal; a factorization never reads what is below it."""
-    if isinstance(gram, HostGram):
-        few = small_block(gram.kernel, points := gram.points(), points)
-        if few is not None:
-            return few
+    if gram.shape[0] <= PANEL:
+        return gram.dense()
     A = np.zeros(gram.shape, dtype=gram.dtype)  # pages that are never touched take no memory
 
     def made(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:

@@ -48,7 +48,7 @@ class Options:
     preconditioner: str | None = "nystrom"
     tol: float = 1e-6
     max_iter: int = 1000
-    random: np.random.RandomState = field(default_factory=np.random.RandomState)
+    random: np.random.RandomState = field(default_factory=lambda: np.random.RandomState(0))
     centers: Any = "uniform"
 
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse
+from mercer._arrays import is_sparse, unit_of
 from mercer._examples import count
 from mercer._lazy import record
 from mercer._progress import progress
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
-from mercer.gram.small import host_block
+from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 
 #: Examples left out for the grid, and at most for the rest of the search: choices. The error of a
@@ -97,7 +97,7 @@ def width_of(kernel: Kernel) -> float:
     formula = simplify(kernel.formula())
     try:
         u = np.logspace(-9, 9, 3601)
-        k = host_block(formula, np.zeros((1, 1)), u[:, None])[0]
+        k = HostGram(formula, np.zeros((1, 1)), u[:, None]).dense()[0]
     except (ValueError, IndexError):  # k wants more than one column
         return 1.0
     k = np.maximum(k, 0.0)
@@ -161,6 +161,8 @@ def leave_one_out_bandwidth(
     if n < 2:
         return Choice(start, math.nan, ())
     v = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    unit = float(unit_of(targets).max())
+    targets = targets / unit
     # Below this an error is rounding: the fit is perfect, and of those the widest h is taken.
     nothing = 1e-14 * float(v @ ((targets - v @ targets / v.sum()) ** 2).sum(axis=1) / v.sum())
     shuffled = np.random.default_rng(0).permutation(n)
@@ -168,7 +170,7 @@ def leave_one_out_bandwidth(
     with progress("bandwidth", None) as bar:
 
         def judged(h: Any, rows: np.ndarray, answers: np.ndarray) -> float:
-            gap = targets[rows] - answers
+            gap = targets[rows] - answers / unit
             value = max(nothing, float(v[rows] @ (gap**2).sum(axis=1) / v[rows].sum()))
             tried.append((h, value))
             bar.advance(note=f"h = {np.round(h, 4)}")
@@ -199,7 +201,7 @@ def leave_one_out_bandwidth(
                 UserWarning,
                 stacklevel=2,
             )
-    return Choice(h, error, tuple(tried))
+    return Choice(h, error * unit**2, tuple((h, loss * unit**2) for h, loss in tried))
 
 
 def line_search(

@@ -26,9 +26,6 @@ Reduce = Callable[[Weights], np.ndarray]
 #: The share of an interpolated sum that must be left when a query's own weight is taken off: three
 #: of its fourteen digits may cancel.
 LEFT = 1e-3
-#: How often a Gaussian on the line is expected to be summed: a guess, made large because one
-#: compiled loop serves all of them.
-LINE_REPEATS = 50
 #: The most that skipped tiles may add to a sum, relative to it.
 DIGITS = 1e-12
 
@@ -93,9 +90,7 @@ def _on_the_line(
     if stretches is None:
         return None
     Z = np.asarray(weights.Z, dtype=np.float64)
-    # One text serves every Gaussian, so its loop is compiled once for all: well worth it.
-    repeats = max(weights.repeats, LINE_REPEATS)
-    nodes = Weights(weights.formula, stretches.nodes[:, None], Z, repeats=repeats)
+    nodes = Weights(weights.formula, stretches.nodes[:, None], Z)
     sums, doubtful = stretches.interpolate(reduce(nodes))
     doubtful |= ~(sums[:, 0] > _least(nodes))
     if own_terms is not None and weights.own is not None:
@@ -188,7 +183,7 @@ def own_terms(weights: Weights, V: np.ndarray) -> np.ndarray | None:
 def squared(weights: Weights) -> Weights:
     """The weights w²."""
     formula = simplify(weights.formula**2)
-    return Weights(formula, weights.X, weights.Z, weights.own, weights.repeats)
+    return Weights(formula, weights.X, weights.Z, weights.own)
 
 
 def concentration_of(weights: Weights, v: np.ndarray) -> np.ndarray:

@@ -46,7 +46,6 @@ class Weights:
     """w(x, z) for queries X and training examples Z, both divided by h already.
 
     `own[i]`: the training example that query i is, and that does not count for it (leave-one-out).
-    `repeats`: how often such sums will be made, which decides whether compiling pays.
 
     >>> import numpy as np
     >>> from mercer import Gaussian
@@ -59,7 +58,6 @@ class Weights:
     X: Any
     Z: Any
     own: np.ndarray | None = None
-    repeats: int = 1
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -90,7 +88,7 @@ class Weights:
     def at(self, rows: np.ndarray) -> Weights:
         """The same for some of the queries."""
         own = None if self.own is None else self.own[rows]
-        return type(self)(self.formula, take(self.X, rows), self.Z, own, self.repeats)
+        return type(self)(self.formula, take(self.X, rows), self.Z, own)
 
     def careful(self, rows: np.ndarray) -> Relative | None:
         """The same for some of the queries, each row relative to its largest weight."""
@@ -111,7 +109,7 @@ class Weights:
         else:
             gram, near = engine.make(self.formula, self.X, self.Z).facing_host(), None
         if self.own is None and near is None and self._certain:
-            return np.asarray(gram.times(V, self.repeats, relative=True), dtype=np.float64)
+            return np.asarray(gram.times(V, relative=True), dtype=np.float64)
         out = np.zeros((self.shape[0], V.shape[1]))
         right = gram.asarray((V if near is None else V[near.columns]).astype(gram.dtype))
 
@@ -157,7 +155,7 @@ class Weights:
             body(rows, columns, w)
 
         tiling = None if near is None else near.tiling
-        gram.sweep(one, tiling=tiling, repeats=self.repeats, what="weights")
+        gram.sweep(one, tiling=tiling, what="weights")
 
 
 class Relative(Weights):

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from mercer._machine.jit import njit
+from mercer._machine.jit import inner, njit
 
 
-@njit(part=True)
-def put(value: Any, column: Any, values: Any, index: Any) -> None:
-    """Into a full list, the largest first, behind equal ones; the last of the list is dropped."""
-    at = len(values) - 1
-    while at > 0 and values[at - 1] < value:
-        values[at], index[at] = values[at - 1], index[at - 1]
+@inner
+def put(value: Any, column: Any, values: Any, index: Any, row: Any, k: Any) -> None:
+    """Into a full list of k, the largest first, behind equal ones; the last one is dropped."""
+    at = k - 1
+    while at > 0 and values[row, at - 1] < value:
+        values[row, at], index[row, at] = values[row, at - 1], index[row, at - 1]
         at -= 1
-    values[at], index[at] = value, column
+    values[row, at], index[row, at] = value, column
 
 
 @njit(nogil=True, fastmath={"nnan", "contract", "nsz"})
@@ -46,7 +46,7 @@ def keep_largest(
                 column = start + begin + t
                 if value <= worst or column == own[i]:
                     continue
-                put(value, column, values[i], index[i])
+                put(value, column, values, index, i, k)
                 worst = values[i, k - 1]
 
 

@@ -6,38 +6,45 @@ from typing import Any
 
 import numpy as np
 
-from mercer._machine.jit import njit
-from mercer.solvers.neighbors.vectors import SHAPE
+from mercer._machine.jit import inner, njit
+from mercer._machine.lanes import FORM, Shape, processor
 
+
+def _shape() -> Shape:
+    """What the registers of this processor hold; any shape runs on any processor."""
+    features = processor()
+    if features.get("avx512f"):
+        return Shape(16, 6, 4)
+    return Shape(8, 4, 3) if features.get("avx2") else Shape(4, 4, 3)
+
+
+SHAPE = _shape() if FORM == "vectors" else Shape(1, 4, 16)
 ROWS, COLUMNS = SHAPE.rows, SHAPE.columns
 #: Rows looked at to find the column along which a set of rows is longest.
 _LOOKED_AT = 16
 
 
 @njit(nogil=True)
-def in_order(rows: Any, size: Any) -> Any:
+def put_in_order(index: Any, rows: Any, bits: Any, keys: Any, waiting: Any, size: Any) -> None:
     """Indices such that each `size` of them in turn are close together.
 
     Halved along the column in which some of them lie farthest apart, again and again. `rows` are
-    float32, and `keys` whole numbers: what orders a number in the upper half, its index below.
+    float32, `bits` the same as int32, and `keys` whole numbers: what orders a number in the upper
+    half, its index below. `waiting`: where stretches that are to be halved begin and end.
     """
-    n = len(rows)
-    index, keys = np.arange(n).astype(np.int32), np.empty(n, np.int64)
-    bits = rows.view(np.int32)
-    starts, stops = np.empty(128, np.int64), np.empty(128, np.int64)
-    starts[0], stops[0], waiting = 0, n, 1
-    while waiting:
-        waiting -= 1
-        start, stop = starts[waiting], stops[waiting]
+    waiting[0, 0], waiting[0, 1], left = 0, len(rows), 1
+    while left:
+        left -= 1
+        start, stop = waiting[left, 0], waiting[left, 1]
         parts = (stop - start + size - 1) // size
         if parts < 2:
             continue
-        step, column, longest = max(1, (stop - start) // _LOOKED_AT), -1, np.float32(0.0)
+        step, column, longest = (stop - start) // _LOOKED_AT + 1, -1, np.float32(0.0)
         for d in range(rows.shape[1]):
             low = high = rows[index[start], d]
             for i in range(start, stop, step):
                 value = rows[index[i], d]
-                low, high = min(low, value), max(high, value)
+                low, high = value if value < low else low, value if value > high else high
             if high - low > longest:
                 column, longest = d, high - low
         if column < 0:
@@ -50,18 +57,18 @@ def in_order(rows: Any, size: Any) -> Any:
         _split(keys, start, stop, middle)
         for i in range(start, stop):
             index[i] = keys[i] & 0xFFFFFFFF
-        starts[waiting], stops[waiting] = start, middle
-        starts[waiting + 1], stops[waiting + 1] = middle, stop
-        waiting += 2
-    return index
+        waiting[left, 0], waiting[left, 1] = start, middle
+        waiting[left + 1, 0], waiting[left + 1, 1] = middle, stop
+        left += 2
 
 
-@njit(part=True)
+@inner
 def _split(keys: Any, low: Any, high: Any, middle: Any) -> None:
     """Exchange so that no key before `middle` is larger than one from there on; all differ."""
     while high - low > 1:
         first, last, pivot = keys[low], keys[high - 1], keys[(low + high) // 2]
-        pivot = max(min(first, last), min(max(first, last), pivot))
+        first, last = first if first < last else last, last if first < last else first
+        pivot = first if pivot < first else last if pivot > last else pivot
         place = low
         for i in range(low, high):  # without a branch, which half of the time would be guessed
             key = keys[i]
@@ -70,18 +77,18 @@ def _split(keys: Any, low: Any, high: Any, middle: Any) -> None:
         if middle < place:
             high = place
         elif middle > place:
-            low = max(place, low + 1)
+            low = place if place > low else low + 1
         else:
             return
 
 
-@njit(part=True, fastmath={"contract", "reassoc", "nsz"})
-def _pack(row: Any, center: Any, scale: Any, out: Any) -> Any:
-    """out ← scale · row − center; its squared length, and whether all numbers are whole."""
+@inner(fastmath={"contract", "reassoc", "nsz"})
+def _pack(rows: Any, row: Any, center: Any, scale: Any, out: Any, to: Any) -> Any:
+    """out[to] ← scale · rows[row] − center; its squared length, and whether all are whole."""
     total, broken = 0.0, 0
     for d in range(len(center)):
-        value = np.float32(np.float64(row[d]) * scale - center[d])
-        out[d] = value
+        value = np.float32(np.float64(rows[row, d]) * scale - center[d])
+        out[to, d] = value
         total += np.float64(value) * np.float64(value)
         broken += value != np.rint(value)
     return total, broken == 0
@@ -89,56 +96,45 @@ def _pack(row: Any, center: Any, scale: Any, out: Any) -> Any:
 
 @njit(nogil=True)
 def pack_panels(
-    rows: Any, ids: Any, center: Any, scale: Any, start: Any, stop: Any, panels: Any, norms: Any
-) -> Any:
+    rows: Any, ids: Any, center: Any, scale: Any, start: Any, stop: Any, panels: Any, norms: Any,
+    packed: Any,
+) -> Any:  # fmt: skip
     """panels[p, :, t] ← scale · row ids[p, t] − center, for the panels from start to stop.
 
     A last column, where there is one more than `rows` has, is −‖z‖²/2: beside a query that ends in
     1 it makes x·z − ‖z‖²/2. Where a panel has fewer rows than places, nothing there is near.
-    Gives whether all numbers are whole.
+    Gives whether all numbers are whole. `packed` is room for the rows of a panel.
     """
-    width, whole = rows.shape[1], True
-    packed = np.empty((COLUMNS, width), np.float32)
+    width, last, whole = rows.shape[1], panels.shape[1] - 1, True
     for p in range(start, stop):
-        first, panel = p * COLUMNS, panels[p]
-        count = min(COLUMNS, len(rows) - first)
+        first = p * COLUMNS
+        count = len(rows) - first
+        count = count if count < COLUMNS else COLUMNS
         for t in range(count):
-            norms[first + t], fine = _pack(rows[ids[first + t]], center, scale, packed[t])
+            norms[first + t], fine = _pack(rows, ids[first + t], center, scale, packed, t)
             whole &= fine
         for begin in range(0, width, 16):  # squares that stay in the first cache
+            end = begin + 16 if begin + 16 < width else width
             for t in range(count):
-                for d in range(begin, min(begin + 16, width)):
-                    panel[d, t] = packed[t, d]
-        if len(panel) > width:
-            for i in range(count):
-                panel[width, i] = -0.5 * norms[first + i]
-        panel[-1, count:] = -np.inf
+                for d in range(begin, end):
+                    panels[p, d, t] = packed[t, d]
+        for t in range(count if last == width else 0):
+            panels[p, last, t] = -0.5 * norms[first + t]
+        for t in range(count, COLUMNS):
+            panels[p, last, t] = -np.inf
     return whole
 
 
-@njit(part=True)
-def packed_queries(rows: Any, ids: Any, center: Any, scale: Any, width: Any) -> Any:
-    """The same for queries, row by row, in multiples of ROWS: further ones repeat the last.
-
-    A column more than `rows` has is 1. Gives their squared lengths, and whether all are whole, too.
-    """
-    padded = -(-len(ids) // ROWS) * ROWS
-    out, norms, whole = np.empty((padded, width), np.float32), np.empty(padded), True
-    out[:, -1] = 1.0
-    for i in range(padded):
-        norms[i], fine = _pack(rows[ids[min(i, len(ids) - 1)]], center, scale, out[i])
-        whole &= fine
-    return out, norms, whole
-
-
 @njit(nogil=True)
-def boxes_of(panels: Any, low: Any, high: Any) -> None:
-    """The least and largest number of each column and panel: low[d, p] and high[d, p]."""
-    for p in range(panels.shape[0]):
-        for d in range(len(low)):
-            least = largest = panels[p, d, 0]
-            for t in range(1, panels.shape[2]):
-                value = panels[p, d, t]
-                if np.isfinite(value):
-                    least, largest = min(least, value), max(largest, value)
-            low[d, p], high[d, p] = least, largest
+def pack_queries(rows: Any, ids: Any, center: Any, scale: Any, out: Any, norms: Any) -> Any:
+    """The same for queries, row by row; those of `out` beyond `ids` repeat the last one.
+
+    A column more than `rows` has is 1.
+    """
+    whole, n, width = True, len(ids), out.shape[1]
+    for i in range(len(out)):
+        norms[i], fine = _pack(rows, ids[i if i < n else n - 1], center, scale, out, i)
+        whole &= fine
+        if width > rows.shape[1]:
+            out[i, width - 1] = 1.0
+    return whole

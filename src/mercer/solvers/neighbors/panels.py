@@ -38,6 +38,9 @@ MODERATE = 2.0**-40, 2.0**40
 #: Rows that are looked at for the center, and whether numbers are whole.
 SAMPLE = 64
 DOUBLE = float(np.finfo(np.float64).eps)
+SINGLE, TINY = np.finfo(np.float32).eps, np.finfo(np.float32).tiny
+#: Squared norms up to which sums of products of whole numbers are exact in float32.
+EXACT = float(1 << 22)
 
 
 @record
@@ -55,12 +58,6 @@ class Examples:
     whole: bool
     boxes: tuple[np.ndarray, np.ndarray]
 
-    @property
-    def parts(self) -> tuple[Any, Any, Any]:
-        """As `panel_loops.search_block` takes them."""
-        moved = self.center, self.scale, self.lost
-        return (self.panels, *self.boxes, self.ids), moved, (self.largest, self.whole)
-
 
 def search_panels(
     x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None
@@ -69,7 +66,7 @@ def search_panels(
 
     `own[i]` is an index that does not count for query i.
     """
-    from mercer.solvers.neighbors.panel_loops import ROWS, search_block
+    from mercer.solvers.neighbors.packing import ROWS
 
     kind = np.result_type(x, z)
     x, z = (np.ascontiguousarray(side, dtype=kind) for side in (x, z))
@@ -81,15 +78,94 @@ def search_panels(
     step = -(-max(1, step) // ROWS) * ROWS
 
     def body(rows: slice, _: slice, scratch: Scratch) -> None:
-        search_block(x, order[rows], z, mine, *examples.parts, distance, index)
+        _Block(x, order[rows], z, mine[order[rows]], examples).search(distance, index)
 
     sweep(Tiling((len(x), 1), (step, 1), threads), body, "neighbors")
     return index, distance
 
 
+class _Block:
+    """Some queries, packed, and the room that their search needs."""
+
+    def __init__(self, x: Any, rows: np.ndarray, z: Any, own: np.ndarray, e: Examples) -> None:
+        from mercer.solvers.neighbors.packing import COLUMNS, ROWS, pack_queries
+
+        self.x, self.rows, self.z, self.examples = x, rows, z, e
+        padded, shape = -(-len(rows) // ROWS) * ROWS, (ROWS, COLUMNS)
+        self.packed = np.empty((padded, e.panels.shape[1]), np.float32)
+        self.norms, self.own = np.empty(padded), np.full(padded, own[-1])
+        self.own[: len(own)] = own
+        self.scores, self.least = np.empty(shape, np.float32), np.full(ROWS, -np.inf, np.float32)
+        self.gaps = np.empty(len(e.panels), np.float32)
+        whole = pack_queries(x, rows, e.center, e.scale, self.packed, self.norms)
+        self.exact = e.whole and whole and max(e.largest, self.norms.max()) <= EXACT
+        self.near = len(e.boxes[0]) > 0
+
+    def search(self, distance: np.ndarray, index: np.ndarray) -> None:
+        """distance[rows], index[rows] ← the k nearest of z, nearest first."""
+        from mercer.solvers.neighbors import panel_loops as loops
+
+        e, n, k = self.examples, len(self.rows), index.shape[1]
+        others = len(self.z) - int(self.own.max() >= 0)
+        # Of equally near ones the first count. One after the other they are listed so; in any
+        # order one more is listed, which tells whether the last has its like among those left out.
+        spare = loops.SPARE_NEAR if self.near else 0 if self.exact else loops.SPARE
+        some = min(k + spare, others)
+        places = np.zeros((len(self.packed), max(some, loops.LISTED)), np.int32)
+        values = np.full(places.shape, -np.inf, np.float32)
+        lists = (e.ids, self.own, some, values, places, self.scores, self.least)
+        if self.near:
+            loops.list_near(self.packed, e.panels, *e.boxes, *lists, self.gaps)
+        else:
+            loops.list_all(self.packed, e.panels, *lists)
+        loops.measure_listed(self.x, self.rows, self.z, e.ids, places, some, distance, index)
+        if some < others and (self.near or not self.exact):
+            farthest = distance[self.rows, k - 1] / e.scale**-2
+            least = self._as_near(farthest, values[:n, some - 1].astype(np.float64))
+            self._again(np.flatnonzero(least < np.inf), least, distance, index)
+
+    def _again(self, which: np.ndarray, least: np.ndarray, distance: Any, index: Any) -> None:
+        """All examples that may be as near as the farthest one listed, for these queries."""
+        from mercer.solvers.neighbors.panel_loops import ROWS, search_again
+
+        if not len(which):
+            return
+        e, padded = self.examples, np.resize(which, -(-len(which) // ROWS) * ROWS)
+        search_again(
+            self.x, self.rows[which], self.z, self.packed[padded], e.panels, *e.boxes, e.ids,
+            self.own[padded], least[padded], distance, index, self.scores, self.gaps,
+        )  # fmt: skip
+
+    def _as_near(self, farthest: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """What the score of an example exceeds that may be as near as the farthest one of a list.
+
+        `last`: the score that each list ends with; infinity where all others are certainly farther.
+        """
+        norm = self.norms[: len(last)]
+        share, part, rest = self._error(norm)
+        end = np.maximum(-last if self.near else norm - 2.0 * last, 0.0)
+        limit = farthest + share * farthest + part * np.sqrt(farthest) + rest
+        least = (-limit if self.near else 0.5 * (norm - limit)).astype(np.float32)
+        least -= np.maximum(np.abs(least) * SINGLE, TINY)  # smaller, by little
+        least[end - (share * end + part * np.sqrt(end) + rest) > farthest] = np.inf
+        return least
+
+    def _error(self, norm: np.ndarray) -> tuple[Any, Any, Any]:
+        """What a squared distance d² may be off by: shares of d² and d, and a constant."""
+        e, columns = self.examples, self.x.shape[1]
+        if self.exact:
+            return 0.0, 0.0, 0.0
+        length, least = np.sqrt(norm) + np.sqrt(e.largest), 2.0 * columns * float(TINY)
+        if self.near:
+            moved = float(SINGLE) * length + e.lost
+            return 2.0 * (columns + 4) * float(SINGLE), 2.0 * moved, least + moved * moved
+        share = 2.0 * float(SINGLE) * (4.0 * np.sqrt(columns) + 8.0)
+        return 0.0, 0.0, least + share * (norm + e.largest) + 4.0 * length * e.lost
+
+
 def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
     """The examples in panels, and the order in which queries are asked."""
-    from mercer.solvers.neighbors.packing import COLUMNS, boxes_of, pack_panels
+    from mercer.solvers.neighbors.packing import COLUMNS, pack_panels
 
     (n, columns), some = z.shape, z[:: max(1, len(z) // SAMPLE)]
     ends = [float(v) for side in (x, z) for v in (side.min(), side.max())]
@@ -109,12 +185,15 @@ def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
     exact = np.ones(count, dtype=bool)
 
     def body(rows: slice, _: slice, scratch: Scratch) -> None:
-        exact[rows] = pack_panels(z, ids, center, scale, rows.start, rows.stop, panels, norms)
+        room, ends = np.empty((COLUMNS, columns), np.float32), (rows.start, rows.stop)
+        exact[rows] = pack_panels(z, ids, center, scale, *ends, panels, norms, room)
 
     sweep(Tiling((count, 1), (-(-count // threads), 1), threads), body, "neighbors")
-    shape = (near * columns, count)
-    boxes = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
-    boxes_of(panels, *boxes)
+    boxes = np.empty((0, count), np.float32), np.empty((0, count), np.float32)
+    if near:
+        real = np.isfinite(panels)
+        least = panels.min(axis=2, where=real, initial=np.inf)
+        boxes = least.T.copy(), panels.max(axis=2, where=real, initial=-np.inf).T.copy()
     lost = 0.0 if whole else 4.0 * DOUBLE * high * scale * np.sqrt(columns)
     whole = whole and bool(exact.all())
     largest = float(norms.max())
@@ -123,13 +202,16 @@ def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
 
 def _orders(z: np.ndarray, x: np.ndarray, center: np.ndarray, scale: float) -> list[np.ndarray]:
     """Indices of examples and of queries in which neighbors are close together."""
-    from mercer.solvers.neighbors.packing import COLUMNS, ROWS, in_order
+    from mercer.solvers.neighbors.packing import COLUMNS, ROWS, put_in_order
 
     sides, found = ((z, COLUMNS), (x, ROWS)), [np.empty(0), np.empty(0)]
 
     def body(which: slice, _: slice, scratch: Scratch) -> None:
         rows, size = sides[which.start]
-        found[which.start] = in_order(_moved(rows, center, scale), size)
+        moved, index = _moved(rows, center, scale), np.arange(len(rows), dtype=np.int32)
+        room = np.empty(len(rows), np.int64), np.empty((128, 2), np.int64)
+        put_in_order(index, moved, moved.view(np.int32), *room, size)
+        found[which.start] = index
 
     threads = threads_for(HALVING * (x.size + z.size) * np.log2(len(z)))
     sweep(Tiling((2, 1), (1, 1), threads), body, "neighbors")

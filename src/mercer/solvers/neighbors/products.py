@@ -18,10 +18,12 @@ import numpy as np
 from mercer._config import get_config
 from mercer.formula.nodes import ROOT, dot
 from mercer.gram.base import Gram
-from mercer.gram.byte_products.rows import ROOM, WORTH
+from mercer.gram.byte_products.rows import ROOM
 from mercer.gram.host import HostGram
 from mercer.gram.rows.prepared import squared_norms
 
+#: Multiply-adds from which products of bytes are faster than a search in panels.
+BYTES_WORK = 5e9
 #: ‖x‖² up to which 2x·z − ‖z‖² of whole numbers is exact in float32: its sums fit 24 bits.
 EXACT = float(1 << 22)
 
@@ -61,7 +63,7 @@ def _sides(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float,
 
 def on_grid(x: np.ndarray, z: np.ndarray) -> bool:
     """Whether products are made of bytes, which is faster than anything in single precision."""
-    return x.size * len(z) >= WORTH and bool(HostGram(dot(ROOT), x, z).sides()[0].grids)
+    return x.size * len(z) >= BYTES_WORK and bool(HostGram(dot(ROOT), x, z).sides()[0].grids)
 
 
 def single_fits(*sides: np.ndarray) -> bool:

@@ -15,7 +15,7 @@ from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._examples import count, widened
 from mercer._lazy import record
-from mercer._machine.jit import is_imported, may_compile
+from mercer._machine.jit import may_compile
 from mercer._tiles import Scratch
 from mercer.formula import Formula, simplify
 from mercer.formula.nodes import ROOT, sqdist
@@ -34,7 +34,7 @@ from mercer.solvers.neighbors.scattered import listed_distances, scattered
 TREE_COLUMNS, TREE_PAIRS = 5, 250_000
 #: Numbers of which NumPy takes the differences, and pairs up to which it sorts rather than that
 #: Numba is imported, which takes half a second.
-FEW_NUMBERS, FEW_PAIRS = 1 << 16, 1 << 18
+FEW_NUMBERS, FEW_PAIRS = 1 << 16, 1 << 16
 #: Columns up to which, and the share of numbers from which on sparse rows are searched as dense
 #: ones: a number that is scattered costs fifty times as much as one of a panel.
 FEW_COLUMNS, FULL = 20, 0.15
@@ -175,13 +175,16 @@ def _search(
         start, kept = columns.start, (values[rows], index[rows])
         keep(tile, start, factor, extra[columns], mine[rows], *kept)
 
-    gram.sweep(body, what="neighbors")
+    if n * m <= FEW_PAIRS:
+        keep(gram.dense(), 0, factor, extra, mine, values, index)
+    else:
+        gram.sweep(body, what="neighbors")
     return Neighbors(index, values.astype(np.float64))
 
 
 def _compiles(pairs: int) -> bool:
-    """Whether there is Numba, and enough work that it may be imported."""
-    return may_compile() and (pairs > FEW_PAIRS or is_imported())
+    """Whether compiled loops search among so many pairs."""
+    return may_compile() and pairs > FEW_PAIRS
 
 
 def _keeper(pairs: int, k: int) -> Any:

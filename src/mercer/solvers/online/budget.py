@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from mercer._examples import joined
+from mercer._machine.jit import with_callees
 from mercer._machine.threads import single_threaded_blas
 from mercer.gram.base import Gram
 from mercer.gram.functions import diagonal
 from mercer.gram.host import HostGram
-from mercer.solvers.online.rule import Rule, next_update
+from mercer.solvers.online.rule import COMPILED, RULE, Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
 from mercer.solvers.online.sizes import Sizes, norms
 
@@ -149,7 +150,8 @@ class BudgetPerceptron:
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         positions = np.arange(order.stop) if isinstance(order, slice) else order
-        next_update.expect(len(positions) * self.rule.outputs)
+        large = len(positions) * self.rule.outputs >= COMPILED
+        self._next_update = with_callees(next_update, RULE[:-1]) if large else next_update
         with single_threaded_blas():
             for start in range(0, len(positions), self._block):
                 if self.tally.updates < allowed:
@@ -174,8 +176,8 @@ class BudgetPerceptron:
         labels = self.labels[rows]
         while True:
             loss[0] = 0.0
-            found = next_update(scores, sizes, True, labels, at, len(rows), self.bias,
-                                *rule.numbers, units, loss)  # fmt: skip
+            found = self._next_update(scores, sizes, True, labels, at, len(rows), self.bias,
+                                      *rule.numbers, units, loss)  # fmt: skip
             tally.loss += float(loss[0])
             tally.visits += min(found + 1, len(rows)) - at
             if found == len(rows):

@@ -33,7 +33,7 @@ from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
-from mercer.solvers.online.leaf import buys, walk_leaf
+from mercer.solvers.online.leaf import buys, leaf_walker
 from mercer.solvers.online.rule import Rule, add_update
 from mercer.solvers.online.run import Journal, Tally, Visits
 from mercer.solvers.online.sizes import Part, Sizes
@@ -136,13 +136,13 @@ class DualPerceptron:
         self._allowed = np.inf
         self._background = Background(1)
         self._tell = listener()
+        self._walk_leaf = leaf_walker(self.scores.size)
 
     # --- the order of visits ----------------------------------------------------------------
 
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         self._allowed = allowed
-        walk_leaf.expect(self.scores.size)
         with single_threaded_blas(), Background(self._threads) as background:
             self._background = background
             self._arrange(order)
@@ -278,7 +278,7 @@ class DualPerceptron:
             if not K.size and self._buys(columns, stop - start):
                 K = panel.square(slice(start, stop), self._scratch[-1])
             self._loss[0] = 0.0
-            made, end = walk_leaf(
+            made, end = self._walk_leaf(
                 scores, sizes, exact, labels, start, at, stop, K, norms, self._sizes.final,
                 self.bias, *rule.numbers, rates, rule.bias, self._places, self._units, self._loss,
             )  # fmt: skip

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._machine.jit import Loop
-from mercer.solvers.online.rule import next_update
+from mercer._machine.jit import with_callees
+from mercer.solvers.online.rule import COMPILED, RULE, next_update
 
 #: What the calls for one column of K cost, in operations of a product: some 50 microseconds.
 CALLS = 1_000_000
@@ -27,7 +27,11 @@ def buys(columns: int, rows: int, flops: float) -> bool:
     return columns * (CALLS + SQUARE * rows * flops) >= rows * rows * flops
 
 
-@Loop
+def leaf_walker(scores: int) -> Any:
+    """`walk_leaf`, compiled where a pass over the examples reads so many scores."""
+    return with_callees(walk_leaf, RULE) if scores >= COMPILED else walk_leaf
+
+
 def walk_leaf(
     scores: Any, sizes: Any, exact: bool, labels: Any, start: int, at: int, stop: int,
     K: Any, norms: Any, final: bool, bias: Any, ranked: bool, positive: int, first: bool,

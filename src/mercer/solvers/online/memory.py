@@ -19,7 +19,6 @@ from mercer._machine.threads import blas_for, threads_for
 from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
-from mercer.gram.plan.planner import REPEATS
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally
@@ -143,7 +142,7 @@ class Memory:
         if host:
             threads = threads_for(gram.cost.flops + OPERATIONS * n * len(self._times))
             turned = gram.T  # an update reads one number of every row
-            turned.prepare_tiles(REPEATS)
+            turned.prepare_tiles()
 
             def panel(rows: slice, _: slice, scratch: Scratch) -> None:
                 k = scratch.get("k", (m, rows.stop - rows.start), gram.dtype)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer._machine.jit import njit, overload
+from mercer._machine.jit import chosen_by_types, inner, njit, with_callees
 from mercer._steps import listener
-from mercer.solvers.online import rule as rules
-from mercer.solvers.online.rule import Rule
+from mercer.solvers.online.rule import RULE, Rule
+from mercer.solvers.online.rule import next_update as _next_update
 from mercer.solvers.online.run import Journal, Tally, Visits
 from mercer.solvers.online.sizes import norms
 
-next_update = rules.next_update.compiled()
+next_update = with_callees(_next_update, RULE[:-1])
 
 
 class PrimalPerceptron:
@@ -94,7 +94,7 @@ class PrimalPerceptron:
 
 
 # Sums may be reordered: each is a dot product, whose terms have no order of their own.
-@njit(part=True, fastmath={"reassoc", "contract"})
+@inner(fastmath={"reassoc", "contract"})
 def _dots(coef: Any, x: Any, out: Any) -> None:
     for c in range(coef.shape[0]):
         row = coef[c]
@@ -104,7 +104,7 @@ def _dots(coef: Any, x: Any, out: Any) -> None:
         out[c] = total
 
 
-@njit(part=True)
+@inner
 def _cut(units: Any, ranked: bool, allowed: int) -> int:
     """How many updates a visit makes, at most `allowed`: the others are taken back."""
     if ranked:
@@ -123,20 +123,10 @@ def _cut(units: Any, ranked: bool, allowed: int) -> int:
 # matrix, and the compiler chooses by its length.
 
 
-def _score(rows: Any, i: int, coef: Any, out: Any) -> None:
+@chosen_by_types
+def _score(rows: Any, i: Any, coef: Any, out: Any) -> Any:
     """out ← ⟨w, φ(xᵢ)⟩ for every output."""
 
-
-def _values(rows: Any, i: int) -> Any:
-    """The entries of φ(xᵢ) that are stored."""
-
-
-def _add(rows: Any, i: int, step: float, coef: Any) -> None:
-    """w ← w + step φ(xᵢ)."""
-
-
-@overload(_score)
-def _compile_score(rows: Any, i: Any, coef: Any, out: Any) -> Any:
     def dense(rows: Any, i: Any, coef: Any, out: Any) -> None:
         _dots(coef, rows[0][i], out)
 
@@ -151,8 +141,10 @@ def _compile_score(rows: Any, i: Any, coef: Any, out: Any) -> Any:
     return dense if len(rows) == 1 else sparse
 
 
-@overload(_values)
-def _compile_values(rows: Any, i: Any) -> Any:
+@chosen_by_types
+def _values(rows: Any, i: Any) -> Any:
+    """The entries of φ(xᵢ) that are stored."""
+
     def dense(rows: Any, i: Any) -> Any:
         return rows[0][i]
 
@@ -162,8 +154,10 @@ def _compile_values(rows: Any, i: Any) -> Any:
     return dense if len(rows) == 1 else sparse
 
 
-@overload(_add)
-def _compile_add(rows: Any, i: Any, step: Any, coef: Any) -> Any:
+@chosen_by_types
+def _add(rows: Any, i: Any, step: Any, coef: Any) -> Any:
+    """w ← w + step φ(xᵢ)."""
+
     def dense(rows: Any, i: Any, step: Any, coef: Any) -> None:
         x = rows[0][i]
         for j in range(len(x)):
@@ -177,7 +171,7 @@ def _compile_add(rows: Any, i: Any, step: Any, coef: Any) -> Any:
     return dense if len(rows) == 1 else sparse
 
 
-@njit(part=True, fastmath={"reassoc", "contract"})
+@inner(fastmath={"reassoc", "contract"})
 def _norm(x: Any) -> float:
     total = 0.0
     for j in range(len(x)):

@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from mercer._lazy import record
-from mercer._machine.jit import Loop
 
 #: A score this small, relative to the sum of the absolute values of its terms, is a tie.
 TIE = 8.0 * float(np.finfo(np.float64).eps)
+#: Scores of one pass over the examples from which its loops are compiled: in Python a score takes
+#: 4 µs, and the import of Numba takes as long as a hundred thousand of them.
+COMPILED = 2000
 #: What a row of scores calls for; OPEN: exact sizes are needed to tell.
 NONE, UPDATE, OPEN = 0, 1, 2
 
@@ -74,7 +76,6 @@ class Rule:
         return units, losses
 
 
-@Loop
 def next_update(
     scores: Any,
     sizes: Any,
@@ -112,7 +113,6 @@ def next_update(
     return stop
 
 
-@Loop
 def _beside_rival(
     scores: Any, sizes: Any, exact: bool, i: int, right: int, bias: Any, first: bool, margin: float,
     units: Any, loss: Any,
@@ -145,7 +145,6 @@ def _beside_rival(
     return UPDATE
 
 
-@Loop
 def _lowest_equal(scores: Any, sizes: Any, i: int, right: int, rival: int, bias: Any) -> int:
     """The lowest of the wrong classes whose scores are the rival's, up to rounding."""
     best = scores[i, rival] + bias[rival]
@@ -155,7 +154,6 @@ def _lowest_equal(scores: Any, sizes: Any, i: int, right: int, rival: int, bias:
     return rival
 
 
-@Loop
 def _against_rest(
     scores: Any, sizes: Any, exact: bool, i: int, right: int, bias: Any, first: bool, margin: float,
     units: Any, loss: Any,
@@ -184,3 +182,7 @@ def add_update(
     """scores += k(x, xₑ) u on some rows, sizes += |term| |u|; `learns`: b gets u, too."""
     scores[start:stop] += column[:, None] * weights
     sizes[start:stop] += (np.abs(terms) + float(learns))[:, None] * np.abs(weights)
+
+
+#: The functions that compiled loops call.
+RULE = (_lowest_equal, _beside_rival, _against_rest, next_update)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._machine.jit import njit
+from mercer._machine.jit import inner, njit
 from mercer._machine.threads import threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 
@@ -87,7 +87,7 @@ def vote(k: Any, updates: Any, ranked: bool, extra: float, f: Any, votes: Any, s
                 votes[begin + i, c] += given[c, i]
 
 
-@njit(part=True)
+@inner
 def _of_each(
     k: Any, offset: int, updates: Any, extra: float, scores: Any, votes: Any, since: Any
 ) -> None:
@@ -107,7 +107,7 @@ def _of_each(
                 scores[c, i] = score + weight * (own[i] + extra)
 
 
-@njit(part=True)
+@inner
 def _of_few(
     k: Any, offset: int, updates: Any, extra: float, scores: Any, votes: Any, since: Any
 ) -> None:
@@ -130,7 +130,7 @@ def _of_few(
     _copy(all_scores[: len(scores)], scores)
 
 
-@njit(part=True)
+@inner
 def _match_few(scores: Any, winner: Any) -> None:
     """The best class of each row; of equal ones the first."""
     for i in range(scores.shape[1] // LANES * LANES):
@@ -142,7 +142,7 @@ def _match_few(scores: Any, winner: Any) -> None:
         winner[i] = found
 
 
-@njit(part=True)
+@inner
 def _of_all(
     k: Any, offset: int, updates: Any, extra: float, scores: Any, votes: Any, since: Any
 ) -> None:
@@ -188,7 +188,7 @@ def _of_all(
     _copy(given[of_classes], votes)
 
 
-@njit(part=True)
+@inner
 def _copy(source: Any, target: Any) -> None:
     """As ``target[:] = source``, for which Numba compiles a message about shapes, for seconds."""
     for c in range(source.shape[0]):
@@ -196,7 +196,7 @@ def _copy(source: Any, target: Any) -> None:
             target[c, i] = source[c, i]
 
 
-@njit(part=True)
+@inner
 def _match(best: Any, better: Any, node: int) -> None:
     """The best child of a node of each row; of equal ones the first, which has lower classes."""
     n, c = best.shape[1] // LANES * LANES, 4 * node + 1

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from mercer._steps import Listener, PairStep
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.quadratic.free_newton import newton
 from mercer.solvers.quadratic.problem import Quadratic, Solution, fill_up
@@ -45,13 +43,19 @@ STEPS = 4
 NEWTON = 8
 #: At rest is what is pushed against its bound by this share of the gap.
 REST = 0.1
+#: Steps without a gap half as large after which one at the rounding of f, counted as so many
+#: roundings of Σ|a| max k, goes no further.
+STALLED, ROUNDINGS = 100_000, 4.0
+#: Steps, or steps per row, after which a problem without a limit ends: LIBSVM's problems of any use
+#: took a tenth of them, and ill-conditioned ones, a cubic kernel of data in hundreds, never end.
+MOST, MOST_PER_ROW = 2_000_000, 100
 
 
 @dataclass(frozen=True)
 class Options:
-    """`tol` is LIBSVM's; `max_iter` counts SMO steps (−1: no limit); `memory` is in bytes.
+    """`tol` is LIBSVM's; `max_iter` counts SMO steps (−1: `MOST`); `memory` is in bytes.
 
-    `report` is given the gap of each round, `tell` a `PairStep` for each step.
+    `report` is given the gap of each round.
     """
 
     tol: float = 1e-3
@@ -59,7 +63,6 @@ class Options:
     memory: int = 1 << 30
     stopped: Callable[[], bool] = lambda: False
     report: Callable[[float], None] = lambda gap: None
-    tell: Listener | None = None
 
 
 def solve(
@@ -91,7 +94,7 @@ def _seeded(
     size = int(np.clip(problem.n // 5, *SEED))
     # A fixed seed: the same data gives the same model, bit for bit.
     sample = np.sort(np.random.default_rng(0).choice(problem.n, size, replace=False))
-    loose = replace(options, tol=max(options.tol, 1e-2), report=lambda gap: None, tell=None)
+    loose = replace(options, tol=max(options.tol, 1e-2), report=lambda gap: None)
     part = solve(kernel.among(sample), problem.take(sample), loose, workspace)
     a = np.zeros(problem.linear.shape)
     bounded = np.isfinite(problem.upper - problem.lower).all()
@@ -126,8 +129,8 @@ class _Decomposition:
         self.a = np.zeros(problem.linear.shape) if problem.start is None else problem.start.copy()
         self.inside = np.zeros(n, dtype=bool)
         self.n_iter = 0
+        self.best = np.inf, 0  # the least gap, by halves, and the steps until then
         self.slow = False
-        self.last: PairStep | None = None  # told when it is known whether another follows
         net = self.a.sum(axis=0)
         support = np.flatnonzero(net)
         free = ((self.a > problem.lower) & (self.a < problem.upper)).any(axis=0)
@@ -145,7 +148,7 @@ class _Decomposition:
             gap = self._measure()
             options.report(gap)
             done = gap <= options.tol
-            if done or options.stopped() or self._spent():
+            if done or options.stopped() or self._spent() or self._stands_still(gap):
                 break
             new = self._violators()
             self._make_room(len(new), gap)
@@ -157,12 +160,20 @@ class _Decomposition:
         net = self.a.sum(axis=0)
         objective = 0.5 * float(net @ self.image) + float((self.a * self.problem.linear).sum())
         thresholds, computed = np.array(self.now.centers), self.kernel.computed
-        if options.tell is not None and self.last is not None:
-            options.tell(replace(self.last, coef=self.a.copy(), intercept=thresholds))
         return Solution(self.a, self.image, objective, thresholds, gap, self.n_iter, done, computed)
 
     def _spent(self) -> bool:
-        return 0 <= self.options.max_iter <= self.n_iter
+        most = self.options.max_iter
+        return self.n_iter >= (most if most >= 0 else max(MOST, MOST_PER_ROW * self.problem.n))
+
+    def _stands_still(self, gap: float) -> bool:
+        """Whether the gap is at the rounding of f, and has not become smaller for long."""
+        if gap < 0.5 * self.best[0]:
+            self.best = gap, self.n_iter
+        if self.n_iter - self.best[1] < STALLED:
+            return False
+        unit = float(np.finfo(self.kernel.dtype).eps) * float(np.abs(self.kernel.diagonal).max())
+        return gap <= ROUNDINGS * unit * float(np.abs(self.a.sum(axis=0)).sum())
 
     def _measure(self) -> float:
         """The gap over all variables; on the way the threshold of every group."""
@@ -216,22 +227,17 @@ class _Decomposition:
         state = self.block.state(self.problem, self.a, self.image, self.groups)
         limit = max(BURST, STEPS * len(rows))
         self.slow = False
-        burst = BURST if options.tell is None else 1
         while not self.slow and not options.stopped() and not self._spent():
-            left = burst if options.max_iter < 0 else options.max_iter - self.n_iter
-            steps, gap = smo(*state, tol, min(burst, left))  # type: ignore[call-arg]
+            left = BURST if options.max_iter < 0 else options.max_iter - self.n_iter
+            steps, gap = smo(*state, tol, min(BURST, left))  # type: ignore[call-arg]
             total += steps
             self.n_iter += steps
-            if steps and options.tell is not None:
-                self._tell(state, float(gap))
-            if steps < burst or gap <= tol:
+            if steps < BURST or gap <= tol:
                 break
-            self.slow = total >= limit and total % BURST == 0
+            self.slow = total >= limit
         if self.slow:
             K, _, f, a, lower, upper, up, low = state
             newton(K, f, a, lower, upper, up, low, NEWTON * total * len(rows))
-            if options.tell is not None:
-                self._tell(state, float(gap), ())
         after = state[3]
         self.a[:, rows] = after
         change = (after - before).sum(axis=0)
@@ -239,21 +245,6 @@ class _Decomposition:
         if len(moved):
             self.image += self.kernel.combine(change[moved], rows[moved])
         return total
-
-    def _tell(self, state: Any, gap: float, pair: tuple[int, ...] | None = None) -> None:
-        """Tell the step before this one, and keep this one: the last gets the b of the solution."""
-        _, _, f, a, lower, upper, _, _ = state
-        coef = self.a.copy()
-        coef[:, self.block.rows] = a
-        before = self.a if self.last is None else self.last.coef
-        if pair is None:
-            moved = (coef - before).sum(axis=0)
-            pair = (int(moved.argmax()), int(moved.argmin()))
-        if self.last is not None:
-            self.options.tell(self.last)  # type: ignore[misc]
-        b = _center(-f[:, : a.shape[1]], a < upper, a > lower)
-        number = 1 if self.last is None else self.last.number + 1
-        self.last = PairStep(number, coef, np.array([b]), pair, gap)
 
 
 @dataclass(frozen=True)

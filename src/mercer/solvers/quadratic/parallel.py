@@ -17,7 +17,6 @@ from mercer._config import get_config, show_bytes
 from mercer._machine.deadline import check_time
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
-from mercer._steps import listener
 from mercer.gram.base import Gram
 from mercer.gram.rows_of_k import HEIGHT, WIDTH
 from mercer.solvers.quadratic.merged import merged_tasks
@@ -101,7 +100,6 @@ def _decomposed(
     queue = iter(sorted(range(len(tasks)), key=lambda i: -len(tasks[i].rows)))
     solutions: list[Any] = [None] * len(tasks)
     stop, lock = threading.Event(), threading.Lock()
-    tell = listener()
     gram.prepare_tiles()
 
     def stopped() -> bool:
@@ -118,7 +116,7 @@ def _decomposed(
                 if index is None:
                     return
                 task, note = tasks[index], GapProgress(bar.advance, tol)
-                options = Options(tol, max_iter, memory, stopped, note, tell)
+                options = Options(tol, max_iter, memory, stopped, note)
                 rows = gram.rows_of_k(task.rows, threads=each)
                 method = methods[task.method]
                 solutions[index] = method(rows, task.problem, options, workspace)

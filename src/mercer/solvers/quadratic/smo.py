@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer._machine.jit import njit
+from mercer._machine.jit import inner, njit
 
 #: Maxima kept side by side; arrays are padded to a multiple of this.
 LANES = 128
@@ -28,7 +28,7 @@ TAU = 1e-12
 _FAST = {"nnan", "nsz", "arcp", "contract", "reassoc"}
 
 
-@njit(part=True, fastmath=_FAST)
+@inner(fastmath=_FAST)
 def _fold(lanes, spare):  # type: ignore[no-untyped-def]
     """The largest of the lanes, and the first lane that holds it."""
     half = LANES // 2
@@ -47,7 +47,7 @@ def _fold(lanes, spare):  # type: ignore[no-untyped-def]
     return top, lane
 
 
-@njit(part=True, fastmath=_FAST)
+@inner(fastmath=_FAST)
 def _move(f, row_i, row_j, step):  # type: ignore[no-untyped-def]
     """f += step (kᵢ − kⱼ), on every side."""
     for side in range(f.shape[0]):
@@ -57,7 +57,7 @@ def _move(f, row_i, row_j, step):  # type: ignore[no-untyped-def]
                 part[t] += step * (ki[t] - kj[t])
 
 
-@njit(part=True, fastmath=_FAST)
+@inner(fastmath=_FAST)
 def _extremes(f, up, low, highs, lows, spare):  # type: ignore[no-untyped-def]
     """Largest −f that may grow, with its index, and largest f that may shrink."""
     for t in range(LANES):
@@ -81,7 +81,7 @@ def _extremes(f, up, low, highs, lows, spare):  # type: ignore[no-untyped-def]
     return 0, 0, top, bottom
 
 
-@njit(part=True, fastmath=_FAST)
+@inner(fastmath=_FAST)
 def _partner(f, low, row_i, diagonal, own, top, lanes, spare, gains):  # type: ignore[no-untyped-def]
     """The j that may shrink and gains most together with i; −1 where none gains."""
     for t in range(LANES):
@@ -108,7 +108,7 @@ def _partner(f, low, row_i, diagonal, own, top, lanes, spare, gains):  # type: i
     return -1, -1, best
 
 
-@njit(part=True)
+@inner
 def _mark(a, lower, upper, up, low, side, t):  # type: ignore[no-untyped-def]
     """Note whether a variable may still grow and shrink."""
     up[side, t] = 0.0 if a[side, t] < upper[side, t] else -np.inf

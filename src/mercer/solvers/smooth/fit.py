@@ -41,7 +41,7 @@ class SmoothTask:
     n_centers: int | None = None
     centers: Any = "uniform"
     learning_rate: float | None = None
-    random: np.random.RandomState = field(default_factory=np.random.RandomState)
+    random: np.random.RandomState = field(default_factory=lambda: np.random.RandomState(0))
 
     def options(self, steps: int) -> dict[str, Any]:
         most = steps if self.max_iter is None else self.max_iter

@@ -112,7 +112,7 @@ class Newton:
     def __init__(self, space: Space, loss: SmoothLoss, alpha: float, intercept: bool) -> None:
         self.space, self.loss, self.alpha, self.intercept = space, loss, alpha, intercept
         space.weights = loss.weights
-        self.n_products = 0
+        self.n_products, self.longest = 0, 0.0
 
     def start(self, given: tuple[Any, Any] | None) -> Point:
         shape = (self.space.size, self.loss.columns)
@@ -126,7 +126,11 @@ class Newton:
         return Point(coef, b, values + b, self.space.inner(coef, coef, values))
 
     def objective(self, point: Point) -> float:
-        return self.loss.value(point.values) + 0.5 * self.alpha * point.penalty
+        penalty = point.penalty
+        if penalty < 0:  # a sum over all steps, of whose large numbers rounding may be left
+            self.longest = max(self.longest, float(dot(point.coef, point.coef)))
+            penalty = 0.0 if -penalty <= self.space.rounding * self.longest else penalty
+        return self.loss.value(point.values) + 0.5 * self.alpha * penalty
 
     def step(self, point: Point, objective: float) -> Step:
         mean = self.loss.link(point.values)

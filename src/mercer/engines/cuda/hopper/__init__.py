@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 
-from mercer.engines.cuda.ahead import wait
 from mercer.engines.cuda.hopper.values import render_values
 from mercer.engines.cuda.operands import (
     TRIANGLE_LENGTH,
@@ -116,7 +115,6 @@ def _launch(
     out, weights, length = _targets(kind, x.n, z.n, panels, width, V, numbers)
     grid = (panels, -(-z.n // length))
     own = numbers if diagonal is None else extended(diagonal)
-    wait(None)
     with torch.cuda.device(gram.device):
         kernel[grid](
             *sides, _values(x, written.row_x, numbers), _values(z, written.row_z, numbers),

@@ -4,5 +4,5 @@
 - `flat_problems`: the problems as the arrays that loops read; `sources`: where rows come from.
 - `worker`: a thread and its memory; `lazy_smo`: the compiled loop, whose passes over all rows are
   `passes`; `shrinking`: rows at rest leave large problems, and `returns`: they come back.
-- `plain_smo`: the same steps in NumPy, for the first problems of a process and without Numba.
+- `plain_smo`: the same steps in NumPy, over a K in memory.
 """

@@ -29,6 +29,14 @@ MOST_STEPS, STEPS_PER_ROW = 100_000, 50
 ROUNDING = 0.5
 
 
+def masks(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the slope of every variable has beside F where it may grow, and shrink; or −∞."""
+    a, plus, minus = flat[:, A], flat[:, PLUS], flat[:, MINUS]
+    up = np.where(a < 0, -minus, np.where(a < flat[:, UPPER], -plus, -np.inf))
+    low = np.where(a > 0, plus, np.where(a > flat[:, LOWER], minus, -np.inf))
+    return up, low
+
+
 class Problems:
     """The problems as flat arrays, one after the other, and what was found."""
 
@@ -42,6 +50,7 @@ class Problems:
         self.variables = np.zeros((len(self.rows), 6))
         self.variables[:, PLUS], self.variables[:, MINUS] = problem.linear[0], problem.linear[-1]
         self.variables[:, LOWER], self.variables[:, UPPER] = problem.lower[-1], problem.upper[0]
+        self.started = problem.start is not None
         if problem.start is not None:
             self.variables[:, A] = problem.start.sum(axis=0)
         self.groups, self.n_groups = np.zeros(len(self.rows), np.int8), 1
@@ -52,6 +61,22 @@ class Problems:
         limits = np.maximum(MOST_STEPS, STEPS_PER_ROW * self.sizes)
         self.limits = np.minimum(limits, max_iter) if max_iter >= 0 else limits
         self.taken = np.zeros(len(flat), dtype=np.int64)
+
+    def measure(self) -> None:
+        """The objective of every problem, and per group what its threshold is found from."""
+        begins, flat, found = self.starts[:-1], self.variables, self.found
+        a, F, (up, low) = flat[:, A], flat[:, IMAGE], masks(flat)
+        linear = np.where(a > 0, flat[:, PLUS], flat[:, MINUS])
+        found[:, OBJECTIVE] = np.add.reduceat(a * (0.5 * F + linear), begins)
+        for g, ends in enumerate(self._per_group().transpose(1, 2, 0)):
+            grows, shrinks = up - F, -low - F
+            if self.n_groups > 1:
+                grows[self.groups != g], shrinks[self.groups != g] = -np.inf, np.inf
+            free = grows == shrinks  # not at a bound, and not at the kink
+            ends[TOP] = np.maximum.reduceat(grows, begins)
+            ends[BOTTOM] = np.minimum.reduceat(shrinks, begins)
+            ends[SUM] = np.add.reduceat(np.where(free, grows, 0.0), begins)
+            ends[FREE] = np.add.reduceat(free.astype(float), begins)
 
     def _per_group(self) -> np.ndarray:
         return self.found[:, GROUPS:].reshape(len(self.found), self.n_groups, 4)

@@ -6,7 +6,6 @@ way (`shrinking`). What takes very many steps is left for `mercer.solvers.quadra
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
@@ -14,33 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse
 from mercer._machine.deadline import check_time, when_over
 from mercer._machine.threads import interruptible, run_threads
 from mercer._progress import progress
-from mercer._steps import Listener, listener
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, Tasks
 from mercer.solvers.quadratic.row_by_row.flat_problems import Problems
-from mercer.solvers.quadratic.row_by_row.plain_smo import (
-    AT_ONCE,
-    MOST_AT_ONCE,
-    WIDE,
-    RowsOf,
-    of_gram,
-    of_matrix,
-    solve_plainly,
-    worth_it,
-)
-from mercer.solvers.quadratic.row_by_row.sources import (
-    Source,
-    from_matrix,
-    has_room,
-    is_opaque,
-    sources,
-)
+from mercer.solvers.quadratic.row_by_row.sources import Source, sources
 from mercer.solvers.quadratic.row_by_row.worker import Stop, Worker
+from mercer.solvers.quadratic.small import is_small, solve_small
 
 #: Pieces of the queue per thread, so that all end at about the same time, and the rows of a piece
 #: from which there are more of them.
@@ -98,63 +80,29 @@ def solve_lazily(
         return None if lazy is None else ([_together(one) for one in lazy[0]], *lazy[1:])
     if not isinstance(gram, HostGram) or not gram.square or not _take(tasks):
         return None
+    if is_small(gram.shape[0], tasks):
+        small = solve_small(gram.dense(), tasks, tol, max_iter)
+        if small is not None:
+            return small[0], [], small[1]
     problems = Problems(tasks, tol, max_iter)
-    plain = _plain_rows(gram, memory)
-    interrupted = _solve_in_turn(problems, plain, sources(gram, tasks), threads, memory, what)
+    interrupted = _solve_in_turn(problems, sources(gram, tasks), threads, memory, what)
     if interrupted is None:
         return None
     return problems.solutions(), problems.unfinished().tolist(), interrupted
 
 
-def _plain_rows(gram: HostGram, memory: int) -> RowsOf | None:
-    """Rows of K for NumPy, where that begins: made one by one, or all of them where K is small.
-
-    None: neither can be done, or it would not pay.
-    """
-    n = gram.shape[0]
-    if listener() is not None or not worth_it(n):
-        return None
-    room = has_room(gram)
-    matrices = gram.sides()[0].matrices.values()
-    columns = math.inf if any(map(is_sparse, matrices)) else sum(m.shape[1] for m in matrices)
-    if not is_opaque(gram) and columns <= WIDE and not (room and n <= AT_ONCE):
-        return of_gram(gram, memory)
-    return of_matrix(gram.dense()) if room and n <= MOST_AT_ONCE else None
-
-
-def solve_small(
-    K: np.ndarray, tasks: Sequence[Task], tol: float, max_iter: int, what: str
-) -> tuple[Sequence[Solution], bool] | None:
-    """Solutions over a small K that is there, and whether Ctrl-C came; None: not for here."""
-    if not _take(tasks):
-        return None
-    problems = Problems(tasks, tol, max_iter)
-    plain = of_matrix(K) if listener() is None and worth_it(len(K)) else None
-    interrupted = _solve_in_turn(problems, plain, from_matrix(K), 1, 2 * K.nbytes, what)
-    if interrupted is None or len(problems.unfinished()):
-        return None
-    return problems.solutions(), interrupted
-
-
 def _solve_in_turn(
-    problems: Problems,
-    plain: RowsOf | None,
-    rows: Iterator[Source],
-    threads: int,
-    memory: int,
-    what: str,
+    problems: Problems, rows: Iterator[Source], threads: int, memory: int, what: str
 ) -> bool | None:
-    """In NumPy with rows of K by `plain`, if any, then with those of one source after the other.
+    """Solve the problems with the rows of K of one source after the other.
 
-    Gives whether Ctrl-C came; None: there is no source.
+    Returns whether Ctrl-C came; None where there is no source.
     """
-    tell, interrupted = listener(), None
+    interrupted = None
     todo = np.argsort(-problems.sizes, kind="stable") if len(problems.sizes) > 1 else np.arange(1)
-    if plain is not None:
-        interrupted = solve_plainly(plain, problems, todo)
-        todo = problems.open()
-    for source in rows if len(todo) and not interrupted else ():
-        interrupted = _solve(problems, source, todo, threads, memory, what, tell)
+    for source in rows:
+        interrupted = _solve(problems, source, todo, threads, memory, what)
+        problems.measure()
         if interrupted or source.dtype == np.float64:
             break
         todo = problems.rounded(source.rounding, source.diagonal)
@@ -170,14 +118,10 @@ def _solve(
     threads: int,
     memory: int,
     what: str,
-    tell: Listener | None,
 ) -> bool:
     """Some of the problems, in place; whether Ctrl-C came."""
     stop, sizes = Stop(), problems.sizes[todo]
     most = int(sizes.max())
-    if tell is not None:
-        Worker(problems, source, most, memory).tell(todo, stop, tell)
-        return False
     work = float(sizes @ sizes)
     if (len(todo) == 1 and work <= SHORT**2) or work <= FEW**2:
         try:

@@ -1,74 +1,60 @@
-"""The two passes over all rows that a step of SMO takes, as LLVM instructions.
+"""The two passes over all rows that a step of SMO takes.
 
     partner     the row that gains most together with row i, and the largest f that may shrink
     move        F after a step, and the row that now most wants to grow
-    begin       the same, and Q of a direction that begins with this step
-    go_on       the same of a direction that a step continues
     violators   where a row of K has to be made: rows that will be needed soon
 
 A pass is a few loads and operations per row, and of some hundred rows what surrounds its loop costs
 more than the loop. The compiler's own loops have to be sure that arrays do not overlap, and find
 the index of a maximum in a second loop over what the first one has to store. Here a vector of
 `LANES` rows is one value, and the best ones so far and where they were stay in registers. Arrays
-have a multiple of `LANES` entries.
+have a multiple of `LANES` entries. Masks of a group begin at `group`, and a row of K at `row`.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+import numpy as np
 
-from mercer.gram.cpu.vectors import DOUBLE, INDEX, Vectors, data_of
+from mercer._machine.jit import inner
+from mercer._machine.lanes import (
+    ahead,
+    choose,
+    counting,
+    everywhere_of,
+    first,
+    lanes_of,
+    larger,
+    largest,
+    like,
+    load_of,
+    store,
+)
 
 #: Rows of a vector: eight numbers of float64 fill the widest registers there are.
-LANES = 8
+LANES = lanes_of(8)
+load, everywhere = load_of(LANES), everywhere_of(LANES)
 
 
-def _partner(
-    typing_context: Any, F: Any, low: Any, row: Any, diagonal: Any, n: Any, i: Any, top: Any,
-    floor: Any,
-) -> Any:  # fmt: skip
+@inner(error_model="numpy", forceinline=True)
+def partner(F, low, group, table, row, diagonal, n, i, top, floor):  # type: ignore[no-untyped-def]
     """The j that gains most with i (−1: none), its gain, and the largest f that may shrink."""
-    real = row.dtype
-    found = types.Tuple((types.int64, real, types.float64))
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        f, may, k, d = data_of(context, builder, signature.args[:4], arguments[:4])
-        n, i, top, floor = arguments[4:]
-        v, kind = Vectors(builder, LANES), context.get_value_type(real)
-        whole = INDEX if kind == DOUBLE else ir.IntType(32)
-        zero, twice = v.filled(kind, 0.0), v.filled(kind, 2.0)
-        own, every, least = (
-            v.everywhere(one) for one in (builder.load(builder.gep(d, [i])), top, floor)
-        )
-
-        def body(at: Any, index: Any, best: Any, where: Any, bottom: Any) -> list[Any]:
-            falls = v.add(v.load(may, at), v.load(f, at))
-            slope = v.larger(v.narrow(v.add(every, falls), kind), zero)
-            curve = v.less(v.add(own, v.load(d, at)), v.times(twice, v.load(k, at)))
-            gain = v.over(v.times(slope, slope), v.larger(curve, least))
-            more = v.above(gain, best)
-            return [
-                builder.add(index, v.filled(whole, LANES)),
-                builder.select(more, gain, best),
-                builder.select(more, index, where),
-                v.larger(falls, bottom),
-            ]
-
-        starts = [v.indices(whole), zero, v.indices(whole), v.filled(DOUBLE, -math.inf)]
-        _, best, where, bottom = v.loop(n, LANES, starts, body)
-        gain = v.largest(best)
-        at = v.first(best, gain, where)
-        some = builder.fcmp_ordered(">", gain, ir.Constant(kind, 0.0))
-        at = builder.select(some, at, INDEX(-1))
-        return context.make_tuple(builder, found, [at, gain, v.largest(bottom)])
-
-    whole = types.int64
-    return found(F, low, row, diagonal, whole, whole, types.float64, real), generate
+    zero, twice = like(everywhere(0.0), table), like(everywhere(2.0), table)
+    own, least, grows = everywhere(diagonal[i]), everywhere(floor), everywhere(top)
+    best, bottom = zero, everywhere(-np.inf)
+    index = counting(zero)
+    where = index
+    for at in range(0, n, LANES):
+        falls = load(low, group + at) + load(F, at)
+        slope = larger(like(grows + falls, zero), zero)
+        curve = own + load(diagonal, at) - twice * load(table, row + at)
+        gain = slope * slope / larger(curve, least)
+        more = gain > best
+        best, where = choose(more, gain, best), choose(more, index, where)
+        index, bottom = ahead(index, LANES), larger(falls, bottom)
+    gain = largest(best)
+    return first(best, gain, where) if gain > 0 else -1, gain, largest(bottom)
 
 
 def _mover(begins: bool, goes_on: bool) -> Any:
@@ -78,82 +64,76 @@ def _mover(begins: bool, goes_on: bool) -> Any:
     direction behind: then Q is neither read nor written.
     """
 
-    def typed(
-        typing_context: Any, F: Any, Q: Any, up: Any, row_i: Any, row_j: Any, n: Any, step: Any,
-        gamma: Any,
-    ) -> Any:  # fmt: skip
-        found = types.Tuple((types.int64, types.float64))
+    @inner(error_model="numpy", forceinline=True)
+    def moved(F, Q, up, group, table, row_i, row_j, n, step, gamma):  # type: ignore[no-untyped-def]
+        far, kept = everywhere(step), everywhere(gamma)
+        best = everywhere(-np.inf)
+        index = counting(best)
+        where = index
+        for at in range(0, n, LANES):
+            along = like(load(table, row_i + at), far) - like(load(table, row_j + at), far)
+            if goes_on:
+                along = along + kept * load(Q, at)
+            value = load(F, at) + far * along
+            if begins or goes_on:
+                store(along, Q, at)
+            store(value, F, at)
+            wish = load(up, group + at) - value
+            more = wish > best
+            best, where = choose(more, wish, best), choose(more, index, where)
+            index = ahead(index, LANES)
+        top = largest(best)
+        return first(best, top, where), top
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            f, q, may, left, right = data_of(context, builder, signature.args[:5], arguments[:5])
-            v, n = Vectors(builder, LANES), arguments[5]
-            far, kept = (v.everywhere(one) for one in arguments[6:])
-
-            def body(at: Any, index: Any, best: Any, where: Any) -> list[Any]:
-                along = v.less(v.wide(v.load(left, at)), v.wide(v.load(right, at)))
-                if goes_on:
-                    along = v.add(along, v.times(kept, v.load(q, at)))
-                value = v.add(v.load(f, at), v.times(far, along))
-                if begins or goes_on:
-                    v.store(along, q, at)
-                v.store(value, f, at)
-                wish = v.less(v.load(may, at), value)
-                more = v.above(wish, best)
-                return [
-                    builder.add(index, v.filled(INDEX, LANES)),
-                    builder.select(more, wish, best),
-                    builder.select(more, index, where),
-                ]
-
-            starts = [v.indices(), v.filled(DOUBLE, -math.inf), v.indices()]
-            _, best, where = v.loop(n, LANES, starts, body)
-            top = v.largest(best)
-            return context.make_tuple(builder, found, [v.first(best, top, where), top])
-
-        real = types.float64
-        return found(F, Q, up, row_i, row_j, types.int64, real, real), generate
-
-    return intrinsic(typed)
+    return moved
 
 
-def _violators(
-    typing_context: Any, F: Any, up: Any, low: Any, slots: Any, n: Any, violation: Any,
-    violator: Any,
-) -> Any:  # fmt: skip
-    """Rows without a slot that most want to shrink, and to grow: the first of every lane."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds, (*arrays, n, values, rows) = signature.args, arguments
-        f, grows, shrinks, slots = data_of(context, builder, kinds[:4], arrays)
-        values, rows = data_of(context, builder, kinds[5:], [values, rows])
-        v = Vectors(builder, LANES)
-        lowest, zero = v.filled(DOUBLE, -math.inf), v.filled(INDEX, 0)
-
-        def body(at: Any, *found: Any) -> list[Any]:
-            value, here = v.load(f, at), v.everywhere(at)
-            absent = builder.icmp_signed("<", v.load(slots, at), zero)
-            after = []
-            for side in (0, 1):
-                best, where = found[2 * side : 2 * side + 2]
-                wish = (
-                    v.less(v.load(grows, at), value) if side else v.add(v.load(shrinks, at), value)
-                )
-                more = builder.and_(absent, v.above(wish, best))
-                after += [builder.select(more, wish, best), builder.select(more, here, where)]
-            return after
-
-        found = v.loop(n, LANES, [lowest, zero, lowest, zero], body)
-        for side in (0, 1):
-            v.store(found[2 * side], values, INDEX(side * LANES))
-            v.store(builder.add(found[2 * side + 1], v.indices()), rows, INDEX(side * LANES))
-        return context.get_dummy_value()
-
-    return types.void(F, up, low, slots, types.int64, violation, violator), generate
+_move, _begin, _go_on = _mover(False, False), _mover(True, False), _mover(False, True)
 
 
-#: As compiled functions see them: without the context of the compiler.
-partner: Any = intrinsic(_partner)
-move: Any = _mover(False, False)
-begin: Any = _mover(True, False)
-go_on: Any = _mover(False, True)
-violators: Any = intrinsic(_violators)
+@inner(error_model="numpy", forceinline=True)
+def move(F, Q, up, group, table, row_i, row_j, n, step, gamma, begins):  # type: ignore[no-untyped-def]
+    """F after a step, and the row that now most wants to grow, with its −f.
+
+    With Q of a direction that goes on where γ is not 0, and of one that `begins` with this step.
+    """
+    if gamma != 0.0:
+        return _go_on(F, Q, up, group, table, row_i, row_j, n, step, gamma)
+    if begins:
+        return _begin(F, Q, up, group, table, row_i, row_j, n, step, gamma)
+    return _move(F, Q, up, group, table, row_i, row_j, n, step, gamma)
+
+
+@inner(error_model="numpy")
+def violators(F, up, low, group, slots, n, wanted, most):  # type: ignore[no-untyped-def]
+    """Behind wanted[0], rows without a slot that violate most; gives how many, with that one.
+
+    In turn of those that may shrink and may grow; of each lane the best one is known.
+    """
+    lowest = everywhere(-np.inf)
+    shrinks, grows, index, zero = lowest, lowest, counting(lowest), everywhere(0)
+    one = two = index
+    for at in range(0, n, LANES):
+        value, absent = load(F, at), load(slots, at) < zero
+        wish = load(low, group + at) + value
+        more = absent & (wish > shrinks)
+        shrinks, one = choose(more, wish, shrinks), choose(more, index, one)
+        wish = load(up, group + at) - value
+        more = absent & (wish > grows)
+        grows, two = choose(more, wish, grows), choose(more, index, two)
+        index = ahead(index, LANES)
+    count = 1
+    for _ in range(len(wanted)):
+        best = largest(shrinks)
+        row = first(shrinks, best, one)
+        known = best == -np.inf
+        for other in range(count):
+            known |= wanted[other] == row
+        if not known:
+            wanted[count] = row
+            count += 1
+        if count == most:
+            break
+        left = choose(one == everywhere(row), lowest, shrinks)
+        shrinks, one, grows, two = grows, two, left, one
+    return count

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer.gram.rows.prepared import BLOCK
-from mercer.solvers.quadratic.row_by_row.flat_problems import FEWER, FRESH, IMAGE, SAME, A
+from mercer.solvers.quadratic.row_by_row.flat_problems import (
+    COMPUTED,
+    FEWER,
+    FRESH,
+    IMAGE,
+    SAME,
+    STEPS,
+    A,
+)
 from mercer.solvers.quadratic.row_by_row.returns import images
 
 if TYPE_CHECKING:
@@ -74,7 +82,7 @@ class Shrinking:
                 break
             else:
                 tol = problems.tol
-        self.found[0, self.loop.COMPUTED] = self.computed
+        self.found[0, COMPUTED] = self.computed
         problems.taken[self.p] += before - self.left
 
     def _pays(self, steps: int) -> bool:
@@ -96,8 +104,8 @@ class Shrinking:
         self.worker.run(*arrays, self.found, tol, limits, self.kept, stop)
         self.variables[some] = variables
         self.kept = SAME
-        self.computed += int(self.found[0, self.loop.COMPUTED])
-        steps = int(self.found[0, self.loop.STEPS])
+        self.computed += int(self.found[0, COMPUTED])
+        steps = int(self.found[0, STEPS])
         self.left -= steps
         return steps
 
@@ -107,12 +115,17 @@ class Shrinking:
         Provided that moving the others takes less than it saves in as many steps as there were.
         """
         m, g = len(self.active), self.groups[self.active]
-        ends = self.found[0, self.loop.GROUPS :].reshape(-1, 4)
-        top, bottom = ends[g, self.loop.TOP], ends[g, self.loop.BOTTOM]
         # The masks and F of the last call are still in the memory of the worker.
         worker, every = self.worker, np.arange(m)
-        F = worker.vectors[self.loop.F_ROW, :m]
+        F = worker.F[:m]
         grows, shrinks = worker.up[g, every] - F, -worker.low[g, every] - F
+        top, bottom = np.empty(m), np.empty(m)
+        for one in range(len(worker.up)):
+            here = g == one
+            top[here], bottom[here] = (
+                grows.max(where=here, initial=-np.inf),
+                shrinks.min(where=here, initial=np.inf),
+            )
         stay = np.flatnonzero((grows >= bottom) | (shrinks <= top))
         used = int(worker.cursor[self.loop.USED])
         if len(stay) > (1 - LEAVE) * m or (m - len(stay)) * steps < MOVING * used * len(stay):
@@ -159,5 +172,5 @@ class Shrinking:
         index[loop.SLOT, owners] = np.arange(count)
         worker.cursor[loop.USED], worker.cursor[loop.NEXT] = count, 0
         # The direction of the last step had other rows: a new one begins.
-        worker.vectors[[loop.Q_ROW, loop.P_ROW]] = 0.0
+        worker.Q[:] = worker.p[:] = 0.0
         worker.cursor[loop.WIDTH], worker.ends[-1] = 0, 0.0

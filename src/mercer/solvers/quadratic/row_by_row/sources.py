@@ -56,9 +56,10 @@ def sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
     """What to begin with, then what has more digits; nothing for problems of another kind."""
     if not compiles():
         return
+    from mercer._machine.lanes import CALLS
     from mercer.gram.cpu.row_function import columns, loop_program
 
-    program, flat = loop_program(gram), Tasks.of(tasks)
+    program, flat = loop_program(gram) if CALLS else None, Tasks.of(tasks)
     most, width = flat.most, 0 if program is None else columns(gram, program)
     # Most examples of a regression are support vectors.
     dense = len(flat.problem.linear) == 2 and width > COLUMNS

@@ -1,0 +1,97 @@
+"""Says what is being compiled: on a terminal where it lasts, and to the log ``mercer`` elsewhere.
+
+Whoever shows the state of a process may `watch` it: the laboratory does.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+#: Seconds of compiling after which a terminal is told.
+PATIENCE = 1.0
+_watchers: list[Callable[[str], None]] = []
+
+
+def watch(tell: Callable[[str], None]) -> None:
+    """Call ``tell(name)`` when a function begins to be compiled, and ``tell("")`` when it is."""
+    _watchers.append(tell)
+
+
+def words(name: str) -> str:
+    """What is said of a function that is compiled."""
+    return (
+        f"compiling {name} for this processor: it takes up to 3 s for a learner, and is kept in "
+        f"the cache for every later process (`mercer warm` compiles ahead)"
+    )
+
+
+class Notice:
+    """Told by Numba when a function, and what it calls, begins and ends to be compiled."""
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+        self._said = False
+
+    def start(self, name: str) -> None:
+        """A function begins; those it calls count as part of it."""
+        depth = self._here.depth = getattr(self._here, "depth", 0) + 1
+        if depth > 1:
+            return
+        self._here.collects = gc.isenabled()
+        gc.disable()  # a compiler makes little garbage, and looking for it takes a tenth of it
+        for tell in _watchers:
+            with suppress(Exception):
+                tell(name)
+        self._here.timer = None
+        if not getattr(sys.stderr, "isatty", bool)():
+            logging.getLogger("mercer").info(words(name))
+        elif not self._said:
+            self._here.timer = threading.Timer(PATIENCE, self._say, (name,))
+            self._here.timer.daemon = True
+            self._here.timer.start()
+
+    def end(self) -> None:
+        self._here.depth -= 1
+        if self._here.depth > 0:
+            return
+        if self._here.collects:
+            gc.enable()
+        if self._here.timer is not None:
+            self._here.timer.cancel()
+        for tell in _watchers:
+            with suppress(Exception):
+                tell("")
+
+    def _say(self, name: str) -> None:
+        from mercer._config import get_config
+
+        if get_config().progress:
+            self._said = True
+            print(f"mercer: {words(name)}", file=sys.stderr, flush=True)
+
+
+def install() -> None:
+    """Listen to Numba; without its events nothing is said."""
+    from numba.core import event
+
+    notice = Notice()
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            function = event.data.get("dispatcher")
+            notice.start(getattr(function, "__qualname__", None) or "a loop")
+
+        def on_end(self, event: Any) -> None:
+            notice.end()
+
+    event.register("numba:compile", Listener())
+
+
+with suppress(ImportError, AttributeError):
+    install()

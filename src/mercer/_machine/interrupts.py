@@ -1,0 +1,78 @@
+"""Ctrl-C in work of many steps, such as a comparison: noted, whoever catches it.
+
+Outside of such work a solver takes Ctrl-C for a request to give what it has found so far. Within,
+an unfinished model must not count: the next look at the time raises `Interrupted`, which neither
+solvers nor estimators of others catch.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+
+from mercer._machine.deadline import stopping
+
+
+class Interrupted(BaseException):
+    """Ctrl-C came, and was caught before it reached whoever is to end the work."""
+
+
+#: What `except` names where Ctrl-C is taken note of.
+CTRL_C = (KeyboardInterrupt, Interrupted)
+
+
+class _Noted:
+    """Whether Ctrl-C has come since the last `acknowledge`."""
+
+    came = False
+
+    def check(self) -> bool:
+        if self.came:
+            raise Interrupted
+        return False
+
+
+_noted: ContextVar[_Noted | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noting_interrupts() -> Iterator[None]:
+    """In this block every look at the time after a Ctrl-C raises `Interrupted`.
+
+    The handler of Ctrl-C that is there stays in force beside it. What leaves the block is
+    `KeyboardInterrupt`, as ever.
+    """
+    noted, main = _Noted(), threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if main else None
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.came = True
+        if callable(before):
+            before(number, frame)
+
+    token = _noted.set(noted)
+    try:
+        if callable(before):
+            signal.signal(signal.SIGINT, note)
+        with stopping(noted.check):
+            yield
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    finally:
+        if callable(before):
+            signal.signal(signal.SIGINT, before)
+        _noted.reset(token)
+
+
+def acknowledge() -> None:
+    """Ctrl-C has been taken note of: work that follows is not ended by the one that came."""
+    noted = _noted.get()
+    if noted is not None:
+        noted.came = False
+
+
+__all__ = ["CTRL_C", "Interrupted", "acknowledge", "noting_interrupts"]
