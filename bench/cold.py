@@ -3,7 +3,9 @@
 Both sides begin after ``import sklearn.datasets``. The CPU seconds of the best of five processes
 (the machine's other work counts less in them), with the bytecode and the machine code of an earlier
 run; the whole process apart. Then the first fit of each learner with an empty cache, on iris and
-on more rows; of support vector machines on still more, and with as many classes as letters.
+on more rows; of support vector machines on still more, and with as many classes as letters. Last,
+for every learner of the catalog, what compiling costs: the CPU seconds of a first fit beyond a
+second one, with an empty cache, and in another process that finds it full.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import sys
 import tempfile
 
 from _harness import Row, at_most, below, claim, main
+
+from mercer.learners.catalog import learners
 
 PEERS = {
     "KernelSVC": "sklearn.svm:SVC",
@@ -43,6 +47,24 @@ model.fit(X, y).predict(X[:1])
 end = time.process_time()
 print(json.dumps([end - start, end, time.perf_counter() - wall, "numba" in sys.modules]))
 """
+#: A learner of the catalog, its task, and rows: CPU seconds of the first fit beyond the second one.
+BEYOND = """
+import sys, time, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from mercer.learners.catalog import find
+name, task, rows = sys.argv[1:]
+X = np.random.default_rng(0).normal(size=(int(rows), 10))
+y = X[:, 0] if task == "regression" else (X[:, 0] + X[:, 1] ** 2 > 0.5).astype(int)
+make, took = find(name, task).estimator(task), []
+for _ in range(2):
+    start = time.process_time()
+    make().fit(X, y).predict(X)
+    took.append(time.process_time() - start)
+print(took[0] - took[1])
+"""
+#: Rows of those fits, and the most that they may cost beyond a warm one.
+CATALOG, EMPTY, FULL = "2000", 3.0, 0.35
 #: Processes, and rows that are more than those of iris.
 ROUNDS, MANY = 5, 3000
 #: Further first fits with an empty cache: a learner, rows, and classes.
@@ -81,7 +103,24 @@ def measure() -> list[Row]:
             best, other = (min(float(run[i]) for run in side) for side in (mine, theirs))
             rows.append(claim(f"{name}: {what}, iris", best, other, at_most(1.3), note))
     small = [(name, *number) for name in PEERS for number in ((), (str(MANY),))]
-    return rows + [first_fit(*one) for one in (*small, *LARGER)]
+    rows += [first_fit(*one) for one in (*small, *LARGER)]
+    for task in ("classification", "regression"):
+        rows += [row for entry in learners(task) for row in beyond_a_warm_fit(entry.name, task)]
+    return rows
+
+
+def beyond_a_warm_fit(name: str, task: str) -> list[Row]:
+    """What a first fit costs that compiles, and one that finds machine code."""
+    command, rows = [sys.executable, "-c", BEYOND, name, task, CATALOG], []
+    with tempfile.TemporaryDirectory() as folder:
+        variables = os.environ | {"OMP_NUM_THREADS": "1", "MERCER_CACHE": folder}
+        for cache, most in (("empty", EMPTY), ("full", FULL)):
+            done = subprocess.run(
+                command, env=variables, capture_output=True, text=True, check=True
+            )
+            what = f"{name} ({task}): first fit beyond a warm one, {cache} cache"
+            rows.append(claim(what, float(done.stdout), None, below(most, "s")))
+    return rows
 
 
 def first_fit(name: str, *numbers: str) -> Row:
