@@ -259,6 +259,19 @@ def test_singular_rows_among_tiles_out_of_reach(
     np.testing.assert_allclose(found.coefficients[:, 1:, 0], [slopes] * 200, atol=1e-4)
 
 
+def test_tiles_out_of_reach_weigh_nothing(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fresh memory, which may hold anything, holds ones here: they would count as weights."""
+    a = 40 * rng.random((1500, 1))
+    Z, t = np.hstack([a, a + 1e-4 * rng.random((1500, 1))]), rng.normal(size=(1500, 1))
+    queries = Z[np.flatnonzero(a < 10)[:8]]
+    expected = fit(Epanechnikov(0.5), queries, Z, t, 1).value
+    monkeypatch.setattr(near_tiles, "FEWEST_PAIRS", 0)
+    monkeypatch.setattr(np, "empty", np.ones)
+    np.testing.assert_allclose(fit(Epanechnikov(0.5), queries, Z, t, 1).value, expected)
+
+
 def test_leave_one_out_with_spread(rng: np.random.Generator) -> None:
     Z, t = 30 * rng.random((2000, 1)), rng.normal(size=(2000, 1))
     W = Weights(Gaussian().formula(), Z, Z, np.arange(2000))

@@ -194,7 +194,7 @@ class WeightedLeastSquares:
         part, basis = weights.careful(rows) or weights.at(rows), self.basis.at(rows)
         for some in cut(0, len(rows), BLOCK):
             block = part.at(np.arange(some.start, some.stop))
-            w = np.empty(block.shape)
+            w = np.zeros(block.shape)  # tiles out of reach are not visited
 
             def body(r: slice, c: slice, tile: np.ndarray, w: np.ndarray = w) -> None:
                 w[r, c] = tile
