@@ -23,7 +23,7 @@ COMPILES = """
     from mercer.gram.plan import planner
 
     planner.COMPILE_WORK = 0
-    X = np.linspace(0, 1, 600).reshape(200, 3)
+    X = np.linspace(0, 1, 1800).reshape(600, 3)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         K = Gaussian().gram(X).dense()

@@ -26,9 +26,9 @@ def test_importing_loads_nothing_heavy() -> None:
     assert not loaded_after("import mercer") & set(HEAVY)
 
 
-def test_small_kernels_need_numpy_only() -> None:
+def test_small_kernels_need_numpy_and_scipy_only() -> None:
     code = "import mercer; mercer.Gaussian()([[0.0], [1.0]]); mercer.parse('linear() + 1')"
-    assert loaded_after(code) == {"numpy"}
+    assert loaded_after(code) == {"numpy", "scipy"}
 
 
 @pytest.mark.parametrize("name", mercer.__all__)

@@ -126,6 +126,6 @@ def test_advances_from_many_threads_are_all_counted() -> None:
 
 def test_a_long_product_shows_it(watched) -> None:
     terminal = watched()
-    X = np.random.default_rng(0).normal(size=(200, 3))
-    mercer.Periodic().gram(X) @ np.ones(200)
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    mercer.Periodic().gram(X) @ np.ones(600)
     assert "kernel times matrix" in terminal.getvalue()

@@ -11,26 +11,22 @@ import numpy as np
 
 from mercer._arrays import host, like
 from mercer._examples import count
-from mercer._machine.threads import blas_for_product
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
-from mercer.gram.dispatch import make_gram
+from mercer.gram.dispatch import held, make_gram
 from mercer.gram.monomial_sums import (
     MonomialSums,
     coefficients_of,
     monomial_sums,
     monomials_pay,
 )
-from mercer.gram.small import small_block
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 if TYPE_CHECKING:
-    from mercer.gram.prepared_points import PreparedPoints
-    from mercer.gram.standing_points import StandingPoints
-
+    from mercer.gram.rows.examples import Rows
 
 #: What is found again from the points, and not saved with them.
-DERIVED = ("_standing", "_is_polynomial", "_monomials", "_single")
+DERIVED = ("_rows", "_rows_in_single", "_is_polynomial", "_monomials", "_single")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,40 +82,7 @@ class KernelExpansion:
             shape = (count(X), *self.coef.shape[1:])
             return like(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
         known = self.by_monomials(X)
-        if known is not None:
-            return known
-        K = small_block(self.kernel, X, self.points)
-        if K is not None:
-            return self.scores(K)
-        soon = self.soon(X, lambda K, _: self.scores(K))
-        return self.over(self.gram(X)) if soon is None else soon
-
-    def soon(
-        self,
-        X: Any,
-        then: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        dtype: np.dtype | None = None,
-    ) -> np.ndarray | None:
-        """``then(K, norms)`` of some rows at a time, in this precision, where that is little work.
-
-        `norms` are the squared ones of these rows; what `then` gives must not be K itself.
-        """
-        points = self.prepared(X, dtype)
-        return None if points is None else points.over(X, then, self._per_point)
-
-    @property
-    def _per_point(self) -> int:
-        """What k with a point is multiplied with: so many numbers."""
-        return int(np.prod(self._shape, dtype=int))
-
-    def scores(self, K: np.ndarray) -> np.ndarray:
-        """f of rows whose k with all points is there, in the precision of that."""
-        coef, b = self.coef, self.intercept
-        coef = coef if coef.dtype == K.dtype else coef.astype(K.dtype)
-        with blas_for_product(len(K) * coef.size):
-            values: np.ndarray = K @ coef
-        values += b if type(b) is float else b.astype(K.dtype, copy=False)
-        return values
+        return self.over(self.gram(X)) if known is None else known
 
     def has_monomials(self, X: Any) -> bool:
         """Whether f of these rows is found soonest as a sum of monomials."""
@@ -165,17 +128,19 @@ class KernelExpansion:
 
     def gram(self, X: Any) -> Any:
         """K between X and the points."""
-        return self._standing.gram(X)
+        return make_gram(self.kernel, X, self._rows)
 
-    def prepared(self, X: Any, dtype: np.dtype | None = None) -> PreparedPoints | None:
-        """The points as rows like X are compared with, computed once per precision and kept."""
-        return self._standing.prepared(X, dtype)
+    def gram_in_single(self, X: Any) -> Any:
+        """K between X and the points, both rounded to float32."""
+        return make_gram(self.kernel, X.astype(np.float32, copy=False), self._rows_in_single)
 
     @cached_property
-    def _standing(self) -> StandingPoints:
-        from mercer.gram.standing_points import StandingPoints  # small blocks need none
+    def _rows(self) -> Rows | Any:
+        return held(self.kernel, self.points)
 
-        return StandingPoints(self.kernel, self.points)
+    @cached_property
+    def _rows_in_single(self) -> Rows | Any:
+        return held(self.kernel, self.points.astype(np.float32, copy=False))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in DERIVED}

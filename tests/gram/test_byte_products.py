@@ -290,17 +290,17 @@ def test_a_perceptron_makes_the_same_mistakes(always, monkeypatch):
 def test_when_it_is_not_used(always, monkeypatch):
     X = pixels(100)
     key = next(iter(Linear().gram(X)._x.grids))
-    formula, sides = Linear().gram(X).formula, {key: X}
-    assert on_grid(formula, sides, sides)
+    inputs, sides = (key,), {key: X}
+    assert on_grid(inputs, sides, sides)
     assert not Intersection().gram(X)._x.grids  # no product in it
     with mercer.config(memory=50_000):
-        assert not on_grid(formula, sides, sides)
+        assert not on_grid(inputs, sides, sides)
     few = {key: X[: grid_rows.LEAST - 1]}
-    assert not on_grid(formula, few, few)
+    assert not on_grid(inputs, few, few)
     for name, much in (("WORTH", 1e9), ("PER_NUMBER", {8: 51})):
         with monkeypatch.context() as patch:
             patch.setattr(grid_rows, name, much)
-            assert not on_grid(formula, sides, sides)
+            assert not on_grid(inputs, sides, sides)
     for broken in (
         {"tile_shape": lambda: None},
         {"multiply": lambda *_: 1 / 0},  # a compiler that does not know the instruction
@@ -310,9 +310,9 @@ def test_when_it_is_not_used(always, monkeypatch):
             for name, value in broken.items():
                 patch.setattr(byte_product, name, value)
             byte_product.works.cache_clear()
-            assert not on_grid(formula, sides, sides)
+            assert not on_grid(inputs, sides, sides)
     byte_product.works.cache_clear()
-    assert on_grid(formula, sides, sides)
+    assert on_grid(inputs, sides, sides)
 
 
 @needs_instruction

@@ -87,6 +87,11 @@ class Gram(ABC):
         """The work of computing all of K once."""
 
     @property
+    def is_small(self) -> bool:
+        """Whether K is so little work that `dense` is the quickest way to everything."""
+        return False
+
+    @property
     @abstractmethod
     def bytes_per_row(self) -> int:
         """Memory of one prepared row of Z."""

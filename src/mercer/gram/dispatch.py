@@ -16,14 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host
+from mercer._arrays import host, is_chunked, is_tensor
 from mercer._config import get_config, register_device
 from mercer._lazy import record
 from mercer.formula import Formula
 from mercer.formula.nodes import statistics
 from mercer.formula.ops import without_form
 from mercer.gram.base import Gram
+from mercer.gram.form import form_for
 from mercer.gram.host import HostGram
+from mercer.gram.rows.examples import Rows
 
 #: Modules that register an engine when they are imported; they must be cheap to import.
 BUILT_IN = {"cuda": "mercer.engines.cuda", "cluster": "mercer.engines.cluster"}
@@ -76,7 +78,7 @@ class Engine:
         return found
 
 
-HOST = Engine("cpu", lambda kernel, X, Z: True, lambda k, X, Z: HostGram(k, host(X), host(Z)))
+HOST = Engine("cpu", lambda kernel, X, Z: True, lambda k, X, Z: HostGram(k, _near(X), _near(Z)))
 _engines: dict[str, Engine] = {}
 _told: set[str] = set()
 
@@ -145,8 +147,24 @@ def engine_for(kernel: Any, X: Any, Z: Any = None) -> Engine:
 
 
 def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
-    """K on the engine this data belongs to."""
-    return engine_for(kernel, X, Z).make(kernel, X, Z)
+    """K on the engine this data belongs to; Z may be `held`."""
+    raw = Z.raw if isinstance(Z, Rows) else Z
+    engine = engine_for(kernel, X, raw)
+    return engine.make(kernel, X, Z if engine is HOST else raw)
+
+
+def held(kernel: Any, points: Any) -> Rows | Any:
+    """The Rows of points that others are compared with again and again; tensors stay tensors."""
+    if is_tensor(points) or is_chunked(points):
+        return points
+    rows = Rows.of(form_for(kernel), points, "Z")
+    rows.is_held = True
+    return rows
+
+
+def _near(rows: Any) -> Any:
+    """Rows on the host."""
+    return rows if isinstance(rows, (np.ndarray, Rows)) else host(rows)
 
 
 def solver_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:

@@ -14,9 +14,10 @@ from mercer.formula.nodes import sqdist
 from mercer.formula.ranking import linear_part
 from mercer.gram.base import formula_of, simplified_diagonal
 from mercer.gram.dispatch import keeper_of, make_gram, solver_gram
-from mercer.gram.plan.prepare import dtype_for
+from mercer.gram.form import form_of
+from mercer.gram.rows.examples import Rows
 from mercer.gram.rows.prepared import Side, row_value
-from mercer.gram.rows.validate import as_rows, check_not_empty, matrix, numeric_inputs
+from mercer.gram.rows.validate import check_not_empty, common_dtype
 from mercer.kernels.core import Kernel
 
 
@@ -24,13 +25,10 @@ def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
     """k(x, x) for every row of X."""
     if keeper_of(kernel, X) is not None:
         return make_gram(kernel, X).diagonal()
-    X = as_rows(host(X))
-    check_not_empty(X, "X")
     formula = formula_of(kernel)
-    matrices = {key: matrix(X, key, "X") for key in numeric_inputs(formula)}
-    dtype = dtype_for([(X, matrices)])
-    side = Side(count(X), dtype, matrices, {}, raw=X)
-    return row_value(simplified_diagonal(formula), side, X, "X")
+    rows = Rows.of(form_of(formula), host(X))
+    side = Side(rows.n, common_dtype(rows.dtypes), rows.matrices, {}, raw=rows.raw)
+    return row_value(simplified_diagonal(formula), side, rows.raw, "X")
 
 
 def distance(kernel: Kernel, X: Any, Z: Any = None) -> np.ndarray:

@@ -13,7 +13,7 @@ from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
 from mercer._examples import count, take
 from mercer._machine.jit import compiles
-from mercer._machine.threads import blas_for_product, single_threaded_blas
+from mercer._machine.threads import WORTH_FLOPS, blas_for_product, single_threaded_blas
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
@@ -23,30 +23,33 @@ from mercer.gram.base import (
     check_factor,
     check_has_diagonal,
     check_room,
+    constant_diagonal,
     indices_of,
-    simplified,
     simplified_diagonal,
 )
 from mercer.gram.cpu import waves
 from mercer.gram.cpu.engine import NumpyEngine
-from mercer.gram.plan.accuracy import SMALL_WORK
+from mercer.gram.form import form_for
+from mercer.gram.plan.accuracy import is_little_work
 from mercer.gram.plan.planner import (
+    COMPILE_WORK,
     FUSED_COLUMNS,
     Cost,
     Plan,
     make_plan,
+    operations,
 )
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.products import Products, by_loop, products_of
 from mercer.gram.plan.program import Program
 from mercer.gram.plan.series import Series, in_words
+from mercer.gram.rows.examples import Rows
 from mercer.gram.rows.prepared import Side, row_value
-from mercer.gram.rows.validate import as_rows, check_not_empty
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
 
-#: Pairs and sources of a K that is made in one piece: from here on a plan pays.
-FEW_PAIRS, FEW_SOURCES = 1 << 15, 4
+#: Bytes and sources of a K that is made in one piece: from here on a plan pays.
+FEW_BYTES, FEW_SOURCES = 1 << 20, 4
 
 
 class HostGram(Gram):
@@ -59,13 +62,10 @@ class HostGram(Gram):
     series: list[Series] | None = None
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
-        self.kernel, self.formula = kernel, simplified(kernel)
-        X, Z = as_rows(X), as_rows(Z)
-        check_not_empty(X, "X")
-        if Z is not None:
-            check_not_empty(Z, "Z")
-        self.square = Z is None
-        self._x, self._z, self.program = prepare(self.formula, X, Z)
+        form, self.square = form_for(kernel), Z is None
+        self.kernel, self.formula = kernel, form.formula
+        others = None if Z is None else Rows.of(form, Z, "Z")
+        self._x, self._z, self.program = prepare(form, Rows.of(form, X), others)
         self.shape = (self._x.n, self._z.n)
         self.dtype = self._x.dtype
 
@@ -151,7 +151,7 @@ class HostGram(Gram):
     # --- numbers ---------------------------------------------------------------------------
 
     def dense(self, out: np.ndarray | None = None) -> np.ndarray:
-        if out is None and self._is_few:
+        if out is None and self.is_small:
             return self._at_once()
         if out is None:
             check_room(self.shape, self.dtype, self.limit_bytes)
@@ -177,29 +177,32 @@ class HostGram(Gram):
         return out
 
     @property
-    def _is_few(self) -> bool:
-        """Whether K is so little work that to plan it, and to share it out, would take longer."""
-        pairs, sources = self.shape[0] * self.shape[1], self.program.sources
-        if pairs > FEW_PAIRS or len(sources) > FEW_SOURCES:
+    def is_small(self) -> bool:
+        program, x, z = self.program, self._x, self._z
+        pairs, sources = self.shape[0] * self.shape[1], len(program.sources)
+        if pairs * self.dtype.itemsize > FEW_BYTES or sources > FEW_SOURCES or program.is_opaque:
             return False
-        for matrix in self._z.matrices.values():
-            if is_sparse(matrix) or pairs * matrix.shape[1] > SMALL_WORK:
+        if not is_little_work(x.matrices, z.matrices):
+            if program.fused or pairs * operations(program.epilogue) >= COMPILE_WORK:
                 return False
-        opaque = any(source.kind == "opaque" for source in sources)
-        return not opaque and 8 * pairs * (2 + len(sources)) <= self.limit_bytes
+            width = sum(m.shape[1] for m in z.matrices.values())
+            if x.grids or x.is_sparse or z.is_sparse or 2 * pairs * width >= WORTH_FLOPS:
+                return False
+        return 8 * pairs * (2 + sources) <= self.limit_bytes
 
     def _at_once(self) -> np.ndarray:
         """K as one tile, on the calling thread."""
         n, m = self.shape
         K = np.empty(self.shape, dtype=self.dtype)
         rows, columns = slice(0, n), slice(0, m)
-        with blas_for_product(n * m * sum(x.shape[1] for x in self._z.matrices.values())):
-            NumpyEngine(self.program, self._x, self._z, None, self._swapped).fill(
-                rows, columns, K, Scratch(0)
-            )
+        engine = NumpyEngine(self.program, self._x, self._z, None, self._swapped)
+        multiplications = 0 if self.program.fused else n * m * self.bytes_per_row // 8
+        with blas_for_product(multiplications):
+            engine.fill(rows, columns, K, Scratch(0))
         if self.square:
             set_diagonal(K, rows, columns, self._rounded_diagonal())
-            if self.program.row_x:  # sums of three numbers depend on their order
+            # Sums of three numbers, and sums in products, depend on their order.
+            if self.program.row_x or not self.program.fused:
                 mirror(K, rows, columns)
         return K
 
@@ -212,14 +215,14 @@ class HostGram(Gram):
         if V.dtype.kind not in "biuf":
             raise TypeError(f"V must hold real numbers, it has dtype {V.dtype}")
         columns = np.ascontiguousarray(V.reshape(len(V), -1), dtype=self.dtype)
-        if not relative and (found := waves.series_of(self, columns.shape[1])):
-            image = waves.product(self, *found, columns)
-            return image[:, 0] if V.ndim == 1 else image
-        if self._is_few:
+        if self.is_small:
             K = self._at_once()
             with blas_for_product(K.size * columns.shape[1]):
                 result = K @ columns
             return result[:, 0] if V.ndim == 1 else result
+        if not relative and (found := waves.series_of(self, columns.shape[1])):
+            image = waves.product(self, *found, columns)
+            return image[:, 0] if V.ndim == 1 else image
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
         sums = get_config().n_threads if self.square and self.symmetric else 0
@@ -287,6 +290,9 @@ class HostGram(Gram):
     @property
     def largest(self) -> float:
         """√(max k(x, x) max k(z, z)), which bounds |k| where it is positive semi-definite."""
+        constant = constant_diagonal(self.formula)
+        if constant is not None:
+            return max(0.0, constant)
         own = simplified_diagonal(self.formula)
         sides = ((self._x, "X"), (self._z, "Z"))
         ends = [float(row_value(own, side, side.raw, name).max()) for side, name in sides]
@@ -402,7 +408,7 @@ class HostGram(Gram):
 
     def _rounded_diagonal(self) -> np.ndarray | None:
         """k(x, x) where a distance of 0 comes out of a product, and is not 0 by its rounding."""
-        if self.square and any(s.kind in ("product", "repaired") for s in self.program.sources):
+        if self.square and self.program.rounds_distances:
             return self._diagonal
         return None
 

@@ -30,10 +30,7 @@ def dense(self: Kernel, X: Any, Z: Any = None) -> Any:
     """
     if is_number(X) and (Z is None or is_number(Z)) and not self.is_opaque:
         return float(self([[float(X)]], [[float(X if Z is None else Z)]])[0, 0])
-    from mercer.gram.small import small_block
-
-    few = small_block(self, X, X if Z is None else Z)
-    return self.gram(X, Z).dense() if few is None else few
+    return self.gram(X, Z).dense()
 
 
 def gram(self: Kernel, X: Any, Z: Any = None) -> Gram:

@@ -20,15 +20,19 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from mercer._config import check_memory
 from mercer._linalg import independent, inverse_lower
-from mercer._machine.threads import blas_for
+from mercer._machine.threads import blas_for, threads_for
 from mercer._machine.triangular import multiply_upper
 from mercer._parameters import Anything, Check, Count, Maybe, random_from
-from mercer.gram.dispatch import solver_gram
+from mercer._tiles import Scratch, Tiling
+from mercer.gram.dispatch import held, make_gram, solver_gram
 from mercer.gram.host import HostGram
-from mercer.gram.standing_points import StandingPoints
 from mercer.kernels import DEFAULT
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
+
+#: Rows of K that are multiplied at a time: with 200 centers they take 400 kB, which a core's cache
+#: holds.
+PANEL_ROWS = 256
 
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
@@ -226,23 +230,25 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         if self._precomputed:
             index = self.component_indices_
             return np.asarray(X[:, index if self._kept is None else index[self._kept]] @ A, out)
-        upper = "_factor" in vars(self)
-        features = self._compared.times_upper(X, A) if upper else None
-        if features is not None:
-            return features.astype(out, copy=False)
-        gram = self._compared.gram(X)
-        if not isinstance(gram, HostGram) or not upper:
+        gram = make_gram(self.kernel_, X, self._compared)
+        if not isinstance(gram, HostGram) or "_factor" not in vars(self):
             return np.asarray(gram @ A, dtype=out)
-        K = np.empty(gram.shape, dtype=gram.dtype)
-        gram.sweep(lambda *tile: None, out=K, what="features")
-        multiply_upper(K, np.ascontiguousarray(A, dtype=K.dtype))
+        K, T = np.empty(gram.shape, dtype=gram.dtype), np.ascontiguousarray(A, dtype=gram.dtype)
+
+        def body(rows: slice, columns: slice, tile: NDArray[Any], scratch: Scratch) -> None:
+            multiply_upper(tile, T)
+
+        # Whole rows, which are multiplied in place while a cache holds them.
+        threads = threads_for(gram.cost.flops + float(K.size) * len(T))
+        tiling = Tiling(gram.shape, (PANEL_ROWS, len(T)), threads)
+        gram.sweep(body, out=K, tiling=tiling, what="features")
         return K.astype(out, copy=False)
 
     @cached_property
-    def _compared(self) -> StandingPoints:
+    def _compared(self) -> Any:
         """The examples of the sample that add something, which rows are compared with."""
         points = self.components_ if self._kept is None else _select(self.components_, self._kept)
-        return StandingPoints(self.kernel_, points)
+        return held(self.kernel_, points)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

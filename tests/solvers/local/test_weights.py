@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import Epanechnikov, Gaussian, Laplacian, Linear, Polynomial
-from mercer.solvers.local import weights
+from mercer.gram.host import HostGram
 from mercer.solvers.local.weights import Weights
 
 rng = np.random.default_rng(0)
@@ -15,7 +15,7 @@ X, Z, V = rng.normal(size=(30, 3)), rng.normal(size=(40, 3)), rng.normal(size=(4
 
 def in_tiles(monkeypatch, *given):
     with monkeypatch.context() as patch:
-        patch.setattr(weights, "small_block", lambda *_: None)
+        patch.setattr(HostGram, "is_small", False)
         return Weights(*given).product(V)
 
 
@@ -42,13 +42,3 @@ def test_a_weight_below_zero_is_refused_either_way(monkeypatch):
         Weights(*given).product(V)
     with pytest.raises(ValueError, match="negative values"):
         in_tiles(monkeypatch, *given)
-
-
-def test_few_pairs_do_not_make_a_gram():
-    W = Weights(Gaussian().formula(), X, Z)
-    W.product(V)
-    assert "gram" not in vars(W)
-    many = np.tile(X, (100, 1))
-    W = Weights(Gaussian().formula(), many, Z)
-    W.product(V)
-    assert "gram" in vars(W)

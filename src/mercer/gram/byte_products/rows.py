@@ -10,6 +10,7 @@ numbers of each row, too, if c is on the grid.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +19,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._tiles import Scratch, cut
-from mercer.formula import Formula
-from mercer.formula.nodes import Input, statistics
+from mercer.formula.nodes import Input
 from mercer.gram.byte_products.grid import Grid, find_grid, rounding
 from mercer.gram.rows.columns import used_columns
 
@@ -159,11 +159,11 @@ def worth(shape: tuple[int, ...]) -> bool:
 
 
 def on_grid(
-    formula: Formula, left: dict[Input, Any], right: dict[Input, Any]
+    inputs: Iterable[Input], left: dict[Input, Any], right: dict[Input, Any]
 ) -> dict[Input, tuple[GridRows, GridRows]]:
-    """For each input of a product: the rows of both sides as bytes, if all lie on one grid."""
+    """For each of these inputs: the rows of both operands as bytes, if all lie on one grid."""
     found = {}
-    for key in {node.value for node in statistics(formula) if node.op in ("dot", "sqdist")}:
+    for key in inputs:
         x, z = left[key], right[key]
         if is_sparse(x) or is_sparse(z) or not _pays(x, z):
             continue

@@ -8,33 +8,41 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer._lazy import record
 from mercer._tiles import Scratch, cut
 from mercer.formula import Formula, evaluate
 from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import is_column_product, set_size
 from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
+from mercer.gram.plan.folded import beside
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Side, over_sets, reduced
 from mercer.gram.rows.sparse import scatters, stays_sparse
 
+#: Rows of a tile from which values per row are worth two more columns of the product.
+FOLDED_ROWS = 32
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
-#: Numbers in all differences up to which NumPy takes them: SciPy takes 0.1 s to be imported.
-FEW_NUMBERS = 10_000
 
 
-@record
 class NumpyEngine:
-    """Fills tiles of k between two sides."""
+    """Fills tiles of k between two operands.
 
-    program: Program
-    x: Side
-    z: Side
-    compiled: Any = None  # gram.compiled.Compiled, or None for ufuncs
-    swapped: bool = False
-    paneled: frozenset[Any] = frozenset()  # inputs whose sparse rows are multiplied in panels
+    `compiled`: the loop of the program, or None for ufuncs. `paneled`: inputs whose sparse rows are
+    multiplied in panels.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        x: Side,
+        z: Side,
+        compiled: Any = None,
+        swapped: bool = False,
+        paneled: frozenset[Any] = frozenset(),
+    ) -> None:
+        self.program, self.x, self.z, self.compiled = program, x, z, compiled
+        self.swapped, self.paneled = swapped, paneled
 
     def fill(self, rows: slice, columns: slice, out: np.ndarray, scratch: Scratch) -> None:
         """k for these rows and columns, into `out`."""
@@ -44,27 +52,63 @@ class NumpyEngine:
             self.fill(rows, columns, whole, scratch)
             out[...] = whole
             return
+        if self.compiled is None and self._folds(out):
+            self._fill_folded(rows, columns, out)
+            return
         tiles = self._rooms(out, scratch)
-        products = {}
-        for i, source in enumerate(self.program.sources):
-            if source.kind == "product":
-                products[source.rows] = tiles[i]
-                self._product(source.rows, rows, columns, tiles[i], scratch)
-        for i, source in enumerate(self.program.sources):
-            if source.kind == "repaired":
-                self._repaired(
-                    source.node, rows, columns, tiles[i], products.get(source.rows), scratch
-                )
-            elif source.kind == "opaque":
-                self._opaque(source.node, rows, columns, tiles[i])
-            elif source.kind == "direct" and self.compiled is None:
-                x, z = self.x.dense(source.rows, rows), self.z.dense(source.rows, columns)
-                with np.errstate(over="ignore"):  # an infinite distance is a valid result
-                    direct(source.node, x, z, tiles[i])
+        if not self.program.fused:
+            self._fill_matrices(rows, columns, tiles, scratch)
         if self.compiled is not None:
             self.compiled.fill(self.x, self.z, rows, columns, tiles, out)
-        else:
+            return
+        # An infinite distance is a valid result, and float32 may not hold every constant.
+        with np.errstate(over="ignore"):
+            for source, tile in zip(self.program.sources, tiles, strict=True):
+                if source.kind == "direct":
+                    x, z = self.x.dense(source.rows, rows), self.z.dense(source.rows, columns)
+                    direct(source.node, x, z, tile)
             self._epilogue(rows, columns, tiles, out)
+
+    def _folds(self, out: np.ndarray) -> bool:
+        """Whether values per row go into the product: two columns more, three passes less."""
+        if self.program.folded is None or len(out) < FOLDED_ROWS:
+            return False
+        key = self.program.sources[0].rows
+        left, right = self.x.matrices[key], self.z.matrices[key]
+        if key in self.x.grids or is_sparse(left) or is_sparse(right):
+            return False
+        same = left.dtype == right.dtype == out.dtype
+        return same and right.size <= CACHE_ELEMENTS and right.shape[1] <= out.shape[1]
+
+    def _fill_folded(self, rows: slice, columns: slice, out: np.ndarray) -> None:
+        """k from one product (x, v(x), 1)·(a z, 1, w(z)) = a x·z + v(x) + w(z)."""
+        assert self.program.folded is not None
+        (factor, epilogue), key = self.program.folded, self.program.sources[0].rows
+        left = beside(self.x.panel(key, rows), self.x.values[0][rows], 1.0)
+        if "folded" not in self.z.kept:
+            points = self.z.panel(key, slice(None)) * self.z.dtype.type(factor)
+            self.z.kept["folded"] = beside(points, 1.0, self.z.values[0])
+        np.matmul(left, self.z.kept["folded"][columns].T, out=out)
+        tile = Formula("tile", value=0)
+        with np.errstate(over="ignore"):
+            for part in cut(0, len(out), max(1, CACHE_ELEMENTS // out.shape[1])):
+                evaluate_into(out[part], epilogue, {tile: out[part]})
+
+    def _fill_matrices(
+        self, rows: slice, columns: slice, tiles: list[Any], scratch: Scratch
+    ) -> None:
+        """The sources that no loop over differences makes: products, then what is made of them."""
+        products = {}
+        for source, tile in zip(self.program.sources, tiles, strict=True):
+            if source.kind == "product":
+                products[source.rows] = tile
+                self._product(source.rows, rows, columns, tile, scratch)
+        for source, tile in zip(self.program.sources, tiles, strict=True):
+            if source.kind == "repaired":
+                product = products.get(source.rows)
+                self._repaired(source.node, rows, columns, tile, product, scratch)
+            elif source.kind == "opaque":
+                self._opaque(source.node, rows, columns, tile)
 
     def _rooms(self, out: np.ndarray, scratch: Scratch) -> list[np.ndarray | None]:
         """An array per matrix: the first is made in that of the result, others in scratch memory.
@@ -85,23 +129,22 @@ class NumpyEngine:
         formula = self.program.epilogue
         if formula.op == "tile" and tiles[formula.value] is out:
             return
-        step = max(1, CACHE_ELEMENTS // max(1, out.shape[1]))
-        vx = [v[rows] for v in self.x.values]
-        vz = [v[columns] for v in self.z.values]
-        leaves = _leaves(formula)
-        for start in range(0, out.shape[0], step):
-            part = slice(start, start + step)
+        known: dict[Formula, Any] = {}
+        for node in _leaves(formula):
+            if node.op == "tile":
+                known[node] = tiles[node.value]
+            elif node.op == "rowx":
+                known[node] = self.x.values[node.value][rows, None]
+            else:
+                known[node] = self.z.values[node.value][None, columns]
+        if out.size <= CACHE_ELEMENTS:
+            evaluate_into(out, formula, known)
+            return
+        for part in cut(0, len(out), max(1, CACHE_ELEMENTS // out.shape[1])):
             block = out[part]
-            known: dict[Formula, Any] = {}
-            for node in leaves:
-                if node.op == "tile":
-                    tile = tiles[node.value]
-                    known[node] = block if tile is out else tile[part]
-                else:
-                    v = vx[node.value][part, None] if node.op == "rowx" else vz[node.value][None, :]
-                    known[node] = v
-            with np.errstate(over="ignore"):  # of constants, which float32 may not hold
-                evaluate_into(block, formula, known)
+            here = {n: v if len(v) == 1 else v[part] for n, v in known.items()}
+            here |= {n: block for n, v in known.items() if v is out}
+            evaluate_into(block, formula, here)
 
     def _opaque(self, node: Formula, rows: slice, columns: slice, out: Any) -> None:
         leaf = node.value[0]
@@ -244,15 +287,7 @@ def _needs_double(node: Formula) -> bool:
 
 
 def _distances(metric: str, x: np.ndarray, z: np.ndarray, out: Any) -> None:
-    """Distances in float64: by NumPy for a few pairs, by SciPy's loops for more."""
-    if out.size * x.shape[1] <= FEW_NUMBERS:
-        gaps = x[:, None].astype(np.float64, copy=False) - z[None]
-        if metric == "sqeuclidean":
-            out[...] = np.einsum("ijk,ijk->ij", gaps, gaps)
-        else:
-            np.abs(gaps, out=gaps)
-            out[...] = gaps.sum(axis=2) if metric == "cityblock" else gaps.max(axis=2)
-        return
+    """Distances in float64, by SciPy's loops."""
     from scipy.spatial.distance import cdist
 
     if out.dtype == np.float64 and out.flags.c_contiguous:

@@ -62,7 +62,16 @@ class Method:
     reason: str = ""
 
 
-_SMALL_BLOCK = Method("direct", reason="a small block")
+#: Of K whose differences cost nothing worth saving.
+LITTLE_WORK = Method("direct", reason="a small block")
+
+
+def is_little_work(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
+    """Whether the differences of all inputs cost nothing worth saving, whatever the numbers are."""
+    for x, z in zip(left.values(), right.values(), strict=True):
+        if x.shape[0] * z.shape[0] * x.shape[1] > SMALL_WORK or is_sparse(x) or is_sparse(z):
+            return False
+    return True
 
 
 def direct_by_size(X: Any, Z: Any) -> Method | None:
@@ -71,7 +80,7 @@ def direct_by_size(X: Any, Z: Any) -> Method | None:
     if is_sparse(X) or is_sparse(Z):
         return None
     if X.shape[0] * Z.shape[0] * columns <= SMALL_WORK:
-        return _SMALL_BLOCK
+        return LITTLE_WORK
     if columns <= DIRECT_COLUMNS:
         return Method("direct", reason=f"{columns} columns: differences are as fast")
     return None

@@ -1,85 +1,113 @@
-"""From rows as they come in to two sides and a program: everything that is done once."""
+"""From the rows of both operands to a program and what it reads of them: all that is done once."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
-from mercer._examples import count
 from mercer.formula import Formula
-from mercer.formula.nodes import Input, statistics
+from mercer.formula.nodes import Input
 from mercer.gram.byte_products.grid import Grid
 from mercer.gram.byte_products.rows import GridRows, about, on_grid
+from mercer.gram.form import Form
 from mercer.gram.plan import accuracy
-from mercer.gram.plan.program import Program, compile_program
+from mercer.gram.plan.program import Program
 from mercer.gram.plan.range import check_range
 from mercer.gram.rows.columns import without_empty_columns
-from mercer.gram.rows.prepared import Side, row_value, squared_norms
+from mercer.gram.rows.examples import Rows
+from mercer.gram.rows.prepared import NOTHING, Side, row_value
 from mercer.gram.rows.sparse import made_dense
-from mercer.gram.rows.validate import check_widths, common_dtype, dtype_of, matrix, numeric_inputs
+from mercer.gram.rows.validate import check_widths, common_dtype
 
 #: How much longer than the shortest row, in squares, a center may be that x·z is put right for
 #: afterwards: the product with it takes the digits of a row near 0.
 NEAR_ORIGIN = 4.0
-#: ‖x − c‖² for all rows of both sides.
+#: ‖x − c‖² for all rows of both operands.
 Norms = tuple[np.ndarray, np.ndarray]
+#: The rows of both operands as bytes, per input.
+Grids = dict[Input, tuple[GridRows, GridRows]]
+_DOUBLE = np.dtype(np.float64)
 
 
-def prepare(formula: Formula, X: Any, Z: Any) -> tuple[Side, Side, Program]:
-    """Both sides of K with everything that is computed once per row, and the program."""
-    left, right = _matrices(formula, X, Z)
-    dtype = dtype_for([(X, left), (X if Z is None else Z, right)])
-    dtype = np.dtype(np.float64) if accuracy.needs_double(formula) else dtype
-    for side in (left, right):
-        for key in side:
-            if dtype == np.float64:  # rows that were widened for float32 stay so
-                side[key] = side[key].astype(dtype, copy=False)
-    made_dense(left, right)
-    grids = on_grid(formula, left, right)
-    left, right = without_empty_columns(formula, left, right, grids)
-    methods, centers, norms = _methods(formula, left, right, dtype, grids)
-    program = compile_program(formula, methods)
-    on_left, on_right = ({key: pair[i] for key, pair in grids.items()} for i in (0, 1))
-    of_left, of_right = ({key: pair[i] for key, pair in norms.items()} for i in (0, 1))
-    x = Side(count(X), dtype, left, centers, raw=X, grids=on_left, norms=of_left)
-    z = x
-    if Z is not None:
-        z = Side(count(Z), dtype, right, centers, raw=Z, grids=on_right, norms=of_right)
-    x, z = _with_states(program, x, z, X, Z)
-    x_values = _values(program.row_x, x, X, "X")
-    if Z is None:
-        z = replace(x, states=z.states, values=())
-    x.values = x_values
-    z.values = _values(program.row_z, z, X if Z is None else Z, "X" if Z is None else "Z")
-    check_range(formula, x, z, dtype)
+@dataclass
+class _Choice:
+    """The numbers of X and of Z as one program reads them, and what goes with them."""
+
+    numbers: tuple[dict[Input, Any], dict[Input, Any]]
+    program: Program
+    centers: dict[Input, np.ndarray | None] = field(default_factory=dict)
+    norms: dict[Input, Norms] = field(default_factory=dict)
+    grids: Grids = field(default_factory=dict)
+
+    def operand(self, rows: Rows, dtype: np.dtype, which: int) -> Side:
+        """The rows of X (0) or of Z (1), prepared for the program."""
+        return Side(
+            rows.n,
+            dtype,
+            self.numbers[which],
+            self.centers,
+            raw=rows.raw,
+            grids={key: pair[which] for key, pair in self.grids.items()} if self.grids else NOTHING,
+            norms={key: pair[which] for key, pair in self.norms.items()} if self.norms else {},
+        )
+
+    def held(self, rows: Rows, dtype: np.dtype) -> Side:
+        """The rows of Z, prepared once for the same choice where they are held."""
+        numbers = self.numbers[1].values()
+        # An opaque kernel prepares both operands together.
+        kept = rows.is_held and not self.grids and not self.program.is_opaque
+        if not kept or not rows.owns(*numbers):
+            return self.operand(rows, dtype, 1)
+        centers = (None if c is None else c.tobytes() for c in self.centers.values())
+        key = (self.program.row_z, dtype, *map(id, numbers), *centers)
+        return rows.once(key, lambda: self.operand(rows, dtype, 1))  # type: ignore[no-any-return]
+
+
+def prepare(form: Form, X: Rows, Z: Rows | None) -> tuple[Side, Side, Program]:
+    """Both operands of K with everything that is computed once per row, and the program.
+
+    Without Z it is K(X, X).
+    """
+    other = X if Z is None else Z
+    dtype = _DOUBLE if form.is_double else common_dtype([*X.dtypes, *other.dtypes])
+    choice = _choose(form, X, other, dtype)
+    program = choice.program
+    x = choice.operand(X, dtype, 0)
+    z = x if Z is None else choice.held(Z, dtype)
+    if program.is_opaque:
+        x, z = _with_states(program, x, z, X.raw, None if Z is None else Z.raw)
+    if Z is None and (program.row_x or program.row_z or z is not x):
+        z = replace(x, states=z.states, n=z.n, values=())
+    _add_values(x, program.row_x, "X")
+    _add_values(z, program.row_z, "X" if Z is None else "Z")
+    if not form.is_always_in_range(dtype):
+        check_range(form.formula, x, z, dtype)
     return x, z, program
 
 
-def _matrices(formula: Formula, X: Any, Z: Any) -> tuple[dict[Input, Any], dict[Input, Any]]:
-    """The numbers of both sides for every input of the formula; one dict where Z is X."""
-    inputs = numeric_inputs(formula)
-    left = {key: matrix(X, key, "X") for key in inputs}
-    right = left if Z is None else {key: matrix(Z, key, "Z") for key in inputs}
-    for key in inputs:
+def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
+    """How K is made of these rows: from sizes, and where they do not decide, from norms."""
+    left, right = X.numbers(dtype), Z.numbers(dtype)
+    for key in left:
         check_widths(left[key], right[key])
-    return left, right
+    if X.is_sparse or Z.is_sparse:
+        left, right = made_dense(X, Z, left, right)
+    if accuracy.is_little_work(left, right):
+        return _Choice((left, right), form.of_differences)
+    grids = on_grid(form.multiplied, left, right)
+    numbers = without_empty_columns(left, right, grids, form.reduced)
+    methods, centers, norms = _methods(form, (X, Z), numbers, dtype, grids)
+    return _Choice(numbers, form.program(methods), centers, norms, grids)
 
 
-def dtype_for(sides: list[tuple[Any, dict[Input, Any]]]) -> np.dtype:
-    """The dtype of the numbers that k reads; of the data itself if k reads no numbers."""
-    read: list[Any] = [
-        dtype_of(raw, key, values) for raw, side in sides for key, values in side.items()
-    ]
-    return common_dtype(read or [getattr(raw, "dtype", None) for raw, _ in sides])
-
-
-def _values(
-    formulas: tuple[Formula, ...], side: Side, raw: Any, name: str
-) -> tuple[np.ndarray, ...]:
-    return tuple(row_value(f, side, raw, name) for f in formulas)
+def _add_values(operand: Side, formulas: tuple[Formula, ...], name: str) -> Side:
+    """Give the operand one vector per formula in the statistics of one row."""
+    if len(operand.values) != len(formulas):
+        operand.values = tuple(row_value(f, operand, operand.raw, name) for f in formulas)
+    return operand
 
 
 def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Side, Side]:
@@ -93,73 +121,78 @@ def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Si
             right = None if right is None else step(right)
         state_x, state_z = leaf.prepare_pair(left, right)
         if z is x:
-            z = replace(x, n=leaf.count(state_z), states={})
-        x.states[source.node], z.states[source.node] = state_x, state_z
+            z = replace(x, n=leaf.count(state_z))
+        x.states, z.states = (
+            {**x.states, source.node: state_x},
+            {**z.states, source.node: state_z},
+        )
     return x, z
 
 
 def swap_values(program: Program, x: Side, z: Side) -> tuple[Side, Side]:
+    """The operands of the transpose: row values belong to their operand."""
+
     def side(old: Side, formulas: tuple[Formula, ...], name: str) -> Side:
-        return replace(old, values=_values(formulas, old, old.raw, name), functions={})
+        return _add_values(replace(old, values=(), kept={}), formulas, name)
 
     return side(x, program.row_x, "Z"), side(z, program.row_z, "X")
 
 
 def _methods(
-    formula: Formula,
-    left: dict[Input, Any],
-    right: dict[Input, Any],
+    form: Form,
+    rows: tuple[Rows, Rows],
+    numbers: tuple[dict[Input, Any], dict[Input, Any]],
     dtype: np.dtype,
-    grids: dict[Input, tuple[GridRows, GridRows]],
+    grids: Grids,
 ) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None], dict[Input, Norms]]:
-    """How each squared distance is computed, the center that is taken off its rows, if any, and
-    their squared norms, as they are read again and again."""
+    """How each squared distance is computed, the center that is subtracted from its rows, if any,
+    and their squared norms, as they are read again and again."""
     methods: dict[Input, accuracy.Method] = {}
     centers: dict[Input, np.ndarray | None] = {}
     known: dict[Input, Norms] = {}
-    for node in statistics(formula):
-        if node.op != "sqdist":
-            continue
+    for node in form.distances:
         key = node.value
-        X, Z = left[key], right[key]
+        X, Z = numbers[0][key], numbers[1][key]
         direct = accuracy.direct_by_size(X, Z)
         if direct is not None:
             methods[key], centers[key] = direct, None
             continue
-        methods[key], centers[key], known[key] = _of_product(formula, node, X, Z, dtype, grids)
+        chosen = _of_product(form, node, rows, (X, Z), dtype, grids)
+        methods[key], centers[key], known[key] = chosen
     return methods, centers, known
 
 
 def _of_product(
-    formula: Formula,
+    form: Form,
     node: Formula,
-    X: Any,
-    Z: Any,
+    rows: tuple[Rows, Rows],
+    numbers: tuple[Any, Any],
     dtype: np.dtype,
-    grids: dict[Input, tuple[GridRows, GridRows]],
+    grids: Grids,
 ) -> tuple[accuracy.Method, np.ndarray | None, Norms]:
     """The same for one distance, which sizes alone do not decide."""
-    key, norms, sparse = node.value, _norms(X, Z), is_sparse(X) or is_sparse(Z)
+    (X, Z), key = numbers, node.value
+    norms, sparse = _norms(rows, numbers), is_sparse(X) or is_sparse(Z)
     # Products of bytes are exact: what follows them rounds as the product of one column does.
-    columns = 1 if key in grids else max(map(_most_summed, (X, Z)))
+    columns = 1 if key in grids else max(map(_most_summed, numbers))
     ends = accuracy.Ends.uncentered(_largest(norms))
-    method = accuracy.choose(formula, node, columns, ends, dtype, sparse)
+    method = accuracy.choose(form.formula, node, columns, ends, dtype, sparse)
     if sparse or method.how != "repaired":
         return method, None, norms
     grid = grids[key][0].grid if key in grids else None
     center = _center(X, Z, grid)
-    if _reads_products(formula, key) and center @ center > NEAR_ORIGIN * _least(norms):
+    if key in form.reads_products and center @ center > NEAR_ORIGIN * _least(norms):
         return method, None, norms
-    about_center = _norms(X, Z, center)
+    about_center = _norms(rows, numbers, center)
     ends = accuracy.Ends(ends.raw, _largest(about_center), float(about_center[1].max()))
-    method = accuracy.choose(formula, node, columns, ends, dtype)
+    method = accuracy.choose(form.formula, node, columns, ends, dtype)
     if not method.center:
         return method, None, norms
     if grid is not None:
-        sides = grids.pop(key)
-        error = max(side.error for side in sides)
-        if accuracy.tolerates_rounding(formula, node, ends, error, dtype):
-            grids[key] = about(grid.snap(center), *sides)
+        pair = grids.pop(key)
+        error = max(operand.error for operand in pair)
+        if accuracy.tolerates_rounding(form.formula, node, ends, error, dtype):
+            grids[key] = about(grid.snap(center), *pair)
     return method, center, about_center
 
 
@@ -170,12 +203,8 @@ def _center(X: Any, Z: Any, grid: Grid | None) -> np.ndarray:
     return center.astype(np.result_type(X, Z))
 
 
-def _reads_products(formula: Formula, key: Input) -> bool:
-    return any(node.op == "dot" and node.value == key for node in statistics(formula))
-
-
 def _least(norms: Norms) -> float:
-    return min(float(side.min()) for side in norms)
+    return min(float(of.min()) for of in norms)
 
 
 def _most_summed(rows: Any) -> int:
@@ -183,11 +212,12 @@ def _most_summed(rows: Any) -> int:
     return int(np.diff(rows.indptr).max()) if is_sparse(rows) else int(rows.shape[1])
 
 
-def _norms(X: Any, Z: Any, center: np.ndarray | None = None) -> Norms:
-    with np.errstate(over="ignore"):
-        first = squared_norms(X, center)
-        return first, first if X is Z else squared_norms(Z, center)
+def _norms(
+    rows: tuple[Rows, Rows], numbers: tuple[Any, Any], center: np.ndarray | None = None
+) -> Norms:
+    first = rows[0].norms(numbers[0], center)
+    return first, first if numbers[0] is numbers[1] else rows[1].norms(numbers[1], center)
 
 
 def _largest(norms: Norms) -> float:
-    return max(float(side.max()) for side in norms)
+    return max(float(of.max()) for of in norms)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from mercer._lazy import record
@@ -17,6 +17,7 @@ from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, Kind, const, dependence
 from mercer.formula.simplify import simplify
 from mercer.gram.plan.accuracy import Method
+from mercer.gram.plan.folded import folded_sum
 
 
 def _show_number(node: Formula) -> str:
@@ -49,7 +50,7 @@ class Source:
     kind: str
     node: Formula
 
-    @property
+    @cached_property
     def rows(self) -> Input:
         return nodes.rows_of(self.node)
 
@@ -65,7 +66,23 @@ class Program:
     epilogue: Formula
     methods: Mapping[Input, Method] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def is_opaque(self) -> bool:
+        """Whether a kernel without a formula is part of it."""
+        return any(s.kind == "opaque" for s in self.sources)
+
+    @cached_property
+    def folded(self) -> tuple[float, Formula] | None:
+        """a, and the epilogue over a x·z + v(x) + w(z), where such a sum is all that k reads."""
+        one = [s.kind for s in self.sources] == ["product"]
+        return folded_sum(self.epilogue) if one else None
+
+    @cached_property
+    def rounds_distances(self) -> bool:
+        """Whether a distance comes out of a product, so that it need not be 0 where x is z."""
+        return any(s.kind in ("product", "repaired") for s in self.sources)
+
+    @cached_property
     def fused(self) -> bool:
         """Every source can be computed inside the generated loop: no tile needs to exist."""
         return all(s.kind == "direct" for s in self.sources)

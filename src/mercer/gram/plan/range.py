@@ -21,7 +21,6 @@ from mercer.kernels.radial import FARTHEST
 
 #: Numbers up to here fit every dtype.
 SAFE = float(np.finfo(np.float32).max)
-_DOUBLE = np.dtype(np.float64)
 #: Squared distances up to which a kernel is tried once and for all.
 USUAL = 1e12
 
@@ -52,9 +51,10 @@ def check_range(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
             )
 
 
-def only_overflows(formula: Formula, dtype: np.dtype = _DOUBLE) -> bool:
-    """Whether nothing but large numbers could leave the range, which K itself shows then."""
-    return not (_divided_by(formula) or _cut_off(formula) or _grows(formula, dtype, 1e30))
+def is_always_in_range(formula: Formula, dtype: np.dtype) -> bool:
+    """Whether `check_range` has nothing to look at, whatever the rows are."""
+    looked_at = _divided_by(formula) or _cut_off(formula) or _parts(formula)
+    return not (looked_at or _grows(formula, dtype, math.inf))
 
 
 @lru_cache(maxsize=1024)

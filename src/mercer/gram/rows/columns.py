@@ -14,8 +14,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
-from mercer.formula import Formula
-from mercer.formula.nodes import Input, statistics
+from mercer.formula.nodes import Input
 
 #: Rows that are read first: most columns have a number other than 0 among them.
 FIRST = 256
@@ -28,18 +27,16 @@ COPYING = 50
 
 
 def without_empty_columns(
-    formula: Formula, left: dict[Input, Any], right: dict[Input, Any], fixed: Collection[Input] = ()
+    left: dict[Input, Any], right: dict[Input, Any], *fixed: Collection[Input]
 ) -> tuple[dict[Input, Any], dict[Input, Any]]:
-    """The two sides' rows, each input without the columns that are zero on both sides.
+    """The numbers of both operands, each input without the columns that are zero in both.
 
-    Inputs in `fixed` are left as they are.
+    Inputs in one of `fixed` are left as they are.
     """
-    # g(0, 0) of a coordinate-wise function need not be 0.
-    fixed = {*fixed, *(node.value[1] for node in statistics(formula) if node.op == "reduce")}
-    x, z = dict(left), dict(right)
+    x, z = left, right
     for key in left:
         sides = [left[key]] if right is left else [left[key], right[key]]
-        if key in fixed or any(is_sparse(m) or m.shape[1] < WIDE for m in sides):
+        if any(m.shape[1] < WIDE or is_sparse(m) for m in sides) or any(key in f for f in fixed):
             continue
         if sum(m.nbytes for m in sides) > ROOM * get_config().memory_bytes:
             continue
@@ -48,9 +45,10 @@ def without_empty_columns(
         saved = len(sides[0]) * len(sides[-1]) * empty
         pays = saved >= COPYING * len(used) * sum(len(m) for m in sides)
         if pays and 0 < len(used) <= (1 - SAVED) * left[key].shape[1]:
-            x[key] = left[key].take(used, axis=1)
-            z[key] = x[key] if right is left else right[key].take(used, axis=1)
-    return x, x if right is left else z
+            taken = left[key].take(used, axis=1)
+            x = {**x, key: taken}
+            z = x if right is left else {**z, key: right[key].take(used, axis=1)}
+    return x, z
 
 
 def used_columns(*sides: np.ndarray) -> np.ndarray:

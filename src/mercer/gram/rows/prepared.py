@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ CHUNK = 256
 #: read Z in panels of so many rows. Columns of a longer panel are farther apart in memory: with 256
 #: rows an entry of K over 120 columns took 1.3 times as long, and one over 784 twice as long.
 BLOCK, TOGETHER = 64, 4
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 #: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy.
 PANEL, NUMBERS = 2048, 1 << 15
 
@@ -31,20 +34,23 @@ PANEL, NUMBERS = 2048, 1 << 15
 class Side:
     """`matrices`: the rows of each numeric input; `centers`: what is taken off them in products;
     `values`: one vector for each row value of the program; `states`: of opaque leaves; `norms`:
-    ‖x − c‖² where that is known."""
+    ‖x − c‖² where that is known; `kept`: copies in another order, values of users' functions."""
 
     n: int
     dtype: np.dtype
     matrices: dict[Input, Any]
     centers: Mapping[Input, np.ndarray | None]
     values: tuple[np.ndarray, ...] = ()
-    states: dict[Formula, Any] = field(default_factory=dict)
+    states: Mapping[Formula, Any] = field(default_factory=lambda: NOTHING)
     raw: Any = None
-    functions: dict[Any, np.ndarray] = field(default_factory=dict)
-    grids: dict[Input, GridRows] = field(default_factory=dict)
+    grids: Mapping[Input, GridRows] = field(default_factory=lambda: NOTHING)
     norms: dict[Input, np.ndarray] = field(default_factory=dict)
-    _packed: dict[Input, np.ndarray] = field(default_factory=dict)
-    _by_column: dict[Input, Any] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+    @cached_property
+    def is_sparse(self) -> bool:
+        """Whether one of the matrices is sparse."""
+        return any(map(is_sparse, self.matrices.values()))
 
     def take(self, index: Any) -> Side:
         """Some of the rows, by slice or positions."""
@@ -84,20 +90,20 @@ class Side:
 
     def packed(self, rows: Input) -> np.ndarray:
         """All rows as (chunks, columns, CHUNK): what a loop over pairs reads without a stride."""
-        if rows not in self._packed:
+        if ("packed", rows) not in self.kept:
             chunks = -(-self.n // CHUNK)
             matrix = self.matrices[rows]
             packed = np.zeros((chunks, matrix.shape[1], CHUNK), dtype=matrix.dtype)
             for i in range(chunks):
                 block = self.dense(rows, slice(i * CHUNK, min((i + 1) * CHUNK, self.n)))
                 packed[i, :, : len(block)] = block.T
-            self._packed[rows] = packed
-        return self._packed[rows]
+            self.kept["packed", rows] = packed
+        return self.kept["packed", rows]  # type: ignore[no-any-return]
 
     def packed_bytes(self, inputs: list[Input]) -> int:
-        """Memory that `packed` takes for these inputs, beyond what it took already."""
+        """Memory that `packed` takes for these inputs."""
         chunks = -(-self.n // CHUNK) * CHUNK
-        new = [self.matrices[rows] for rows in set(inputs) - set(self._packed)]
+        new = [self.matrices[rows] for rows in set(inputs)]
         return sum(chunks * m.shape[1] * m.dtype.itemsize for m in new)
 
     def by_column(self, rows: Input, index: slice) -> tuple[Any, slice]:
@@ -106,9 +112,9 @@ class Side:
 
         if not self.keeps_columns(rows):
             return columns_of(self.matrices[rows][index]), slice(0, index.stop - index.start)
-        if rows not in self._by_column:
-            self._by_column[rows] = columns_of(self.matrices[rows])
-        return self._by_column[rows], index
+        if ("columns", rows) not in self.kept:
+            self.kept["columns", rows] = columns_of(self.matrices[rows])
+        return self.kept["columns", rows], index
 
     def keeps_columns(self, rows: Input) -> bool:
         """Whether a copy by columns is small beside the memory limit."""
@@ -284,9 +290,9 @@ def _function_of_row(node: Formula, side: Side, raw: Any, name: str) -> np.ndarr
     """What a user's function says of each row: it is called once on each set of rows."""
     _, function, rows = node.value
     key = function, rows
-    if key not in side.functions:
-        side.functions[key] = row_weights(function, _after_steps(rows, raw), name)
-    return side.functions[key]
+    if key not in side.kept:
+        side.kept[key] = row_weights(function, _after_steps(rows, raw), name)
+    return side.kept[key]  # type: ignore[no-any-return]
 
 
 def _opaque_diagonal(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:

@@ -16,13 +16,17 @@ one by one, under the product.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._machine.jit import may_compile
 from mercer.formula.nodes import Input
+from mercer.gram.plan.accuracy import SMALL_WORK
 from mercer.gram.rows.columns import ROOM
+
+if TYPE_CHECKING:
+    from mercer.gram.rows.examples import Rows
 
 #: Shares of numbers other than 0 below which both sides stay sparse: with a compiled loop, without;
 #: and below which one side does.
@@ -44,18 +48,32 @@ def stays_sparse(rows: Any, others: Any) -> bool:
     return is_sparse(rows) and (rows.shape[1] > WIDEST or _share(rows) < most)
 
 
-def made_dense(left: dict[Input, Any], right: dict[Input, Any]) -> None:
-    """Dense copies of rows that are better multiplied so, in place; the two sides may be one."""
+def made_dense(
+    X: Rows, Z: Rows, left: dict[Input, Any], right: dict[Input, Any]
+) -> tuple[dict[Input, Any], dict[Input, Any]]:
+    """The numbers of both operands, sparse ones dense where they are better multiplied so."""
+    same = right is left
     for key in left:
         x, z = left[key], right[key]
-        if not (is_sparse(x) and is_sparse(z)):
+        few = x.shape[0] * z.shape[0] * x.shape[1] <= SMALL_WORK
+        if not few and not _are_better_dense(x, z):
             continue
-        if stays_sparse(x, z) or stays_sparse(z, x):
+        both = few or _share(x) >= ONE
+        copies = [z] if same or not both else [x, z]
+        if sum(map(dense_bytes, copies)) > ROOM * get_config().memory_bytes:
             continue
-        sides = [right] if right is left or _share(x) < ONE else [left, right]
-        if sum(dense_bytes(side[key]) for side in sides) <= ROOM * get_config().memory_bytes:
-            for side in sides:
-                side[key] = side[key].toarray()
+        right = {**right, key: Z.dense(z)}
+        if same:
+            left = right
+        elif both:
+            left = {**left, key: X.dense(x)}
+    return left, right
+
+
+def _are_better_dense(x: Any, z: Any) -> bool:
+    """Whether these two sparse matrices are multiplied faster as dense ones."""
+    both = is_sparse(x) and is_sparse(z)
+    return both and not stays_sparse(x, z) and not stays_sparse(z, x)
 
 
 def dense_bytes(rows: Any) -> int:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse
+from mercer._arrays import is_plain, is_sparse
 from mercer._examples import count
 from mercer.formula.inputs import check_finite, numeric
 from mercer.formula.nodes import Formula, Input, statistics
 
 #: Statistics whose input is read as numbers.
+_DOUBLE = np.dtype(np.float64)
 _NUMERIC = frozenset({"dot", "sqdist", "l1", "linf", "sqnorm", "reduce"})
 
 
@@ -29,14 +30,19 @@ def as_rows(raw: Any) -> Any:
     return raw
 
 
-def check_not_empty(rows: Any, name: str) -> None:
-    if count(rows) == 0:
+def check_not_empty(rows: Any, name: str) -> int:
+    """How many examples there are; an error where there are none."""
+    n = count(rows)
+    if n == 0:
         raise ValueError(f"{name} is empty: at least one example is needed")
+    return n
 
 
 def matrix(raw: Any, rows: Input, name: str) -> Any:
     """The numbers of `raw` after the input map: 2-D, finite, float32 or float64, or CSR."""
     values = raw
+    if not rows.steps and is_plain(raw) and raw.ndim == 2:
+        return raw
     for step in rows.steps:
         values = step(values)
     values = numeric(values)
@@ -81,7 +87,7 @@ def row_weights(function: Any, values: Any, name: str) -> np.ndarray:
 
 def dtype_of(raw: Any, rows: Input, values: Any) -> np.dtype:
     """The dtype of K for these rows: that of the data, even if an input map widened it."""
-    if values.dtype == np.float32 or not rows.steps or not rows.steps[-1].widens:
+    if not rows.steps or values.dtype == np.float32 or not rows.steps[-1].widens:
         return values.dtype  # type: ignore[no-any-return]
     for step in rows.steps[:-1]:
         raw = step(raw)
@@ -90,5 +96,8 @@ def dtype_of(raw: Any, rows: Input, values: Any) -> np.dtype:
 
 def common_dtype(dtypes: Iterable[Any]) -> np.dtype:
     """float32 where all floating numbers are float32; float64 otherwise."""
+    dtypes = list(dtypes)
+    if _DOUBLE in dtypes:
+        return _DOUBLE
     kinds = {d.newbyteorder("=") for d in dtypes if getattr(d, "kind", "") == "f"}
-    return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)
+    return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else _DOUBLE

@@ -14,15 +14,12 @@ import numpy as np
 
 from mercer._arrays import are_float_rows, winners
 from mercer._machine.jit import may_compile
-from mercer._tiles import Scratch
 from mercer.expansion import KernelExpansion
 from mercer.formula.nodes import statistics
 from mercer.gram.base import simplified
 from mercer.gram.cpu.single_precision import suffices
-from mercer.gram.dispatch import make_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import TOLERANCE, Ends, product_error, rounding_error
-from mercer.gram.prepared_points import PreparedPoints
 from mercer.gram.rows.prepared import squared_norms
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.learners.svms.votes import pair_votes, pairs_per_class
@@ -52,25 +49,13 @@ def quick_winners(
     if rounding is None:
         return None
 
-    def judged(K: np.ndarray, largest: float, scratch: Scratch | None = None) -> np.ndarray:
-        bounds = rounding * largest * expansion.weights
-        if many:
-            return many.judged(K, bounds, scratch)
-        return _judged(expansion.scores(K), bounds, classes)
-
-    points = expansion.prepared(X, SINGLE)
-    if points is not None:
-        soon = expansion.soon(X, lambda K, norms: judged(K, points.bound(norms)), SINGLE)
-        if soon is not None:
-            return soon[:, 0], np.flatnonzero(soon[:, 1])
-    gram = _gram(expansion, points, X)
+    gram = _rounded(expansion, X)
     if gram is None:
         return None
-    largest = gram.largest
+    bounds = np.asarray(rounding * gram.largest * expansion.weights, dtype=SINGLE)
     if many:
-        found = many.in_panels(gram, lambda K, scratch: judged(K, largest, scratch))
+        found = many.in_panels(gram, lambda K, scratch: many.judged(K, bounds, scratch))
     else:
-        bounds = np.asarray(rounding * largest * expansion.weights, dtype=SINGLE)
         found = expansion.over(gram, lambda scores: _judged(scores, bounds, classes))
     return found[:, 0], np.flatnonzero(found[:, 1])
 
@@ -100,20 +85,13 @@ def _of_doubles(X: Any, expansion: KernelExpansion) -> float:
     return min(ROUNDING, 2 * error + 8 * EPS)  # twice: the estimate was met to within 6 %
 
 
-def _gram(expansion: KernelExpansion, points: PreparedPoints | None, X: Any) -> HostGram | None:
-    """K in float32; None where that has too few digits."""
-    try:
-        gram = None if points is None else points.gram(X)
-        return _rounded(expansion, X) if gram is None else gram
-    except ValueError:  # numbers that only float64 can hold
-        return None
-
-
 def _rounded(expansion: KernelExpansion, X: Any) -> HostGram | None:
     """K in float32; None where that has too few digits."""
-    both = (rows.astype(np.float32, copy=False) for rows in (X, expansion.points))
-    with np.errstate(over="ignore"):
-        gram = make_gram(expansion.kernel, *both)
+    try:
+        with np.errstate(over="ignore"):
+            gram = expansion.gram_in_single(X)
+    except ValueError:  # numbers that only float64 can hold
+        return None
     if not isinstance(gram, HostGram) or gram.dtype != np.float32:
         return None
     return gram if X.dtype == np.float32 or suffices(gram) else None

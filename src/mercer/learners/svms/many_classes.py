@@ -76,8 +76,6 @@ class PairExpansion(KernelExpansion):
         """The scores of all pairs, or what `then` makes of them, for some rows at a time."""
         if len(self):
             known = self.by_monomials(X, then)
-            if known is None:
-                known = self.soon(X, lambda K, _: then(self.scores(K)))
             if known is not None:
                 return known
         gram = self.gram(X)
@@ -164,10 +162,6 @@ class PairExpansion(KernelExpansion):
     @property
     def _shape(self) -> tuple[int, ...]:
         return self.intercept.shape
-
-    @property
-    def _per_point(self) -> int:
-        return len(self.dual_coef)
 
     @property
     def _stretches(self) -> tuple[np.ndarray, np.ndarray]:

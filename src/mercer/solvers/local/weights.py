@@ -27,7 +27,6 @@ from mercer.formula import Formula
 from mercer.formula.profile import log2_of, never_negative
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import HOST, engine_for
-from mercer.gram.small import small_block
 from mercer.solvers.local.near_tiles import Near, near_tiles
 
 #: A smoother sums with these: body(rows, columns, w) for every tile w of weights.
@@ -102,10 +101,9 @@ class Weights:
         """W V, where the data is."""
         engine = engine_for(self.formula, self.X, self.Z)
         if engine is HOST:
-            few = None if self.near is not None else small_block(self.formula, self.X, self.Z)
-            if few is not None:
-                return self._times(few, V)
             gram, near = self.gram, self.near
+            if near is None and gram.is_small:
+                return self._times(gram.dense(), V)
         else:
             gram, near = engine.make(self.formula, self.X, self.Z).facing_host(), None
         if self.own is None and near is None and self._certain:
