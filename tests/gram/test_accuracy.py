@@ -15,7 +15,7 @@ import mercer
 from mercer import Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.formula import Formula, evaluate, simplify
 from mercer.formula.nodes import ROOT, statistics
-from mercer.gram.cpu.engine import direct
+from mercer.gram.fill import direct
 from mercer.gram.plan import accuracy
 from mercer.kernels import Uniform
 

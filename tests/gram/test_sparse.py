@@ -20,7 +20,7 @@ def rows(n, share, columns=120):
 
 
 #: Modules that ask whether the loop is there.
-ASKING = ("rows.sparse", "cpu.engine", "plan.products")
+ASKING = ("rows.sparse", "fill", "plan.products")
 
 
 @pytest.fixture(params=[True, False], ids=["by a loop", "by SciPy"])

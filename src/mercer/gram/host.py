@@ -28,7 +28,7 @@ from mercer.gram.base import (
     simplified_diagonal,
 )
 from mercer.gram.cpu import waves
-from mercer.gram.cpu.engine import NumpyEngine
+from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import form_for
 from mercer.gram.plan.accuracy import is_little_work
 from mercer.gram.plan.planner import (
@@ -40,7 +40,7 @@ from mercer.gram.plan.planner import (
     operations,
 )
 from mercer.gram.plan.prepare import prepare, swap_values
-from mercer.gram.plan.products import Products, by_loop, products_of
+from mercer.gram.plan.products import Products, products_of
 from mercer.gram.plan.program import Program
 from mercer.gram.plan.series import Series, in_words
 from mercer.gram.rows.examples import Rows
@@ -195,7 +195,7 @@ class HostGram(Gram):
         n, m = self.shape
         K = np.empty(self.shape, dtype=self.dtype)
         rows, columns = slice(0, n), slice(0, m)
-        engine = NumpyEngine(self.program, self._x, self._z, None, self._swapped)
+        engine = Filler(self.program, self._x, self._z, None, self._swapped)
         multiplications = 0 if self.program.fused else n * m * self.bytes_per_row // 8
         with blas_for_product(multiplications):
             engine.fill(rows, columns, K, Scratch(0))
@@ -235,9 +235,7 @@ class HostGram(Gram):
             self._tiled_product(plan, engine, columns, result)
         return result[:, 0] if V.ndim == 1 else result
 
-    def _tiled_product(
-        self, plan: Plan, engine: NumpyEngine, V: np.ndarray, result: np.ndarray
-    ) -> None:
+    def _tiled_product(self, plan: Plan, engine: Filler, V: np.ndarray, result: np.ndarray) -> None:
         # One triangle, each tile used twice: sums for the columns are kept apart per thread.
         triangle = self.square and self.symmetric and plan.tile[0] < self.shape[0]
         extra = [np.zeros_like(result) for _ in range(plan.threads)] if triangle else []
@@ -257,9 +255,7 @@ class HostGram(Gram):
         for part in extra:
             result += part
 
-    def _fused_product(
-        self, plan: Plan, engine: NumpyEngine, V: np.ndarray, result: np.ndarray
-    ) -> None:
+    def _fused_product(self, plan: Plan, engine: Filler, V: np.ndarray, result: np.ndarray) -> None:
         transposed = np.ascontiguousarray(V.T)
 
         def body(rows: slice, columns: slice, scratch: Scratch) -> None:
@@ -326,7 +322,7 @@ class HostGram(Gram):
         self._tile_engine = self._engine(self._plan())
 
     @functools.cached_property
-    def _tile_engine(self) -> NumpyEngine:
+    def _tile_engine(self) -> Filler:
         return self._engine(self._plan())
 
     @functools.cached_property
@@ -351,7 +347,7 @@ class HostGram(Gram):
 
     def _run(
         self,
-        engine: NumpyEngine,
+        engine: Filler,
         tiling: Tiling,
         body: Body,
         out: np.ndarray | None,
@@ -393,11 +389,10 @@ class HostGram(Gram):
     def products_in_words(self) -> dict[Input, str]:
         """The inputs whose products are made in a way of their own, and how."""
         x, z = self.sides()
-        sparse = {
-            key: f"of sparse rows, {'in panels' if key in self._products.paneled else 'scattered'}"
-            for key in z.matrices
-            if by_loop(x, z, key)
-        }
+        filler = Filler(self.program, x, z, paneled=self._products.paneled)
+        multiplied = {s.rows for s in self.program.sources if s.kind in ("product", "repaired")}
+        ways = {key: filler.product(key) for key in multiplied}
+        sparse = {key: way.words for key, way in ways.items() if way is not PRODUCTS[-1]}
         return sparse | {key: str(rows) for key, rows in x.grids.items()}
 
     def sides(self) -> tuple[Side, Side]:
@@ -443,7 +438,7 @@ class HostGram(Gram):
     def _products(self) -> Products:
         return products_of(self.program.sources, self._x, self._z)
 
-    def _engine(self, plan: Plan) -> NumpyEngine:
+    def _engine(self, plan: Plan) -> Filler:
         compiled = None
         if plan.compiled and compiles():
             from mercer.gram.cpu.compiled import compile_epilogue
@@ -453,7 +448,7 @@ class HostGram(Gram):
                 if source.kind == "direct":
                     self._z.packed(source.rows)  # now, before several threads ask for it at once
         paneled = self._products.paneled
-        return NumpyEngine(self.program, self._x, self._z, compiled, self._swapped, paneled)
+        return Filler(self.program, self._x, self._z, compiled, self._swapped, paneled)
 
 
 def _row_bytes(matrix: Any) -> int:

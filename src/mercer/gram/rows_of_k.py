@@ -20,7 +20,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling, cut, sweep
-from mercer.gram.cpu.engine import NumpyEngine
+from mercer.gram.fill import Filler
 from mercer.gram.plan.planner import FUSED_COLUMNS, PRODUCT_ROWS, SCRATCH
 from mercer.gram.rows.prepared import GrowingSide, Side
 
@@ -86,8 +86,8 @@ class RowsOfK:
                     z.packed(source.rows)  # now, before several threads ask for it at once
         return z
 
-    def _engine(self, x: Side, z: Side) -> NumpyEngine:
-        return NumpyEngine(self.gram.program, x, z, self._compiled, self.gram._swapped)
+    def _engine(self, x: Side, z: Side) -> Filler:
+        return Filler(self.gram.program, x, z, self._compiled, self.gram._swapped)
 
     # --- which rows and columns --------------------------------------------------------------
 

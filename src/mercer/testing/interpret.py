@@ -9,8 +9,8 @@ import numpy as np
 
 from mercer._tiles import Scratch
 from mercer.gram.cpu.compiled import Compiled, constants
-from mercer.gram.cpu.engine import NumpyEngine
 from mercer.gram.cpu.numba_source import render
+from mercer.gram.fill import Filler
 from mercer.gram.host import HostGram
 
 
@@ -27,7 +27,7 @@ def interpreted(gram: HostGram) -> np.ndarray:
     x, z = gram.sides()
     out = np.empty(gram.shape, dtype=gram.dtype)
     with np.errstate(all="ignore"):
-        engine = NumpyEngine(gram.program, x, z, compiled)
+        engine = Filler(gram.program, x, z, compiled)
         engine.fill(slice(0, n), slice(0, m), out, Scratch(0))
         if gram.program.fused:
             product = np.zeros_like(out)

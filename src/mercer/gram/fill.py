@@ -1,9 +1,16 @@
-"""The NumPy engine: sources by BLAS and broadcasting, the epilogue by ufuncs or a compiled loop."""
+"""fill: the one place that makes numbers of K, tile by tile.
+
+    program ──► sources: one matrix per statistic ──► epilogue: the formula over them ──► tile of K
+
+Products are made by the first entry of `PRODUCTS` that serves both operands. Distances come from a
+product, or from differences; a compiled loop takes differences and the formula in one pass.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +18,7 @@ from mercer._arrays import is_sparse
 from mercer._tiles import Scratch, cut
 from mercer.formula import Formula, evaluate
 from mercer.formula.evaluate import evaluate_into
-from mercer.formula.nodes import is_column_product, set_size
+from mercer.formula.nodes import Input, is_column_product, set_size
 from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
 from mercer.gram.plan.folded import beside
@@ -25,11 +32,11 @@ FOLDED_ROWS = 32
 CACHE_ELEMENTS = 1 << 16
 
 
-class NumpyEngine:
-    """Fills tiles of k between two operands.
+class Filler:
+    """Fills tiles of K between two operands.
 
-    `compiled`: the loop of the program, or None for ufuncs. `paneled`: inputs whose sparse rows are
-    multiplied in panels.
+    `compiled`: the loop of the program, or None for ufuncs. `swapped`: k is called as k(z, x).
+    `paneled`: inputs whose sparse rows are multiplied in panels.
     """
 
     def __init__(
@@ -45,9 +52,9 @@ class NumpyEngine:
         self.swapped, self.paneled = swapped, paneled
 
     def fill(self, rows: slice, columns: slice, out: np.ndarray, scratch: Scratch) -> None:
-        """k for these rows and columns, into `out`."""
+        """Write k of these rows and columns into `out`."""
         if self.compiled is None and self.program.fused and not out.flags.c_contiguous:
-            # Differences are made in one piece of memory: SciPy has no other way.
+            # SciPy's distances need a contiguous result.
             whole = scratch.get("whole", out.shape, out.dtype)
             self.fill(rows, columns, whole, scratch)
             out[...] = whole
@@ -55,7 +62,7 @@ class NumpyEngine:
         if self.compiled is None and self._folds(out):
             self._fill_folded(rows, columns, out)
             return
-        tiles = self._rooms(out, scratch)
+        tiles = self._buffers(out, scratch)
         if not self.program.fused:
             self._fill_matrices(rows, columns, tiles, scratch)
         if self.compiled is not None:
@@ -97,12 +104,12 @@ class NumpyEngine:
     def _fill_matrices(
         self, rows: slice, columns: slice, tiles: list[Any], scratch: Scratch
     ) -> None:
-        """The sources that no loop over differences makes: products, then what is made of them."""
+        """Make the sources that are no differences: products, then what is made of them."""
         products = {}
         for source, tile in zip(self.program.sources, tiles, strict=True):
             if source.kind == "product":
                 products[source.rows] = tile
-                self._product(source.rows, rows, columns, tile, scratch)
+                self.product(source.rows).make(self, source.rows, (rows, columns), tile, scratch)
         for source, tile in zip(self.program.sources, tiles, strict=True):
             if source.kind == "repaired":
                 product = products.get(source.rows)
@@ -110,8 +117,8 @@ class NumpyEngine:
             elif source.kind == "opaque":
                 self._opaque(source.node, rows, columns, tile)
 
-    def _rooms(self, out: np.ndarray, scratch: Scratch) -> list[np.ndarray | None]:
-        """An array per matrix: the first is made in that of the result, others in scratch memory.
+    def _buffers(self, out: np.ndarray, scratch: Scratch) -> list[np.ndarray | None]:
+        """An array per source: the first is made in that of the result, others in scratch memory.
 
         A compiled loop takes differences as it goes and needs no matrix of them.
         """
@@ -152,30 +159,9 @@ class NumpyEngine:
         right = leaf.select(self.z.states[node], columns)
         out[...] = leaf.block(right, left).T if self.swapped else leaf.block(left, right)
 
-    def _product(
-        self, inputs: Any, rows: slice, columns: slice, out: Any, scratch: Scratch
-    ) -> None:
-        if inputs in self.x.grids and worth(out.shape):
-            self.x.grids[inputs].product(rows, self.z.grids[inputs], columns, out, scratch)
-            return
-        x, z = self.x.matrices[inputs], self.z.matrices[inputs]
-        if is_sparse(x) != is_sparse(z):  # a sparse one times a dense one, whichever is which
-            x, z = x[rows], z[columns]
-            out[...] = x @ z.T if is_sparse(x) else (z @ x.T).T
-            return
-        if is_sparse(x) and stays_sparse(z, x):
-            if inputs in self.paneled:
-                from mercer.gram.sparse_products.panels import multiply as multiply_panels
-
-                multiply_panels(x, rows, z, columns, out)
-            elif scatters(x, z):
-                from mercer.gram.sparse_products.scattered import multiply
-
-                multiply(x, rows, *self.z.by_column(inputs, columns), out)
-            else:
-                out[...] = (x[rows] @ z[columns].T).toarray()
-            return
-        np.matmul(self.x.panel(inputs, rows), self.z.panel(inputs, columns).T, out=out)
+    def product(self, inputs: Input) -> Product:
+        """The way in which x·z of this input is made."""
+        return next(way for way in PRODUCTS if way.serves(self, inputs))
 
     def _repaired(
         self,
@@ -189,7 +175,7 @@ class NumpyEngine:
         """‖x − z‖², from the product where it has enough digits, and from x − z elsewhere."""
         inputs = node.value
         if product is None:
-            self._product(inputs, rows, columns, out, scratch)
+            self.product(inputs).make(self, inputs, (rows, columns), out, scratch)
         else:
             out[...] = product
         x, z = self.x.matrices[inputs][rows], self.z.matrices[inputs][columns]
@@ -210,6 +196,84 @@ class NumpyEngine:
             i, j = np.nonzero(block < sums)
             if len(i):
                 block[i, j] = _differences(x[part], z, i, j)
+
+
+class Product(NamedTuple):
+    """One way to make x·z: whom it serves, how, and in words."""
+
+    words: str
+    serves: Callable[[Filler, Input], bool]
+    make: Callable[[Filler, Input, tuple[slice, slice], np.ndarray, Scratch], None]
+
+
+def _of_bytes(
+    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
+) -> None:
+    if worth(out.shape):
+        filler.x.grids[key].product(part[0], filler.z.grids[key], part[1], out, scratch)
+    else:  # packing the bytes of a small tile takes longer
+        _of_dense_rows(filler, key, part, out, scratch)
+
+
+def _of_sparse_and_dense_rows(
+    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
+) -> None:
+    x, z = filler.x.matrices[key][part[0]], filler.z.matrices[key][part[1]]
+    out[...] = x @ z.T if is_sparse(x) else (z @ x.T).T
+
+
+def _in_panels(
+    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
+) -> None:
+    from mercer.gram.sparse_products.panels import multiply
+
+    multiply(filler.x.matrices[key], part[0], filler.z.matrices[key], part[1], out)
+
+
+def _scattered(
+    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
+) -> None:
+    from mercer.gram.sparse_products.scattered import multiply
+
+    multiply(filler.x.matrices[key], part[0], *filler.z.by_column(key, part[1]), out)
+
+
+def _by_scipy(
+    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
+) -> None:
+    x, z = filler.x.matrices[key][part[0]], filler.z.matrices[key][part[1]]
+    out[...] = (x @ z.T).toarray()
+
+
+def _of_dense_rows(
+    filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
+) -> None:
+    np.matmul(filler.x.panel(key, part[0]), filler.z.panel(key, part[1]).T, out=out)
+
+
+def _one_is_sparse(filler: Filler, key: Input) -> bool:
+    return is_sparse(filler.x.matrices[key]) != is_sparse(filler.z.matrices[key])
+
+
+def _stay_sparse(filler: Filler, key: Input) -> bool:
+    x, z = filler.x.matrices[key], filler.z.matrices[key]
+    return is_sparse(x) and stays_sparse(z, x)
+
+
+def _scatters(filler: Filler, key: Input) -> bool:
+    both = filler.x.matrices[key], filler.z.matrices[key]
+    return _stay_sparse(filler, key) and scatters(*both)
+
+
+#: The first that serves makes the product.
+PRODUCTS = (
+    Product("of bytes", lambda filler, key: key in filler.x.grids, _of_bytes),
+    Product("of sparse and dense rows", _one_is_sparse, _of_sparse_and_dense_rows),
+    Product("of sparse rows, in panels", lambda f, key: key in f.paneled, _in_panels),
+    Product("of sparse rows, scattered", _scatters, _scattered),
+    Product("of sparse rows", _stay_sparse, _by_scipy),
+    Product("of dense rows", lambda filler, key: True, _of_dense_rows),
+)
 
 
 @lru_cache(maxsize=1024)
