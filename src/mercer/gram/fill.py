@@ -23,7 +23,7 @@ from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
 from mercer.gram.plan.folded import beside
 from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import Side, over_sets, reduced
+from mercer.gram.rows.prepared import Operand, over_sets, reduced
 from mercer.gram.rows.sparse import scatters, stays_sparse
 
 #: Rows of a tile from which values per row are worth two more columns of the product.
@@ -42,8 +42,8 @@ class Filler:
     def __init__(
         self,
         program: Program,
-        x: Side,
-        z: Side,
+        x: Operand,
+        z: Operand,
         compiled: Any = None,
         swapped: bool = False,
         paneled: frozenset[Any] = frozenset(),

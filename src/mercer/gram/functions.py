@@ -16,7 +16,7 @@ from mercer.gram.base import formula_of, simplified_diagonal
 from mercer.gram.dispatch import keeper_of, make_gram, solver_gram
 from mercer.gram.form import form_of
 from mercer.gram.rows.examples import Rows
-from mercer.gram.rows.prepared import Side, row_value
+from mercer.gram.rows.prepared import Operand, row_value
 from mercer.gram.rows.validate import check_not_empty, common_dtype
 from mercer.kernels.core import Kernel
 
@@ -27,7 +27,7 @@ def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
         return make_gram(kernel, X).diagonal()
     formula = formula_of(kernel)
     rows = Rows.of(form_of(formula), host(X))
-    side = Side(rows.n, common_dtype(rows.dtypes), rows.matrices, {}, raw=rows.raw)
+    side = Operand(rows.n, common_dtype(rows.dtypes), rows.matrices, {}, raw=rows.raw)
     return row_value(simplified_diagonal(formula), side, rows.raw, "X")
 
 

@@ -44,7 +44,7 @@ from mercer.gram.plan.products import Products, products_of
 from mercer.gram.plan.program import Program
 from mercer.gram.plan.series import Series, in_words
 from mercer.gram.rows.examples import Rows
-from mercer.gram.rows.prepared import Side, row_value
+from mercer.gram.rows.prepared import Operand, row_value
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
 
@@ -69,7 +69,7 @@ class HostGram(Gram):
         self.shape = (self._x.n, self._z.n)
         self.dtype = self._x.dtype
 
-    def _with(self, x: Side, z: Side, square: bool, swapped: bool) -> HostGram:
+    def _with(self, x: Operand, z: Operand, square: bool, swapped: bool) -> HostGram:
         """The same kernel and program on other sides."""
         gram = HostGram.of_sides(self.kernel, self.program, x, z)
         gram.formula, gram.dtype = self.formula, self.dtype
@@ -77,7 +77,7 @@ class HostGram(Gram):
         return gram
 
     @staticmethod
-    def of_sides(kernel: Kernel | Formula, program: Program, x: Side, z: Side) -> HostGram:
+    def of_sides(kernel: Kernel | Formula, program: Program, x: Operand, z: Operand) -> HostGram:
         """K of two sides that were prepared for this program."""
         gram: HostGram = object.__new__(HostGram)
         gram.kernel, gram.formula, gram.program = kernel, program.formula, program
@@ -395,7 +395,7 @@ class HostGram(Gram):
         sparse = {key: way.words for key, way in ways.items() if way is not PRODUCTS[-1]}
         return sparse | {key: str(rows) for key, rows in x.grids.items()}
 
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[Operand, Operand]:
         """The prepared rows of X and Z, for what walks K without this class."""
         return self._x, self._z
 

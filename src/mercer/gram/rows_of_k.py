@@ -22,7 +22,7 @@ from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram.fill import Filler
 from mercer.gram.plan.planner import FUSED_COLUMNS, PRODUCT_ROWS, SCRATCH
-from mercer.gram.rows.prepared import GrowingSide, Side
+from mercer.gram.rows.prepared import GrowingOperand, Operand
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -58,7 +58,7 @@ class RowsOfK:
         # Without the raw rows: a solver copies only what the products read.
         self._x, z = (replace(side, raw=None) for side in (gram._x, gram._z))
         self._compiled = gram._tile_engine.compiled
-        self._list: GrowingSide | None = None
+        self._list: GrowingOperand | None = None
         self._z = self._packed(z if whole else z.take(self.examples))
         self._diagonal: np.ndarray | None = None
         self._table = np.empty((0, self._z.n), dtype=self.dtype)
@@ -76,17 +76,17 @@ class RowsOfK:
     def growing(cls, gram: HostGram) -> RowsOfK:
         """All rows of the Gram, and no columns yet."""
         rows = cls(gram)
-        rows._list = GrowingSide(replace(gram._z, raw=None))
+        rows._list = GrowingOperand(replace(gram._z, raw=None))
         return rows
 
-    def _packed(self, z: Side) -> Side:
+    def _packed(self, z: Operand) -> Operand:
         if self._compiled is not None:
             for source in self.gram.program.sources:
                 if source.kind == "direct":
                     z.packed(source.rows)  # now, before several threads ask for it at once
         return z
 
-    def _engine(self, x: Side, z: Side) -> Filler:
+    def _engine(self, x: Operand, z: Operand) -> Filler:
         return Filler(self.gram.program, x, z, self._compiled, self.gram._swapped)
 
     # --- which rows and columns --------------------------------------------------------------

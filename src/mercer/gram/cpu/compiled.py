@@ -14,7 +14,7 @@ from mercer.formula.nodes import is_column_product
 from mercer.gram.cpu.generated import load_generated
 from mercer.gram.cpu.numba_source import render, renderable
 from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import Side
+from mercer.gram.rows.prepared import Operand
 
 
 @record
@@ -27,18 +27,18 @@ class Compiled:
     source: str
 
     def fill(
-        self, x: Side, z: Side, rows: slice, columns: slice, tiles: list[Any], out: np.ndarray
+        self, x: Operand, z: Operand, rows: slice, columns: slice, tiles: list[Any], out: np.ndarray
     ) -> None:
         matrices = [t for t in tiles if t is not None and t is not out]
         self.module.fill(
             self.numbers, *matrices, *self._operands(x, z, rows, columns), whole_rows(out)
         )
 
-    def multiply(self, x: Side, z: Side, rows: slice, V: np.ndarray, out: np.ndarray) -> None:
+    def multiply(self, x: Operand, z: Operand, rows: slice, V: np.ndarray, out: np.ndarray) -> None:
         """out += k(x[rows], z) Vᵀ without a tile in memory; `V` holds one vector per row."""
         self.module.multiply(self.numbers, *self._operands(x, z, rows, slice(0, z.n)), V, out)
 
-    def _operands(self, x: Side, z: Side, rows: slice, columns: slice) -> list[Any]:
+    def _operands(self, x: Operand, z: Operand, rows: slice, columns: slice) -> list[Any]:
         operands: list[Any] = []
         for source in self.program.sources:
             if source.kind == "direct":

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
 from mercer.gram.plan.accuracy import TOLERANCE, Ends, sensitivity, tolerates_rounding
-from mercer.gram.rows.prepared import Side, squared_norms
+from mercer.gram.rows.prepared import Operand, squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -104,7 +104,7 @@ def keeps(formula: Formula, node: Formula, largest: float, spread: float = 0.0) 
     return 4 * unit * largest * slope <= TOLERANCE[4]
 
 
-def _norm(side: Side, node: Formula, centered: bool) -> float:
+def _norm(side: Operand, node: Formula, centered: bool) -> float:
     """The largest ‖x‖², or sum of |x|."""
     rows, sums = side.matrices[node.value], node.op in ("l1", "linf")
     if centered and not is_sparse(rows):

@@ -18,7 +18,7 @@ from mercer.gram.plan.program import Program
 from mercer.gram.plan.range import check_range
 from mercer.gram.rows.columns import without_empty_columns
 from mercer.gram.rows.examples import Rows
-from mercer.gram.rows.prepared import NOTHING, Side, row_value
+from mercer.gram.rows.prepared import NOTHING, Operand, row_value
 from mercer.gram.rows.sparse import made_dense
 from mercer.gram.rows.validate import check_widths, common_dtype
 
@@ -42,9 +42,9 @@ class _Choice:
     norms: dict[Input, Norms] = field(default_factory=dict)
     grids: Grids = field(default_factory=dict)
 
-    def operand(self, rows: Rows, dtype: np.dtype, which: int) -> Side:
+    def operand(self, rows: Rows, dtype: np.dtype, which: int) -> Operand:
         """The rows of X (0) or of Z (1), prepared for the program."""
-        return Side(
+        return Operand(
             rows.n,
             dtype,
             self.numbers[which],
@@ -54,7 +54,7 @@ class _Choice:
             norms={key: pair[which] for key, pair in self.norms.items()} if self.norms else {},
         )
 
-    def held(self, rows: Rows, dtype: np.dtype) -> Side:
+    def held(self, rows: Rows, dtype: np.dtype) -> Operand:
         """The rows of Z, prepared once for the same choice where they are held."""
         numbers = self.numbers[1].values()
         # An opaque kernel prepares both operands together.
@@ -66,7 +66,7 @@ class _Choice:
         return rows.once(key, lambda: self.operand(rows, dtype, 1))  # type: ignore[no-any-return]
 
 
-def prepare(form: Form, X: Rows, Z: Rows | None) -> tuple[Side, Side, Program]:
+def prepare(form: Form, X: Rows, Z: Rows | None) -> tuple[Operand, Operand, Program]:
     """Both operands of K with everything that is computed once per row, and the program.
 
     Without Z it is K(X, X).
@@ -103,14 +103,16 @@ def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
     return _Choice(numbers, form.program(methods), centers, norms, grids)
 
 
-def _add_values(operand: Side, formulas: tuple[Formula, ...], name: str) -> Side:
+def _add_values(operand: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:
     """Give the operand one vector per formula in the statistics of one row."""
     if len(operand.values) != len(formulas):
         operand.values = tuple(row_value(f, operand, operand.raw, name) for f in formulas)
     return operand
 
 
-def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Side, Side]:
+def _with_states(
+    program: Program, x: Operand, z: Operand, X: Any, Z: Any
+) -> tuple[Operand, Operand]:
     for source in program.sources:
         if source.kind != "opaque":
             continue
@@ -129,10 +131,10 @@ def _with_states(program: Program, x: Side, z: Side, X: Any, Z: Any) -> tuple[Si
     return x, z
 
 
-def swap_values(program: Program, x: Side, z: Side) -> tuple[Side, Side]:
+def swap_values(program: Program, x: Operand, z: Operand) -> tuple[Operand, Operand]:
     """The operands of the transpose: row values belong to their operand."""
 
-    def side(old: Side, formulas: tuple[Formula, ...], name: str) -> Side:
+    def side(old: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:
         return _add_values(replace(old, values=(), kept={}), formulas, name)
 
     return side(x, program.row_x, "Z"), side(z, program.row_z, "X")

@@ -11,7 +11,7 @@ from mercer._config import get_config
 from mercer._lazy import record
 from mercer.formula.nodes import Input
 from mercer.gram.plan.program import Source
-from mercer.gram.rows.prepared import Side
+from mercer.gram.rows.prepared import Operand
 from mercer.gram.rows.sparse import scatters, stays_sparse
 
 #: Tile whose products, epilogue and sums find it in the second-level cache, or near it; numbers of
@@ -49,13 +49,13 @@ class Products:
     tile: tuple[int, int] | None = None
 
 
-def by_loop(x: Side, z: Side, rows: Input) -> bool:
+def by_loop(x: Operand, z: Operand, rows: Input) -> bool:
     """Whether a compiled loop over sparse rows makes this product."""
     left, right = x.matrices[rows], z.matrices[rows]
     return is_sparse(left) and stays_sparse(right, left) and scatters(left, right)
 
 
-def products_of(sources: tuple[Source, ...], x: Side, z: Side) -> Products:
+def products_of(sources: tuple[Source, ...], x: Operand, z: Operand) -> Products:
     """How the products of these sources are made."""
     inputs = {s.rows for s in sources if s.kind in ("product", "repaired")}
     per_column = per_pair = held = 0
@@ -94,7 +94,9 @@ def _cheaper_loop(x: Any, z: Any) -> tuple[float, bool]:
     return float(min(scattered, paneled) if fits else scattered), fits and paneled < scattered
 
 
-def _tile(inputs: set[Input], paneled: set[Input], x: Side, z: Side) -> tuple[int, int] | None:
+def _tile(
+    inputs: set[Input], paneled: set[Input], x: Operand, z: Operand
+) -> tuple[int, int] | None:
     scattered = {key for key in inputs - paneled if by_loop(x, z, key)}
     for key in inputs - scattered - paneled:
         sides = x.matrices[key], z.matrices[key]

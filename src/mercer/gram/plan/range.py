@@ -16,7 +16,7 @@ from mercer._arrays import is_sparse
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.nodes import Input, side_of, statistics
 from mercer.gram.plan.accuracy import at_distances
-from mercer.gram.rows.prepared import Side, squared_norms, statistic
+from mercer.gram.rows.prepared import Operand, squared_norms, statistic
 from mercer.kernels.radial import FARTHEST
 
 #: Numbers up to here fit every dtype.
@@ -25,7 +25,7 @@ SAFE = float(np.finfo(np.float32).max)
 USUAL = 1e12
 
 
-def check_range(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
+def check_range(formula: Formula, x: Operand, z: Operand, dtype: np.dtype) -> None:
     """A clear error where some part of k would leave the range of the dtype."""
     for rows in _divided_by(formula):
         for side, name in ((x, "X"), (z, "Z"))[: 1 if z.matrices is x.matrices else 2]:
@@ -104,7 +104,7 @@ def _overflows(formula: Formula, s: np.ndarray, norm: float) -> bool:
         return not np.isfinite(evaluate(formula, known)).all()
 
 
-def _check_distances(formula: Formula, x: Side, z: Side, dtype: np.dtype) -> None:
+def _check_distances(formula: Formula, x: Operand, z: Operand, dtype: np.dtype) -> None:
     """An error where k may overflow at a distance between two rows: k(x, x) is no bound on that."""
     reach, norm = 0.0, 0.0
     for distance in (n for n in statistics(formula) if n.op == "sqdist"):
@@ -170,7 +170,7 @@ def _parts(formula: Formula) -> tuple[tuple[Formula, Formula], ...]:
     return tuple(parts)
 
 
-def _largest(parts: tuple[tuple[Formula, Formula], ...], side: Side, name: str) -> list[float]:
+def _largest(parts: tuple[tuple[Formula, Formula], ...], side: Operand, name: str) -> list[float]:
     known: dict[Formula, np.ndarray] = {}
     largest = []
     with np.errstate(all="ignore"):

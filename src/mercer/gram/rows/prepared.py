@@ -31,7 +31,7 @@ PANEL, NUMBERS = 2048, 1 << 15
 
 
 @dataclass
-class Side:
+class Operand:
     """`matrices`: the rows of each numeric input; `centers`: what is taken off them in products;
     `values`: one vector for each row value of the program; `states`: of opaque leaves; `norms`:
     ‖x − c‖² where that is known; `kept`: copies in another order, values of users' functions."""
@@ -52,11 +52,11 @@ class Side:
         """Whether one of the matrices is sparse."""
         return any(map(is_sparse, self.matrices.values()))
 
-    def take(self, index: Any) -> Side:
+    def take(self, index: Any) -> Operand:
         """Some of the rows, by slice or positions."""
         states = {node: node.value[0].select(s, index) for node, s in self.states.items()}
         n = len(range(*index.indices(self.n))) if isinstance(index, slice) else len(index)
-        return Side(
+        return Operand(
             n,
             self.dtype,
             {key: m[index] for key, m in self.matrices.items()},
@@ -140,10 +140,10 @@ def _numbers(rows: Any) -> Any:
     return found if isinstance(found, np.ndarray) else None
 
 
-class GrowingSide:
+class GrowingOperand:
     """Chosen rows of a side, copied next to each other as they are appended."""
 
-    def __init__(self, source: Side) -> None:
+    def __init__(self, source: Operand) -> None:
         self._source = source
         self._clear()
 
@@ -175,7 +175,7 @@ class GrowingSide:
         if len(left):
             self.append(left)
 
-    def view(self, stretch: slice) -> Side:
+    def view(self, stretch: slice) -> Operand:
         """A stretch of the list as a side; dense rows are not copied."""
         source, chosen = self._source, self._index[stretch]
         matrices = {
@@ -185,7 +185,7 @@ class GrowingSide:
         states = {node: node.value[0].select(s, chosen) for node, s in source.states.items()}
         values = tuple(v[stretch] for v in self._values)
         grids = {key: rows.take(stretch) for key, rows in self._grids.items()}
-        return Side(
+        return Operand(
             len(chosen), source.dtype, matrices, source.centers, values, states, grids=grids
         )
 
@@ -237,7 +237,7 @@ def _panels(rows: Any) -> Iterator[slice]:
     return cut(0, rows.shape[0], max(1, min(PANEL, NUMBERS // max(1, rows.shape[1]))))
 
 
-def row_value(formula: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+def row_value(formula: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     """A formula in statistics of one row, for every row; evaluated in float64, then narrowed."""
     known: dict[Formula, Any] = {}
     for node in statistics(formula):
@@ -254,14 +254,14 @@ def row_value(formula: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
     return value
 
 
-def statistic(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+def statistic(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     """One statistic of one row, for every row."""
     if node.op not in _OF_A_ROW:
         raise TypeError(f"{node!r} is not a statistic of one row")
     return _OF_A_ROW[node.op](node, side, raw, name)
 
 
-def _square(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+def _square(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     rows = node.value[1]
     if side.centers.get(rows) is not None:
         return squared_norms(side.matrices[rows]).astype(np.float64)
@@ -270,11 +270,11 @@ def _square(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
     return side.norms[rows].astype(np.float64)
 
 
-def _prepared_square(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+def _prepared_square(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     return side.squared_norms(node.value[1]).astype(np.float64)
 
 
-def _prepared_shift(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+def _prepared_shift(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     """x·c − ½ c·c for the center c that was taken off the rows."""
     rows = node.value[1]
     center = side.centers[rows]
@@ -286,7 +286,7 @@ def _prepared_shift(node: Formula, side: Side, raw: Any, name: str) -> np.ndarra
     return np.concatenate(parts) - 0.5 * float(c @ c)
 
 
-def _function_of_row(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+def _function_of_row(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     """What a user's function says of each row: it is called once on each set of rows."""
     _, function, rows = node.value
     key = function, rows
@@ -295,7 +295,7 @@ def _function_of_row(node: Formula, side: Side, raw: Any, name: str) -> np.ndarr
     return side.kept[key]  # type: ignore[no-any-return]
 
 
-def _opaque_diagonal(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+def _opaque_diagonal(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     _, leaf, rows = node.value
     known = (state for opaque, state in side.states.items() if opaque.value == (leaf, rows))
     state = next(known, None)
@@ -310,7 +310,7 @@ def _after_steps(rows: Input, raw: Any) -> Any:
     return raw
 
 
-def _reduction(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
+def _reduction(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:
     how, rows = node.value
     result = np.empty(side.n)
     for part in _panels(side.matrices[rows]):
@@ -321,7 +321,7 @@ def _reduction(node: Formula, side: Side, raw: Any, name: str) -> np.ndarray:
     return result
 
 
-_OF_A_ROW: dict[str, Callable[[Formula, Side, Any, str], np.ndarray]] = {
+_OF_A_ROW: dict[str, Callable[[Formula, Operand, Any, str], np.ndarray]] = {
     "sqnorm": _square,
     "prepared_norm": _prepared_square,
     "prepared_shift": _prepared_shift,
