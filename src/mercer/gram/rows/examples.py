@@ -37,12 +37,14 @@ class Rows:
     is_held = False
 
     def __init__(self, form: Form, raw: Any, name: str) -> None:
-        self.raw = raw = as_rows(raw)
+        self.raw = raw = raw if type(raw) is np.ndarray else as_rows(raw)
         self.n = check_not_empty(raw, name)
         self.matrices = {key: matrix(raw, key, name) for key in form.inputs}
         read: list[Any] = [dtype_of(raw, key, values) for key, values in self.matrices.items()]
         self.dtypes = read or [getattr(raw, "dtype", None)]
-        self.is_sparse = any(map(is_sparse, self.matrices.values()))
+        self.is_sparse = False
+        for values in self.matrices.values():
+            self.is_sparse = self.is_sparse or is_sparse(values)
         self._kept: dict[Hashable, Any] = {}
 
     @classmethod
@@ -61,7 +63,12 @@ class Rows:
     def numbers(self, dtype: np.dtype) -> dict[Input, Any]:
         """The numbers of every input for a K of this precision."""
         # Numbers that an input map widened stay so in float32.
-        if dtype == np.float32 or {m.dtype for m in self.matrices.values()} <= {dtype}:
+        if dtype == np.float32:
+            return self.matrices
+        for values in self.matrices.values():
+            if values.dtype != dtype:
+                break
+        else:
             return self.matrices
         if dtype not in self._kept:
             self._kept[dtype] = {k: m.astype(dtype, copy=False) for k, m in self.matrices.items()}
