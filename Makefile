@@ -30,7 +30,7 @@ QUICK := tests/test_tiny.py tests/test_layers.py tests/test_config.py tests/test
 # What is run without Numba: the foundation, and learners whose tests are small enough for loops
 # in plain Python. All others are fitted once by tests/test_no_numba.py.
 NO_NUMBA := tests/test_tiny.py tests/solvers/neighbors tests/learners/test_lean.py \
-	tests/learners/test_ridge.py tests/learners/test_neighbors.py tests/gram/test_rows.py tests/gram/test_waves.py
+	tests/learners/test_ridge.py tests/learners/test_neighbors.py tests/gram/test_rows.py tests/gram/test_fourier_product.py
 
 # Tests start many processes, which need not compile what is compiled; and where each worker has a
 # core, threads of BLAS and OpenMP would only wait for one another (they wait busily).

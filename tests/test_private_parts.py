@@ -28,8 +28,8 @@ ALLOWED = {
     "learners/rivals/trees.py": "the trees of histogram gradient boosting have no public name; "
     "where they cannot be read, the model of scikit-learn is asked "
     "(selection/test_rivals.py::test_trees_that_cannot_be_read_are_asked)",
-    "_machine/kept_code.py": "Numba's cache cannot be given a folder that is checked before it is "
-    "read; without its classes every process compiles "
+    "_machine/numba_cache.py": "Numba's cache cannot be given a folder that is checked before it "
+    "is read; without its classes every process compiles "
     "(test_lanes.py::test_every_learner_fits_without_it)",
     "_machine/lanes/llvm.py": "vectors in registers are instructions of LLVM; without llvmlite's "
     "types lanes/plain.py has the same words (test_lanes.py::test_every_learner_fits_without_it)",

@@ -16,7 +16,7 @@ import pytest
 
 import mercer
 from mercer._machine import threads as machine_threads
-from mercer._machine.pools import pools
+from mercer._machine.blas_threads import pools
 from mercer._machine.threads import (
     Background,
     interruptible,

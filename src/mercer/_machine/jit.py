@@ -60,7 +60,7 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     def decorated(body: Callable[..., Any]) -> Any:
         if not compiles():
             return body
-        from mercer._machine.kept_code import compiled
+        from mercer._machine.numba_cache import compiled
 
         return compiled(body, options)
 
@@ -83,7 +83,7 @@ def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     def decorated(body: Callable[..., Any]) -> Any:
         if not compiles():
             return body
-        from mercer._machine.kept_code import registered
+        from mercer._machine.numba_cache import registered
 
         return registered(body, options)
 

@@ -22,8 +22,8 @@ from functools import lru_cache
 from typing import Any, Self
 
 from mercer._config import get_config
+from mercer._machine.blas_threads import pools
 from mercer._machine.deadline import check_wanted
-from mercer._machine.pools import pools
 
 #: Floating-point operations below which threads cost more than they save: on two idle cores a Gram
 #: matrix of ten million took 1.2 to 1.6 times as long with two threads as with one.

@@ -1,9 +1,11 @@
-"""How K is computed: the lazy operator, the planner, the one loop over tiles, the engines.
+"""How K is computed, on one road.
 
-    formula ──accuracy──► program ──plan──► tiles ──► engine (numpy: BLAS + compiled epilogue)
+    kernel ──► Form ┐
+    X, Z   ──► Rows ┴─► prepare ──► two operands, a program ──► plan ──► fill, tile by tile
 
-`operator` is what users see; `program` turns a formula into sources, row values and an epilogue;
-`plan` cuts tiles from the memory limit; `tiles` walks them; an engine fills them.
+`form` holds what the formula decides by itself, `rows` the examples, validated once; `plan/prepare`
+chooses how distances are made, `plan/planner` the tiles, `fill` makes their numbers. `base` is the
+Gram that solvers see, `host` the one of arrays in memory, `dispatch` the choice of an engine.
 """
 
 from mercer.gram.base import Gram

@@ -21,7 +21,7 @@ from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import Input, is_column_product, set_size
 from mercer.gram.byte_products.rows import worth
 from mercer.gram.plan.accuracy import NEAR
-from mercer.gram.plan.folded import beside
+from mercer.gram.plan.augmented_product import beside
 from mercer.gram.plan.program import Program
 from mercer.gram.rows.prepared import Operand, over_sets, reduced
 from mercer.gram.rows.sparse import scatters, stays_sparse

@@ -27,10 +27,11 @@ from mercer.gram.base import (
     indices_of,
     simplified_diagonal,
 )
-from mercer.gram.cpu import waves
+from mercer.gram.cpu import fourier_product
 from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import form_for
 from mercer.gram.plan.accuracy import is_little_work
+from mercer.gram.plan.fourier_series import Series, in_words
 from mercer.gram.plan.planner import (
     COMPILE_WORK,
     FUSED_COLUMNS,
@@ -42,7 +43,6 @@ from mercer.gram.plan.planner import (
 from mercer.gram.plan.prepare import prepare, swap_values
 from mercer.gram.plan.products import Products, products_of
 from mercer.gram.plan.program import Program
-from mercer.gram.plan.series import Series, in_words
 from mercer.gram.rows.examples import Rows
 from mercer.gram.rows.prepared import Operand, row_value
 from mercer.gram.rows_of_k import RowsOfK
@@ -58,7 +58,7 @@ class HostGram(Gram):
     program: Program
     #: k(x, z) may depend on the order of its arguments; then a transposed Gram swaps them back.
     _swapped = False
-    #: Fourier series for K V (`mercer.gram.cpu.waves`), once they were looked for.
+    #: Fourier series for K V (`mercer.gram.cpu.fourier_product`), once they were looked for.
     series: list[Series] | None = None
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
@@ -220,8 +220,8 @@ class HostGram(Gram):
             with blas_for_product(K.size * columns.shape[1]):
                 result = K @ columns
             return result[:, 0] if V.ndim == 1 else result
-        if not relative and (found := waves.series_of(self, columns.shape[1])):
-            image = waves.product(self, *found, columns)
+        if not relative and (found := fourier_product.series_of(self, columns.shape[1])):
+            image = fourier_product.product(self, *found, columns)
             return image[:, 0] if V.ndim == 1 else image
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
@@ -383,7 +383,7 @@ class HostGram(Gram):
         return plan, "" if compiled is None else compiled.source
 
     def series_in_words(self) -> str:
-        found = waves.series_of(self, 1)
+        found = fourier_product.series_of(self, 1)
         return "" if found is None else in_words(found[1], float(np.finfo(self.dtype).eps))
 
     def products_in_words(self) -> dict[Input, str]:

@@ -19,7 +19,7 @@ from mercer._arrays import host, torch_namespace
 from mercer._config import get_config
 from mercer._progress import progress
 from mercer._tiles import Scratch, cut
-from mercer.engines.cuda import waves
+from mercer.engines.cuda import fourier_product
 from mercer.engines.cuda.grid import ROUNDING, Exact, exact_scale
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.operands import NARROW_COLUMNS
@@ -50,9 +50,9 @@ from mercer.gram.plan.accuracy import (
     slope_between,
     tolerates_rounding,
 )
+from mercer.gram.plan.fourier_series import Series, in_words
 from mercer.gram.plan.planner import Cost
 from mercer.gram.plan.program import Program, compile_program
-from mercer.gram.plan.series import Series, in_words
 from mercer.gram.rows.validate import check_widths, numeric_inputs
 from mercer.kernels.core import Kernel
 
@@ -229,8 +229,8 @@ class CudaGram(Gram):
     @clear_errors
     def product(self, V: torch.Tensor, relative: bool = False) -> torch.Tensor:
         """K V for a matrix V on the device; see `times`."""
-        if not relative and (series := waves.series_of(self, V.shape[1])):
-            return waves.product(self, series, V)
+        if not relative and (series := fourier_product.series_of(self, V.shape[1])):
+            return fourier_product.product(self, series, V)
         diagonal = self.diagonal_tensor() if self.square else None
         if not usable(self) or blocks_serve(self, V.shape[1]):
             return self._in_blocks(V, diagonal)
@@ -341,7 +341,7 @@ class CudaGram(Gram):
         return describe(self)
 
     def series_in_words(self) -> str:
-        return in_words(waves.series_of(self, 1), float(np.finfo(self.dtype).eps))
+        return in_words(fourier_product.series_of(self, 1), float(np.finfo(self.dtype).eps))
 
     # --- where it lives --------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from mercer.gram.rows.prepared import BLOCK, TOGETHER
 SUMS = ("sqdist", "dot", "l1")
 ROW_HEADER = f"""
 from numba import types
-from mercer._machine.kept_code import callback
+from mercer._machine.numba_cache import callback
 from mercer.gram.cpu.panel_sums import panel_sums, width
 
 P, N = types.CPointer(numba.from_dtype(np.dtype(R))), types.CPointer(types.intp)

@@ -17,7 +17,7 @@ from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, Kind, const, dependence
 from mercer.formula.simplify import simplify
 from mercer.gram.plan.accuracy import Method
-from mercer.gram.plan.folded import folded_sum
+from mercer.gram.plan.augmented_product import folded_sum
 
 
 def _show_number(node: Formula) -> str:

@@ -20,7 +20,7 @@ from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, mirror, so
 from mercer._machine.cholesky import invert
 from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
-from mercer.gram.slopes import weighted_slopes
+from mercer.gram.parameter_gradients import weighted_slopes
 from mercer.kernels import Precomputed
 from mercer.solvers.evidence.exact import Evidence
 from mercer.solvers.smooth.fit import minimize

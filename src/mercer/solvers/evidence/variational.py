@@ -19,7 +19,7 @@ from mercer._examples import take
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, solve_lower
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
-from mercer.gram.slopes import diagonal_slopes, weighted_slopes
+from mercer.gram.parameter_gradients import diagonal_slopes, weighted_slopes
 from mercer.solvers.evidence.exact import LOG_2PI, Evidence, repeated
 
 #: What is added to the diagonal of K_mm, in units of its mean: nearly equal centers stay apart.

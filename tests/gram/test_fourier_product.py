@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.gram.cpu import waves
-from mercer.gram.plan.series import Price
+from mercer.gram.cpu import fourier_product
+from mercer.gram.plan.fourier_series import Price
 from mercer.kernels import Gaussian, Laplacian
 
 
 @pytest.fixture
 def eager(monkeypatch):
     """A series wherever there is one, in several steps."""
-    monkeypatch.setattr(waves, "FEW_PAIRS", 0)
-    monkeypatch.setattr(waves, "PRICE", Price(1e-9, 0.0))
-    monkeypatch.setattr(waves, "ROWS", 32)
+    monkeypatch.setattr(fourier_product, "FEW_PAIRS", 0)
+    monkeypatch.setattr(fourier_product, "PRICE", Price(1e-9, 0.0))
+    monkeypatch.setattr(fourier_product, "ROWS", 32)
 
 
 KERNELS = [
@@ -28,13 +28,13 @@ KERNELS = [
 @pytest.mark.parametrize(("dtype", "limit"), [(np.float32, 1e-6), (np.float64, 1e-14)])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_sums_are_those_of_all_pairs(eager, monkeypatch, kernel, dtype, limit, threads):
-    monkeypatch.setattr(waves, "threads_for", lambda work: threads)
+    monkeypatch.setattr(fourier_product, "threads_for", lambda work: threads)
     rng = np.random.default_rng(0)
     X = (rng.random((150, 2)) + 1000.0).astype(dtype)
     Z = (rng.random((1200, 2)) + 1000.2).astype(dtype)
     for gram, other in ((kernel.gram(X, Z), Z), (kernel.gram(Z), Z)):
         V = rng.normal(size=(len(other), 3))
-        assert waves.series_of(gram, 3) is not None
+        assert fourier_product.series_of(gram, 3) is not None
         left = X if len(gram.points()) == len(X) else Z
         K = kernel(left.astype(float), other.astype(float))
         want, scale = K @ V, K.max() * np.linalg.norm(V, axis=0).max()
@@ -47,7 +47,7 @@ def test_the_sums_are_those_of_all_pairs(eager, monkeypatch, kernel, dtype, limi
 def test_many_rows_take_it_by_themselves_and_predictions_agree():
     X = np.random.default_rng(1).random((9000, 1))
     G = Gaussian(0.2).gram(X)
-    assert waves.series_of(G, 1) is not None
+    assert fourier_product.series_of(G, 1) is not None
     v = np.random.default_rng(2).normal(size=9000)
     np.testing.assert_allclose(G @ v, G.times(v, relative=True), atol=1e-12 * np.linalg.norm(v))
     assert "Fourier series" in str(Gaussian(0.2).explain(X))
@@ -59,7 +59,7 @@ def test_tiny_weights_keep_their_digits(eager):
     X, far = rng.random((4000, 2)), np.array([[4.2, 4.2]])
     y = np.sin(X[:, 0])
     G, w = Gaussian(0.5).gram(far, X), Gaussian(0.5)(far, X)
-    assert waves.series_of(G, 1) is not None
+    assert fourier_product.series_of(G, 1) is not None
     assert 0 < w.sum() < 1e-15
     np.testing.assert_allclose(G.times(y, relative=True), w @ y, rtol=1e-8)
     model = mercer.NadarayaWatsonRegressor(Gaussian(0.5), bandwidth=1.0).fit(X, y)
@@ -68,15 +68,15 @@ def test_tiny_weights_keep_their_digits(eager):
 
 def test_few_pairs_many_columns_and_other_kernels_have_no_series(eager, monkeypatch):
     X = np.random.default_rng(4).random((300, 6))
-    assert waves.series_of(Laplacian(1.0).gram(X[:, :2]), 1) is None
-    assert waves.series_of(Gaussian(1.0).gram(X), 1) is None
-    assert waves.series_of(Gaussian(1e-9).gram(X[:, :2]), 1) is None
+    assert fourier_product.series_of(Laplacian(1.0).gram(X[:, :2]), 1) is None
+    assert fourier_product.series_of(Gaussian(1.0).gram(X), 1) is None
+    assert fourier_product.series_of(Gaussian(1e-9).gram(X[:, :2]), 1) is None
     few = Gaussian(1.0).gram(X[:, :1])
-    assert waves.series_of(few, 1) is not None
+    assert fourier_product.series_of(few, 1) is not None
     with mercer.config(memory=500):
-        assert waves.series_of(few, 1) is None
-    monkeypatch.setattr(waves, "FEW_PAIRS", 1e9)
-    assert waves.series_of(few, 1) is None
+        assert fourier_product.series_of(few, 1) is None
+    monkeypatch.setattr(fourier_product, "FEW_PAIRS", 1e9)
+    assert fourier_product.series_of(few, 1) is None
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -86,7 +86,7 @@ def test_the_stated_error_counts_rounding_and_no_sum_of_weights_is_negative(eage
     X[:30] = 9.0 + rng.random((30, 1))  # the tail: k to all others is next to nothing
     X = X.astype(dtype)
     gram = Gaussian(0.3).gram(X)
-    assert waves.series_of(gram, 2) is not None
+    assert fourier_product.series_of(gram, 2) is not None
     stated = float(gram.series_in_words().split("error ≤ ")[1].split(";")[0])
     V = np.stack([np.arange(3000) >= 30, rng.normal(size=3000)], axis=1).astype(dtype)
     found = gram @ V

@@ -20,7 +20,7 @@ import torch
 
 from mercer._tiles import cut
 from mercer.formula.nodes import Input
-from mercer.gram.plan.series import (
+from mercer.gram.plan.fourier_series import (
     MOST_COLUMNS,
     Price,
     Series,

@@ -15,7 +15,7 @@ import numpy as np
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.formula.nodes import Input
-from mercer.gram.plan.series import (
+from mercer.gram.plan.fourier_series import (
     MOST_COLUMNS,
     Price,
     Series,
