@@ -3,8 +3,8 @@
     x·z = s² (Σ u (v − 128) + 128 Σ u + l Σ u + l Σ v + D l²),
 
 sums of products of bytes: exact, and 4 × as fast as float32, 8 × as fast as float64, where the
-processor has an instruction for them (`vnni.py`). Subtracting a center c from both operands adds whole
-numbers of each row, too, if c is on the grid.
+processor has an instruction for them (`vnni.py`). Subtracting a center c from both operands adds
+whole numbers of each row, too, if c is on the grid.
 """
 
 from __future__ import annotations
