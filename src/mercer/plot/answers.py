@@ -358,26 +358,20 @@ def dependence(
 
 def _index(reasons: Any, column: Any) -> int:
     names = reasons.feature_names
-    if isinstance(column, str):
-        if column not in names:
-            raise ValueError(f"there is no column {column!r}; the columns are {names[:20]}")
-        return int(names.index(column))
-    if not -len(names) <= column < len(names):
-        raise ValueError(f"there is no column {column}; there are {len(names)}")
-    return int(column) % len(names)
+    known = names if isinstance(column, str) else range(len(names))
+    if column not in known:
+        raise ValueError(f"there is no column {column!r}; the columns are {names[:20]}")
+    return int(known.index(column))
 
 
 def _partner(reasons: Any, part: int, x: np.ndarray, own: np.ndarray) -> int | None:
-    """The column that goes best with what is left of φⱼ beside its means over tenths of x."""
-    tenth = np.argsort(np.argsort(x, kind="stable"), kind="stable") * 10 // max(len(x), 1)
-    best: tuple[float, int] | None = None
+    """The column that goes best with what φⱼ has beside a cubic in column j."""
+    unit = (x - x.mean()) / (x.std() or 1.0)
+    left = own - np.polynomial.Polynomial.fit(unit, own, min(3, len(np.unique(x)) - 1))(unit)
+    best: tuple[float, int] = (-1.0, -1)
     for other in range(len(reasons.feature_names)):
         numbers = None if other == part else _numbers(reasons, other)
-        if numbers is None or not np.ptp(numbers):
-            continue
-        within = sum(
-            abs(np.sum((own[here] - own[here].mean()) * (numbers[here] - numbers[here].mean())))
-            for here in (tenth == t for t in np.unique(tenth))
-        )
-        best = max(best or (-1.0, -1), (float(within / numbers.std()), other))
-    return None if best is None else best[1]
+        if numbers is not None and np.ptp(numbers):
+            share = abs(left @ (numbers - numbers.mean())) / numbers.std()
+            best = max(best, (float(share), other))
+    return None if best[1] < 0 else best[1]

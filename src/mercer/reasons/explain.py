@@ -13,7 +13,7 @@ from mercer._examples import count, joined, take
 from mercer.expansion import KernelExpansion
 from mercer.reasons.exact import READINGS, exact_values
 from mercer.reasons.factors import NotFactored
-from mercer.reasons.problem import SAME, Problem, as_table, parts_of, some_of, taken_apart
+from mercer.reasons.problem import SAME, Problem, as_tables, parts_of, some_of, taken_apart
 from mercer.reasons.sampling import sampled_values
 from mercer.reasons.slopes import along_lines
 
@@ -90,8 +90,7 @@ class Reasons:
 
     def importances(self) -> np.ndarray:
         """The mean of |values| per column, summed over outputs."""
-        means = np.abs(self.values).mean(axis=0)
-        return np.asarray(means if means.ndim == 1 else means.sum(axis=1))
+        return np.asarray(np.abs(self.values).mean(axis=0).reshape(self.values.shape[1], -1).sum(1))
 
     def to_frame(self) -> Any:
         """A DataFrame: a row per example, a column per name (and output), and the base."""
@@ -105,16 +104,12 @@ class Reasons:
         columns = pd.MultiIndex.from_product([self.output_names, names])
         return pd.DataFrame(wide.swapaxes(1, 2).reshape(len(wide), -1), index, columns)
 
-    def __len__(self) -> int:
-        return len(self.values)
-
     def __repr__(self) -> str:
         sizes = " × ".join(map(str, self.values.shape))
         worst = float(np.max(self.error))
-        kind = {"sampled": f"sampled, standard errors up to {worst:.2g}"}.get(
-            self.method, f"{self.method}, sums right to {worst:.1g}"
-        )
-        lines = [f"Reasons of shape {sizes} ({kind})", f"  {self.definition}"]
+        what = "standard errors up to" if self.method == "sampled" else "sums right to"
+        head = f"Reasons of shape {sizes} ({self.method}, {what} {worst:.1g})"
+        lines = [head, f"  {self.definition}"]
         lines += [f"  {self.note}"] if self.note else []
         for i in np.argsort(-self.importances(), kind="stable")[:8]:
             lines.append(f"  {self.importances()[i]:8.3g}  {self.feature_names[i]}")
@@ -148,7 +143,7 @@ def explain_rows(
         The rows.
     background : array, DataFrame or None
         What columns are compared with: rows, best some of the training. None takes 48 of the points
-        that the model keeps (seeded). The time is proportional to their number.
+        that the model keeps (to sample, of X). The time is proportional to their number.
     columns : dict of name to list of columns, or None
         Groups that count as one column, such as the indicators of a category. What a pipeline makes
         of one column is one group without being named.
@@ -166,7 +161,7 @@ def explain_rows(
     walks : int, default 100
         Of "sampled": orders, each of which is also walked in reverse.
     random_state : int, default 0
-        Draws walks and the background.
+        Draws the walks.
 
     Returns
     -------
@@ -185,66 +180,55 @@ def explain_rows(
     for given, known in ((output, OUTPUTS), (reading, READINGS), (method, METHODS)):
         if given not in known:
             raise ValueError(f"expected one of {', '.join(map(repr, known))}; got {given!r}")
-    X = as_table(X, "X")
-    background = None if background is None else as_table(background, "background")
-    if background is not None and background.shape[1] != X.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns, and background {background.shape[1]}")
+    X, background = as_tables(X, background)
     names, owner = parts_of(X, columns)
-    ask = _asking(model, output)
-    note = ""
+    ask, note = _asking(model, output), ""
     if method != "sampled":
         try:
-            values, base, errors, how, said = _by_formula(
-                model, ask, X, background, owner, output, reading, method
-            )
-            return _made(values, base, errors, how, said, X, names, model)
+            problem = taken_apart(model, X, background, owner)
+            asked = None if problem.of_pairs and output == "margin" else ask(X)
+            return _made(model, X, names, **_by_formula(problem, asked, output, reading, method))
         except NotFactored as error:
             if method != "auto":
                 raise
             note = f"not exact: {error}"
     if reading != "interventional":
         raise ValueError(f"reading={reading!r} needs exact values, and they are {note or method}")
-    rest = X if background is None else background
-    rest = take(rest, some_of(count(rest), random_state)) if background is None else rest
-    table = joined([X, rest])
-    values, base, errors = sampled_values(ask, table, count(X), owner, walks, random_state)
-    said = "Shapley values, " + DEFINITIONS[reading].format(n=count(rest)) + f"; {walks} walks"
-    return _made(values, base, errors, "sampled", said, X, names, model, note)
+    if background is None and count(X) == 1:
+        raise ValueError("one row has nothing to be compared with: give background=, other rows")
+    rest = take(X, some_of(count(X))) if background is None else background
+    values, base, errors = sampled_values(
+        ask, joined([X, rest]), count(X), owner, walks, random_state
+    )
+    said = f"Shapley values, {DEFINITIONS[reading]}; {walks} walks".format(n=count(rest))
+    found = {"values": values, "base": base, "error": errors, "definition": said}
+    return _made(model, X, names, method="sampled", note=note, **found)
 
 
 def _by_formula(
-    model: Any,
-    ask: Callable[[Any], np.ndarray],
-    X: Any,
-    background: Any,
-    owner: list[int],
-    output: str,
-    reading: str,
-    method: str,
-) -> tuple[np.ndarray, np.ndarray, Any, str, str]:
-    """(values, base, error, method, definition) from the formula of the kernel."""
-    problem = taken_apart(model, X, background, owner)
+    problem: Problem, asked: np.ndarray | None, output: str, reading: str, method: str
+) -> dict[str, Any]:
+    """What `_made` takes, from the formula of the kernel; `asked` is what the model answers."""
     scores = problem.scores()
-    asked = scores if problem.of_pairs and output == "margin" else ask(X)
-    link = softmax_link if output == "probability" else None
-    answers = scores if link is None else _shares(scores)
-    if asked.shape != answers.shape or np.abs(asked - answers).max() > SAME * (
-        1 + np.abs(asked).max()
+    answers = _shares(scores) if output == "probability" else scores
+    if asked is not None and not (
+        asked.shape == answers.shape and np.allclose(asked, answers, SAME, SAME)
     ):
         raise NotFactored("the model's answers are not those of its expansion")
     if method == "gradients":
-        values, base = _gradients(problem)
-        said = DEFINITIONS[method]
+        (values, base), said = _gradients(problem), DEFINITIONS[method]
     else:
-        method, said = "exact", "Shapley values, " + DEFINITIONS[reading]
-        f, rows, rest = problem.f, problem.X, problem.background
-        values, base = exact_values(f, rows, rest, problem.parts, reading)
+        method, said = "exact", f"Shapley values, {DEFINITIONS[reading]}"
+        values, base = exact_values(
+            problem.f, problem.X, problem.background, problem.parts, reading
+        )
     base = base + problem.f.intercept
-    if link is not None:
-        values, base = link(values, base)
+    if output == "probability":
+        values, base = softmax_link(values, base)
         said += ", carried over to probabilities by the mean slope of the link"
     error = float(np.abs(values.sum(axis=1) + base - answers).max())
-    return values, base, error, method, said.format(n=count(problem.background))
+    said = said.format(n=count(problem.background))
+    return {"values": values, "base": base, "error": error, "method": method, "definition": said}
 
 
 def _gradients(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -302,24 +286,14 @@ def _asking(model: Any, output: str) -> Callable[[Any], np.ndarray]:
     return answers
 
 
-def _made(
-    values: np.ndarray,
-    base: np.ndarray,
-    error: Any,
-    method: str,
-    said: str,
-    X: Any,
-    names: list[str],
-    model: Any,
-    note: str = "",
-) -> Reasons:
+def _made(model: Any, X: Any, names: list[str], **found: Any) -> Reasons:
     """With one output, without an axis for outputs."""
-    outputs = values.shape[2]
-    classes = [str(c) for c in getattr(model, "classes_", ())]
-    shown = classes if len(classes) == outputs else classes[1:] if len(classes) == 2 else []
-    shown = shown if len(shown) == outputs else [f"output {i}" for i in range(outputs)]
-    bases = np.tile(base, (len(values), 1))
+    values, base, outputs = found["values"], found.pop("base"), found["values"].shape[2]
+    classes = [str(c) for c in getattr(model, "classes_", ())][-outputs:]
+    shown = classes if len(classes) == outputs else [f"output {i}" for i in range(outputs)]
+    found["base_values"] = np.tile(base, (len(values), 1))
     if outputs == 1:
-        values, bases = values[:, :, 0], bases[:, 0]
-        error = error[:, :, 0] if isinstance(error, np.ndarray) else error
-    return Reasons(values, bases, X, names, shown, method, said, error, note)
+        one = {name: found[name][..., 0] for name in ("values", "base_values")}
+        found |= one | {"error": np.reshape(found["error"], one["values"].shape)
+                        if np.ndim(found["error"]) else found["error"]}  # fmt: skip
+    return Reasons(data=X, feature_names=names, output_names=shown, **found)

@@ -95,31 +95,30 @@ def _statistic(node: Formula, parts: Parts) -> Terms:
         return {((part, _over(node, rows)),): share for part, (rows, _) in owners.items()}
     if how == "prod":
         return {tuple((part, _over(node, rows)) for part, (rows, _) in owners.items()): 1.0}
-    size = set_size(how)
-    if not size:
+    if not set_size(how):
         raise NotFactored(f"{node.op} over several columns is neither their sum nor their product")
+    return _over_sets(node, owners, set_size(how))
+
+
+def _over_sets(node: Formula, owners: dict[int, tuple[Input, int]], size: int) -> Terms:
+    """Sums over sets of columns, part after part: s of a set may be columns of the part."""
     sums: list[Terms] = [{(): 1.0}, *({} for _ in range(size))]
     for part, (rows, columns) in owners.items():
-        own: list[Product] = [
-            ((part, _sets(node, rows, s)),) for s in range(1, min(size, columns) + 1)
-        ]
+        hows = ["sum", *(f"{SETS}{s}" for s in range(2, min(size, columns) + 1))]
+        own: list[Product] = [((part, _over(node, rows, how)),) for how in hows]
         for i in range(size, 0, -1):
             grown = [_times(sums[i - s], {one: 1.0}) for s, one in enumerate(own[:i], 1)]
             sums[i] = _sum([sums[i], *grown])
     return sums[size]
 
 
-def _over(node: Formula, rows: Input) -> Formula:
+def _over(node: Formula, rows: Input, how: str = "") -> Formula:
     """The same statistic of other rows; a mean becomes the sum that it is a share of."""
-    if node.op != "reduce":
-        value = rows if isinstance(node.value, Input) else (*node.value[:-1], rows)
-        return Formula(node.op, node.args, value)
-    how = node.value[0]
-    return reduce_columns("sum" if how == "mean" else how, node.args[0], rows)
-
-
-def _sets(node: Formula, rows: Input, size: int) -> Formula:
-    return reduce_columns("sum" if size == 1 else f"{SETS}{size}", node.args[0], rows)
+    if node.op == "reduce":
+        how = how or node.value[0].replace("mean", "sum")
+        return reduce_columns(how, node.args[0], rows)
+    value = rows if isinstance(node.value, Input) else (*node.value[:-1], rows)
+    return Formula(node.op, node.args, value)
 
 
 def _operation(node: Formula, args: list[Terms]) -> Terms:
@@ -190,15 +189,6 @@ def _exponential(node: Formula, args: list[Terms]) -> Terms:
     return {tuple(sorted(made, key=lambda pair: pair[0])): scale}
 
 
-def _quotient(node: Formula, args: list[Terms]) -> Terms:
-    """By one product: u / Πⱼ vⱼ = u Πⱼ 1/vⱼ, where 1/0 counts as 0 on both sides."""
-    if len(args[1]) != 1:
-        raise NotFactored("a quotient by a sum of columns does not become a product")
-    ((product, c),) = args[1].items()
-    below = tuple((part, const(1.0).over(factor)) for part, factor in product)
-    return _times(args[0], {below: 1.0 / c})
-
-
 #: What operations make of sums of products of several parts.
 RULES: dict[str, Callable[[Formula, list[Terms]], Terms]] = {
     "add": lambda node, args: _sum(args),
@@ -206,5 +196,4 @@ RULES: dict[str, Callable[[Formula, list[Terms]], Terms]] = {
     "pow": _power,
     "exp": _exponential,
     "exp2": _exponential,
-    "div": _quotient,
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.reasons.explain import explain_rows
 from mercer.reasons.factors import NotFactored
-from mercer.reasons.problem import as_table, parts_of, taken_apart
+from mercer.reasons.problem import as_tables, parts_of, taken_apart
 from mercer.reasons.slopes import gradient
 
 
@@ -48,11 +48,10 @@ def importances(model: Any, X: Any, y: Any = None, background: Any = None, **opt
     import pandas as pd
 
     found = explain_rows(model, X, background, **options)
-    table, columns = as_table(X, "X"), options.get("columns")
+    (table, rest), columns = as_tables(X, background), options.get("columns")
     names, owner = parts_of(table, columns)
     made = {"shapley": found.importances()}
     try:
-        rest = None if background is None else as_table(background, "background")
         problem = taken_apart(model, table, rest, owner)
         rows = np.asarray(problem.X, dtype=np.float64)
         slopes = gradient(problem.f, rows)

@@ -50,6 +50,17 @@ def as_table(X: Any, name: str) -> Any:
     return X
 
 
+def as_tables(X: Any, background: Any) -> tuple[Any, Any]:
+    """Both as tables; `background` may be None."""
+    X = as_table(X, "X")
+    if background is None:
+        return X, None
+    background = as_table(background, "background")
+    if background.shape[1] != X.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} columns, and background {background.shape[1]}")
+    return X, background
+
+
 def parts_of(table: Any, columns: Mapping[str, Any] | None) -> tuple[list[str], list[int]]:
     """The names of the parts, and the part of every column; groups stand at their first column."""
     framed = hasattr(table, "iloc")
@@ -101,9 +112,9 @@ def taken_apart(model: Any, X: Any, background: Any, owner: Sequence[int]) -> Pr
     return Problem(f, rows, rest, Parts(owner, labels), classes > 2)
 
 
-def some_of(n: int, seed: int = 0) -> np.ndarray:
+def some_of(n: int) -> np.ndarray:
     """At most `BACKGROUND` of so many rows, the same in every call."""
-    return np.sort(np.random.default_rng(seed).permutation(n)[:BACKGROUND])
+    return np.sort(np.random.default_rng(0).permutation(n)[:BACKGROUND])
 
 
 def outputs_of(f: KernelExpansion, classes: int) -> tuple[np.ndarray, np.ndarray]:
