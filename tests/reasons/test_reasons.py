@@ -330,6 +330,36 @@ def test_steps_that_mix_columns_are_noticed(table):
     assert "mixes columns" in found.note
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda rows: rows + (rows.max() == rows) * rows[:, ::-1],  # in the row of the maximum only
+        lambda rows: rows - rows.mean(axis=0),  # the rows together, which a shuffle keeps
+    ],
+    ids=["seldom", "batch"],
+)
+def test_steps_that_mix_rows_or_columns_seldom_are_noticed(step):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 2))
+    model = make_pipeline(FunctionTransformer(step), mercer.KernelSVC("gaussian(1)"))
+    model.fit(X, X[:, 0] > 0)
+    with pytest.raises(NotFactored, match="mixes columns"):
+        mercer.explain_rows(model, X[:5], X[5:], method="exact")
+
+
+def test_the_bound_on_the_spread_holds_for_signs():
+    from mercer.reasons.games import _spread
+
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        a, B = random.normal(size=3), random.normal(size=(9, 3)) * random.choice([0.1, 1, 9], 3)
+        true = 0.5 * (np.abs(a - B) / np.maximum(np.abs(a), np.abs(B))).sum(axis=1)
+        assert _spread(a, B.min(axis=0), B.max(axis=0)) >= true.max() - 1e-12
+
+
 def test_kernels_on_named_columns(table):
     frame, y = table
     kernel = mercer.Gaussian(1.0).on(["pay"]) * mercer.Gaussian(20.0).on(["age"])
