@@ -217,7 +217,7 @@ def waterfall(
     ax.set_xlim(reached.min() - 0.2 * span, reached.max() + 0.2 * span)
     name = _short(reasons.output_names[-1 if output is None else output])
     name = "" if name.startswith("output ") else f" for {name}"
-    return tidy(ax, f"f(x){name} = {ends[-1]:.3g}, from {start:.3g} on average")
+    return tidy(ax, f"f{name}: {start:.3g} → {ends[-1]:.3g}")
 
 
 def _named(reasons: Any, row: int, part: int) -> str:
