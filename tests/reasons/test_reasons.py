@@ -402,13 +402,22 @@ def test_within_a_memory_limit_the_values_are_the_same():
     free = mercer.explain_rows(f, X, X[:16]).values
     import tracemalloc
 
-    with mercer.config(memory="8MB"):
+    with mercer.config(memory="4MB"):
         tracemalloc.start()
         tight = mercer.explain_rows(f, X, X[:16]).values
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert np.abs(free - tight).max() < 1e-11
-    assert peak < 8e6, peak
+    assert peak < 4e6, peak
+
+
+def test_within_a_memory_limit_the_walks_are_the_same():
+    f, X, background = problem("rational_quadratic(1)")
+    free = mercer.explain_rows(f, X, background, walks=31)
+    with mercer.config(memory="0.1MB"):
+        tight = mercer.explain_rows(f, X, background, walks=31)
+    assert np.abs(free.values - tight.values).max() < 1e-12
+    assert np.abs(free.error - tight.error).max() < 1e-12
 
 
 def test_threads_and_order_change_nothing():
@@ -437,6 +446,8 @@ def test_sparse_rows_and_float32():
         ({"reading": "causal"}, "'interventional'"),
         ({"method": "guess"}, "'sampled'"),
         ({"output": "odds"}, "'probability'"),
+        ({"method": "sampled", "walks": 1}, "at least 2 walks"),
+        ({"method": "sampled", "X": np.ones((1, 6)), "background": None}, "give background="),
         ({"background": np.zeros((3, 7))}, "6 columns, and background 7"),
         ({"columns": {"a": [0, 9]}}, "names 9"),
         ({"columns": {"a": [0, 1], "b": [1]}}, "in the groups 'a' and 'b'"),

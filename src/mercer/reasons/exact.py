@@ -30,8 +30,9 @@ from mercer.reasons.rules import rules
 
 #: What the columns outside S are, by the name of a reading.
 READINGS = ("interventional", "independent", "removed")
-#: The share of the memory limit for the factors of some points, and rows that a thread takes.
-ROOM, HEIGHT = 0.25, 16
+#: The share of the memory limit for the factors of some rows and points, the points that should
+#: fit beside the rows, and rows that a thread takes.
+ROOM, POINTS, HEIGHT = 0.25, 64, 16
 #: Copies of a factor while its games are played.
 COPIES = 4
 
@@ -46,21 +47,22 @@ def exact_values(
     """
     terms = factored(f.kernel.lower(ROOT), parts)
     factors = list(dict.fromkeys(pair for product in terms for pair in product))
+    room = int(ROOM * get_config().memory_bytes) // (8 * COPIES * max(1, len(factors)))
+    height = max(1, min(count(X), room // POINTS))
     values = np.zeros((count(X), max(parts.owner) + 1, f.coef.shape[1]))
-    base = np.zeros(f.coef.shape[1])
-    per_point = 8 * COPIES * max(1, len(factors)) * (count(X) + count(background) + 8)
-    height = max(1, int(ROOM * get_config().memory_bytes) // per_point)
-    for some in cut(0, len(f), height):
-        points = take(f.points, some)
-        A = _evaluated(factors, X, points)
-        B = _background(factors, background, points, reading)
-        for product, scale in terms.items():
-            own = [factors.index(pair) for pair in product]
-            weights = scale * f.coef[some]
-            base += B[own].prod(axis=0).mean(axis=0) @ weights
-            if own:
-                games = _few if len(own) <= 2 else _many
-                values[:, [part for part, _ in product]] += games(A[own], B[own], weights)
+    for rows in cut(0, count(X), height):
+        base = np.zeros(f.coef.shape[1])  # the same for all rows
+        for some in cut(0, len(f), max(1, room // (height + count(background) + 8))):
+            points = take(f.points, some)
+            A = _evaluated(factors, take(X, rows), points)
+            B = _background(factors, background, points, reading)
+            for product, scale in terms.items():
+                own = [factors.index(pair) for pair in product]
+                coef = scale * f.coef[some]
+                base += B[own].prod(axis=0).mean(axis=0) @ coef
+                if own:
+                    games = _few if len(own) <= 2 else _many
+                    values[rows, [part for part, _ in product]] += games(A[own], B[own], coef)
     return values, base
 
 

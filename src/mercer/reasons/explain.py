@@ -180,6 +180,8 @@ def explain_rows(
     for given, known in ((output, OUTPUTS), (reading, READINGS), (method, METHODS)):
         if given not in known:
             raise ValueError(f"expected one of {', '.join(map(repr, known))}; got {given!r}")
+    if walks < 2:
+        raise ValueError(f"standard errors take at least 2 walks, got {walks}")
     X, background = as_tables(X, background)
     names, owner = parts_of(X, columns)
     ask, note = _asking(model, output), ""
