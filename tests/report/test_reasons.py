@@ -49,7 +49,7 @@ def test_a_sentence_where_importances_disagree(compared):
     falls, spread = np.array([0.3, 0.1]), np.zeros(2)
     assert "disagree" not in section(board, data, Importance(["a", "b"], falls, spread, 1))
     text = section(board, data, Importance(["b", "a"], falls, spread, 1))
-    assert "a moves the scores most, while b costs most" in text
+    assert "a by mean |Shapley value|, a by slope times spread, b by score lost" in text
 
 
 def test_kernels_that_do_not_factor_and_no_time_leave_it_out(compared):

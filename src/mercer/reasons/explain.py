@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._arrays import host
 from mercer._examples import count, joined, take
-from mercer.expansion import KernelExpansion
+from mercer._figures import require_fitted
 from mercer.reasons.exact import READINGS, exact_values
 from mercer.reasons.factors import NotFactored
 from mercer.reasons.problem import SAME, Problem, as_tables, parts_of, some_of, taken_apart
@@ -68,7 +68,7 @@ class Reasons:
 
     values: np.ndarray
     base_values: np.ndarray
-    data: Any = field(repr=False)
+    data: Any
     feature_names: list[str]
     output_names: list[str]
     method: str
@@ -211,7 +211,7 @@ def _by_formula(
     problem: Problem, asked: np.ndarray | None, output: str, reading: str, method: str
 ) -> dict[str, Any]:
     """What `_made` takes, from the formula of the kernel; `asked` is what the model answers."""
-    scores = problem.scores()
+    scores = np.asarray(host(problem.f(problem.X)), dtype=np.float64)
     answers = _shares(scores) if output == "probability" else scores
     if asked is not None and not (
         asked.shape == answers.shape and np.allclose(asked, answers, SAME, SAME)
@@ -279,12 +279,7 @@ def _asking(model: Any, output: str) -> Callable[[Any], np.ndarray]:
         two = name == "predict_proba" and found.shape[1] == 2
         return found[:, 1:] if two else found.reshape(len(found), -1)
 
-    if isinstance(model, type):
-        raise TypeError(f"explain_rows takes a fitted model, got the class {model.__name__}")
-    if not isinstance(model, KernelExpansion):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(model)
+    require_fitted(model)
     return answers
 
 
@@ -295,7 +290,5 @@ def _made(model: Any, X: Any, names: list[str], **found: Any) -> Reasons:
     shown = classes if len(classes) == outputs else [f"output {i}" for i in range(outputs)]
     found["base_values"] = np.tile(base, (len(values), 1))
     if outputs == 1:
-        one = {name: found[name][..., 0] for name in ("values", "base_values")}
-        found |= one | {"error": np.reshape(found["error"], one["values"].shape)
-                        if np.ndim(found["error"]) else found["error"]}  # fmt: skip
+        found = {name: v[..., 0] if np.ndim(v) > 1 else v for name, v in found.items()}
     return Reasons(data=X, feature_names=names, output_names=shown, **found)

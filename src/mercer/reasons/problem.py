@@ -32,10 +32,6 @@ class Problem:
     #: Whether the outputs are made of pairs of classes, and no answers of the model itself.
     of_pairs: bool
 
-    def scores(self) -> np.ndarray:
-        """f of the rows, one column per output."""
-        return np.asarray(host(self.f(self.X)), dtype=np.float64)
-
 
 def as_table(X: Any, name: str) -> Any:
     """Rows with columns on the host: a frame, or a 2-D array."""

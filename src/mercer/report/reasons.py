@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import mercer
 from mercer._escape.html import Markup, tag
 from mercer._examples import take
 from mercer._machine.deadline import optional
-from mercer.reasons.factors import NotFactored
 from mercer.report.pictures import captioned
 from mercer.report.study import Study, as_fitted, held_back
 from mercer.report.svg import figure
@@ -20,6 +20,12 @@ from mercer.report.tables import shown, table
 ROWS, BACKGROUND, EACH = 100, 48, 2
 #: Columns beyond which nothing is explained, and columns in the table.
 MOST_COLUMNS, LINES = 200, 8
+#: What the importances are called.
+HEADS = {
+    "shapley": "mean |Shapley value|",
+    "gradient": "slope times spread",
+    "permutation": "score lost by shuffling",
+}
 
 
 def reasons(board: Any, data: Any, done: Study) -> list[Markup]:
@@ -33,38 +39,32 @@ def reasons(board: Any, data: Any, done: Study) -> list[Markup]:
 def _section(board: Any, data: Any, done: Study) -> list[Markup]:
     held, random = held_back(board), np.random.default_rng(0)
     chosen, words = _chosen(held, board.task)
-    some = random.permutation(held.rows)[:ROWS]
+    rows = held.rows[chosen].astype(int)
     background = take(data.X, np.sort(random.permutation(len(data))[:BACKGROUND]))
-    rows = np.concatenate([held.rows[chosen], some]).astype(int)
+    some = take(data.X, random.permutation(held.rows)[:ROWS])
+    given = {"background": background, "method": "exact"}
     try:
-        found = mercer.explain_rows(board.best, take(data.X, rows), background, method="exact")
-    except (NotFactored, ValueError, TypeError):
+        found = mercer.explain_rows(board.best, take(data.X, rows), **given)
+        frame = mercer.reasons.importances(board.best, some, **given)
+    except (ImportError, TypeError, ValueError):  # `NotFactored` is one of the last
         return []
     names = data.X.index if hasattr(data.X, "iloc") else np.arange(len(data))
     figures = []
     for i, (index, said) in enumerate(zip(chosen, words, strict=True)):
         output = int(found.scores[i].argmax()) if found.values.ndim == 3 else None
-        caption = (
-            f"Row {names[rows[i]]}, {said}: {shown(held.truth[index])}, taken for "
-            f"{shown(held.predicted[index])}."
+        draw = partial(mercer.plot.waterfall, found, i, output, 7)
+        row, truth, answer = (
+            shown(value) for value in (names[rows[i]], held.truth[index], held.predicted[index])
         )
-        drawn = figure(
-            lambda ax, i=i, o=output: mercer.plot.waterfall(found, i, o, 7, ax),  # type: ignore[misc]
-            (5.2, 3.6),
-            f"reasons of row {names[rows[i]]}",
-        )
-        figures.append(captioned(drawn, caption))
+        drawn = figure(draw, (5.2, 3.6), f"reasons of row {row}")
+        figures.append(captioned(drawn, f"Row {row}, {said}: {truth}, taken for {answer}."))
     intro = (
         f"What each column adds to the score of the saved model, exactly: {found.definition}. This "
         "says what the model does with a column, not what would happen if the column were changed "
         "in the world; columns that go together share what they say."
     )
-    return [
-        tag("h2", "Why these rows"),
-        tag("p", intro, class_="soft"),
-        *_compared(found, len(chosen), done),
-        tag("div", *figures, class_="pictures"),
-    ]
+    return [tag("h2", "Why these rows"), tag("p", intro, class_="soft"), *_compared(frame, done),
+            tag("div", *figures, class_="pictures")]  # fmt: skip
 
 
 def _chosen(held: Any, task: str) -> tuple[np.ndarray, list[str]]:
@@ -77,30 +77,21 @@ def _chosen(held: Any, task: str) -> tuple[np.ndarray, list[str]]:
     return np.concatenate([worst, unsure]), ["wrong"] * len(worst) + ["unsure"] * len(unsure)
 
 
-def _compared(found: Any, first: int, done: Study) -> list[Markup]:
-    """Mean |φ| beside the importance by shuffling, and a sentence where their first ones differ."""
-    mean = np.abs(found.values[first:]).mean(axis=0)
-    mean = mean if mean.ndim == 1 else mean.sum(axis=1)
-    order = np.argsort(-mean, kind="stable")
-    falls = {} if done.importance is None else dict(
-        zip(done.importance.names, done.importance.fall, strict=True)
-    )  # fmt: skip
-    lines = []
-    for j in order[:LINES]:
-        name = found.feature_names[j]
-        fall = f"{falls[name]:.3g}" if name in falls else "–"
-        lines.append([shown(name), f"{mean[j]:.3g}", fall])
-    heads = ["column", "mean |Shapley value|", "score lost by shuffling"]
-    made = [table(heads, lines, frozenset({1, 2}), fixed=True)]
-    by_shapley, by_shuffling = (
-        found.feature_names[order[0]],
-        max(falls, key=falls.__getitem__, default=""),
-    )
-    if by_shuffling and by_shapley != by_shuffling:
+def _compared(frame: Any, done: Study) -> list[Markup]:
+    """Importances of columns side by side, and a sentence where their first columns differ."""
+    if done.importance is not None:
+        falls = dict(zip(done.importance.names, done.importance.fall, strict=True))
+        frame = frame.assign(permutation=[falls.get(name, np.nan) for name in frame.index])
+    heads = [HEADS[name] for name in frame.columns]
+    numbers = [["–" if v != v else f"{v:.3g}" for v in row] for row in frame.to_numpy()[:LINES]]
+    lines = [[shown(name), *row] for name, row in zip(frame.index, numbers, strict=False)]
+    made = [table(["column", *heads], lines, frozenset({1, 2, 3}), fixed=True)]
+    first = [shown(name) for name in frame.fillna(-np.inf).idxmax()]
+    if len(set(first)) > 1:
+        each = ", ".join(f"{name} by {head}" for name, head in zip(first, heads, strict=True))
         words = (
-            f"The two disagree on the first column: {shown(by_shapley)} moves the scores most, "
-            f"while {shown(by_shuffling)} costs most when it is shuffled. A column can move scores "
-            "that are far from the boundary, and others can stand in for a shuffled one."
+            f"They disagree on the first column: {each}. A column can move scores that are far "
+            "from a boundary, and others can stand in for one that is shuffled."
         )
         made.append(tag("p", words, class_="soft"))
     return made
