@@ -47,7 +47,7 @@ def measure() -> list[Row]:
     rows = [
         claim(f"reasons: {ROWS} rows × {COLUMNS} columns, CPU", best, None, below(1.0, "s"), note)
     ]
-    name, target = f"reasons: {ROWS} rows beside KernelExplainer, CPU", faster(50.0)
+    name, target = f"reasons: {ROWS} rows beside KernelExplainer, CPU", faster(20.0)
     try:
         import shap
     except ImportError:

@@ -17,7 +17,7 @@ from mercer.report.svg import figure
 from mercer.report.tables import shown, table
 
 #: Rows for the picture of all, rows that they are compared with, and rows drawn of each kind.
-ROWS, BACKGROUND, EACH = 100, 48, 2
+ROWS, BACKGROUND, EACH = 100, 100, 2
 #: Columns beyond which nothing is explained, and columns in the table.
 MOST_COLUMNS, LINES = 200, 8
 #: What the importances are called.
