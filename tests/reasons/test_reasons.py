@@ -373,6 +373,19 @@ def test_kernels_on_named_columns(table):
     assert np.allclose(frame.sum(axis=1), model.decision_function(found.data))
 
 
+def test_the_background_may_have_its_columns_in_another_order(table):
+    frame, _ = table
+    numbers = frame[["age", "pay"]]
+    model = mercer.KernelRidge("gaussian([9, 1])", alpha=0.1).fit(numbers, numbers.pay)
+    found = mercer.explain_rows(model, numbers[:4], numbers[:12]).values
+    turned = mercer.explain_rows(model, numbers[:4], numbers[["pay", "age"]][:12]).values
+    bare = mercer.explain_rows(model, numbers[:4], numbers[:12].to_numpy()).values
+    assert np.array_equal(found, turned)
+    assert np.array_equal(found, bare)
+    with pytest.raises(ValueError, match="the same columns"):
+        mercer.explain_rows(model, numbers[:4], numbers[:12].rename(columns={"age": "old"}))
+
+
 def test_frames_of_several_outputs():
     model, X = fitted(mercer.KernelLogisticRegression("gaussian(1)"), 3)
     pytest.importorskip("pandas")

@@ -33,8 +33,23 @@ class Problem:
     of_pairs: bool
 
 
-def as_table(X: Any, name: str) -> Any:
-    """Rows with columns on the host: a frame, or a 2-D array."""
+def as_tables(X: Any, background: Any) -> tuple[Any, Any]:
+    """Both as frames or as 2-D arrays on the host, with the same columns; no background is None."""
+    X = _table(X, "X")
+    if background is None:
+        return X, None
+    rest, framed = _table(background, "background"), hasattr(X, "iloc")
+    if framed and not hasattr(rest, "iloc") and rest.shape[1] == X.shape[1]:
+        rest = type(X)(rest, columns=X.columns)
+    if rest.shape[1] != X.shape[1] or (framed and set(rest.columns) != set(X.columns)):
+        raise ValueError(
+            f"X and background must have the same columns; X has {X.shape[1]} columns, and "
+            f"background {rest.shape[1]}"
+        )
+    return X, rest[list(X.columns)] if framed else np.asarray(rest)
+
+
+def _table(X: Any, name: str) -> Any:
     X = as_pandas(host(X))
     X = X.toarray() if is_sparse(X) else X
     X = X if hasattr(X, "iloc") else np.asarray(X)
@@ -44,17 +59,6 @@ def as_table(X: Any, name: str) -> Any:
             "row as X[:1]"
         )
     return X
-
-
-def as_tables(X: Any, background: Any) -> tuple[Any, Any]:
-    """Both as tables; `background` may be None."""
-    X = as_table(X, "X")
-    if background is None:
-        return X, None
-    background = as_table(background, "background")
-    if background.shape[1] != X.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns, and background {background.shape[1]}")
-    return X, background
 
 
 def parts_of(table: Any, columns: Mapping[str, Any] | None) -> tuple[list[str], list[int]]:
