@@ -105,6 +105,9 @@ CASES = {
     "process-classifier": lambda X, y: learner("GaussianProcessClassifier")(X[:1000], y[:1000]),
     "primal-perceptron": lambda X, y: mercer.Perceptron().fit(X, y > 0).predict(X),
     "density": learner("KernelDensity", "score_samples", bandwidth=1.0),
+    "reasons": lambda X, y: mercer.explain_rows(
+        mercer.KernelExpansion("gaussian(3)", X[:300], y[:300]), X, X[:20]
+    ),
     "nystrom-map": feature_map("NystromMap", kernel="gaussian(3)", n_components=300),
     "fourier-map": feature_map("RandomFourierMap", n_components=300),
     "polynomial-map": feature_map("PolynomialMap", degree=2),

@@ -17,7 +17,7 @@ LAYERS = [
     {"lab"},
     {"report"},
     {"plot", "onnx", "testing"},
-    {"theory", "stats"},
+    {"theory", "stats", "reasons"},
     {"selection"},
     {"store"},
     {"learners"},

@@ -3,7 +3,7 @@
 import pytest
 from tests.measure_memory import CASES, LIMITS, measured
 
-QUICK = ["svc", "logistic", "kneighbors", "wide-scaled"]
+QUICK = ["svc", "logistic", "kneighbors", "wide-scaled", "reasons"]
 
 
 def check(case, megabytes, rows):

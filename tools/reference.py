@@ -25,6 +25,7 @@ MODULES = {
     "proof": "whether k is a kernel, and why",
     "gram": "matrices that are computed when asked",
     "selection": "which kernel, which learner",
+    "reasons": "which columns made an answer",
     "stats": "tests by kernels",
     "theory": "bounds, separators and derivations",
     "data": "data sets and files",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names 
     from mercer import onnx as onnx
     from mercer import plot as plot
     from mercer import proof as proof
+    from mercer import reasons as reasons
     from mercer import report as report
     from mercer import selection as selection
     from mercer import solvers as solvers
@@ -52,6 +53,7 @@ if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names 
     from mercer.proof import fourier_check as fourier_check
     from mercer.proof import prove as prove
     from mercer.proof import repair as repair
+    from mercer.reasons import explain_rows as explain_rows
     from mercer.selection import compare as compare
     from mercer.solvers.spectral.preimage import preimage as preimage
     from mercer.store import load as load
@@ -101,6 +103,7 @@ _WHERE = {
     ],
     "mercer.solvers.spectral.preimage": ["preimage"],
     "mercer.learners.intervals.calibration": ["calibrate"],
+    "mercer.reasons": ["explain_rows"],
     "mercer.selection": ["compare"],
     "mercer.store": ["load", "save"],
 }
@@ -114,6 +117,7 @@ _MODULES = [
     "onnx",
     "plot",
     "proof",
+    "reasons",
     "report",
     "selection",
     "solvers",

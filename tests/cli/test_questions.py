@@ -71,6 +71,24 @@ def test_explain_a_model(mercer, model: Path) -> None:
     assert mercer("explain", "nowhere.mercer").exit_code == 2
 
 
+def test_explain_the_answer_for_a_row(mercer, tmp_path: Path) -> None:
+    X, y = data.moons(40)
+    fitted = package.KernelLogisticRegression("gaussian(0.5)").fit(X, y)
+    fitted.save(tmp_path / "p.mercer")
+    np.savetxt(tmp_path / "rows.csv", X, delimiter=",")
+    asked = ("explain", tmp_path / "p.mercer", tmp_path / "rows.csv", "--row", "7")
+    known = json.loads(mercer(*asked, "--json").stdout)
+    found = package.explain_rows(fitted, X[7:8], np.delete(X, 7, axis=0))
+    assert known["f(x)"] == pytest.approx(fitted.decision_function(X[7:8])[0])
+    assert known["columns"]["x0"] == pytest.approx(found.values[0, 0])
+    assert "exact" in known["method"]
+    shown = mercer(*asked, "--proba", "--picture", tmp_path / "why.png").stdout
+    assert "probability of" in shown
+    assert "v(S) = mean over 39 background rows" in shown
+    assert (tmp_path / "why.png").stat().st_size > 1000
+    assert "there is no row 40" in mercer(*asked[:-1], "40").stderr
+
+
 def test_explain_models_without_a_pipeline(mercer, tmp_path: Path) -> None:
     X, y = data.moons(20)
     package.KernelPerceptron("gaussian()").fit(X, y).save(tmp_path / "p.mercer")

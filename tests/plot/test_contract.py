@@ -17,6 +17,7 @@ from mercer import (
     NadarayaWatsonRegressor,
     Perceptron,
     data,
+    explain_rows,
     plot,
     stats,
 )
@@ -36,6 +37,10 @@ def smoother():
     return NadarayaWatsonRegressor(bandwidth=0.5).fit(*data.linear_noise(30))
 
 
+def reasons():
+    return explain_rows(KernelSVC("gaussian(0.4)").fit(X, Y), X, X[:10])
+
+
 def words(ax):
     messages, y = data.mail(20)
     phi = EmailFeatures(("words",)).fit(messages)
@@ -47,6 +52,7 @@ def words(ax):
 #: One call per picture with a single axes; those in space come in their own list.
 FLAT = {
     "accuracy_over_visits": lambda ax: plot.accuracy_over_visits(perceptron(), X, Y, ax=ax),
+    "beeswarm": lambda ax: plot.beeswarm(reasons(), ax=ax),
     "calibration": lambda ax: plot.calibration(Y > 0, np.linspace(0, 1, 40), bins=3, ax=ax),
     "change_points": lambda ax: plot.change_points(
         stats.change_points(X, permutations=9, random_state=0), ax=ax
@@ -59,6 +65,7 @@ FLAT = {
     "deformed_templates": lambda ax: plot.deformed_templates(
         DeformableTemplateClassifier((8, 8)).fit(SOME, KIND), SOME[:2], ax=ax
     ),
+    "dependence": lambda ax: plot.dependence(reasons(), "x0", ax=ax),
     "eigenfunctions": lambda ax: plot.eigenfunctions(Gaussian(0.2), ax=ax),
     "error_curves": lambda ax: plot.error_curves([1, 2], {"training": [0.1, 0.2]}, ax=ax),
     "feature_space": lambda ax: plot.feature_space(*data.hard_line(), PowersMap(2), ax=ax),
@@ -100,6 +107,7 @@ FLAT = {
         KernelSVC("gaussian(1)").fit(*data.easy_line()), *data.easy_line(), ax=ax
     ),
     "version_space": lambda ax: plot.version_space(B, C, ax=ax),
+    "waterfall": lambda ax: plot.waterfall(reasons(), 3, ax=ax),
     "weight_vectors": lambda ax: plot.weight_vectors(
         Perceptron(fit_intercept=True).fit(B, C), B, C, ax=ax
     ),

@@ -209,6 +209,7 @@ def of_learners() -> Iterator[Probe]:
     yield Probe("learner calibrate medium", lambda: calibrated(400))
     yield Probe("test mmd small", lambda: tested(60))
     yield Probe("test hsic small", lambda: independence(60))
+    yield Probe("reasons small", lambda: explained(60))
     yield Probe("test change_points small", lambda: changes(60))
 
 
@@ -269,6 +270,13 @@ def tested(n: int) -> Results:
     return {
         "result": list(mercer.stats.mmd_test(rows(n, 2), rows(n, 2, seed=1), permutations=50))[:2]
     }
+
+
+def explained(n: int) -> Results:
+    X = rows(n, 4)
+    model = learners.KernelSVC("gaussian(1)").fit(X, X[:, 0] > X[:, 1] ** 2)
+    sampled = mercer.explain_rows(model, X[:3], X, method="sampled", walks=10)
+    return {"exact": mercer.explain_rows(model, X).values, "sampled": sampled.values}
 
 
 def independence(n: int) -> Results:

@@ -30,7 +30,8 @@ LOOKS_AT_MODULES = {
     "engines/cluster/worker.py": "whether this process is a worker of Dask",
 }
 #: Where what is computed is decided: there is no clock in there, but for work that gives up.
-DECIDES = ("formula", "gram", "kernels", "learners", "maps", "solvers", "stats", "_tiles.py")
+DECIDES = ("formula", "gram", "kernels", "learners", "maps", "reasons", "solvers", "stats",
+           "_tiles.py")  # fmt: skip
 CLOCKS = {
     "kernels/strings/patterns.py": "refuses patterns that search without end",
 }

@@ -28,6 +28,8 @@ class Step:
     renderable = True
     #: True where float32 rows may become float64 ones, so that their differences stay right.
     widens = False
+    #: True where column j after the step depends on column j before it alone.
+    by_column = False
 
     def __call__(self, rows: Any) -> Any:
         raise NotImplementedError
@@ -150,7 +152,7 @@ class Scale(Step):
 
     lengths: FrozenArray
     name: str = ""
-    widens = True
+    widens = by_column = True
 
     def __call__(self, rows: Any) -> Any:
         lengths = self.lengths.array
@@ -228,6 +230,7 @@ class NonNegative(Step):
     """The rows themselves, after a look that no entry is negative."""
 
     kernel: str
+    by_column = True
 
     def __call__(self, rows: Any) -> Any:
         rows = numeric(rows)
@@ -250,6 +253,8 @@ class Categories(Step):
     Numbers stay what they are; anything else becomes a 52-bit digest of its text, so that new rows
     need no table of the labels seen before.
     """
+
+    by_column = True
 
     def __call__(self, rows: Any) -> Any:
         if is_sparse(rows):

@@ -3,7 +3,8 @@
 =========================  =======================================================================
 classifiers and data       `points`, `decision_regions`, `thresholds`, `weight_vectors`
 regressors                 `regression_curve`, `regression_curves`, `query_weights`
-one answer                 `contributions`, `deciding_words`, `network`
+one answer                 `contributions`, `deciding_words`, `network`, `waterfall`
+what columns add           `beeswarm`, `dependence`
 feature maps               `feature_space`, `before_and_after`
 linear separators          `separators`, `version_space`, `margin`, `hardness`,
                            `hebb_and_perceptron`
@@ -27,7 +28,14 @@ shows learners at work.
 from typing import TYPE_CHECKING
 
 from mercer._lazy import suggesting
-from mercer.plot.answers import contributions, deciding_words, network
+from mercer.plot.answers import (
+    beeswarm,
+    contributions,
+    deciding_words,
+    dependence,
+    network,
+    waterfall,
+)
 from mercer.plot.curves import error_curves, errors_over, learning_curve
 from mercer.plot.drawings import glyph, strokes
 from mercer.plot.errors import calibration, confusion, predicted_against_truth, residuals, roc
@@ -60,6 +68,7 @@ __all__ = [
     "LinearInFeatures",
     "ProofCurves",
     "accuracy_over_visits",
+    "beeswarm",
     "before_and_after",
     "calibration",
     "change_points",
@@ -70,6 +79,7 @@ __all__ = [
     "decision_regions",
     "deformation",
     "deformed_templates",
+    "dependence",
     "eigenfunctions",
     "error_curves",
     "errors_over",
@@ -107,6 +117,7 @@ __all__ = [
     "taylor_truncations",
     "thresholds",
     "version_space",
+    "waterfall",
     "weight_vectors",
     "witness",
 ]

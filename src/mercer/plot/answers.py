@@ -1,4 +1,4 @@
-"""Pictures of one answer: the examples, or the words, that it is made of."""
+"""Pictures of answers: the examples, the words or the columns that they are made of."""
 
 from __future__ import annotations
 
@@ -163,3 +163,215 @@ def network(expansion: Any, x: Any = None, most: int = 5, output: int = 0, ax: A
 def _node(ax: Any, x: float, y: float, text: str) -> None:
     box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": INK}
     ax.text(x, y, text, ha="center", va="center", fontsize="small", bbox=box, zorder=3)
+
+
+def waterfall(
+    reasons: Any, row: int = 0, output: int | None = None, most: int = 10, ax: Any = None
+) -> Any:
+    """f(x) = base + Σⱼ φⱼ, column by column: how one answer came about, the largest steps on top.
+
+    Parameters
+    ----------
+    reasons : Reasons
+        What `mercer.explain_rows` found.
+    row : int, default 0
+        Which of its rows.
+    output : int or None
+        Which of several outputs; None takes the last one.
+    most : int, default 10
+        Columns to show; the others are one step.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
+    >>> from mercer import KernelSVC, data, explain_rows, plot
+    >>> X, y = data.moons(60)
+    >>> ax = plot.waterfall(explain_rows(KernelSVC("gaussian(0.5)").fit(X, y), X))
+    """
+    values, base = reasons.of(output)
+    parts, start = values[row], float(base[row])
+    order = np.argsort(-np.abs(parts), kind="stable")
+    shown, rest = order[:most], order[most:]
+    steps = [*((_named(reasons, row, j), parts[j]) for j in shown)]
+    steps += [(f"{len(rest)} other columns", parts[rest].sum())] if len(rest) else []
+    ends = start + np.cumsum([step for _, step in steps][::-1])
+    begins = np.concatenate([[start], ends[:-1]])
+    ax = axes(ax, (5.6, 1.3 + 0.3 * len(steps)))
+    span = np.ptp(np.concatenate([[start], ends])) or 1.0
+    for height, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        rises = end >= begin
+        ax.barh(height, end - begin, left=begin, height=0.62, color=color_of(int(rises)), zorder=2)
+        if height + 1 < len(ends):
+            ax.plot([end, end], [height, height + 1], color=QUIET, linewidth=0.8, zorder=1)
+        shift, side = (0.015 * span, "left") if rises else (-0.015 * span, "right")
+        ax.text(end + shift, height, f"{end - begin:+.3g}", ha=side, va="center", fontsize="small")
+    ax.axvline(start, color=QUIET, linewidth=0.8, linestyle=":", zorder=0)
+    ax.set_yticks(np.arange(len(steps)), [name for name, _ in steps][::-1], fontsize="small")
+    reached = np.concatenate([[start], ends])
+    ax.set_xlim(reached.min() - 0.2 * span, reached.max() + 0.2 * span)
+    name = _short(reasons.output_names[-1 if output is None else output])
+    name = "" if name.startswith("output ") else f" for {name}"
+    return tidy(ax, f"f{name}: {start:.3g} → {ends[-1]:.3g}")
+
+
+def _named(reasons: Any, row: int, part: int) -> str:
+    """A column with its value; a group of columns has none."""
+    name, data = reasons.feature_names[part], reasons.data
+    if data.shape[1] != len(reasons.feature_names):
+        return _short(name)
+    value = data.iloc[row, part] if hasattr(data, "iloc") else data[row, part]
+    word = value if isinstance(value, str) else f"{value:.3g}" if value == value else "missing"
+    return f"{_short(name)} = {_short(str(word), 16)}"
+
+
+def _short(name: str, most: int = 24) -> str:
+    """A name as it is, cut: what looks like mathematics is none."""
+    return (name if len(name) <= most else name[: most - 1] + "…").replace("$", r"\$")
+
+
+def _numbers(reasons: Any, part: int) -> np.ndarray | None:
+    """The numbers of a column; None for words, and for groups of columns."""
+    data = reasons.data
+    if data.shape[1] != len(reasons.feature_names):
+        return None
+    column = data.iloc[:, part].to_numpy() if hasattr(data, "iloc") else data[:, part]
+    return column.astype(float) if np.asarray(column).dtype.kind in "biuf" else None
+
+
+def beeswarm(reasons: Any, output: int | None = None, most: int = 12, ax: Any = None) -> Any:
+    """φⱼ of all rows, a line of dots per column; darker dots have larger values of the column.
+
+    Parameters
+    ----------
+    reasons : Reasons
+        What `mercer.explain_rows` found.
+    output : int or None
+        Which of several outputs; None takes the last one.
+    most : int, default 12
+        Columns to show, those with the largest mean of |φⱼ| first.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
+    >>> from mercer import KernelSVC, data, explain_rows, plot
+    >>> X, y = data.moons(60)
+    >>> ax = plot.beeswarm(explain_rows(KernelSVC("gaussian(0.5)").fit(X, y), X))
+    """
+    values, _ = reasons.of(output)
+    order = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:most][::-1]
+    ax = axes(ax, (5.6, 1.2 + 0.36 * len(order)))
+    ax.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
+    drawn = None
+    for height, part in enumerate(order):
+        own, numbers = values[:, part], _numbers(reasons, int(part))
+        place = height + _apart(own, np.ptp(values) or 1.0)
+        look = {"s": 14, "linewidths": 0.3, "edgecolors": "white", "zorder": 3}
+        if numbers is None:
+            ax.scatter(own, place, color=QUIET, **look)
+            continue
+        ranks = np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
+        share = ranks / max(len(ranks) - 1, 1) if np.ptp(numbers) else np.full(len(ranks), 0.5)
+        drawn = ax.scatter(own, place, c=share, cmap="cividis_r", vmin=0, vmax=1, **look)
+    if drawn is not None:
+        bar = ax.figure.colorbar(drawn, ax=ax, ticks=[0, 1], aspect=30, pad=0.02)
+        bar.ax.set_yticklabels(["low\nvalue", "high\nvalue"], fontsize="small")
+        bar.outline.set_visible(False)
+    names = [_short(reasons.feature_names[j]) for j in order]
+    ax.set_yticks(np.arange(len(order)), names, fontsize="small")
+    return tidy(ax, "", r"$\varphi_j$: what the column adds")
+
+
+def _apart(values: np.ndarray, span: float, bins: int = 60) -> np.ndarray:
+    """Heights that keep dots of like values apart, in the same way every time."""
+    cell = np.floor(values / span * bins).astype(int)
+    place = np.zeros(len(values))
+    for one in np.unique(cell):
+        inside = np.flatnonzero(cell == one)
+        steps = (np.arange(len(inside)) + 1) // 2 * (-1.0) ** np.arange(len(inside))
+        place[inside] = steps * min(0.07, 0.8 / max(len(inside), 1))
+    return place
+
+
+def dependence(
+    reasons: Any, column: Any, partner: Any = None, output: int | None = None, ax: Any = None
+) -> Any:
+    """φⱼ against the value of column j, colored by the column that shifts it most.
+
+    Parameters
+    ----------
+    reasons : Reasons
+        What `mercer.explain_rows` found.
+    column : int or str
+        The column j.
+    partner : int, str or None
+        The column of the color; None takes the one whose values go best with what φⱼ has beside a
+        smooth function of column j.
+    output : int or None
+        Which of several outputs; None takes the last one.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With the picture.
+
+    Examples
+    --------
+    >>> from mercer import KernelSVC, data, explain_rows, plot
+    >>> X, y = data.moons(60)
+    >>> ax = plot.dependence(explain_rows(KernelSVC("gaussian(0.5)").fit(X, y), X), 0)
+    """
+    part = _index(reasons, column)
+    x, own = _numbers(reasons, part), reasons.of(output)[0][:, part]
+    if x is None:
+        raise ValueError(f"{reasons.feature_names[part]!r} has no numbers to draw along")
+    other = _partner(reasons, part, x, own) if partner is None else _index(reasons, partner)
+    color = None if other is None else _numbers(reasons, other)
+    ax = axes(ax, (5.2, 3.6))
+    ax.axhline(0, color=QUIET, linewidth=0.8, zorder=0)
+    look = {"s": 18, "linewidths": 0.3, "edgecolors": "white", "zorder": 3}
+    if color is None:
+        ax.scatter(x, own, color=color_of(0), **look)
+    else:
+        low, high = np.quantile(color, [0.02, 0.98])
+        dots = ax.scatter(x, own, c=color, cmap="cividis_r", vmin=low, vmax=high, **look)
+        bar = ax.figure.colorbar(
+            dots, ax=ax, aspect=30, pad=0.02, label=_short(reasons.feature_names[other])
+        )
+        bar.outline.set_visible(False)
+    name = _short(reasons.feature_names[part])
+    return tidy(ax, "", name, rf"$\varphi$ of {name}")
+
+
+def _index(reasons: Any, column: Any) -> int:
+    names = reasons.feature_names
+    known = names if isinstance(column, str) else range(len(names))
+    if column not in known:
+        raise ValueError(f"there is no column {column!r}; the columns are {names[:20]}")
+    return int(known.index(column))
+
+
+def _partner(reasons: Any, part: int, x: np.ndarray, own: np.ndarray) -> int | None:
+    """The column that goes best with what φⱼ has beside a cubic in column j."""
+    unit = (x - x.mean()) / (x.std() or 1.0)
+    left = own - np.polynomial.Polynomial.fit(unit, own, min(3, len(np.unique(x)) - 1))(unit)
+    best: tuple[float, int] = (-1.0, -1)
+    for other in range(len(reasons.feature_names)):
+        numbers = None if other == part else _numbers(reasons, other)
+        if numbers is not None and np.ptp(numbers):
+            share = abs(left @ (numbers - numbers.mean())) / numbers.std()
+            best = max(best, (float(share), other))
+    return None if best[1] < 0 else best[1]

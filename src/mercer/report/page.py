@@ -18,6 +18,7 @@ from mercer.report.bars import importance
 from mercer.report.classes import class_figures, class_table
 from mercer.report.errors import errors, wrong_rows
 from mercer.report.pictures import captioned, learning_figure, number_figures, pictures
+from mercer.report.reasons import reasons
 from mercer.report.standings import standings
 from mercer.report.study import Study, held_back, more_rows, study
 from mercer.report.style import CSS
@@ -153,6 +154,7 @@ def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -
         *_judged(board),
         *_studied(board, done),
         tag("h2", "Errors worth looking at"), errors(board, data, file),
+        *reasons(board, data, done),
         tag("h2", "The winner"), _kernel(board),
         tag("div", *pictures(board, data), class_="pictures"),
     ]  # fmt: skip

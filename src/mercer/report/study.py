@@ -77,7 +77,7 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
     end = time.perf_counter() + seconds
     _, metric = answers_metric(board.task, board.metric)
     parts = _parts(board.headline.predictions, len(data))
-    data = _as_fitted(board, data)
+    data = as_fitted(board, data)
     few = single_threaded_blas() if len(data) < WORTH_THREADS else nullcontext()
     curve: list[Point] = []
     models: list[tuple[Any, np.ndarray]] = []
@@ -98,7 +98,7 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
     return Study(curve[::-1], _importance(names, falls))
 
 
-def _as_fitted(board: Any, data: Dataset) -> Dataset:
+def as_fitted(board: Any, data: Dataset) -> Dataset:
     """Tables without the columns that were left out before the choice."""
     schema = getattr(board.best, "schema_", None)
     if data.kind != "table" or schema is None or not schema.columns:
