@@ -3,11 +3,14 @@
 import gc
 import io
 import logging
+import os
+import subprocess
 import sys
 import time
 
 import pytest
 
+from mercer import learners
 from mercer._machine import compiling
 from mercer._machine.jit import compiles, njit
 
@@ -61,3 +64,56 @@ def test_a_terminal_is_told_after_a_moment_and_once(monkeypatch):
         if not seconds:
             assert not screen.getvalue()
     assert screen.getvalue().count("mercer: compiling a loop") == 1
+
+
+FIRST_FIT = """
+import sys, time, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+import mercer
+from mercer import learners, maps
+from numba.core import event
+
+class Count(event.Listener):
+    n = 0
+    def on_start(self, event):
+        self.n += 1
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", count := Count())
+X, y = mercer.data.digits()
+if sys.argv[1] == "GlyphFeatures":
+    model = maps.GlyphFeatures(shape=(8, 8))
+else:
+    model = getattr(learners, sys.argv[1])()
+begin = time.process_time()
+model.fit(X[:400], y[:400])
+answer = getattr(model, "transform", None) or getattr(model, "predict", None)
+answer(X[:400]) if answer else None
+print(count.n, time.process_time() - begin)
+"""
+
+
+def first_fit(name, folder):
+    """Functions that are compiled, and seconds of processor, from an empty cache."""
+    environment = os.environ | {"MERCER_CACHE": str(folder), "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_FIT, name],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    count, seconds = done.stdout.split()
+    return int(count), float(seconds)
+
+
+def test_features_of_drawings_compile_few_functions(tmp_path):
+    """Every function takes a tenth of a second, also one that another calls."""
+    assert first_fit("GlyphFeatures", tmp_path)[0] <= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*learners.__all__, "GlyphFeatures"])
+def test_a_first_fit_with_an_empty_cache_takes_three_seconds(name, tmp_path):
+    """At most, and a third more where other processes share the caches of the processor."""
+    assert first_fit(name, tmp_path)[1] <= 4
