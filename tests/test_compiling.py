@@ -66,6 +66,21 @@ def test_a_terminal_is_told_after_a_moment_and_once(monkeypatch):
     assert screen.getvalue().count("mercer: compiling a loop") == 1
 
 
+def test_many_short_functions_are_said_as_one_long_one_is(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(compiling, "PATIENCE", 0.3)
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    notice = compiling.Notice()
+    for _ in range(8):
+        notice.start("a loop")
+        time.sleep(0.1)
+        notice.end()
+    assert screen.getvalue().count("mercer: compiling a loop") == 1
+
+
 FIRST_FIT = """
 import sys, time, warnings
 warnings.simplefilter("ignore")
