@@ -3,6 +3,8 @@
 import gc
 import io
 import logging
+import os
+import subprocess
 import sys
 import time
 
@@ -61,3 +63,46 @@ def test_a_terminal_is_told_after_a_moment_and_once(monkeypatch):
         if not seconds:
             assert not screen.getvalue()
     assert screen.getvalue().count("mercer: compiling a loop") == 1
+
+
+def test_many_short_functions_are_said_as_one_long_one_is(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(compiling, "PATIENCE", 0.3)
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    notice = compiling.Notice()
+    for _ in range(8):
+        notice.start("a loop")
+        time.sleep(0.1)
+        notice.end()
+    assert screen.getvalue().count("mercer: compiling a loop") == 1
+
+
+FIRST_USE = """
+import mercer
+from numba.core import event
+
+class Count(event.Listener):
+    n = 0
+    def on_start(self, event):
+        self.n += 1
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", count := Count())
+mercer.maps.GlyphFeatures(shape=(8, 8)).fit_transform(mercer.data.digits()[0][:50])
+print(count.n)
+"""
+
+
+def test_features_of_drawings_compile_few_functions(tmp_path):
+    """Every function takes a tenth of a second, also one that another calls."""
+    environment = os.environ | {"MERCER_CACHE": str(tmp_path)}
+    environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_USE],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert 0 < int(done.stdout) <= 20

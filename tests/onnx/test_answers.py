@@ -50,6 +50,24 @@ def test_rows_far_away_have_the_library_s_answer(kernel, in_onnx):
     assert not np.isnan(got["decision"]).any()
 
 
+@pytest.mark.parametrize("points", [1, 2, 5])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "polynomial(3, 1, 0.1)",
+        "sigmoid(0.1, 0.3)",
+        "0.18*gaussian(1)",
+        "0.3*(gaussian(1)+linear())",
+    ],
+)
+def test_factors_keep_double_precision(kernel, points, in_onnx):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(points, 7)), rng.normal(size=(40, 7))
+    f = mercer.KernelExpansion(mercer.kernels.parse(kernel), X, rng.normal(size=points))
+    (got,) = in_onnx(f, new, "float64").values()
+    np.testing.assert_allclose(got.ravel(), f(new), rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize("away", [1.0, 40.0])
 def test_weights_whose_factors_are_negative_are_smoothed(away, in_onnx):
     """exp(−‖x − z‖²/2) (x·z)²: its logarithm is asked for, and that of x·z is none."""

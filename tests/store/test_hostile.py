@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.store import StoreError, types
+from mercer.store import StoreError, names, types
 from mercer.store.writing import Writer
 
 
@@ -271,6 +271,13 @@ def test_a_small_file_never_becomes_a_large_memory(one, load, monkeypatch):
         with pytest.raises(StoreError, match="of memory"):
             load(entry, [npy(np.zeros(2**20, dtype=np.uint8))])
         assert time.process_time() - begin < 1
+
+
+def test_a_class_that_is_named_many_times_is_looked_for_once(load, monkeypatch):
+    asked, find = [], names.find
+    monkeypatch.setattr(names, "find", lambda name: asked.append(name) or find(name))
+    assert len(load([{"object": "kernels.Linear", "state": {}}] * 50)) == 50
+    assert asked == ["kernels.Linear"]
 
 
 @pytest.fixture(scope="module")

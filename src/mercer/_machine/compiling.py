@@ -9,11 +9,12 @@ import gc
 import logging
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-#: Seconds of compiling after which a terminal is told.
+#: Seconds of compiling, of all functions together, after which a terminal is told.
 PATIENCE = 1.0
 _watchers: list[Callable[[str], None]] = []
 
@@ -36,7 +37,7 @@ class Notice:
 
     def __init__(self) -> None:
         self._here = threading.local()
-        self._said = False
+        self._said, self._spent = False, 0.0
 
     def start(self, name: str) -> None:
         """A function begins; those it calls count as part of it."""
@@ -52,7 +53,8 @@ class Notice:
         if not getattr(sys.stderr, "isatty", bool)():
             logging.getLogger("mercer").info(words(name))
         elif not self._said:
-            self._here.timer = threading.Timer(PATIENCE, self._say, (name,))
+            self._here.begin, left = time.monotonic(), max(0.0, PATIENCE - self._spent)
+            self._here.timer = threading.Timer(left, self._say, (name,))
             self._here.timer.daemon = True
             self._here.timer.start()
 
@@ -64,6 +66,7 @@ class Notice:
             gc.enable()
         if self._here.timer is not None:
             self._here.timer.cancel()
+            self._spent += time.monotonic() - self._here.begin
         for tell in _watchers:
             with suppress(Exception):
                 tell("")

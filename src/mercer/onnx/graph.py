@@ -57,7 +57,12 @@ class Graph:
         return Wire(name)
 
     def add(self, op: str, *args: Any, outputs: int = 1, **attributes: Any) -> Any:
-        """One node; NumPy arguments become constants. Gives its output, or a tuple of them."""
+        """One node; NumPy arguments become constants. Gives its output, or a tuple of them.
+
+        ONNX Runtime joins a number that a product is multiplied by with it, as a float32; not so
+        with Gemm, which is the same product.
+        """
+        op = "Gemm" if op == "MatMul" and self.dtype == "float64" else op
         names = [arg if isinstance(arg, Wire) else self.constant(arg) for arg in args]
         made = tuple(self._fresh(op) for _ in range(outputs))
         self._nodes.append(helper.make_node(op, names, list(made), name=made[0], **attributes))

@@ -90,6 +90,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 class _Reader:
     def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
+        self._classes: dict[str, type | None] = {}
         self.archive, self.path = archive, path
         self.size = path.stat().st_size
         self.limit = self.room = get_config().memory_bytes
@@ -300,7 +301,9 @@ class _Reader:
 
     def _find(self, name: Any) -> type:
         name = str(name)
-        cls = names.find(names.modern(name) if self.version == 1 else name)
+        if name not in self._classes:  # a file may name one class many times
+            self._classes[name] = names.find(names.modern(name) if self.version == 1 else name)
+        cls = self._classes[name]
         if cls is None:
             raise self.refuse(
                 f"it names {name!r:.80}, which a model file does not hold (a kernel of your own is "

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
+import pytest
+
 import mercer
 from mercer.engines.cluster import worker
 from mercer.engines.cluster.plan import Plan, Workers
@@ -77,3 +82,13 @@ def test_the_plan_says_where_pieces_go():
     assert str(plan).splitlines()[-1] == (
         "2 workers: 1 task at a time and 64 GB each, pieces streamed to its GPU (NVIDIA H200)"
     )
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("driver", [False, True])
+def test_what_is_loaded_does_not_decide_where_a_task_runs(driver, monkeypatch):
+    """A driver does: a process that happened to import PyTorch is no other worker."""
+    torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: True))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(worker.os.path, "exists", lambda path: driver and path in worker.DRIVERS)
+    assert worker.has_gpu() == driver

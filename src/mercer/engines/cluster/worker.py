@@ -28,6 +28,8 @@ TASK_MEMORY = 400_000_000
 SHARE = 0.6
 #: Seconds between two looks at whether a task is still wanted.
 LOOK = 0.2
+#: What Linux shows of a loaded driver of GPUs: in /proc, in a container, under Windows.
+DRIVERS = ("/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg")
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def has_gpu() -> bool:
 
     PyTorch takes seconds to import: it is asked only where the driver is loaded.
     """
-    if "torch" not in sys.modules and not os.path.exists("/proc/driver/nvidia/version"):
+    if sys.platform == "linux" and not any(map(os.path.exists, DRIVERS)):
         return False
     try:
         import torch

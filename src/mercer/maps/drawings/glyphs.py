@@ -72,26 +72,28 @@ class GlyphFeatures(FeatureMap):
         return np.pad(ink.reshape(-1, *self._shape), ((0, 0), (2, 2), (2, 2)))
 
     def _transform(self, X: Any) -> NDArray[Any]:
-        from mercer.maps.drawings.strokes import describe
-
         ink = self._ink(X)
         out = np.zeros((len(X), len(NAMES)))
         out[:, 0] = loops(ink)
-        # Spurs and joints are judged by the size of the drawing area: 28 pixels give 3 and 2.
-        size = max(self._shape)
-        reach = max(2, round(size / 12))
-        describe(ink, max(2, round(size / 9)), reach, math.radians(self.angle), out[:, 1:])
+        self._describe(ink, out[:, 1:])
         return out.astype(X.dtype, copy=False)
+
+    def _describe(self, ink: NDArray[Any], out: NDArray[Any]) -> None:
+        """Count joints and angles and measure lines; of the ink its skeleton remains."""
+        from mercer.maps.drawings.strokes import describe
+
+        # Spurs and joints are judged by the size of the drawing area: 28 pixels give 3 and 2.
+        size, pixels = max(self._shape), ink[:1].size
+        spur, reach, least = max(2, round(size / 9)), max(2, round(size / 12)), self.angle
+        masks, lists = np.empty((3, *ink.shape[1:]), np.bool_), np.empty((2, pixels, 2), np.int64)
+        describe(ink, spur, reach, math.radians(least), masks, lists, np.empty(pixels), out)
 
     def skeleton(self, X: Any) -> NDArray[Any]:
         """The thinned and pruned strokes of each image, for looking at: (n, height, width)."""
-        from mercer.maps.drawings.strokes import prune, thin
-
         check_is_fitted(self)
-        lines = np.stack([thin(image) for image in self._ink(self._rows(X, reset=False))])
-        for image in lines:
-            prune(image, max(2, round(max(self._shape) / 9)))
-        return lines[:, 2:-2, 2:-2]
+        ink = self._ink(self._rows(X, reset=False))
+        self._describe(ink, np.empty((len(ink), len(NAMES) - 1)))
+        return ink[:, 2:-2, 2:-2]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Loops, 3-joints, 4-joints, angles, ink."""
