@@ -7,8 +7,7 @@ to ‖v‖, and the share of the ceiling that binds: of the tensor cores (a half
 product, measured first) or of the unit for exponentials (2^t in registers, measured first), for the
 pairs that have to be computed. "bytes" are numbers on a grid, which one product multiplies exactly.
 Products that last for tenths of a second are compared with a ceiling held for as long, since the
-clock falls under load. In three columns a Gaussian is a Fourier series (`mercer.gram.plan.fourier_series`),
-and no pair is computed; "all pairs" is what runs where a series has too many terms, "narrow" where
+clock falls under load. In three columns a Gaussian is a Fourier series, and no pair is computed; "all pairs" is what runs where a series has too many terms, "narrow" where
 products would cancel.
 """
 
