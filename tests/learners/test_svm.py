@@ -267,7 +267,7 @@ def test_many_small_classes_are_solved_together(options, monkeypatch):
     y = np.repeat(np.arange(12), 4)
     X = rng.normal(size=(12, 3))[y] + 0.4 * rng.normal(size=(48, 3))
     together = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
-    monkeypatch.setattr("mercer.solvers.quadratic.parallel.solve_lazily", lambda *given: None)
+    monkeypatch.setattr("mercer.solvers.quadratic.parallel.solve_on_demand", lambda *given: None)
     apart = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
     for name in ("intercept_", "dual_objective_", "margin_"):
         np.testing.assert_allclose(
@@ -281,8 +281,8 @@ def test_small_problems_that_take_many_steps_are_finished(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 6
     whole = KernelSVC("linear()", C=50.0, tol=1e-5).fit(X, y)
-    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.flat_problems.MOST_STEPS", 20)
-    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.flat_problems.STEPS_PER_ROW", 0)
+    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS", 20)
+    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS_PER_ROW", 0)
     cut = KernelSVC("linear()", C=50.0, tol=1e-5).fit(X, y)
     assert cut.fit_status_ == 0
     np.testing.assert_allclose(cut.dual_objective_, whole.dual_objective_, rtol=1e-4)

@@ -17,11 +17,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mercer.gram.rows.prepared import BLOCK
 from mercer.gram.rows_of_k import RowsOfK
+from mercer.solvers.quadratic.flat_problems import IMAGE, SAME, STEPS, A, Problems
 from mercer.solvers.quadratic.free_newton import newton
-from mercer.solvers.quadratic.problem import Quadratic, Solution, fill_up
-from mercer.solvers.quadratic.smo import smo
-from mercer.solvers.quadratic.working_block import Block, Workspace
+from mercer.solvers.quadratic.problem import Quadratic, Solution, Task, fill_up
+from mercer.solvers.quadratic.row_sources import Source
+from mercer.solvers.quadratic.smo_on_demand import Worker
 
 #: Rows added to W in a round: the largest of this number, of the share GROWTH of W, and of the
 #: share SHARE of all rows that violate the conditions.
@@ -37,7 +39,7 @@ INNER = 0.05
 #: Steps of SMO between two looks at Ctrl-C and the limit on steps.
 BURST = 5_000
 #: A round takes at most this many steps for each row of W; then those at rest leave it.
-STEPS = 4
+STEPS_PER_ROW = 4
 #: Newton steps on free variables may take as many operations as those of SMO, which are counted as
 #: so many per row of W.
 NEWTON = 8
@@ -63,6 +65,21 @@ class Options:
     memory: int = 1 << 30
     stopped: Callable[[], bool] = lambda: False
     report: Callable[[float], None] = lambda gap: None
+
+
+class Workspace:
+    """Memory of one thread, used again for every problem it solves: first touch is what costs."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self._buffers: dict[str, np.ndarray] = {}
+
+    def get(self, name: str, size: int, dtype: np.dtype) -> np.ndarray:
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.size < size or buffer.dtype != dtype:
+            # Pages that are never touched cost nothing, so asking for all at once is no waste.
+            buffer = self._buffers[name] = np.empty(size, dtype=dtype)
+        return buffer[:size]
 
 
 def solve(
@@ -112,6 +129,63 @@ def _seeded(
         filled[order] = fill_up(problem.lower[members][order], problem.upper[members][order], total)
         a[members] = filled
     return a, part.n_iter
+
+
+class Block:
+    """K[W, W], compact and padded for SMO; rows are appended, and dropped in bulk."""
+
+    def __init__(self, kernel: RowsOfK, workspace: Workspace, most: int) -> None:
+        self._kernel, self._workspace, self._most = kernel, workspace, most
+        self._size = 0
+        self.K = np.empty((0, 0), dtype=kernel.dtype)
+        self.rows = np.empty(0, dtype=np.intp)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def append(self, rows: np.ndarray) -> None:
+        m, total = len(self.rows), len(self.rows) + len(rows)
+        self._grow(total)
+        self.rows = np.concatenate([self.rows, rows])
+        new = self._kernel.block(rows, self.rows)
+        self.K[m:total, :total] = new
+        self.K[:m, m:total] = new[:, :m].T
+
+    def keep(self, stay: np.ndarray) -> None:
+        index = np.flatnonzero(stay)
+        m = len(index)
+        # Row by row in place: a row never moves down.
+        for to, row in enumerate(index):
+            self.K[to, :m] = self.K[row, index]
+        self.rows = self.rows[index]
+
+    def worker(self, groups: int) -> Worker:
+        """The compiled loop over rows of K[W, W] that are all there."""
+        m, dtype = len(self.rows), self.K.dtype
+        padded = -(-m // BLOCK) * BLOCK
+        self._grow(padded)
+        self.K[:m, m:padded] = 0
+        source = Source(dtype, self._kernel.diagonal[self.rows])
+        worker = Worker(source, groups, m, self.K.ravel())
+        loop = worker.loop
+        worker.Q[:] = worker.p[:] = worker.index[loop.SLOT] = 0
+        worker.index[loop.SLOT, :m] = worker.index[loop.OWNER, :m] = np.arange(m)
+        worker.cursor[loop.USED], worker.cursor[loop.PITCH] = m, self._size
+        # No conjugate directions: where K is ill-conditioned to its rounding, they come to no end.
+        worker.cursor[loop.PLAIN] = np.iinfo(np.int64).max
+        return worker
+
+    def _grow(self, size: int) -> None:
+        if size <= self._size:
+            return
+        m = len(self.rows)
+        old = self.K[:m, :m].copy() if m else None
+        room = min(max(size, 3 * size // 2, 8 * BLOCK), max(size, self._most))
+        self._size = -(-room // BLOCK) * BLOCK
+        flat = self._workspace.get("block", self._size**2, self._kernel.dtype)
+        self.K = flat.reshape(self._size, self._size)
+        if old is not None:
+            self.K[:m, :m] = old
 
 
 class _Decomposition:
@@ -221,26 +295,29 @@ class _Decomposition:
             self.block.append(rows)
 
     def _improve(self, tol: float) -> int:
-        """SMO on K[W, W], then F over all rows; gives the number of steps."""
+        """Close the gap of W by SMO on K[W, W], then update F; returns the number of steps."""
         rows, options, total = self.block.rows, self.options, 0
-        before = self.a[:, rows]
-        state = self.block.state(self.problem, self.a, self.image, self.groups)
-        limit = max(BURST, STEPS * len(rows))
+        problem = self.problem.starting(None).take(rows).starting(self.a[:, rows])
+        flat = Problems([Task(np.arange(len(rows)), problem)], tol, -1)
+        flat.variables[:, IMAGE] = self.image[rows]
+        before = flat.variables[:, A].copy()
+        worker, limit = self.block.worker(flat.n_groups), max(BURST, STEPS_PER_ROW * len(rows))
+        one, never = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self.slow = False
         while not self.slow and not options.stopped() and not self._spent():
             left = BURST if options.max_iter < 0 else options.max_iter - self.n_iter
-            steps, gap = smo(*state, tol, min(BURST, left))  # type: ignore[call-arg]
+            arrays = (one, flat.starts, flat.variables, flat.rows, flat.groups, flat.found)
+            worker.run(*arrays, tol, np.array([min(BURST, left)]), SAME, never)
+            steps = int(flat.found[0, STEPS])
             total += steps
             self.n_iter += steps
-            if steps < BURST or gap <= tol:
+            if steps < BURST:
                 break
             self.slow = total >= limit
         if self.slow:
-            K, _, f, a, lower, upper, up, low = state
-            newton(K, f, a, lower, upper, up, low, NEWTON * total * len(rows))
-        after = state[3]
-        self.a[:, rows] = after
-        change = (after - before).sum(axis=0)
+            newton(self.block.K, flat, NEWTON * total * len(rows))
+        self.a[:, rows] = flat.coefficients(0)
+        change = flat.variables[:, A] - before
         moved = np.flatnonzero(change)
         if len(moved):
             self.image += self.kernel.combine(change[moved], rows[moved])

@@ -17,9 +17,8 @@ from dataclasses import replace
 import numpy as np
 
 from mercer.gram.rows_of_k import RowsOfK
-from mercer.solvers.quadratic.decomposition import Options, resume, solve
+from mercer.solvers.quadratic.decomposition import Options, Workspace, resume, solve
 from mercer.solvers.quadratic.problem import Quadratic, Solution, start_from
-from mercer.solvers.quadratic.working_block import Workspace
 
 #: The first C of a hard tube, relative to the largest deviation over k(x, x), and its growth.
 FIRST, GROWTH = 10.0, 10.0

@@ -42,6 +42,17 @@ class Quadratic:
             return [np.ones(self.linear.shape, dtype=bool)]
         return [self.groups == g for g in range(int(self.groups.max()) + 1)]
 
+    @property
+    def has_separate_sides(self) -> bool:
+        """Whether each of two sides has a sum of its own, as in the ν formulation of regression."""
+        return len(self.linear) == 2 and self.groups is not None
+
+    def apart(self) -> Quadratic:
+        """The same problem with two sides as variables of their own, over the same rows twice."""
+        arrays = {f.name: getattr(self, f.name) for f in fields(Quadratic)}
+        flat: Any = {name: None if v is None else v.reshape(1, -1) for name, v in arrays.items()}
+        return Quadratic(**flat)
+
     def starting(self, a: np.ndarray | None) -> Quadratic:
         """The same problem from another feasible point."""
         return replace(self, start=a)

@@ -7,7 +7,7 @@ from mercer import config
 from mercer.kernels import Gaussian, Laplacian
 from mercer.learners import KernelOneClass, KernelSVC
 from mercer.solvers.quadratic import parallel
-from mercer.solvers.quadratic.merged import equal_ones, merged_tasks
+from mercer.solvers.quadratic.duplicate_rows import equal_ones, merged_tasks
 from mercer.solvers.quadratic.problem import Task, c_svc, epsilon_svr
 
 

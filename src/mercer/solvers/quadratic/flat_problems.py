@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
+from mercer.tuning import SVM_STEPS, SVM_STEPS_PER_ROW
 
 #: Columns of the table of variables: linear terms on both sides of 0, bounds, value and F = K a.
 PLUS, MINUS, LOWER, UPPER, A, IMAGE = range(6)
@@ -22,8 +23,6 @@ TAU = 1e-12
 #: What a call of the compiled loop finds in its memory: nothing, the rows of the same problem, or
 #: kept rows of K alone, because rows have left.
 FRESH, SAME, FEWER = range(3)
-#: Steps that a problem may take here: so many, or so many per row.
-MOST_STEPS, STEPS_PER_ROW = 100_000, 50
 #: The rounding of f, as a share of the tolerance, up to which float32 is enough. It is estimated as
 #: ε ‖a‖ max k, which was at least 1.5 times the largest error of Gaussians and polynomials.
 ROUNDING = 0.5
@@ -58,7 +57,7 @@ class Problems:
             self.groups[:] = problem.groups[0]
             self.n_groups = int(self.groups.max()) + 1
         self.found = np.zeros((len(flat), GROUPS + 4 * self.n_groups))
-        limits = np.maximum(MOST_STEPS, STEPS_PER_ROW * self.sizes)
+        limits = np.maximum(SVM_STEPS, SVM_STEPS_PER_ROW * self.sizes)
         self.limits = np.minimum(limits, max_iter) if max_iter >= 0 else limits
         self.taken = np.zeros(len(flat), dtype=np.int64)
 
@@ -102,10 +101,6 @@ class Problems:
         length = np.sqrt(np.add.reduceat(a * a, self.starts[:-1]))
         error = rounding * float(np.abs(diagonal).max()) * length
         return np.flatnonzero(error > ROUNDING * self.tol)
-
-    def open(self) -> np.ndarray:
-        """Problems that may take more steps here."""
-        return np.flatnonzero((self.gaps() > self.tol) & (self.taken < self.limits))
 
     def unfinished(self) -> np.ndarray:
         """Problems that took all the steps they may take here, and may take more elsewhere."""
