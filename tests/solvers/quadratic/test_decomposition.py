@@ -10,7 +10,7 @@ from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels import Gaussian
 from mercer.solvers.quadratic import decomposition as working_set
 from mercer.solvers.quadratic import parallel as many
-from mercer.solvers.quadratic.decomposition import Options, Workspace, resume, solve
+from mercer.solvers.quadratic.decomposition import Options, solve
 from mercer.solvers.quadratic.hard_margin import NotSeparableError, hard_margin
 from mercer.solvers.quadratic.parallel import GapProgress, solve_all
 from mercer.solvers.quadratic.problem import (
@@ -70,7 +70,7 @@ def test_little_memory_gives_the_same_optimum(kind, noisy):
     X, t, signs = noisy
     problem, panels = PROBLEMS[kind](t[:900], signs[:900]), RowsOfK(Gaussian(1.5).gram(X[:900]))
     free = solve(panels, problem, Options(tol=1e-3))
-    tight = solve(panels, problem, Options(tol=1e-3), Workspace(4 * 8 * 80 * 80))
+    tight = solve(panels, problem, Options(tol=1e-3, memory=4 * 8 * 80 * 80))
     assert tight.converged
     assert tight.objective == pytest.approx(free.objective, rel=1e-4)
     assert tight.rows_computed > free.rows_computed
@@ -79,7 +79,7 @@ def test_little_memory_gives_the_same_optimum(kind, noisy):
 def test_no_room_for_a_single_row_of_k(noisy):
     X, _, signs = noisy
     problem, panels = c_svc(signs[:600], np.ones(600)), RowsOfK(Gaussian(1.5).gram(X[:600]))
-    tight = solve(panels, problem, Options(), Workspace(4 * 8 * 10 * 10))
+    tight = solve(panels, problem, Options(memory=4 * 8 * 10 * 10))
     assert tight.converged
     assert tight.objective == pytest.approx(solve(panels, problem, Options()).objective, rel=1e-4)
 
@@ -102,7 +102,7 @@ def test_threads_change_nothing(noisy):
     np.testing.assert_allclose(one.a, two.a, atol=1e-10)
 
 
-def test_the_sample_saves_rows(noisy):
+def test_few_rows_of_k_are_computed(noisy):
     """Rows of K that never look like support vectors are never computed."""
     X, _, _ = noisy
     easy = np.where(X[:, 0] > 0, 1, -1)
@@ -114,12 +114,12 @@ def test_a_solution_resumes_without_a_step(noisy):
     X, _, signs = noisy
     problem, panels = c_svc(signs, np.ones(1500)), RowsOfK(Gaussian(1.5).gram(X))
     found = solve(panels, problem, Options())
-    again = resume(panels, problem.starting(found.a), Options())
+    again = solve(panels, problem.starting(found.a), Options())
     assert again.n_iter == 0
     assert again.objective == pytest.approx(found.objective, rel=1e-12)
 
 
-def test_the_limit_counts_the_steps_of_the_sample_too(noisy):
+def test_steps_are_limited(noisy):
     X, _, signs = noisy
     problem, panels = c_svc(signs, np.ones(1500)), RowsOfK(Gaussian(1.5).gram(X))
     for limit in (1, 50, 400):
@@ -187,8 +187,7 @@ def test_too_little_memory_says_how_much_is_needed(noisy):
 def test_the_nearest_points_of_two_hulls_by_hand():
     X = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 5.0]])
     panels = RowsOfK(mercer.Linear().gram(X))
-    options, room = Options(tol=1e-8), Workspace(1 << 20)
-    found = hard_margin(panels, nearest_points(np.array([1, -1, -1, 1])), options, room)
+    found = hard_margin(panels, nearest_points(np.array([1, -1, -1, 1])), Options(tol=1e-8))
     np.testing.assert_allclose(found.a, [[1.0, -0.5, -0.5, 0.0]], atol=1e-9)
 
 
@@ -197,9 +196,7 @@ def test_the_certificate_is_checked_by_hand():
     X = np.array([[0.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 3.0]])
     signs = np.array([1, -1, -1, 1])
     with pytest.raises(NotSeparableError, match="Certificate") as caught:
-        hard_margin(
-            RowsOfK(mercer.Linear().gram(X)), nearest_points(signs), Options(), Workspace(1 << 20)
-        )
+        hard_margin(RowsOfK(mercer.Linear().gram(X)), nearest_points(signs), Options())
     error = caught.value
     weights = np.zeros(4)
     weights[error.rows] = error.weights

@@ -16,14 +16,11 @@ from mercer._arrays import are_float_rows, winners
 from mercer._machine.jit import may_compile
 from mercer._tiles import Scratch
 from mercer.expansion import KernelExpansion
-from mercer.formula.nodes import statistics
-from mercer.gram.base import simplified
 from mercer.gram.cpu.single_precision import suffices
 from mercer.gram.dispatch import make_gram
 from mercer.gram.host import HostGram
-from mercer.gram.plan.accuracy import TOLERANCE, Ends, product_error, rounding_error
+from mercer.gram.plan.accuracy import TOLERANCE
 from mercer.gram.prepared_points import PreparedPoints
-from mercer.gram.rows.prepared import squared_norms
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.learners.svms.votes import pair_votes, pairs_per_class
 
@@ -83,21 +80,7 @@ def _rounding(X: Any, expansion: KernelExpansion, many: bool) -> float | None:
     # Rows in float32 have no more digits: a compiled pass over many classes is the gain then.
     if many and kinds == {SINGLE}:
         return 0.0
-    return _of_doubles(X, expansion) if kinds == {np.dtype(np.float64)} else None
-
-
-def _of_doubles(X: Any, expansion: KernelExpansion) -> float:
-    """The rounding of k for rows in float64: at most `ROUNDING`, less where distances are short."""
-    formula = simplified(expansion.kernel)
-    if [node.op for node in statistics(formula)] != ["sqdist"]:
-        return ROUNDING
-    (node,), both = statistics(formula), (X, expansion.points)
-    if node.value.steps:
-        return ROUNDING
-    ends = Ends.uncentered(max(float(squared_norms(rows).max()) for rows in both))
-    error = product_error(formula, node, X.shape[1], ends, SINGLE)
-    error += rounding_error(formula, node, ends, EPS / 2)
-    return min(ROUNDING, 2 * error + 8 * EPS)  # twice: the estimate was met to within 6 %
+    return ROUNDING if kinds == {np.dtype(np.float64)} else None
 
 
 def _gram(expansion: KernelExpansion, points: PreparedPoints | None, X: Any) -> HostGram | None:

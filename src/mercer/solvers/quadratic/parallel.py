@@ -21,7 +21,7 @@ from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer.gram.base import Gram
 from mercer.gram.rows_of_k import HEIGHT, WIDTH
-from mercer.solvers.quadratic.decomposition import Options, Workspace, resume, solve
+from mercer.solvers.quadratic.decomposition import Options, solve
 from mercer.solvers.quadratic.duplicate_rows import merged_tasks
 from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 LEAST = 256
 _METHODS: dict[str, Callable[..., Solution]] = {
     "solve": solve,
-    "resume": resume,
+    "resume": solve,
     "hard margin": hard_margin,
     "hard tube": hard_tube,
 }
@@ -124,7 +124,6 @@ def _decomposed(
     with progress(what, float(len(tasks))) as bar:
 
         def work(thread: int) -> None:
-            workspace = Workspace(memory)
             while True:
                 with lock:
                     index = next(queue, None)
@@ -134,7 +133,7 @@ def _decomposed(
                 options = Options(tol, max_iter, memory, stopped, note)
                 rows = gram.rows_of_k(task.rows, threads=each)
                 method = _METHODS[task.method]
-                solutions[index] = method(rows, task.problem, options, workspace)
+                solutions[index] = method(rows, task.problem, options)
                 note.finish()
 
         return solutions, interruptible(work, threads, stop)

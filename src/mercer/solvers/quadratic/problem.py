@@ -58,19 +58,10 @@ class Quadratic:
         return replace(self, start=a)
 
     def take(self, rows: np.ndarray) -> Quadratic:
-        """The problem of some rows alone, with the sums that are their share."""
+        """The problem of some rows alone, from 0."""
         groups = None if self.groups is None else self.groups[:, rows]
-        part = Quadratic(
-            self.linear[:, rows], self.lower[:, rows], self.upper[:, rows], None, groups
-        )
-        if self.start is None:
-            return part
-        share = len(rows) / self.n if np.isfinite(self.upper - self.lower).all() else 1.0
-        start = np.zeros(part.linear.shape)
-        for whole, part_of_it in zip(self.members(), part.members(), strict=False):
-            total = share * self.start[whole].sum()
-            start[part_of_it] = fill_up(part.lower[part_of_it], part.upper[part_of_it], total)
-        return part.starting(start)
+        linear, lower, upper = self.linear[:, rows], self.lower[:, rows], self.upper[:, rows]
+        return Quadratic(linear, lower, upper, None, groups)
 
 
 @record
