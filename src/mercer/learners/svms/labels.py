@@ -40,14 +40,18 @@ def quick_winners(
 
     None where float32 is no gain, or has too few digits for the kernel.
     """
-    if not are_float_rows(X) or X.shape[0] * len(expansion) < PAIRS:
+    points = expansion.points
+    if not are_float_rows(X) or not are_float_rows(points) or len(X) * len(points) < PAIRS:
         return None
     if expansion.has_monomials(X):
         return None
     many = expansion if isinstance(expansion, PairExpansion) and may_compile() else None
-    rounding = _rounding(X, expansion, many is not None)
-    if rounding is None:
+    kinds = {X.dtype, points.dtype}
+    # Rows in float32 have no more digits: a compiled pass over many classes is the gain then.
+    exact = many is not None and kinds == {SINGLE}
+    if not exact and kinds != {np.dtype(np.float64)}:
         return None
+    rounding = 0.0 if exact else ROUNDING
 
     def judged(K: np.ndarray, largest: float, scratch: Scratch | None = None) -> np.ndarray:
         bounds = rounding * largest * expansion.weights
@@ -55,12 +59,12 @@ def quick_winners(
             return many.judged(K, bounds, scratch)
         return _judged(expansion.scores(K), bounds, classes)
 
-    points = expansion.prepared(X, SINGLE)
-    if points is not None:
-        soon = expansion.soon(X, lambda K, norms: judged(K, points.bound(norms)), SINGLE)
+    prepared = expansion.prepared(X, SINGLE)
+    if prepared is not None:
+        soon = expansion.soon(X, lambda K, norms: judged(K, prepared.bound(norms)), SINGLE)
         if soon is not None:
             return soon[:, 0], np.flatnonzero(soon[:, 1])
-    gram = _gram(expansion, points, X)
+    gram = _gram(expansion, prepared, X)
     if gram is None:
         return None
     largest = gram.largest
@@ -72,34 +76,19 @@ def quick_winners(
     return found[:, 0], np.flatnonzero(found[:, 1])
 
 
-def _rounding(X: Any, expansion: KernelExpansion, many: bool) -> float | None:
-    """How far k is off in float32, relative to its largest value; None where that is no gain."""
-    if not are_float_rows(expansion.points):
-        return None
-    kinds = {X.dtype, expansion.points.dtype}
-    # Rows in float32 have no more digits: a compiled pass over many classes is the gain then.
-    if many and kinds == {SINGLE}:
-        return 0.0
-    return ROUNDING if kinds == {np.dtype(np.float64)} else None
-
-
-def _gram(expansion: KernelExpansion, points: PreparedPoints | None, X: Any) -> HostGram | None:
-    """K in float32; None where that has too few digits."""
+def _gram(expansion: KernelExpansion, prepared: PreparedPoints | None, X: Any) -> HostGram | None:
+    """K in float32; None where that has too few digits, or only float64 can hold the numbers."""
     try:
-        gram = None if points is None else points.gram(X)
-        return _rounded(expansion, X) if gram is None else gram
-    except ValueError:  # numbers that only float64 can hold
+        gram: Any = None if prepared is None else prepared.gram(X)
+        if gram is not None:
+            return gram  # type: ignore[no-any-return]
+        both = (rows.astype(SINGLE, copy=False) for rows in (X, expansion.points))
+        with np.errstate(over="ignore"):
+            gram = make_gram(expansion.kernel, *both)
+    except ValueError:
         return None
-
-
-def _rounded(expansion: KernelExpansion, X: Any) -> HostGram | None:
-    """K in float32; None where that has too few digits."""
-    both = (rows.astype(np.float32, copy=False) for rows in (X, expansion.points))
-    with np.errstate(over="ignore"):
-        gram = make_gram(expansion.kernel, *both)
-    if not isinstance(gram, HostGram) or gram.dtype != np.float32:
-        return None
-    return gram if X.dtype == np.float32 or suffices(gram) else None
+    fits = isinstance(gram, HostGram) and gram.dtype == SINGLE
+    return gram if fits and (X.dtype == SINGLE or suffices(gram)) else None
 
 
 def _judged(scores: np.ndarray, bounds: np.ndarray, classes: int) -> np.ndarray:

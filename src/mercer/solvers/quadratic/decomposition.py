@@ -247,8 +247,11 @@ class _Decomposition:
             self.slow = total >= limit
         if self.slow:
             newton(self.block.K, flat, NEWTON * total * len(rows))
-        self.a[:, rows] = flat.coefficients(0)
-        change = flat.variables[:, A] - before
+        after = flat.variables[:, A]
+        self.a[:, rows] = (
+            after if len(self.a) == 1 else [np.maximum(after, 0), np.minimum(after, 0)]
+        )
+        change = after - before
         moved = np.flatnonzero(change)
         if len(moved):
             self.image += self.kernel.combine(change[moved], rows[moved])

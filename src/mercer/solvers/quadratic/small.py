@@ -61,7 +61,7 @@ def solve_small(
         problems.taken[p], problems.found[p, COMPUTED] = one.steps, len(rows)
         one.variables[:, IMAGE] = one.F
     problems.measure()
-    if may_compile() and max_iter < 0 and not interrupted and (problems.gaps() > tol).any():
+    if may_compile() and max_iter < 0 and not interrupted and (problems.gap > tol).any():
         return None
     return problems.solutions(), interrupted
 
@@ -120,8 +120,8 @@ def _tell_steps(one: PlainProblem, problems: Problems, p: int, tell: Listener) -
     while one.steps < problems.limits[p] and (pair := one.step(problems.tol)) is not None:
         one.variables[:, IMAGE] = one.F
         problems.measure()
-        threshold, gap = problems.thresholds()[p], float(problems.gaps()[p])
-        tell(PairStep(one.steps, problems.coefficients(p), threshold, pair, gap))
+        a, threshold, gap = problems.solutions()[p].a, problems.thresholds[p], problems.gap[p]
+        tell(PairStep(one.steps, a, threshold, pair, float(gap)))
 
 
 class PlainProblem:

@@ -157,14 +157,11 @@ def _solve(
     most, work = int(sizes.max()), float(sizes @ sizes)
     padded = -(-most // BLOCK) * BLOCK
     entries = max(2 * padded, min(padded * most, memory // source.dtype.itemsize))
-
-    def worker() -> Worker:
-        return Worker(source, problems.n_groups, most, np.empty(entries, source.dtype))
-
+    one = Worker(source, problems.n_groups, most, np.empty(entries, source.dtype))
     if (len(order) == 1 and most <= SVM_SHORT_ROWS) or work <= SVM_ONE_THREAD:
         try:
             with when_over(stop.set):
-                worker().solve(problems, order, stop)
+                one.solve(problems, order, stop)
         except KeyboardInterrupt:  # it came while the loop ran, which has ended
             return True
         check_time()
@@ -172,7 +169,10 @@ def _solve(
     chunks = _chunks(order, sizes, threads)
     queue, lock = iter(chunks), threading.Lock()
     # Here, and not in each thread: the memory of this thread was touched before.
-    workers = [worker() for _ in range(min(threads, len(chunks)))]
+    workers = [one] + [
+        Worker(source, problems.n_groups, most, np.empty(entries, source.dtype))
+        for _ in range(1, min(threads, len(chunks)))
+    ]
     with progress(what, float(len(chunks))) as bar, when_over(stop.set):
 
         def take(thread: int) -> None:
