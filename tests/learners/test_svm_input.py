@@ -320,7 +320,7 @@ def test_ctrl_c_keeps_the_model_so_far():
 
     def k(A, B):
         calls.append(len(A))
-        if sum(calls) > 2000 and not pressed:
+        if sum(calls) > 1500 and not pressed:
             press(pressed)
         return np.exp(-0.5 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
 

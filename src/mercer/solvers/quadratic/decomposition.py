@@ -18,7 +18,7 @@ import numpy as np
 
 from mercer.gram.rows.prepared import BLOCK
 from mercer.gram.rows_of_k import RowsOfK
-from mercer.solvers.quadratic.flat_problems import IMAGE, SAME, STEPS, A, Problems
+from mercer.solvers.quadratic.flat_problems import IMAGE, SAME, STEPS, A, Problems, split
 from mercer.solvers.quadratic.free_newton import newton
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
 from mercer.solvers.quadratic.row_sources import Source
@@ -248,9 +248,7 @@ class _Decomposition:
         if self.slow:
             newton(self.block.K, flat, NEWTON * total * len(rows))
         after = flat.variables[:, A]
-        self.a[:, rows] = (
-            after if len(self.a) == 1 else [np.maximum(after, 0), np.minimum(after, 0)]
-        )
+        self.a[:, rows] = split(after, len(self.a))
         change = after - before
         moved = np.flatnonzero(change)
         if len(moved):

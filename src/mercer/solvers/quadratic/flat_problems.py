@@ -34,6 +34,11 @@ def masks(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return up, low
 
 
+def split(a: np.ndarray, sides: int) -> np.ndarray:
+    """(sides, variables): a itself, or its positive and its negative part."""
+    return a[None].copy() if sides == 1 else np.stack([np.maximum(a, 0.0), np.minimum(a, 0.0)])
+
+
 class Problems:
     """The problems as flat arrays, one after the other, with their present values."""
 
@@ -98,11 +103,9 @@ class Problems:
         return np.flatnonzero(late & ((self.max_iter < 0) | (self.taken < self.max_iter)))
 
     def solutions(self) -> Solutions:
-        a = self.variables[:, A]
-        sides = [a] if self.sides == 1 else [np.maximum(a, 0.0), np.minimum(a, 0.0)]
         return Solutions(
             self.starts,
-            np.stack(sides),
+            split(self.variables[:, A], self.sides),
             self.variables[:, IMAGE].copy(),
             self.objective,
             self.thresholds,

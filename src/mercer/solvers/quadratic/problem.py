@@ -57,7 +57,7 @@ class Quadratic:
         """The same problem from another feasible point."""
         return replace(self, start=a)
 
-    def take(self, rows: np.ndarray) -> Quadratic:
+    def take(self, rows: Any) -> Quadratic:
         """The problem of some rows alone, from 0."""
         groups = None if self.groups is None else self.groups[:, rows]
         linear, lower, upper = self.linear[:, rows], self.lower[:, rows], self.upper[:, rows]
