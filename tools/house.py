@@ -2,7 +2,7 @@
 """house.py [--check]: lines of code per package, and what is too long, too complex or too crowded.
 
 A line of code is neither blank nor comment nor docstring. `--check` fails on a folder with more
-than 16 Python files, a function of more than 60 lines of code or of a complexity above 15, and
+than 25 Python files, a function of more than 60 lines of code or of a complexity above 15, and
 where there are more lines than the ceilings below, which are only ever lowered.
 Functions that are compiled for a GPU are left out: a kernel there is one function by nature.
 """
@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "mercer"
-MOST_FILES = 16
+MOST_FILES = 25
 MOST_LINES = 60
 MOST_COMPLEX = 15
 #: Lines of code at most: of all packages, and of the engine (what computes K and solves for it).

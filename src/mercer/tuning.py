@@ -37,6 +37,8 @@ SVM_CHUNKS, SVM_CHUNK_ROWS = 8, 8192
 SVM_SHRINK_ROWS, SVM_SHRINK_PERIOD = 500, 1000
 #: An entry of K with so many columns takes as long as the part of a step that belongs to one row.
 SVM_STEP_COLUMNS = 16
+#: How many times as long as rows of K the steps must take before a problem shrinks.
+SVM_SHRINK_PAYS = 2.0
 #: The share of the active rows that must leave: copying the others takes time.
 SVM_SHRINK_SHARE = 0.1
 #: Times the tolerance to which a problem is solved before all rows return for the first time.

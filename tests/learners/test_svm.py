@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn import svm
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -354,3 +355,13 @@ def test_a_problem_that_takes_for_ever_ends(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="no solution after"):
         model = KernelSVR(Polynomial(3, 1.0), C=0.12, nu=0.84).fit(X, y)
     assert 30_000 <= model.n_iter_ < 300_000
+
+
+def test_many_sparse_rows_are_labeled_as_dense_ones_are():
+    """Of thousands of columns: K is computed at once, and no row of it by machine code."""
+    X = sp.random(700, 5000, 0.01, "csr", random_state=0)
+    w = np.random.default_rng(0).normal(size=5000)
+    y = (X @ w > np.median(X @ w)).astype(int)
+    sparse, dense = (KernelSVC(Gaussian(4.0)).fit(rows, y) for rows in (X, X.toarray()))
+    np.testing.assert_allclose(sparse.dual_objective_, dense.dual_objective_, rtol=1e-4)
+    assert (sparse.predict(X) == dense.predict(X.toarray())).mean() > 0.99

@@ -66,19 +66,34 @@ def solve_all(
         gram = cast("HostGram", gram).reordered(merged.distinct)
         each, interrupted = solve_all(gram, merged.tasks, tol, max_iter, what)
         return merged.spread(each), interrupted
-    methods = {tasks.method} if isinstance(tasks, Tasks) else {task.method for task in tasks}
-    most = tasks.most if isinstance(tasks, Tasks) else max(len(task.rows) for task in tasks)
+    most = tasks.most if isinstance(tasks, Tasks) else max(len(t.rows) for t in tasks)
     threads, memory = _share(gram, most, min(len(tasks), get_config().n_threads))
-    if gram.engine != "cpu" or not gram.square or not methods <= {"solve", "resume"}:
-        return _decomposed(gram, tasks, tol, max_iter, threads, memory, what)
+    methods = {tasks.method} if isinstance(tasks, Tasks) else {task.method for task in tasks}
+    if gram.engine == "cpu" and gram.square and methods <= {"solve", "resume"}:
+        solved = _by_smo(cast("HostGram", gram), tasks, tol, max_iter, threads, memory, what)
+        if solved is not None:
+            return solved
+    return _decomposed(gram, tasks, tol, max_iter, threads, memory, what)
+
+
+def _by_smo(
+    gram: HostGram,
+    tasks: Sequence[Task],
+    tol: float,
+    max_iter: int,
+    threads: int,
+    memory: int,
+    what: str,
+) -> tuple[Sequence[Solution], bool] | None:
+    """Solve over K in memory, or rows of K on demand; None where rows have no source."""
     if is_small(gram.shape[0], tasks):
         small = solve_small(gram.dense(), tasks, tol, max_iter)
         if small is not None:
             return small
-    problems, sources = Problems(tasks, tol, max_iter), row_sources(cast("HostGram", gram), tasks)
+    problems, sources = Problems(tasks, tol, max_iter), row_sources(gram, tasks)
     cut_short = solve_on_demand(problems, sources, threads, memory, what)
     if cut_short is None:
-        return _decomposed(gram, tasks, tol, max_iter, threads, memory, what)
+        return None
     late = problems.unfinished().tolist()
     if cut_short or not late:
         return problems.solutions(), cut_short

@@ -29,6 +29,7 @@ from mercer.solvers.quadratic.flat_problems import (
 )
 from mercer.tuning import (
     SVM_SHRINK_LOOSE,
+    SVM_SHRINK_PAYS,
     SVM_SHRINK_PERIOD,
     SVM_SHRINK_SHARE,
     SVM_STEP_COLUMNS,
@@ -88,12 +89,12 @@ class Shrinking:
     def _leave(self, steps: int) -> None:
         """Keep the rows that may still form a pair that violates the conditions.
 
-        Provided that steps took longer so far than rows of K, which are computed again when all
-        rows return, and that copying the others takes less than it saves in as many steps.
+        Provided that steps took much longer so far than rows of K, which are computed again when
+        all rows return, and that copying the others takes less than it saves in as many steps.
         """
         worker, m = self.worker, len(self.active)
         rows_of_k = self.computed * (1 + worker.right.shape[1] / SVM_STEP_COLUMNS)
-        if steps < max(len(self.rows), rows_of_k):
+        if steps < max(len(self.rows), SVM_SHRINK_PAYS * rows_of_k):
             return
         # The masks and F of the last call are still in the arrays of the worker.
         g, every, F = self.groups[self.active], np.arange(m), worker.F[:m]
