@@ -20,7 +20,7 @@ SVM_SINGLE, SVM_FEW_COLUMNS = 32_000, 32
 #: function of the user's, each of whose calls is slow, and for a formula.
 SVM_OPAQUE_ROWS, SVM_WHOLE_ROWS = 500, 3000
 #: Problems, rows of the largest of them, and columns from which all problems read one K: 4950 pairs
-#: of 100 classes take 0.7 of the time.
+#: of 100 classes take 0.8 of the time.
 SVM_MANY_PROBLEMS, SVM_SHARED_ROWS, SVM_NARROW = 6, 64, 24
 #: Bytes of a problem's sparse rows, made dense, up to which a row function reads them.
 SVM_SPARSE_BYTES = 8_000_000
