@@ -2,13 +2,13 @@
 
     PYTHONPATH=src python bench/gpu_matvec.py
 
-Prints the median time after warm-up, the error against float64 on a few rows relative
-to ‖v‖, and the share of the ceiling that binds: of the tensor cores (a half-precision matrix
-product, measured first) or of the unit for exponentials (2^t in registers, measured first), for the
-pairs that have to be computed. "bytes" are numbers on a grid, which one product multiplies exactly.
-Products that last for tenths of a second are compared with a ceiling held for as long, since the
-clock falls under load. In three columns a Gaussian is a Fourier series, and no pair is computed; "all pairs" is what runs where a series has too many terms, "narrow" where
-products would cancel.
+Prints the median time after warm-up, the error against float64 on a few rows relative to ‖v‖, and
+the share of the ceiling that binds: of the tensor cores (a half-precision matrix product, measured
+first) or of the unit for exponentials (2^t in registers, measured first), for the pairs that have
+to be computed. "bytes" are numbers on a grid, which one product multiplies exactly. Products that
+last for tenths of a second are compared with a ceiling held for as long, since the clock falls
+under load. In three columns a Gaussian is a Fourier series, and no pair is computed; "all pairs" is
+what runs where a series has too many terms, "narrow" where products would cancel.
 """
 
 from __future__ import annotations

@@ -51,7 +51,6 @@ UNTRACED = (
     "tests/solvers/online/test_budget.py::test_merging_loses_the_least",
     "tests/solvers/online/test_dual.py::test_other_kernels_agree_wherever_rounding_does_not_decide",
     "tests/solvers/online/test_ties.py",
-    "tests/solvers/quadratic/test_lazy.py::test_rows_on_demand_reach_the_optimum",
     "tests/solvers/smooth/test_newton.py::test_the_gradient_rule_of_the_lecture_goes_to_the_same",
     "tests/store/test_golden.py::test_it_answers_as_it_did",
     "tests/store/test_golden.py::test_it_can_be_saved_again",

@@ -29,6 +29,7 @@ LAYERS = [
     {"formula", "data"},
     # Every file of the package itself that begins with an underscore.
     {"_helpers"},
+    {"tuning"},
 ]
 FLOOR = {name: len(LAYERS) - i for i, names in enumerate(LAYERS) for name in names}
 #: The only files that call upwards, when they are asked to: a kernel makes its Gram, its proof and

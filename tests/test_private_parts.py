@@ -44,8 +44,6 @@ NOT_PRIVATE = {
     ("_machine/compiling.py", "imports numba.core.event"): "a documented part of Numba",
     ("cli/app.py", "replaces warnings.showwarning"): "the module says that it may be replaced",
     ("gram/cpu/generated.py", "makes sys.modules[name]"): "a whole module, under its own name",
-    ("solvers/quadratic/row_by_row/returns.py", "imports ctypes"): "calls a function that we "
-    "compiled, by the address that Numba publishes",
 }
 
 #: Packages of others that may change from one version to the next, or are copies of a third one's.

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn import svm
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -267,7 +268,7 @@ def test_many_small_classes_are_solved_together(options, monkeypatch):
     y = np.repeat(np.arange(12), 4)
     X = rng.normal(size=(12, 3))[y] + 0.4 * rng.normal(size=(48, 3))
     together = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
-    monkeypatch.setattr("mercer.solvers.quadratic.parallel.solve_lazily", lambda *given: None)
+    monkeypatch.setattr("mercer.solvers.quadratic.parallel.solve_on_demand", lambda *given: None)
     apart = KernelSVC(Gaussian(), tol=1e-6, **options).fit(X, y)
     for name in ("intercept_", "dual_objective_", "margin_"):
         np.testing.assert_allclose(
@@ -281,8 +282,8 @@ def test_small_problems_that_take_many_steps_are_finished(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 6
     whole = KernelSVC("linear()", C=50.0, tol=1e-5).fit(X, y)
-    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.flat_problems.MOST_STEPS", 20)
-    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.flat_problems.STEPS_PER_ROW", 0)
+    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS", 20)
+    monkeypatch.setattr("mercer.solvers.quadratic.flat_problems.SVM_STEPS_PER_ROW", 0)
     cut = KernelSVC("linear()", C=50.0, tol=1e-5).fit(X, y)
     assert cut.fit_status_ == 0
     np.testing.assert_allclose(cut.dual_objective_, whole.dual_objective_, rtol=1e-4)
@@ -354,3 +355,13 @@ def test_a_problem_that_takes_for_ever_ends(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="no solution after"):
         model = KernelSVR(Polynomial(3, 1.0), C=0.12, nu=0.84).fit(X, y)
     assert 30_000 <= model.n_iter_ < 300_000
+
+
+def test_many_sparse_rows_are_labeled_as_dense_ones_are():
+    """Of thousands of columns: K is computed at once, and no row of it by machine code."""
+    X = sp.random(700, 5000, 0.01, "csr", random_state=0)
+    w = np.random.default_rng(0).normal(size=5000)
+    y = (X @ w > np.median(X @ w)).astype(int)
+    sparse, dense = (KernelSVC(Gaussian(4.0)).fit(rows, y) for rows in (X, X.toarray()))
+    np.testing.assert_allclose(sparse.dual_objective_, dense.dual_objective_, rtol=1e-4)
+    assert (sparse.predict(X) == dense.predict(X.toarray())).mean() > 0.99

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import mercer
 from mercer.kernels import Gaussian, Linear, Polynomial, Similarity
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
-from mercer.solvers.quadratic.row_by_row.lazy import Worker
+from mercer.solvers.quadratic.smo_on_demand import Worker
 
 LOCK = threading.Lock()
 
@@ -320,7 +320,7 @@ def test_ctrl_c_keeps_the_model_so_far():
 
     def k(A, B):
         calls.append(len(A))
-        if sum(calls) > 2000 and not pressed:
+        if sum(calls) > 1500 and not pressed:
             press(pressed)
         return np.exp(-0.5 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
 
@@ -334,7 +334,7 @@ def test_ctrl_c_keeps_the_model_so_far():
 @pytest.mark.posix
 @pytest.mark.usefixtures("_ctrl_c_interrupts")
 def test_ctrl_c_with_many_pairs(monkeypatch):
-    monkeypatch.setattr("mercer.solvers.quadratic.parallel.solve_lazily", lambda *given: None)
+    monkeypatch.setattr("mercer.solvers.quadratic.parallel.solve_on_demand", lambda *given: None)
     X, y = load_digits(return_X_y=True)
     calls, pressed = [], []
 
@@ -357,8 +357,8 @@ def test_ctrl_c_with_many_small_pairs(monkeypatch):
     X, y = load_digits(return_X_y=True)
     solve, pieces, pressed = Worker.solve, [], []
 
-    def slow(self, order, stop, limit=None):
-        solve(self, order, stop, limit)
+    def slow(self, problems, order, stop):
+        solve(self, problems, order, stop)
         pieces.append(order)
         if len(pieces) == 3:
             press(pressed)
@@ -366,9 +366,8 @@ def test_ctrl_c_with_many_small_pairs(monkeypatch):
                 time.sleep(0.01)
 
     monkeypatch.setattr(Worker, "solve", slow)
-    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.lazy.worth_it", lambda rows: False)
-    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.lazy.FEW", 0)
-    monkeypatch.setattr("mercer.solvers.quadratic.row_by_row.lazy.PIECE", 300)
+    monkeypatch.setattr("mercer.solvers.quadratic.smo_on_demand.SVM_ONE_THREAD", 0)
+    monkeypatch.setattr("mercer.solvers.quadratic.smo_on_demand.SVM_CHUNK_ROWS", 300)
     with mercer.config(threads=1), pytest.warns(ConvergenceWarning, match="interrupted"):
         model = KernelSVC(Gaussian(20.0)).fit(X[:300], y[:300])
     assert 0 < (model.n_iter_ > 0).sum() < 45

@@ -16,10 +16,9 @@ from mercer.kernels import Gaussian
 from mercer.learners import KernelSVC
 from mercer.solvers.quadratic import small
 from mercer.solvers.quadratic.problem import Task, c_svc, pinball
-from mercer.solvers.quadratic.row_by_row import plain_smo
 from mercer.solvers.quadratic.small import is_small, solve_small
 
-from .test_lazy import PROBLEMS, check
+from .test_smo_on_demand import PROBLEMS, check
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +59,16 @@ def test_some_rows_of_k_and_a_limit_on_steps(noisy):
 
 def test_compiled_loops_take_over_after_many_steps(noisy, monkeypatch):
     X, t, _ = noisy
-    monkeypatch.setattr(small, "STEPS", 3)
+    monkeypatch.setattr(small, "SVM_PLAIN_STEPS", 3)
     task = Task(np.arange(150), pinball(t, np.full(150, 2.0), 0.3))
     assert solve_small(Gaussian(1.5)(X), [task], 1e-3, -1) is None
 
 
 def test_numbers_of_rows_and_problems_decide(monkeypatch):
     task = Task(np.arange(2), c_svc(np.array([1, -1]), np.ones(2)))
-    assert is_small(small.ROWS, [task] * small.PROBLEMS)
-    assert not is_small(small.ROWS + 1, [task])
-    assert not is_small(2, [task] * (small.PROBLEMS + 1))
+    assert is_small(small.SVM_SMALL_ROWS, [task] * small.SVM_SMALL_PROBLEMS)
+    assert not is_small(small.SVM_SMALL_ROWS + 1, [task])
+    assert not is_small(2, [task] * (small.SVM_SMALL_PROBLEMS + 1))
     monkeypatch.setattr(small, "may_compile", lambda: False)
     monkeypatch.setattr(small, "compiles", lambda: False)
     assert is_small(10**6, [task] * 100)
@@ -77,7 +76,7 @@ def test_numbers_of_rows_and_problems_decide(monkeypatch):
 
 def test_ctrl_c_leaves_what_was_found(noisy, monkeypatch):
     X, t, _ = noisy
-    move, taken = plain_smo.PlainProblem._move, []
+    move, taken = small.PlainProblem._move, []
 
     def interrupted(self, *given):
         taken.append(0)
@@ -85,7 +84,7 @@ def test_ctrl_c_leaves_what_was_found(noisy, monkeypatch):
             raise KeyboardInterrupt
         return move(self, *given)
 
-    monkeypatch.setattr(plain_smo.PlainProblem, "_move", interrupted)
+    monkeypatch.setattr(small.PlainProblem, "_move", interrupted)
     K, task = Gaussian()(X), Task(np.arange(150), pinball(t, np.full(150, 2.0), 0.3))
     (found,), stopped = solve_small(K, [task], 1e-3, -1)
     assert (found.n_iter, found.converged, stopped) == (10, False, True)

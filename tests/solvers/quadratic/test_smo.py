@@ -7,7 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from mercer.kernels import Gaussian, Linear
+from mercer.solvers.quadratic.flat_problems import Problems
 from mercer.solvers.quadratic.problem import (
+    Task,
     c_svc,
     epsilon_svr,
     nearest_points,
@@ -15,28 +17,24 @@ from mercer.solvers.quadratic.problem import (
     nu_svr,
     one_class,
 )
-from mercer.solvers.quadratic.smo import LANES, smo
+from mercer.solvers.quadratic.row_sources import Source
+from mercer.solvers.quadratic.smo_on_demand import Stop, Worker
 
 
 def run(K, problem, tol=1e-9, limit=10**6):
     """SMO on the whole of a problem; gives (a, steps, gap)."""
     n = problem.n
-    padded = -(-n // LANES) * LANES
-    square = np.zeros((n, padded), dtype=K.dtype)
-    square[:, :n] = K
-    a = np.zeros(problem.linear.shape) if problem.start is None else problem.start.copy()
-    f = np.zeros((len(a), padded))
-    f[:, :n] = a.sum(axis=0) @ K + problem.linear
-    diagonal = np.ones(padded)
-    diagonal[:n] = np.diag(K)
-    groups = problem.members()
-    up = np.full((len(groups), len(a), padded), -np.inf)
-    low = up.copy()
-    for g, members in enumerate(groups):
-        up[g, :, :n][members & (a < problem.upper)] = 0
-        low[g, :, :n][members & (a > problem.lower)] = 0
-    steps, gap = smo(square, diagonal, f, a, problem.lower, problem.upper, up, low, tol, limit)
-    return a, steps, gap
+    if problem.has_separate_sides:
+        a, steps, gap = run(np.tile(K, (2, 2)), problem.apart(), tol, limit)
+        return a.reshape(2, n), steps, gap
+    problems = Problems([Task(np.arange(n), problem)], tol, limit)
+    problems.limits[:] = limit
+    table = np.empty(n * (n + 64), K.dtype)
+    worker = Worker(Source(K.dtype, np.diag(K), K=K), problems.n_groups, n, table)
+    worker.solve(problems, np.array([0]), Stop())
+    problems.measure()
+    (found,) = problems.solutions()
+    return found.a, found.n_iter, found.gap
 
 
 def generic(K, problem):
@@ -112,9 +110,9 @@ def test_two_points_by_hand():
     np.testing.assert_array_equal(a, [[-0.5, 0.5]])  # at the bound exactly
 
 
-def test_more_than_one_lane_of_coordinates_and_float32():
+def test_float32_and_many_coordinates():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(3 * LANES + 5, 3))
+    X = rng.normal(size=(389, 3))
     signs = np.where(X[:, 0] > 0.1, 1, -1)
     K = Gaussian(1.0)(X)
     problem = c_svc(signs, np.full(len(signs), 1.0))

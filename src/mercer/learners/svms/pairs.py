@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from mercer.solvers.quadratic.problem import (
-    Quadratic,
     Solutions,
     Task,
     Tasks,
@@ -80,74 +79,47 @@ class Pairs:
         """The pair of every entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
-    def parts(self) -> list[slice]:
-        ends = self.starts.tolist()
-        return [slice(s, e) for s, e in pairwise(ends)]
-
-    # --- problems ----------------------------------------------------------------------------
-
-    def problems(self) -> list[Quadratic]:
-        signs, weights = self.signs, self.weights
-        if self.nu is not None:
-            return [nu_svc(signs[part], weights[part], self.nu) for part in self.parts()]
-        if math.isinf(self.C):
-            return [nearest_points(signs[part]) for part in self.parts()]
-        return [task.problem for task in self._by_C()]
-
-    def _by_C(self) -> Tasks:
-        return Tasks(self.starts, self.rows, c_svc(self.signs, self.C * self.weights))
-
     def tasks(self, old: Any = None) -> Sequence[Task]:
         """One problem per pair; with `old` pairs on the same examples, from their solution."""
-        hard = self.nu is None and math.isinf(self.C)
-        follows = self._follows(old)
-        if self.nu is None and not hard and not follows:
-            return self._by_C()
-        rows, problems = [self.rows[part] for part in self.parts()], self.problems()
-        if not follows:
-            method = "hard margin" if hard else "solve"
-            return [Task(r, p, method) for r, p in zip(rows, problems, strict=True)]
-        together = zip(rows, problems, old.problems(), self.parts(), strict=True)
-        return [
-            Task(r, new.starting(start_from(old.coef[None, part], before, new)), "resume")
-            for r, new, before, part in together
-        ]
+        parts = [slice(s, e) for s, e in pairwise(self.starts.tolist())]
+        if self.nu is not None:
+            problems = [nu_svc(self.signs[p], self.weights[p], self.nu) for p in parts]
+            return [Task(self.rows[p], q) for p, q in zip(parts, problems, strict=True)]
+        if math.isinf(self.C):
+            return [Task(self.rows[p], nearest_points(self.signs[p]), "hard margin") for p in parts]
+        problem = c_svc(self.signs, self.C * self.weights)
+        follows = old is not None and old.nu is None and math.isfinite(old.C)
+        if not follows or not all(
+            np.array_equal(getattr(self, name), getattr(old, name)) for name in ("rows", "signs")
+        ):
+            return Tasks(self.starts, self.rows, problem)
+        before = c_svc(old.signs, old.C * old.weights)
+        starts = [start_from(old.coef[None, p], before.take(p), problem.take(p)) for p in parts]
+        problem = problem.starting(np.concatenate(starts, axis=1))
+        return Tasks(self.starts, self.rows, problem, "resume")
 
-    def _follows(self, old: Any) -> bool:
-        """Whether `old` solved the same for another C."""
-        if old is None or self.nu is not None or old.nu is not None:
-            return False
-        same = np.array_equal(self.rows, old.rows) and np.array_equal(self.signs, old.signs)
-        return same and math.isfinite(old.C * self.C)
-
-    # --- answers -----------------------------------------------------------------------------
-
-    def finish(self, found: Solutions) -> None:
+    def finish(self, solved: Solutions) -> None:
         """Keep α, b and yf of every example, in units where the margin is at ±1."""
-        a, image, objective = found.a[0], found.image, found.objective
-        b = found.thresholds[:, 0]
-        separate = found.thresholds.shape[1] == 2
+        a, image, objective = solved.a[0], solved.image, solved.objective
+        b, sizes = solved.thresholds[:, 0], np.diff(self.starts)
+        separate = solved.thresholds.shape[1] == 2
         if separate:
             # F is ρ₊ and ρ₋ on the margins: they become +1 and −1. As in LIBSVM, the unit may be
             # negative, which it is only where the kernel is indefinite.
-            last = found.thresholds[:, 1]
+            last = solved.thresholds[:, 1]
             unit = (last - b) / 2
             unit[unit == 0] = 1.0
-            b, objective, units = (b + last) / 2 / unit, objective / unit**2, self._each(unit)
+            b, objective, units = (b + last) / 2 / unit, objective / unit**2, np.repeat(unit, sizes)
             a, image = a / units, image / units
         self.coef, self.intercept, self.objective = a, b, objective
-        self.signed = self.signs * (image + self._each(b))
+        self.signed = self.signs * (image + np.repeat(b, sizes))
         square = np.add.reduceat(a * image, self.starts[:-1])
         self.margin = np.full(len(self), math.inf)
         np.divide(1.0, np.sqrt(np.maximum(square, 0.0)), out=self.margin, where=square > 0)
         if self.nu is None and separate:
             # The hard margin's own dual.
             self.objective = objective - np.add.reduceat(np.abs(self.coef), self.starts[:-1])
-        self.n_iter = found.n_iter.astype(np.int32)
-
-    def _each(self, numbers: np.ndarray) -> np.ndarray:
-        """The number of its pair for every entry."""
-        return numbers if len(self) == 1 else np.repeat(numbers, np.diff(self.starts))
+        self.n_iter = solved.n_iter.astype(np.int32)
 
     def per_example(self, values: np.ndarray, n: int) -> np.ndarray:
         """Values of the entries as (examples, pairs), NaN where an example is of neither class."""

@@ -21,7 +21,8 @@ from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import as_scores
 from mercer.learners._options import check_width, finite_weights
 from mercer.learners.svms.many_classes import PairExpansion
-from mercer.solvers.quadratic.problem import Solution, Solutions, Task, Tasks
+from mercer.solvers.quadratic.parallel import solve_all
+from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
 from mercer.solvers.requirements import resident
 
 
@@ -45,32 +46,43 @@ class SupportVectorBase(KernelLearner):
     # --- fitting ----------------------------------------------------------------------------
 
     def _solve(self, X: Any, tasks: Sequence[Task]) -> Solutions:
-        tol, steps = float(self.tol), int(self.max_iter)
-        each, interrupted = _solved(self.kernel_, X, tasks, tol, steps, type(self).__name__)
-        found = Solutions.of(each)
-        late = ~found.converged
+        """Solve where X is; without slack, on the host. Warns where the gap is not closed."""
+        tol, steps, who = float(self.tol), int(self.max_iter), type(self).__name__
+        methods = {tasks.method} if isinstance(tasks, Tasks) else {task.method for task in tasks}
+        hard = not methods <= {"solve", "resume"}
+        if is_chunked(X) and (hard or self.kernel_.takes_matrix):
+            raise TypeError(
+                "C=inf is solved on rows in one process, and these are in pieces: take a finite C "
+                "(a large one allows little slack), or X.compute()"
+                if hard
+                else f"{who} learns from rows in pieces by kernels of rows: give k, not K"
+            )
+        if hard:
+            with config(device="cpu"):
+                gram = solver_gram(self.kernel_, host(X))
+            each, interrupted = solve_all(gram, tasks, tol, steps, who)
+        else:
+            gram = resident(solver_gram(self.kernel_, X))
+            each, interrupted = gram.solver("svm", solve_all)(gram, tasks, tol, steps, who)
+        solved = Solutions.of(each)
+        late = ~solved.converged
         self.fit_status_ = int(late.any())
         self.shape_fit_ = tuple(getattr(X, "shape", (count(X),)))
-        if interrupted:
-            warnings.warn(
-                "interrupted: the model is what the solver had found so far",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        elif late.any():
-            gap, taken = found.gap[late].max(), found.n_iter[late].max()
-            why = (
+        message = "interrupted: the model is what the solver had found so far"
+        if late.any() and not interrupted:
+            gap, taken = solved.gap[late].max(), solved.n_iter[late].max()
+            message = (
                 f"Solver terminated early (max_iter={steps})"
                 if steps > 0
                 else f"no solution after {taken} steps, or none within the rounding of k"
             )
-            warnings.warn(
-                f"{why}: the gap is {gap:.2g}, tol={tol:g} was asked for. Scale the data, raise "
-                "max_iter, or use float64.",
-                ConvergenceWarning,
-                stacklevel=3,
+            message += (
+                f": the gap is {gap:.2g}, tol={tol:g} was asked for. Scale the data, raise "
+                "max_iter, or use float64."
             )
-        return found
+        if late.any() or interrupted:
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        return solved
 
     def _keep(self, X: Any, support: np.ndarray, *coef: Any, kind: Any = KernelExpansion) -> None:
         """Sets `support_`, `support_vectors_` and the expansion over them."""
@@ -106,27 +118,6 @@ class SupportVectorBase(KernelLearner):
             ) from None
         w.flags.writeable = False  # a change would not reach the model
         return w
-
-
-def _solved(
-    kernel: Any, X: Any, tasks: Sequence[Task], tol: float, steps: int, what: str
-) -> tuple[Sequence[Solution], bool]:
-    """By the solver of the place that X belongs to; without slack, by the host's."""
-    from mercer.solvers.quadratic.parallel import solve_all
-
-    if is_chunked(X) and kernel.takes_matrix:
-        raise TypeError(f"{what} learns from rows in pieces by kernels of rows: give k, not K")
-    methods = {tasks.method} if isinstance(tasks, Tasks) else {task.method for task in tasks}
-    if not methods <= {"solve", "resume"}:
-        if is_chunked(X):
-            raise TypeError(
-                "C=inf is solved on rows in one process, and these are in pieces: take a finite C "
-                "(a large one allows little slack), or X.compute()"
-            )
-        with config(device="cpu"):
-            return solve_all(solver_gram(kernel, host(X)), tasks, tol, steps, what)
-    gram = resident(solver_gram(kernel, X))
-    return gram.solver("svm", solve_all)(gram, tasks, tol, steps, what)  # type: ignore[no-any-return]
 
 
 def sparse_like(X: Any, coef: np.ndarray) -> Any:

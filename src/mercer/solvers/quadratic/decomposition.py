@@ -1,6 +1,5 @@
 """Decomposition: the quadratic problem of a support vector machine, over rows of K as they matter.
 
-    seed: solve a sample of the rows, loosely            its support vectors begin W
     ┌─► K[W, W] to a smaller gap by SMO                  microseconds a step, no row of K touched
     │   F += Δa · K[changed, all]                        one pass over rows that are kept
     │   gap over all rows ≤ tol: stop                    LIBSVM's rule
@@ -13,23 +12,23 @@ their bounds leaves it again when W grows large: this is what shrinking comes to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from mercer.gram.rows.prepared import BLOCK
 from mercer.gram.rows_of_k import RowsOfK
+from mercer.solvers.quadratic.flat_problems import IMAGE, SAME, STEPS, A, Problems, split
 from mercer.solvers.quadratic.free_newton import newton
-from mercer.solvers.quadratic.problem import Quadratic, Solution, fill_up
-from mercer.solvers.quadratic.smo import smo
-from mercer.solvers.quadratic.working_block import Block, Workspace
+from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
+from mercer.solvers.quadratic.row_sources import Source
+from mercer.solvers.quadratic.smo_on_demand import Worker
 
 #: Rows added to W in a round: the largest of this number, of the share GROWTH of W, and of the
 #: share SHARE of all rows that violate the conditions.
 BATCH, GROWTH, SHARE = 128, 0.25, 0.05
 #: Problems of up to this many rows are one working set.
 SMALL = 500
-#: Rows of the sample that seeds W: a fifth of all, between these.
-SEED = (400, 1000)
 #: W is cleared of rows at rest when it is larger than this.
 LARGE = 1500
 #: How far a round closes the gap of W, relative to the gap over all rows.
@@ -37,7 +36,7 @@ INNER = 0.05
 #: Steps of SMO between two looks at Ctrl-C and the limit on steps.
 BURST = 5_000
 #: A round takes at most this many steps for each row of W; then those at rest leave it.
-STEPS = 4
+STEPS_PER_ROW = 4
 #: Newton steps on free variables may take as many operations as those of SMO, which are counted as
 #: so many per row of W.
 NEWTON = 8
@@ -65,66 +64,72 @@ class Options:
     report: Callable[[float], None] = lambda gap: None
 
 
-def solve(
-    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace | None = None
-) -> Solution:
-    """Solve to a gap of `options.tol` over all rows."""
-    workspace = workspace or Workspace(options.memory)
-    spent = 0
-    if problem.n > 2 * SEED[0] and not options.stopped():
-        start, spent = _seeded(kernel, problem, options, workspace)
-        problem = replace(problem, start=start)
-        if options.max_iter >= 0:
-            options = replace(options, max_iter=max(0, options.max_iter - spent))
-    found = resume(kernel, problem, options, workspace)
-    return replace(found, n_iter=found.n_iter + spent)
+def solve(kernel: RowsOfK, problem: Quadratic, options: Options) -> Solution:
+    """Solve to a gap of `options.tol` over all rows, from the start of the problem."""
+    return _Decomposition(kernel, problem, options).run()
 
 
-def resume(
-    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace | None = None
-) -> Solution:
-    """Solve from the start of the problem: best if that is near, as the solution of another C."""
-    return _Decomposition(kernel, problem, options, workspace or Workspace(options.memory)).run()
+class Block:
+    """K[W, W], compact and padded for SMO; rows are appended, and dropped in bulk."""
 
+    def __init__(self, kernel: RowsOfK, most: int) -> None:
+        self._kernel, self._most = kernel, most
+        self.K = np.empty((0, 0), dtype=kernel.dtype)
+        self.rows = np.empty(0, dtype=np.intp)
 
-def _seeded(
-    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace
-) -> tuple[np.ndarray, int]:
-    """A feasible point made of the solution of a sample, and the steps it took."""
-    size = int(np.clip(problem.n // 5, *SEED))
-    # A fixed seed: the same data gives the same model, bit for bit.
-    sample = np.sort(np.random.default_rng(0).choice(problem.n, size, replace=False))
-    loose = replace(options, tol=max(options.tol, 1e-2), report=lambda gap: None)
-    part = solve(kernel.among(sample), problem.take(sample), loose, workspace)
-    a = np.zeros(problem.linear.shape)
-    bounded = np.isfinite(problem.upper - problem.lower).all()
-    if problem.start is None or not bounded:
-        a[:, sample] = part.a
-        return a, part.n_iter
-    # Sums are fixed: they go where the function of the sample says that they belong.
-    net = part.a.sum(axis=0)
-    support = np.flatnonzero(net)
-    f = kernel.combine(net[support], sample[support]) + problem.linear
-    for members in problem.members():
-        total = problem.start[members].sum()
-        order = np.argsort(f[members] if total >= 0 else -f[members], kind="stable")
-        filled = np.empty(len(order))
-        filled[order] = fill_up(problem.lower[members][order], problem.upper[members][order], total)
-        a[members] = filled
-    return a, part.n_iter
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def append(self, rows: np.ndarray) -> None:
+        m, total = len(self.rows), len(self.rows) + len(rows)
+        self._grow(total)
+        self.rows = np.concatenate([self.rows, rows])
+        new = self._kernel.block(rows, self.rows)
+        self.K[m:total, :total] = new
+        self.K[:m, m:total] = new[:, :m].T
+
+    def keep(self, stay: np.ndarray) -> None:
+        index = np.flatnonzero(stay)
+        m = len(index)
+        # Row by row in place: a row never moves down.
+        for to, row in enumerate(index):
+            self.K[to, :m] = self.K[row, index]
+        self.rows = self.rows[index]
+
+    def worker(self, groups: int) -> Worker:
+        """The compiled loop over rows of K[W, W] that are all there."""
+        m, dtype = len(self.rows), self.K.dtype
+        padded = -(-m // BLOCK) * BLOCK
+        self._grow(padded)
+        self.K[:m, m:padded] = 0
+        source = Source(dtype, self._kernel.diagonal[self.rows])
+        worker = Worker(source, groups, m, self.K.ravel())
+        loop = worker.loop
+        worker.Q[:] = worker.p[:] = worker.index[loop.SLOT] = 0
+        worker.index[loop.SLOT, :m] = worker.index[loop.OWNER, :m] = np.arange(m)
+        worker.cursor[loop.USED], worker.cursor[loop.PITCH] = m, len(self.K)
+        # No conjugate directions: where K is ill-conditioned to its rounding, they come to no end.
+        worker.cursor[loop.PLAIN] = np.iinfo(np.int64).max
+        return worker
+
+    def _grow(self, size: int) -> None:
+        if size <= len(self.K):
+            return
+        old, m = self.K, len(self.rows)
+        room = min(max(3 * size // 2, 8 * BLOCK), max(size, self._most))
+        self.K = np.empty((-(-room // BLOCK) * BLOCK,) * 2, dtype=old.dtype)
+        self.K[:m, :m] = old[:m, :m]
 
 
 class _Decomposition:
-    def __init__(
-        self, kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace
-    ) -> None:
+    def __init__(self, kernel: RowsOfK, problem: Quadratic, options: Options) -> None:
         self.problem, self.options = problem, options
         n, item = problem.n, kernel.dtype.itemsize
-        # A quarter of the room for K[W, W], one for its copy when it grows, half for rows of W.
-        self.most = min(n, max(2, int((workspace.budget / (4 * item)) ** 0.5)))
-        rows = min(n * n, workspace.budget // (2 * item))
-        self.kernel = kernel.with_room(workspace.get("rows", rows, kernel.dtype))
-        self.block = Block(self.kernel, workspace, self.most)
+        # A quarter of the memory for K[W, W], one for its copy when it grows, half for rows of W.
+        self.most = min(n, max(2, int((options.memory / (4 * item)) ** 0.5)))
+        rows = min(n * n, options.memory // (2 * item))
+        self.kernel = kernel.with_room(np.empty(rows, kernel.dtype))
+        self.block = Block(self.kernel, self.most)
         self.groups = problem.members()
         self.a = np.zeros(problem.linear.shape) if problem.start is None else problem.start.copy()
         self.inside = np.zeros(n, dtype=bool)
@@ -221,26 +226,30 @@ class _Decomposition:
             self.block.append(rows)
 
     def _improve(self, tol: float) -> int:
-        """SMO on K[W, W], then F over all rows; gives the number of steps."""
+        """Close the gap of W by SMO on K[W, W], then update F; returns the number of steps."""
         rows, options, total = self.block.rows, self.options, 0
-        before = self.a[:, rows]
-        state = self.block.state(self.problem, self.a, self.image, self.groups)
-        limit = max(BURST, STEPS * len(rows))
+        problem = self.problem.take(rows).starting(self.a[:, rows])
+        flat = Problems([Task(np.arange(len(rows)), problem)], tol, -1)
+        flat.variables[:, IMAGE] = self.image[rows]
+        before = flat.variables[:, A].copy()
+        worker, limit = self.block.worker(flat.n_groups), max(BURST, STEPS_PER_ROW * len(rows))
+        one, never = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self.slow = False
         while not self.slow and not options.stopped() and not self._spent():
             left = BURST if options.max_iter < 0 else options.max_iter - self.n_iter
-            steps, gap = smo(*state, tol, min(BURST, left))  # type: ignore[call-arg]
+            arrays = (one, flat.starts, flat.variables, flat.rows, flat.groups, flat.found)
+            worker.run(*arrays, tol, np.array([min(BURST, left)]), SAME, never)
+            steps = int(flat.found[0, STEPS])
             total += steps
             self.n_iter += steps
-            if steps < BURST or gap <= tol:
+            if steps < BURST:
                 break
             self.slow = total >= limit
         if self.slow:
-            K, _, f, a, lower, upper, up, low = state
-            newton(K, f, a, lower, upper, up, low, NEWTON * total * len(rows))
-        after = state[3]
-        self.a[:, rows] = after
-        change = (after - before).sum(axis=0)
+            newton(self.block.K, flat, NEWTON * total * len(rows))
+        after = flat.variables[:, A]
+        self.a[:, rows] = split(after, len(self.a))
+        change = after - before
         moved = np.flatnonzero(change)
         if len(moved):
             self.image += self.kernel.combine(change[moved], rows[moved])

@@ -7,7 +7,7 @@ Once the set of free variables has settled, the rest is one linear system,
     [1ᵀ    0] [λ] = [ 0],
 
 as far as the first bound on the way. The objective falls with every step, so it is always safe.
-`step` is written for arrays of NumPy and PyTorch alike; `newton` moves the state of the host's SMO.
+`step` takes arrays of NumPy and PyTorch alike; `newton` moves the variables of the host's SMO.
 """
 
 from __future__ import annotations
@@ -17,39 +17,28 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_tensor, namespace
+from mercer.solvers.quadratic.flat_problems import Problems
 
 
-def newton(
-    K: np.ndarray,
-    f: np.ndarray,
-    a: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    up: np.ndarray,
-    low: np.ndarray,
-    work: float,
-) -> None:
-    """Moves the state of `smo` in place, as long as that takes no more than `work` operations."""
-    m = a.shape[1]
+def newton(K: np.ndarray, problems: Problems, work: float) -> None:
+    """Move the only one of `problems` in place, with no more than `work` operations."""
+    plus, minus, lower, upper, a, F = problems.variables.T
+    m = len(a)
     while True:
-        free = np.nonzero((a > lower) & (a < upper))
-        side, row = free
-        work -= len(row) ** 3 / 3
-        if len(row) < 2 or work < 0:
+        # The kink of two sides is at 0: a step ends there.
+        low, high = np.where(a > 0, 0.0, lower), np.where(a < 0, 0.0, upper)
+        free = np.flatnonzero((a > low) & (a < high) & ((a != 0) | (plus == minus)))
+        work -= len(free) ** 3 / 3
+        if len(free) < 2 or work < 0:
             return
-        groups = (up[:, side, row] == 0).astype(np.float64).T
-        A = K[row[:, None], row[None, :]]
-        found = step(A, f[free], groups, a[free], lower[free], upper[free])
-        if found is None:
+        slope = F[free] + np.where(a[free] > 0, plus[free], minus[free])
+        groups = (problems.groups[free, None] == np.arange(problems.n_groups)).astype(np.float64)
+        moved = step(K[np.ix_(free, free)], slope, groups, a[free], low[free], high[free])
+        if moved is None:
             return
-        values, change, whole = found
+        values, change, whole = moved
         a[free] = values
-        net = np.zeros(m)
-        np.add.at(net, row, change)
-        touched = np.unique(row)
-        f[:, :m] += net[touched] @ K[touched, :m]
-        up[:, side, row] = np.where(values < upper[free], up[:, side, row], -np.inf)
-        low[:, side, row] = np.where(values > lower[free], low[:, side, row], -np.inf)
+        F += change @ K[free, :m]
         if whole:
             return
 

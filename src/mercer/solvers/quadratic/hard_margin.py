@@ -17,9 +17,8 @@ from dataclasses import replace
 import numpy as np
 
 from mercer.gram.rows_of_k import RowsOfK
-from mercer.solvers.quadratic.decomposition import Options, resume, solve
+from mercer.solvers.quadratic.decomposition import Options, solve
 from mercer.solvers.quadratic.problem import Quadratic, Solution, start_from
-from mercer.solvers.quadratic.working_block import Workspace
 
 #: The first C of a hard tube, relative to the largest deviation over k(x, x), and its growth.
 FIRST, GROWTH = 10.0, 10.0
@@ -45,13 +44,11 @@ class NotSeparableError(ValueError):
         )
 
 
-def hard_margin(
-    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace
-) -> Solution:
+def hard_margin(kernel: RowsOfK, problem: Quadratic, options: Options) -> Solution:
     """`nearest_points` to a gap of `tol` after scaling to margin 1; not scaled here."""
     scale = float(np.abs(kernel.diagonal).max())
     loose = replace(options, tol=0.1 * scale)
-    found = solve(kernel, problem, loose, workspace)
+    found = solve(kernel, problem, loose)
     while True:
         net = found.a.sum(axis=0)
         square = float(net @ found.image)
@@ -64,7 +61,7 @@ def hard_margin(
         if found.gap <= enough or not found.converged or options.stopped():
             return replace(found, converged=found.gap <= enough)
         loose = replace(loose, tol=min(loose.tol / 4, 0.9 * enough))
-        again = resume(kernel, replace(problem, start=found.a), loose, workspace)
+        again = solve(kernel, replace(problem, start=found.a), loose)
         found = replace(again, n_iter=again.n_iter + found.n_iter)
 
 
@@ -81,9 +78,7 @@ class NoTubeError(ValueError):
         )
 
 
-def hard_tube(
-    kernel: RowsOfK, problem: Quadratic, options: Options, workspace: Workspace
-) -> Solution:
+def hard_tube(kernel: RowsOfK, problem: Quadratic, options: Options) -> Solution:
     """`epsilon_svr` without bounds, from soft ones whose C grows until nothing reaches it."""
     scale = max(float(np.abs(kernel.diagonal).max()), 1e-300)
     C = FIRST * max(float(np.ptp(problem.linear)), options.tol) / scale
@@ -93,10 +88,10 @@ def hard_tube(
             problem, lower=np.maximum(problem.lower, -C), upper=np.minimum(problem.upper, C)
         )
         if found is None:
-            found = solve(kernel, bounded, options, workspace)
+            found = solve(kernel, bounded, options)
         else:
             start = start_from(found.a, soft, bounded)
-            found = resume(kernel, bounded.starting(start), options, workspace)
+            found = solve(kernel, bounded.starting(start), options)
         soft, steps = bounded, steps + found.n_iter
         found = replace(found, n_iter=steps)
         if np.abs(found.a).max() < C or not found.converged or options.stopped():

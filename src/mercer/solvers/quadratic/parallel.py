@@ -13,63 +13,104 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from mercer._config import get_config, show_bytes
 from mercer._machine.deadline import check_time
 from mercer._machine.threads import interruptible
 from mercer._progress import progress
 from mercer.gram.base import Gram
 from mercer.gram.rows_of_k import HEIGHT, WIDTH
-from mercer.solvers.quadratic.merged import merged_tasks
+from mercer.solvers.quadratic.decomposition import Options, solve
+from mercer.solvers.quadratic.duplicate_rows import merged_tasks
+from mercer.solvers.quadratic.flat_problems import Problems
+from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
 from mercer.solvers.quadratic.problem import Solution, Task, Tasks
-from mercer.solvers.quadratic.row_by_row.lazy import solve_lazily
+from mercer.solvers.quadratic.row_sources import row_sources
+from mercer.solvers.quadratic.small import is_small, solve_small
+from mercer.solvers.quadratic.smo_on_demand import solve_on_demand
+from mercer.tuning import (
+    SVM_CHEAP_BYTES,
+    SVM_CHEAP_OPERATIONS,
+    SVM_FREE_LIMIT,
+    SVM_FREE_ROWS,
+    SVM_THREADED_ROWS,
+)
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
 
 #: Rows of the smallest working set that makes sense, and the fewest rows of K to be kept.
 LEAST = 256
-#: Operations per entry of K above which computed rows are kept in all the memory there is. A
-#: cheaper entry is computed again faster than the system provides a fresh page to keep it in.
-EXPENSIVE = 500
-#: Bytes of rows that a cheaper kernel keeps: what the last-level cache and fast reuse can gain.
-CHEAP_BYTES = 256_000_000
-#: Problems of so few rows are not worth a look at what else they need, where so much is free.
-SMALL, FREE_BYTES = 500, 1_000_000_000
-#: Rows from which one problem is worth several threads.
-ALONE = 2000
+_METHODS: dict[str, Callable[..., Solution]] = {
+    "solve": solve,
+    "resume": solve,
+    "hard margin": hard_margin,
+    "hard tube": hard_tube,
+}
 
 
 def solve_all(
     gram: Gram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
 ) -> tuple[Sequence[Solution], bool]:
-    """The solutions, in the order of the tasks, and whether Ctrl-C cut them short.
+    """Return the solutions, in the order of the tasks, and whether Ctrl-C cut them short.
 
     `tol` is LIBSVM's; `max_iter` counts steps of SMO for each problem (−1: no limit).
     """
+    if not isinstance(tasks, Tasks) and any(task.problem.has_separate_sides for task in tasks):
+        apart = [Task(np.tile(t.rows, 2), t.problem.apart(), t.method) for t in tasks]
+        each, interrupted = solve_all(gram, apart, tol, max_iter, what)
+        return [_together(one) for one in each], interrupted
     merged = merged_tasks(gram, tasks)
     if merged is not None:
         gram = cast("HostGram", gram).reordered(merged.distinct)
-        found, interrupted = solve_all(gram, merged.tasks, tol, max_iter, what)
-        return merged.spread(found), interrupted
-    most = Tasks.of(tasks).most if isinstance(tasks, Tasks) else max(len(t.rows) for t in tasks)
+        each, interrupted = solve_all(gram, merged.tasks, tol, max_iter, what)
+        return merged.spread(each), interrupted
+    most = tasks.most if isinstance(tasks, Tasks) else max(len(t.rows) for t in tasks)
     threads, memory = _share(gram, most, min(len(tasks), get_config().n_threads))
-    lazy = solve_lazily(gram, tasks, tol, max_iter, threads, memory, what)
-    if lazy is None:
-        return _decomposed(gram, tasks, tol, max_iter, threads, memory, what)
-    solutions: Sequence[Solution]
-    solutions, late, interrupted = lazy
-    if late and not interrupted:
-        solutions = list(solutions)
-        # Many steps in a long narrow valley: there Newton steps on free variables are faster.
-        rest = [
-            Task(tasks[i].rows, tasks[i].problem.starting(solutions[i].a), "resume") for i in late
-        ]
-        spent = max(solutions[i].n_iter for i in late)
-        left = max_iter if max_iter < 0 else max(0, max_iter - spent)
-        found, interrupted = _decomposed(gram, rest, tol, left, threads, memory, what)
-        for i, more in zip(late, found, strict=True):
-            solutions[i] = replace(more, n_iter=more.n_iter + solutions[i].n_iter)
-    return solutions, interrupted
+    methods = {tasks.method} if isinstance(tasks, Tasks) else {task.method for task in tasks}
+    if gram.engine == "cpu" and gram.square and methods <= {"solve", "resume"}:
+        solved = _by_smo(cast("HostGram", gram), tasks, tol, max_iter, threads, memory, what)
+        if solved is not None:
+            return solved
+    return _decomposed(gram, tasks, tol, max_iter, threads, memory, what)
+
+
+def _by_smo(
+    gram: HostGram,
+    tasks: Sequence[Task],
+    tol: float,
+    max_iter: int,
+    threads: int,
+    memory: int,
+    what: str,
+) -> tuple[Sequence[Solution], bool] | None:
+    """Solve over K in memory, or rows of K on demand; None where rows have no source."""
+    if is_small(gram.shape[0], tasks):
+        small = solve_small(gram.dense(), tasks, tol, max_iter)
+        if small is not None:
+            return small
+    problems, sources = Problems(tasks, tol, max_iter), row_sources(gram, tasks)
+    cut_short = solve_on_demand(problems, sources, threads, memory, what)
+    if cut_short is None:
+        return None
+    late = problems.unfinished().tolist()
+    if cut_short or not late:
+        return problems.solutions(), cut_short
+    # Many steps in a long narrow valley: there Newton steps on free variables are faster.
+    solutions = list(problems.solutions())
+    rest = [Task(tasks[i].rows, tasks[i].problem.starting(solutions[i].a), "resume") for i in late]
+    left = max_iter if max_iter < 0 else max(0, max_iter - int(problems.taken[late].max()))
+    each, cut_short = _decomposed(gram, rest, tol, left, threads, memory, what)
+    for i, more in zip(late, each, strict=True):
+        solutions[i] = replace(more, n_iter=more.n_iter + solutions[i].n_iter)
+    return solutions, cut_short
+
+
+def _together(solution: Solution) -> Solution:
+    """The solution of a problem whose two sides were solved as variables of their own."""
+    n = len(solution.image) // 2
+    return replace(solution, a=solution.a.reshape(2, n), image=solution.image[:n])
 
 
 def _decomposed(
@@ -81,21 +122,10 @@ def _decomposed(
     memory: int,
     what: str,
 ) -> tuple[list[Solution], bool]:
-    """By working sets, over rows of K that matrix products compute."""
-    # Imported here, because that imports Numba.
-    from mercer.solvers.quadratic.decomposition import Options, resume, solve
-    from mercer.solvers.quadratic.hard_margin import hard_margin, hard_tube
-    from mercer.solvers.quadratic.working_block import Workspace
-
-    methods: dict[str, Callable[..., Solution]] = {
-        "solve": solve,
-        "resume": resume,
-        "hard margin": hard_margin,
-        "hard tube": hard_tube,
-    }
+    """Solve by working sets, over rows of K that matrix products compute."""
     settings, most = get_config(), max(len(task.rows) for task in tasks)
     threads = min(threads, len(tasks))
-    each = settings.n_threads if threads == 1 and most >= ALONE else 1
+    each = settings.n_threads if threads == 1 and most >= SVM_THREADED_ROWS else 1
     # The largest first, so that no thread is left alone with it at the end.
     queue = iter(sorted(range(len(tasks)), key=lambda i: -len(tasks[i].rows)))
     solutions: list[Any] = [None] * len(tasks)
@@ -109,7 +139,6 @@ def _decomposed(
     with progress(what, float(len(tasks))) as bar:
 
         def work(thread: int) -> None:
-            workspace = Workspace(memory)
             while True:
                 with lock:
                     index = next(queue, None)
@@ -118,8 +147,8 @@ def _decomposed(
                 task, note = tasks[index], GapProgress(bar.advance, tol)
                 options = Options(tol, max_iter, memory, stopped, note)
                 rows = gram.rows_of_k(task.rows, threads=each)
-                method = methods[task.method]
-                solutions[index] = method(rows, task.problem, options, workspace)
+                method = _METHODS[task.method]
+                solutions[index] = method(rows, task.problem, options)
                 note.finish()
 
         return solutions, interruptible(work, threads, stop)
@@ -128,8 +157,8 @@ def _decomposed(
 def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     """Threads, and the bytes of each for rows of K and K[W, W], inside the memory limit."""
     item, limit = gram.dtype.itemsize, gram.limit_bytes
-    if most <= SMALL and limit >= FREE_BYTES:
-        return threads, SMALL * SMALL * item
+    if most <= SVM_FREE_ROWS and limit >= SVM_FREE_LIMIT:
+        return threads, SVM_FREE_ROWS * SVM_FREE_ROWS * item
     wide = gram.bytes_per_row
     everything = most == gram.shape[0]
     # Beyond the rows: the columns of the problem side by side, its vectors, a tile, rows at hand.
@@ -137,21 +166,20 @@ def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     fixed += HEIGHT * wide
     least = LEAST * (most + LEAST) * item
     # Where all rows fit several times over, none is ever computed again.
-    cheap = 4 * most**2 * item <= CHEAP_BYTES or _is_cheap(gram)
+    cheap = 4 * most**2 * item <= SVM_CHEAP_BYTES
+    if not cheap:
+        work = gram.cost
+        operations = work.flops + 10 * work.pair_operations
+        cheap = operations < SVM_CHEAP_OPERATIONS * gram.shape[0] ** 2
     for count in range(threads, 0, -1):
         memory = int(0.9 * limit / count - fixed)
         if memory >= least:
-            return count, max(least, min(memory, CHEAP_BYTES)) if cheap else memory
+            return count, max(least, min(memory, SVM_CHEAP_BYTES)) if cheap else memory
     need = (fixed + least) / 0.9
     raise MemoryError(
         f"a support vector machine on {most} examples needs {show_bytes(need)} for its working "
         f"set, but the memory limit is {show_bytes(limit)}. Raise it: mercer.set_config(memory=…)."
     )
-
-
-def _is_cheap(gram: Gram) -> bool:
-    work = gram.cost
-    return bool(work.flops + 10 * work.pair_operations < EXPENSIVE * gram.shape[0] ** 2)
 
 
 class GapProgress:

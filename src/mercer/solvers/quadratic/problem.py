@@ -42,24 +42,26 @@ class Quadratic:
             return [np.ones(self.linear.shape, dtype=bool)]
         return [self.groups == g for g in range(int(self.groups.max()) + 1)]
 
+    @property
+    def has_separate_sides(self) -> bool:
+        """Whether each of two sides has a sum of its own, as in the ν formulation of regression."""
+        return len(self.linear) == 2 and self.groups is not None
+
+    def apart(self) -> Quadratic:
+        """The same problem with two sides as variables of their own, over the same rows twice."""
+        arrays = {f.name: getattr(self, f.name) for f in fields(Quadratic)}
+        flat: Any = {name: None if v is None else v.reshape(1, -1) for name, v in arrays.items()}
+        return Quadratic(**flat)
+
     def starting(self, a: np.ndarray | None) -> Quadratic:
         """The same problem from another feasible point."""
         return replace(self, start=a)
 
-    def take(self, rows: np.ndarray) -> Quadratic:
-        """The problem of some rows alone, with the sums that are their share."""
+    def take(self, rows: Any) -> Quadratic:
+        """The problem of some rows alone, from 0."""
         groups = None if self.groups is None else self.groups[:, rows]
-        part = Quadratic(
-            self.linear[:, rows], self.lower[:, rows], self.upper[:, rows], None, groups
-        )
-        if self.start is None:
-            return part
-        share = len(rows) / self.n if np.isfinite(self.upper - self.lower).all() else 1.0
-        start = np.zeros(part.linear.shape)
-        for whole, part_of_it in zip(self.members(), part.members(), strict=False):
-            total = share * self.start[whole].sum()
-            start[part_of_it] = fill_up(part.lower[part_of_it], part.upper[part_of_it], total)
-        return part.starting(start)
+        linear, lower, upper = self.linear[:, rows], self.lower[:, rows], self.upper[:, rows]
+        return Quadratic(linear, lower, upper, None, groups)
 
 
 @record

@@ -1,7 +1,7 @@
 """Small support vector machines, and those of machines without Numba: LIBSVM over K in memory.
 
 scikit-learn's LIBSVM solves the problems of C-SVC and ε-SVR. It keeps rows of K in float32; steps
-in double precision (`plain_smo`) close what is left of the gap. Other problems take only these.
+in double precision (`PlainProblem`) close what is left of the gap. Other problems take only these.
 The numbers of rows and of problems decide, and nothing else: compiled loops are faster, but their
 first use in a process imports Numba, which takes half a second.
 """
@@ -14,24 +14,23 @@ from typing import Any
 import numpy as np
 from sklearn import config_context
 
+from mercer._machine.deadline import check_time
 from mercer._machine.jit import compiles, may_compile
 from mercer._steps import Listener, PairStep, listener
-from mercer.solvers.quadratic.problem import Solution, Task
-from mercer.solvers.quadratic.row_by_row.flat_problems import (
+from mercer.solvers.quadratic.flat_problems import (
+    COMPUTED,
+    IMAGE,
     LOWER,
     MINUS,
-    MOST_STEPS,
     PLUS,
+    TAU,
     UPPER,
     A,
     Problems,
+    masks,
 )
-from mercer.solvers.quadratic.row_by_row.plain_smo import PlainProblem
-
-#: Rows, and problems over them, up to which LIBSVM is called: 0.3 ms for 50 rows, 0.5 ms for 200.
-ROWS, PROBLEMS = 200, 6
-#: Steps in NumPy, 20 µs each, after which compiled loops take over.
-STEPS = 2000
+from mercer.solvers.quadratic.problem import Solution, Task
+from mercer.tuning import SVM_PLAIN_STEPS, SVM_SMALL_PROBLEMS, SVM_SMALL_ROWS, SVM_STEPS
 
 
 def is_small(rows: int, tasks: Sequence[Task]) -> bool:
@@ -39,8 +38,8 @@ def is_small(rows: int, tasks: Sequence[Task]) -> bool:
     if listener() is not None:
         return True
     if may_compile():
-        return rows <= ROWS and len(tasks) <= PROBLEMS
-    if rows > ROWS:
+        return rows <= SVM_SMALL_ROWS and len(tasks) <= SVM_SMALL_PROBLEMS
+    if rows > SVM_SMALL_ROWS:
         compiles()  # warns once that there is no Numba
     return True
 
@@ -59,9 +58,10 @@ def solve_small(
                 _solve_one(one, problems, p)
         except KeyboardInterrupt:
             interrupted = True
-        problems.taken[p] = one.steps
-        one.measure(problems.found[p])
-    if may_compile() and max_iter < 0 and not interrupted and (problems.gaps() > tol).any():
+        problems.taken[p], problems.found[p, COMPUTED] = one.steps, len(rows)
+        one.variables[:, IMAGE] = one.F
+    problems.measure()
+    if may_compile() and max_iter < 0 and not interrupted and (problems.gap > tol).any():
         return None
     return problems.solutions(), interrupted
 
@@ -73,7 +73,7 @@ def _solve_one(one: PlainProblem, problems: Problems, p: int) -> None:
         return
     if problems.max_iter < 0:  # scikit-learn would warn of a limit in its own words
         _by_libsvm(one, problems)
-        limit = one.steps + STEPS if may_compile() else limit
+        limit = one.steps + SVM_PLAIN_STEPS if may_compile() else limit
     one.solve(problems.tol, limit)
 
 
@@ -85,7 +85,7 @@ def _by_libsvm(one: PlainProblem, problems: Problems) -> None:
     bounds = np.maximum(v[:, UPPER], -v[:, LOWER])
     machine: SVC | SVR
     options: Any = {"kernel": "precomputed", "shrinking": False}
-    options |= {"tol": problems.tol, "max_iter": MOST_STEPS}
+    options |= {"tol": problems.tol, "max_iter": SVM_STEPS}
     if problems.n_groups > 1 or not bounds.any():
         return
     if problems.sides == 2 and (v[:, UPPER] == -v[:, LOWER]).all():
@@ -118,6 +118,92 @@ def _is_c_svc(v: np.ndarray, bounds: np.ndarray) -> bool:
 def _tell_steps(one: PlainProblem, problems: Problems, p: int, tell: Listener) -> None:
     """Take steps in NumPy alone, and tell the listener about each."""
     while one.steps < problems.limits[p] and (pair := one.step(problems.tol)) is not None:
-        one.measure(problems.found[p])
-        threshold, gap = problems.thresholds()[p], float(problems.gaps()[p])
-        tell(PairStep(one.steps, problems.coefficients(p), threshold, pair, gap))
+        one.variables[:, IMAGE] = one.F
+        problems.measure()
+        a, threshold, gap = problems.solutions()[p].a, problems.thresholds[p], problems.gap[p]
+        tell(PairStep(one.steps, a, threshold, pair, float(gap)))
+
+
+class PlainProblem:
+    """SMO in NumPy on problem `p`, over K of its rows: LIBSVM's steps and its stopping rule.
+
+    A step takes the variable that most wants to grow, and the partner whose decrease by the same
+    amount gains most by the second order of the objective: some fifteen calls of NumPy, 20 µs for
+    hundreds of rows. `up` and `low` say which variables may grow and shrink. The numbers of
+    `problems` are changed in place. `smo_loop` is the compiled form.
+    """
+
+    def __init__(self, K: np.ndarray, problems: Problems, p: int) -> None:
+        part = slice(int(problems.starts[p]), int(problems.starts[p + 1]))
+        self.variables, self.group = problems.variables[part], problems.groups[part]
+        self.K, self.steps, n = K, 0, len(self.variables)
+        self.diagonal = K.diagonal().astype(np.float64)
+        self._rounding = float(np.finfo(K.dtype).eps)
+        self._buffer, self.groups = np.empty((3, n)), problems.n_groups
+        self.start()
+
+    def start(self) -> None:
+        """Compute F = K a and the masks from the present values a."""
+        a, n = self.variables[:, A], len(self.variables)
+        self.F = np.asarray(self.K @ a, dtype=np.float64) if a.any() else np.zeros(n)
+        self.up, self.low = (np.full((self.groups, n), -np.inf) for _ in range(2))
+        each = self.group, np.arange(n)
+        self.up[each], self.low[each] = masks(self.variables)
+
+    def solve(self, tol: float, limit: float) -> None:
+        """Take steps to a gap of `tol`, at most `limit` of them."""
+        while self.steps < limit and self.step(tol):
+            if self.steps % 50 == 0:
+                check_time()
+
+    def step(self, tol: float) -> tuple[int, int] | None:
+        """Take one step; returns the variables that grew and shrank, None at the end."""
+        best = self._best_pair(tol)
+        if best is None or not self._move(*best):
+            return None
+        self.steps += 1
+        return best[:2]
+
+    def _best_pair(self, tol: float) -> tuple[int, int, float, float] | None:
+        """The variable that most wants to grow, its best partner, their slope and curvature."""
+        best, chosen = 0.0, None
+        wish, slopes, curves = self._buffer
+        for up, low in zip(self.up, self.low, strict=True):
+            i = int(np.subtract(up, self.F, out=wish).argmax())
+            np.add(low, self.F, out=slopes)
+            slopes += wish[i]
+            if not slopes.max() > tol:
+                continue
+            k_ii = float(self.diagonal[i])
+            np.multiply(self.K[i], -2.0, out=curves)
+            curves += self.diagonal
+            curves += k_ii
+            np.maximum(curves, max(TAU, self._rounding * k_ii), out=curves)
+            gains = np.maximum(slopes, 0.0, out=wish)
+            gains *= gains
+            gains /= curves
+            j = int(gains.argmax())
+            if gains[j] > best:
+                best, chosen = float(gains[j]), (i, j, float(slopes[j]), float(curves[j]))
+        return chosen
+
+    def _move(self, i: int, j: int, slope: float, curve: float) -> bool:
+        """aᵢ grows by as much as aⱼ shrinks, to a bound or the kink at 0; False if none moves."""
+        _, _, _, upper, a, _ = self.variables[i].tolist()
+        _, _, lower, _, b, _ = self.variables[j].tolist()
+        end_a, end_b = 0.0 if a < 0 else upper, 0.0 if b > 0 else lower
+        step = min(slope / curve, end_a - a, b - end_b)
+        new_a = end_a if step == end_a - a else a + step
+        new_b = end_b if step == b - end_b else b - step
+        if new_a == a and new_b == b:
+            return False
+        self.variables[i, A], self.variables[j, A] = new_a, new_b
+        for t in (i, j):
+            plus, minus, lower, upper, a, _ = self.variables[t].tolist()
+            g = self.group[t]
+            self.up[g, t] = -minus if a < 0 else -plus if a < upper else -np.inf
+            self.low[g, t] = plus if a > 0 else minus if a > lower else -np.inf
+        along = np.subtract(self.K[i], self.K[j], out=self._buffer[0])
+        along *= step
+        self.F += along
+        return True

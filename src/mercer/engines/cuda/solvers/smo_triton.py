@@ -2,7 +2,7 @@
 
 `smo`: one program per problem, all its steps in one launch. F and what may move stay in registers;
 a step reads two rows of K[W, W] and makes four reductions. The arithmetic is that of
-`mercer.solvers.quadratic.smo`: the coordinate i that most wants to grow, the partner j that
+`mercer.solvers.quadratic.smo_loop`: the coordinate i that most wants to grow, the partner j that
 gains most by the second order, and a step of both to the minimum or the first bound.
 
 `add_image`: F += K[:, W] Δa for each problem over its own rows, summed in float64, straight from

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -21,15 +21,14 @@ from mercer._machine.threads import blas_for
 from mercer._steps import listener
 from mercer.formula.nodes import statistics
 from mercer.gram.base import Gram
-from mercer.gram.host import HostGram
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Solutions, Task, Tasks
+from mercer.tuning import SVM_DISTINCT_SHARE, SVM_DUPLICATE_ROWS, SVM_DUPLICATE_SAMPLE
 
-#: Fewer rows are solved before equal ones are found.
-LEAST = 1000
-#: Rows and columns looked at first, and how many of these rows must repeat others.
-SAMPLE, COLUMNS, REPEATED = 512, 32, 16
-#: The largest share of all rows that may be distinct for the smaller problem to pay.
-SHARE = 0.6
+if TYPE_CHECKING:
+    from mercer.gram.host import HostGram
+
+#: Rows of the sample that must repeat others of it.
+REPEATED = 16
 #: The largest share of the memory limit that the examples may take, which are copied a few times.
 ROOM = 0.125
 #: Statistics of pairs that read nothing but the numbers of the two rows.
@@ -69,67 +68,48 @@ class Merged:
 
 def merged_tasks(gram: Gram, tasks: Sequence[Task]) -> Merged | None:
     """Problems over distinct examples; None where few are equal, or steps are shown one by one."""
-    if not isinstance(gram, HostGram) or not gram.square or gram.shape[0] < LEAST:
+    if gram.engine != "cpu" or not gram.square or gram.shape[0] < SVM_DUPLICATE_ROWS:
         return None
-    methods = {tasks.method} if isinstance(tasks, Tasks) else {task.method for task in tasks}
-    if methods != {"solve"} or listener() is not None:
+    some = [tasks] if isinstance(tasks, Tasks) else tasks
+    if {(t.method, len(t.problem.linear)) for t in some} != {("solve", 1)} or listener():
         return None
-    if not isinstance(tasks, Tasks) and len({len(task.problem.linear) for task in tasks}) > 1:
-        return None
-    first = equal_ones(gram)
+    first = first_equal(cast("HostGram", gram))
     if first is None:
         return None
     whole = Tasks.of(tasks)
-    kind = _kinds(whole.problem)
-    distinct = np.flatnonzero(first == np.arange(len(first)))
-    if kind is None or len(distinct) > SHARE * len(first):
+    problem, linear = whole.problem, whole.problem.linear[0]
+    bounded = np.isfinite(problem.upper - problem.lower).all()
+    if not bounded or (np.abs(linear) != abs(linear[0])).any():
         return None
-    index = np.zeros(len(first), dtype=np.intp)
-    index[distinct] = np.arange(len(distinct))
+    # Equal numbers for equal examples of one problem, linear term and constraint.
     number = np.repeat(np.arange(len(whole)), np.diff(whole.starts))
-    keys = (number * len(distinct) + index[first[whole.rows]]) * 4 + kind
-    largest = int(np.argmax(np.diff(whole.starts)))
-    part = keys[whole.starts[largest] : whole.starts[largest + 1]]
-    if len(np.unique(part)) > SHARE * len(part):
-        return None
-    # Stable: the first ones are given the sums in all problems. Small numbers are sorted faster.
+    groups = 0 if problem.groups is None else problem.groups[0].astype(np.int64)
+    keys = (number * len(first) + first[whole.rows]) * 4 + 2 * groups + (linear > 0)
+    # Stable: the lowest index is given the sum first. Integers of few bytes are sorted faster.
     order = np.argsort(keys.astype(np.min_scalar_type(keys.max())), kind="stable")
     begins = np.diff(keys[order], prepend=-1) > 0
     chosen = order[begins]
-    starts = np.searchsorted(number[chosen], np.arange(len(whole) + 1))
-    small = _summed(whole.problem, order, np.flatnonzero(begins))
-    tasks = Tasks(starts, index[first[whole.rows[chosen]]], small, whole.method)
-    return Merged(tasks, distinct, whole, order, np.cumsum(begins) - 1)
-
-
-def _kinds(problem: Quadratic) -> np.ndarray | None:
-    """Numbers below 4 that are equal where linear terms and constraints are; None: too many."""
-    linear = problem.linear[0]
-    bounded = np.isfinite(problem.upper - problem.lower).all()
-    if len(problem.linear) > 1 or not bounded or (np.abs(linear) != abs(linear[0])).any():
+    if len(chosen) > SVM_DISTINCT_SHARE * len(order):
         return None
-    groups: Any = 0 if problem.groups is None else problem.groups[0].astype(np.int64)
-    return (linear > 0) + 2 * groups  # type: ignore[no-any-return]
-
-
-def _summed(problem: Quadratic, order: np.ndarray, first: np.ndarray) -> Quadratic:
-    """One variable for each stretch of the order, which begins at `first`."""
+    distinct, rows = np.unique(first[whole.rows[chosen]], return_inverse=True)
+    starts = np.searchsorted(number[chosen], np.arange(len(whole) + 1))
 
     def total(values: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(values[:, order], first, axis=1)
+        return np.add.reduceat(values[:, order], np.flatnonzero(begins), axis=1)
 
-    chosen = order[first]
-    return Quadratic(
+    merged = Quadratic(
         problem.linear[:, chosen],
         total(problem.lower),
         total(problem.upper),
         None if problem.start is None else total(problem.start),
         None if problem.groups is None else problem.groups[:, chosen],
     )
+    small = Tasks(starts, rows, merged, whole.method)
+    return Merged(small, distinct, whole, order, np.cumsum(begins) - 1)
 
 
-def equal_ones(gram: HostGram) -> np.ndarray | None:
-    """For every example one that stands for all with its numbers; None: few repeat, or unknown."""
+def first_equal(gram: HostGram) -> np.ndarray | None:
+    """The first example with the same numbers, for every example; None: few repeat, or unknown."""
     matrices = list(gram.sides()[0].matrices.values())
     if not matrices or any(type(m) is not np.ndarray for m in matrices):
         return None
@@ -137,26 +117,20 @@ def equal_ones(gram: HostGram) -> np.ndarray | None:
         return None
     if sum(m.nbytes for m in matrices) > ROOM * gram.limit_bytes:
         return None
-    step = gram.shape[0] // SAMPLE
-    some = [m[:: max(1, step)][:SAMPLE, :COLUMNS] for m in matrices]
+    step = gram.shape[0] // SVM_DUPLICATE_SAMPLE
+    some = [m[:: max(1, step)][:SVM_DUPLICATE_SAMPLE] for m in matrices]
     most = len(some[0]) - REPEATED
     # Rows that differ in their first column differ: that settles it for most measurements.
     if len(set(some[0][:, 0].tolist())) > most or len(np.unique(_along(some))) > most:
         return None
-    value = _along(matrices)
-    order = np.argsort(value, kind="stable")
-    new = np.ones(len(order), dtype=bool)
-    close = np.flatnonzero(value[order[1:]] == value[order[:-1]])
+    _, first, group = np.unique(_along(matrices), return_index=True, return_inverse=True)
+    first = first[group]
     # Equal numbers along one direction are a hint: the rows themselves decide.
-    left, right = order[close], order[close + 1]
-    new[close + 1] = ~np.logical_and.reduce([(m[left] == m[right]).all(axis=1) for m in matrices])
-    first = np.empty(len(order), dtype=np.intp)
-    first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
-    return first
+    return first if all((m[first] == m).all() for m in matrices) else None
 
 
 def _along(matrices: list[np.ndarray]) -> np.ndarray:
-    """The place of every row along one direction, which few distinct rows share."""
+    """The coordinate of every row along one random direction, which few distinct rows share."""
     random = np.random.default_rng(0)
     # Threads of BLAS would wait busily for more while the problem is solved.
     with blas_for(2.0 * sum(m.size for m in matrices)):

@@ -1,34 +1,50 @@
-"""SMO over rows of K that are made when a step first needs them: no Gram, no working set.
+"""SMO over rows of K that are computed when a step first needs them: one compiled loop.
 
     while the gap is open:
         i: the largest −f that may grow                    known from the pass before
-        row i of K, if it is not kept                      one call of the formula's machine code
+        row i of K, if the table has none                  one call of the formula's machine code
         j: the largest second-order gain with i            pass 1; the gap comes with it
         p = eᵢ − eⱼ + γ p, with γ so that the new p is conjugate to the last one
         a += step p;  Q = kᵢ − kⱼ + γ Q;  F += step Q      pass 2; the next i comes with it
 
 Steps along conjugate directions go down a long narrow valley, where steps of two variables zigzag:
-a large C takes 2 to 4 times fewer of them. In the first steps, and where a bound is in the way, γ
-is 0, which is plain SMO.
+with a large C there are 2 to 4 times fewer. In the first steps, and at a bound, γ is 0, which is
+plain SMO.
 
-The passes go over vectors of rows (`passes`); a bound is an additive mask there.
+F = K a and Q = K p are updated; the linear terms are in the masks. The slope of the objective is
+F + plus where a > 0 and F + minus where a < 0: an SVR with its ±ε is one variable per example with
+a kink at 0, where a step ends. Classification has plus = minus, and one bound at 0.
 
-F = K a and Q = K p are kept; the linear terms are in the masks. For a variable with value a the
-slope of the objective is F + plus where a > 0 and F + minus where a < 0: an SVR with its ±ε is one
-variable per example with a kink at 0, where a step ends. Classification has plus = minus, and one
-bound at 0.
-
-Problems of thousands of rows shrink between calls (`shrinking`).
+A pass is a few loads and operations per row. The compiler's own loops check that arrays do not
+overlap, and find the index of a maximum in a second loop. Here a vector of `LANES` rows is one
+value, and the best rows so far and their indices stay in registers. Arrays have a multiple of
+`LANES` entries. The masks of a group begin at `group`, and a row of K at `row`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mercer._machine.jit import inner, njit
-from mercer._machine.lanes import call_at, larger
+from mercer._machine.lanes import (
+    ahead,
+    call_at,
+    choose,
+    counting,
+    everywhere_of,
+    first,
+    lanes_of,
+    larger,
+    largest,
+    like,
+    load_of,
+    store,
+    transpose_of,
+)
 from mercer.gram.rows.prepared import BLOCK, TOGETHER
-from mercer.solvers.quadratic.row_by_row.flat_problems import (
+from mercer.solvers.quadratic.flat_problems import (
     COMPUTED,
     FRESH,
     IMAGE,
@@ -41,9 +57,10 @@ from mercer.solvers.quadratic.row_by_row.flat_problems import (
     UPPER,
     A,
 )
-from mercer.solvers.quadratic.row_by_row.panels import lay_out
-from mercer.solvers.quadratic.row_by_row.passes import move, partner, violators
 
+#: Rows of a vector: eight numbers of float64 fill the widest registers. BLOCK is a multiple of it.
+LANES = lanes_of(8)
+load, everywhere, transpose = load_of(LANES), everywhere_of(LANES), transpose_of(LANES, BLOCK)
 #: Steps of plain SMO before the first conjugate direction: one per row, within these. Until then
 #: bounds are in the way of most steps.
 FEWEST, MOST = 128, 512
@@ -51,16 +68,138 @@ FEWEST, MOST = 128, 512
 WIDEST = 24
 #: A direction is given up for a new one where conjugacy leaves less of its curvature.
 CURVED = 1e-3
-#: Rows of the table `index`: the slot of the kept rows that a row of K is in (−1: none), the row in
-#: a slot, whether a slot was used lately, the variables of the direction, and where the stretch of
-#: examples that are neighbors in K ends.
-SLOT, OWNER, RECENT, MOVING, UNTIL = range(5)
-#: Entries of `cursor`: slots in use, the slot to be looked at next, rows of K that were computed,
-#: variables of the direction, steps, slots that there is room for, and steps of plain SMO.
-USED, NEXT, MADE, WIDTH, TAKEN, CAPACITY, PLAIN = range(7)
-#: Entries of `source` behind what the function of rows takes: the numbers of a row of x, and rows
-#: that are made at a time.
+#: Rows of `index`: the slot of the table that holds a row of K (−1: none), the row in a slot,
+#: whether a slot was used lately, and the variables of the direction.
+SLOT, OWNER, RECENT, MOVING = range(4)
+#: Entries of `cursor`: slots in use, the next slot to be examined, rows of K computed, variables of
+#: the direction, steps, slots of the table, steps of plain SMO, and entries from slot to slot.
+USED, NEXT, MADE, WIDTH, TAKEN, CAPACITY, PLAIN, PITCH = range(8)
+#: Entries of `source` behind the arguments of the row function: the numbers of a row of x, and how
+#: many rows are computed together.
 LENGTH, EACH = 7, 8
+
+
+# --- passes over all rows ------------------------------------------------------------------------
+
+
+@inner(error_model="numpy", forceinline=True)
+def partner(F, low, group, table, row, diagonal, n, i, top, floor):  # type: ignore[no-untyped-def]
+    """The j that gains most with i (−1: none), its gain, and the largest f that may shrink."""
+    zero, twice = like(everywhere(0.0), table), like(everywhere(2.0), table)
+    own, least, grows = everywhere(diagonal[i]), everywhere(floor), everywhere(top)
+    best, bottom = zero, everywhere(-np.inf)
+    index = counting(zero)
+    where = index
+    for at in range(0, n, LANES):
+        falls = load(low, group + at) + load(F, at)
+        slope = larger(like(grows + falls, zero), zero)
+        curve = own + load(diagonal, at) - twice * load(table, row + at)
+        gain = slope * slope / larger(curve, least)
+        more = gain > best
+        best, where = choose(more, gain, best), choose(more, index, where)
+        index, bottom = ahead(index, LANES), larger(falls, bottom)
+    gain = largest(best)
+    return first(best, gain, where) if gain > 0 else -1, gain, largest(bottom)
+
+
+def _mover(begins: bool, goes_on: bool) -> Any:
+    """Q = kᵢ − kⱼ, or with γ Q more where the direction goes on; F += step Q.
+
+    Gives the row that now most wants to grow, and its −f. A step that ends at a bound leaves no
+    direction behind: then Q is neither read nor written.
+    """
+
+    @inner(error_model="numpy", forceinline=True)
+    def moved(F, Q, up, group, table, row_i, row_j, n, step, gamma):  # type: ignore[no-untyped-def]
+        far, kept = everywhere(step), everywhere(gamma)
+        best = everywhere(-np.inf)
+        index = counting(best)
+        where = index
+        for at in range(0, n, LANES):
+            along = like(load(table, row_i + at), far) - like(load(table, row_j + at), far)
+            if goes_on:
+                along = along + kept * load(Q, at)
+            value = load(F, at) + far * along
+            if begins or goes_on:
+                store(along, Q, at)
+            store(value, F, at)
+            wish = load(up, group + at) - value
+            more = wish > best
+            best, where = choose(more, wish, best), choose(more, index, where)
+            index = ahead(index, LANES)
+        top = largest(best)
+        return first(best, top, where), top
+
+    return moved
+
+
+_move, _begin, _go_on = _mover(False, False), _mover(True, False), _mover(False, True)
+
+
+@inner(error_model="numpy", forceinline=True)
+def move(F, Q, up, group, table, row_i, row_j, n, step, gamma, begins):  # type: ignore[no-untyped-def]
+    """F after a step, and the row that now most wants to grow, with its −f.
+
+    With Q of a direction that goes on where γ is not 0, and of one that `begins` with this step.
+    """
+    if gamma != 0.0:
+        return _go_on(F, Q, up, group, table, row_i, row_j, n, step, gamma)
+    if begins:
+        return _begin(F, Q, up, group, table, row_i, row_j, n, step, gamma)
+    return _move(F, Q, up, group, table, row_i, row_j, n, step, gamma)
+
+
+@inner(error_model="numpy")
+def violators(F, up, low, group, slots, n, wanted, most):  # type: ignore[no-untyped-def]
+    """Behind wanted[0], rows without a slot that violate most; gives how many, with that one.
+
+    In turn of those that may shrink and may grow; of each lane the best one is known.
+    """
+    lowest = everywhere(-np.inf)
+    shrinks, grows, index, zero = lowest, lowest, counting(lowest), everywhere(0)
+    one = two = index
+    for at in range(0, n, LANES):
+        value, absent = load(F, at), load(slots, at) < zero
+        wish = load(low, group + at) + value
+        more = absent & (wish > shrinks)
+        shrinks, one = choose(more, wish, shrinks), choose(more, index, one)
+        wish = load(up, group + at) - value
+        more = absent & (wish > grows)
+        grows, two = choose(more, wish, grows), choose(more, index, two)
+        index = ahead(index, LANES)
+    count = 1
+    for _ in range(len(wanted)):
+        best = largest(shrinks)
+        row = first(shrinks, best, one)
+        known = best == -np.inf
+        for other in range(count):
+            known |= wanted[other] == row
+        if not known:
+            wanted[count] = row
+            count += 1
+        if count == most:
+            break
+        left = choose(one == everywhere(row), lowest, shrinks)
+        shrinks, one, grows, two = grows, two, left, one
+    return count
+
+
+@inner(error_model="numpy")
+def lay_out(right, rows, Z, stride):  # type: ignore[no-untyped-def]
+    """These rows of `right` in panels of Z, padded with the first one to `stride` of them."""
+    n, width = len(rows), right.shape[1]
+    squares, columns = n // LANES * LANES, width // LANES * LANES
+    for begin in range(0, squares, LANES):
+        at = begin // BLOCK * BLOCK * width + begin % BLOCK
+        for d in range(0, columns, LANES):
+            transpose(right, rows, begin, d, width, Z, at + d * BLOCK)
+    for t in range(stride):
+        row, at = rows[t if t < n else 0], t // BLOCK * BLOCK * width + t % BLOCK
+        for d in range(columns if t < squares else 0, width):
+            Z[at + d * BLOCK] = right[row, d]
+
+
+# --- rows of K and steps -------------------------------------------------------------------------
 
 
 @inner(error_model="numpy")
@@ -101,14 +240,10 @@ def _make(  # type: ignore[no-untyped-def]
             index[SLOT, index[OWNER, slot]] = -1
         index[OWNER, slot] = own
         index[SLOT, own] = slot
-        start, at = slot * stride, 0
         wanted[TOGETHER + 1 + r] = rows[own] * source[LENGTH]
-        wanted[2 * TOGETHER + 1 + r] = start
-        while at < n and len(K):
-            until, first = index[UNTIL, at], rows[at] - at
-            for u in range(at, until):
-                table[start + u] = K[rows[own], first + u]
-            at = until
+        wanted[2 * TOGETHER + 1 + r] = slot * stride
+        for u in range(n if len(K) else 0):
+            table[slot * stride + u] = K[rows[own], rows[u]]
     if not len(K):
         call_at(source[0], source[1], source[2], source[3], source[4], source[5], source[6])
     for r in range(count):
@@ -187,8 +322,8 @@ def _descend(flat, p, index, cursor, i, j, slope, curve, across, bent):  # type:
 
 @inner(error_model="numpy")
 def _start(  # type: ignore[no-untyped-def]
-    flat, rows, group, diagonals, K, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor,
-    ends, table, keep,
+    flat, rows, group, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index, cursor, ends,
+    table, keep,
 ):  # fmt: skip
     """F, masks, the diagonal and the panels of a problem, padded to a multiple of BLOCK."""
     n = len(rows)
@@ -201,10 +336,6 @@ def _start(  # type: ignore[no-untyped-def]
             Q[t] = p[t] = table[t] = 0  # the first pass adds row 0 of the table, 0 times
         ends[len(up)] = 0.0
     shape[0], cursor[CAPACITY], cursor[MADE] = stride, len(table) // stride, 0
-    cursor[PLAIN] = FEWEST if n < FEWEST else n if n < MOST else MOST
-    for t in range(n - 1, -1 if len(K) else n - 1, -1):
-        together = t + 1 < n and rows[t + 1] == rows[t] + 1
-        index[UNTIL, t] = index[UNTIL, t + 1] if together else t + 1
     for t in range(stride):
         for g in range(len(up)):
             up[g, t] = low[g, t] = -np.inf
@@ -213,6 +344,8 @@ def _start(  # type: ignore[no-untyped-def]
             F[t], diagonal[t] = flat[t, IMAGE], diagonals[rows[t]]
             _mark(flat, t, group[t], up, low)
     if keep != SAME:
+        cursor[PITCH] = stride
+        cursor[PLAIN] = FEWEST if n < FEWEST else n if n < MOST else MOST
         lay_out(right, rows, Z, stride)
     return stride
 
@@ -234,7 +367,7 @@ def solve_problems(  # type: ignore[no-untyped-def]
         s, e = starts[one], starts[one + 1]
         flat, rows, group = variables[s:e], examples[s:e], groups[s:e]
         stride = _start(
-            flat, rows, group, diagonals, K, right, shape, Z, F, Q, p, up, low, diagonal, index,
+            flat, rows, group, diagonals, right, shape, Z, F, Q, p, up, low, diagonal, index,
             cursor, ends, table, keep,
         )  # fmt: skip
         gamma, step, steps = 0.0, 0.0, 0
@@ -252,7 +385,7 @@ def solve_problems(  # type: ignore[no-untyped-def]
                         t, busy, rows, K, source, F, up, low, masks, diagonal, index, cursor,
                         wanted, table, stride,
                     )  # fmt: skip
-                index[RECENT, index[SLOT, t]], row = 1, index[SLOT, t] * stride
+                index[RECENT, index[SLOT, t]], row = 1, index[SLOT, t] * cursor[PITCH]
                 floor = larger(real(TAU), real(rounding) * diagonal[t])
                 u, gain, low_end = partner(
                     F, low, masks, table, row, diagonal, stride, t, top, floor
@@ -268,7 +401,7 @@ def solve_problems(  # type: ignore[no-untyped-def]
                     j, busy, rows, K, source, F, up, low, g * up.shape[1], diagonal, index, cursor,
                     wanted, table, stride,
                 )  # fmt: skip
-            index[RECENT, index[SLOT, j]], row_i, row_j = 1, busy, index[SLOT, j] * stride
+            index[RECENT, index[SLOT, j]], row_i, row_j = 1, busy, index[SLOT, j] * cursor[PITCH]
             curve = np.float64(diagonal[i]) + np.float64(diagonal[j])
             curve -= 2.0 * np.float64(table[row_i + j])
             curve = larger(larger(curve, TAU), rounding * np.float64(diagonal[i]))
@@ -288,8 +421,38 @@ def solve_problems(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, error_model="numpy")
-def move_together(table, slots, stay, old, stride):  # type: ignore[no-untyped-def]
-    """Rows of length `old` in these slots become the first ones, with the columns that stay.
+def add_rows(  # type: ignore[no-untyped-def]
+    rows, moved, by, place, diagonals, K, right, source, shape, Z, wanted, table, total
+):  # fmt: skip
+    """total[t] += Σ by_c k(x_c, x_t) over the examples c in `moved`, for the examples t in `rows`.
+
+    `place`: the index of each c in `rows`, or −1; there k is that of `diagonals`. Overwrites the
+    table.
+    """
+    n = len(rows)
+    stride = (n + BLOCK - 1) // BLOCK * BLOCK
+    each = TOGETHER if len(table) >= TOGETHER * stride else 1
+    shape[0] = stride
+    lay_out(right, rows, Z, stride)
+    for begin in range(0, len(moved), each):
+        wanted[TOGETHER] = count = min(each, len(moved) - begin)
+        for r in range(count):
+            c = moved[begin + r]
+            wanted[TOGETHER + 1 + r], wanted[2 * TOGETHER + 1 + r] = c * source[LENGTH], r * stride
+            for t in range(n if len(K) else 0):
+                table[r * stride + t] = K[c, rows[t]]
+        if not len(K):
+            call_at(source[0], source[1], source[2], source[3], source[4], source[5], source[6])
+        for r in range(count):
+            if place[begin + r] >= 0:
+                table[r * stride + place[begin + r]] = diagonals[moved[begin + r]]
+            for t in range(n):
+                total[t] += by[begin + r] * table[r * stride + t]
+
+
+@njit(nogil=True, error_model="numpy")
+def compact(table, slots, stay, old, stride):  # type: ignore[no-untyped-def]
+    """Move the rows of length `old` in these slots to the front, with the columns that stay.
 
     In place: neither a row nor a column ever moves up.
     """

@@ -7,7 +7,7 @@ from mercer import config
 from mercer.kernels import Gaussian, Laplacian
 from mercer.learners import KernelOneClass, KernelSVC
 from mercer.solvers.quadratic import parallel
-from mercer.solvers.quadratic.merged import equal_ones, merged_tasks
+from mercer.solvers.quadratic.duplicate_rows import first_equal, merged_tasks
 from mercer.solvers.quadratic.problem import Task, c_svc, epsilon_svr
 
 
@@ -79,6 +79,6 @@ def test_what_is_not_merged(answers):
 
 def test_those_that_stand_for_others_have_their_numbers(answers):
     X, *_ = answers
-    found = equal_ones(Gaussian(1.5).gram(X))
+    found = first_equal(Gaussian(1.5).gram(X))
     assert (X[found] == X).all()
     assert len(np.unique(found)) == len(np.unique(X, axis=0))

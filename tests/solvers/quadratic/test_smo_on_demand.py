@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn import svm
 
 import mercer
 from mercer.kernels import ArcCosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.learners import KernelOneClass, KernelSVC, KernelSVR
+from mercer.solvers.quadratic import row_sources as sources
+from mercer.solvers.quadratic import shrinking, smo_on_demand
+from mercer.solvers.quadratic.flat_problems import Problems
+from mercer.solvers.quadratic.parallel import _together
 from mercer.solvers.quadratic.problem import (
     Task,
     c_svc,
@@ -17,8 +22,8 @@ from mercer.solvers.quadratic.problem import (
     nu_svr,
     one_class,
 )
-from mercer.solvers.quadratic.row_by_row import lazy, returns, shrinking, sources, worker
-from mercer.solvers.quadratic.row_by_row.lazy import Problems, solve_lazily
+from mercer.solvers.quadratic.row_sources import row_sources
+from mercer.solvers.quadratic.smo_on_demand import Stop, Worker, solve_on_demand
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +56,20 @@ KERNELS = [
 
 
 def solved(gram, problem, tol, max_iter=-1, memory=1 << 24):
-    task = Task(np.arange(problem.n), problem)
-    found = solve_lazily(gram, [task], tol, max_iter, 1, memory, "test")
-    assert found is not None
-    return found[0][0]
+    if problem.has_separate_sides:
+        rows, problem = np.tile(np.arange(problem.n), 2), problem.apart()
+        return _together(all_solved(gram, [Task(rows, problem)], tol, max_iter, memory)[0])
+    return all_solved(gram, [Task(np.arange(problem.n), problem)], tol, max_iter, memory)[0]
+
+
+def all_solved(gram, tasks, tol, max_iter=-1, memory=1 << 24, threads=1):
+    problems = Problems(tasks, tol, max_iter)
+    assert solve_on_demand(problems, row_sources(gram, tasks), threads, memory, "test") is False
+    return problems.solutions()
+
+
+def worker_of(source, n, groups=1):
+    return Worker(source, groups, n, np.empty(n * (n + 64), source.dtype))
 
 
 def check(found, problem, K, tol, digits=1e-9):
@@ -102,11 +117,11 @@ def test_float32_rows_where_they_suffice_and_float64_where_not(noisy):
     for C, tol, digits in ((1.0, 1e-3, 1e-6), (300.0, 1e-4, 1e-8)):
         problem = c_svc(signs, np.full(len(signs), C))
         task = Task(np.arange(problem.n), problem)
-        dtypes.append([str(source.dtype) for source in sources.sources(gram, [task])])
+        dtypes.append([str(source.dtype) for source in row_sources(gram, [task])])
         check(solved(gram, problem, tol), problem, K, tol, digits)
     assert dtypes == [["float32", "float64"]] * 2
     steep = Gaussian(1e-5).gram(X)  # its digits need more than float32 has
-    assert [str(s.dtype) for s in sources.sources(steep, [task])] == ["float64"]
+    assert [str(s.dtype) for s in row_sources(steep, [task])] == ["float64"]
 
 
 def test_room_for_few_rows_of_k(noisy):
@@ -128,14 +143,13 @@ def test_room_for_few_rows_of_k(noisy):
 @pytest.fixture
 def shrinks(monkeypatch):
     """Small problems shrink early; the list gets the numbers of active rows."""
-    monkeypatch.setattr(worker, "SHRINK", 100)
-    early = {"START": 0.0, "PAYS": 0.0, "PERIOD": 40, "LEAVE": 0.01, "MOVING": 0.0}
-    for name, value in early.items():
-        monkeypatch.setattr(shrinking, name, value)
+    monkeypatch.setattr(smo_on_demand, "SVM_SHRINK_ROWS", 100)
+    monkeypatch.setattr(shrinking, "SVM_SHRINK_PERIOD", 40)
+    monkeypatch.setattr(shrinking, "SVM_SHRINK_SHARE", 0.01)
     sizes, leave = [], shrinking.Shrinking._leave
 
     def watched(self, steps):
-        leave(self, steps)
+        leave(self, 10**9)  # steps took so long that fewer rows always pay
         sizes.append(len(self.active))
 
     monkeypatch.setattr(shrinking.Shrinking, "_leave", watched)
@@ -156,19 +170,6 @@ def test_shrinking_ends_at_the_optimum_over_all_rows(kind, memory, noisy, shrink
     np.testing.assert_allclose(cut.image, Gaussian(1.5)(X) @ cut.a.sum(axis=0), atol=1e-8)
 
 
-@pytest.mark.parametrize("rows", [400, 20])
-def test_a_large_problem_keeps_rows_of_k_that_are_dear_where_all_have_room(
-    rows, noisy, shrinks, monkeypatch
-):
-    monkeypatch.setattr(shrinking, "LARGE", 400)
-    monkeypatch.setattr(shrinking, "COLUMNS", 1e-3)  # a row of K takes as long as many steps
-    X, t, _ = (part[:400] for part in noisy)
-    problem = epsilon_svr(t, np.full(400, 5.0), 0.1)
-    found = solved(Gaussian(1.5).gram(X), problem, 1e-4, memory=8 * 448 * rows)
-    assert bool(shrinks) == (rows < 400)
-    check(found, problem, Gaussian(1.5)(X), 1e-4)
-
-
 def test_rows_that_return_where_all_of_k_is_there(noisy, shrinks):
     X, _, signs = (part[:400] for part in noisy)
     problem, kernel = c_svc(signs, np.full(400, 3.0)), ArcCosine(1)
@@ -177,53 +178,42 @@ def test_rows_that_return_where_all_of_k_is_there(noisy, shrinks):
     check(found, problem, kernel(X), 1e-5)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_rows_that_return_get_f_from_what_has_changed(threads, noisy, monkeypatch):
-    """In any number of threads, with an example on both sides; k(x, x) is that of the diagonal."""
+def test_rows_that_return_get_f_from_what_has_changed(noisy):
+    """With an example on both sides; k(x, x) is that of the diagonal."""
     X, _, signs = noisy
-    monkeypatch.setattr(returns, "SHARED", 0)
     gram, rng = Gaussian(1.5).gram(X.astype(np.float32)), np.random.default_rng(0)
-    tasks = [Task(np.arange(1100), c_svc(signs, np.ones(1100)))]
-    (source,) = sources.sources(gram, tasks)
-    one = lazy.Worker(Problems(tasks, 1e-3, -1), source, 1100, 1 << 22)
+    (source,) = row_sources(gram, [Task(np.arange(1100), c_svc(signs, np.ones(1100)))])
+    one = worker_of(source, 1100)
     away, moved = rng.permutation(1100)[:301], rng.permutation(1100)[:203]
     by, place = rng.normal(size=203), np.full(1100, -1)
     place[away] = np.arange(301)
-    with mercer.config(threads=threads):
-        found = returns.images(one, away, moved, by, place[moved])
+    found = one.images(away, moved, by, place[moved])
     np.testing.assert_allclose(found, Gaussian(1.5)(X)[np.ix_(away, moved)] @ by, atol=2e-5)
     both = np.flatnonzero(place[moved] >= 0)[:1]
     source.diagonal[moved[both]] += 1.0
-    more = returns.images(one, away, moved[both], by[both], place[moved[both]])
+    more = one.images(away, moved[both], by[both], place[moved[both]])
     assert more[place[moved[both]]] == pytest.approx(2.0 * by[both])
 
 
-def test_where_rows_come_from_and_what_is_not_solved_here(noisy, monkeypatch):
-    X, t, signs = (part[:50] for part in noisy)
-    rows, gram = np.arange(50), Gaussian().gram(X)
-    hard = Task(rows, c_svc(signs, np.ones(50)), "hard margin")
-    assert solve_lazily(gram, [hard], 1e-3, -1, 1, 1 << 20, "test") is None
-    wide = Gaussian().gram(np.random.default_rng(0).normal(size=(600, sources.COLUMNS + 1)))
+def test_where_rows_come_from(noisy):
+    _, _, signs = (part[:50] for part in noisy)
+    rng = np.random.default_rng(0)
     task = Task(np.arange(600), c_svc(np.tile(signs, 12), np.ones(600)))
-    single, exact = sources.sources(wide, [task])
+    small = Task(np.arange(50), c_svc(signs, np.ones(50)))
+    wide = Gaussian().gram(rng.normal(size=(600, 300)))
+    single, exact = row_sources(wide, [task])
     assert (single.dtype, exact.dtype) == (np.float32, np.float64)
     assert single.K is exact.K is None
-    single, whole = sources.sources(wide, [task] * sources.MANY)
-    assert (single.dtype, whole.dtype) == (np.float32, np.float64)
-    assert single.function is whole.function is None
-    monkeypatch.setattr(sources, "MEDIUM", 500)
-    assert (
-        next(sources.sources(wide, [task] * sources.MANY)).K is not None
-    )  # each row would be made six times
-    monkeypatch.setattr(sources, "OFTEN", sources.MANY)
-    assert next(sources.sources(wide, [task] * sources.MANY)).K is None
-    monkeypatch.setattr(sources, "WHOLE", 500)
-    assert not list(sources.sources(wide, [task] * sources.MANY))
-    monkeypatch.undo()
-    tube = Task(np.arange(600), epsilon_svr(np.tile(t, 12), np.ones(600), 0.1))
-    assert [source.K is None for source in sources.sources(wide, [tube])] == [False, False]
-    monkeypatch.setattr(sources, "BYTES", 1000)
-    assert not list(sources.sources(wide, [task]))
+    # Many small problems read one K, and so does a kernel without machine code for its rows.
+    (whole,) = row_sources(wide, [small] * sources.SVM_MANY_PROBLEMS)
+    assert whole.K.shape == (600, 600)
+    (whole,) = row_sources(ArcCosine(1).gram(rng.normal(size=(600, 3))), [task])
+    assert whole.K.shape == (600, 600)
+    large = ArcCosine(1).gram(rng.normal(size=(sources.SVM_WHOLE_ROWS + 1, 3)))
+    assert not list(row_sources(large, [task]))
+    with mercer.config(memory="5MB"):  # sparse rows are made dense where these are few
+        sparse = sp.random(600, 9000, 0.001, "csr", random_state=0)
+        assert not list(row_sources(Gaussian().gram(sparse), [task]))
 
 
 def test_steps_are_limited_and_a_stop_is_seen(noisy):
@@ -233,26 +223,25 @@ def test_steps_are_limited_and_a_stop_is_seen(noisy):
         found = solved(gram, problem, 1e-3, max_iter=limit)
         assert (found.n_iter, found.converged) == (limit, False)
     task = Task(np.arange(400), problem)
-    problems, source = Problems([task], 1e-3, -1), next(sources.sources(gram, [task]))
-    stop = lazy.Stop()
+    problems, source = Problems([task], 1e-3, -1), next(row_sources(gram, [task]))
+    stop = Stop()
     stop.set()
-    lazy.Worker(problems, source, 400, 1 << 20).solve(np.array([0]), stop)
+    worker_of(source, 400).solve(problems, np.array([0]), stop)
     problems.measure()
     assert problems.taken[0] == 0
     assert problems.solutions()[0].gap == pytest.approx(2.0)
 
 
-def test_pieces_of_the_queue_hold_all_problems(noisy, monkeypatch):
+def test_chunks_of_the_queue_hold_all_problems(noisy, monkeypatch):
     X, _, signs = noisy
     rng, gram = np.random.default_rng(0), Gaussian(1.5).gram(X)
     parts = [np.sort(rng.choice(1100, size, replace=False)) for size in (30, 400, 7, 90, 250, 2)]
     tasks = [Task(rows, c_svc(signs[rows], np.ones(len(rows)))) for rows in parts]
-    monkeypatch.setattr(sources, "SINGLE", 10**6)
-    whole, late, interrupted = solve_lazily(gram, tasks, 1e-3, -1, 1, 1 << 24, "test")
-    assert (late, interrupted) == ([], False)
-    monkeypatch.setattr(lazy, "FEW", 0)
-    monkeypatch.setattr(lazy, "PIECE", 100)
-    shared, _, _ = solve_lazily(gram, tasks, 1e-3, -1, 2, 1 << 24, "test")
+    monkeypatch.setattr(sources, "SVM_SINGLE", 10**6)
+    whole = all_solved(gram, tasks, 1e-3)
+    monkeypatch.setattr(smo_on_demand, "SVM_ONE_THREAD", 0)
+    monkeypatch.setattr(smo_on_demand, "SVM_CHUNK_ROWS", 100)
+    shared = all_solved(gram, tasks, 1e-3, threads=2)
     for one, two, task in zip(whole, shared, tasks, strict=True):
         np.testing.assert_array_equal(one.a, two.a)
         check(one, task.problem, Gaussian(1.5)(X[task.rows]), 1e-3)

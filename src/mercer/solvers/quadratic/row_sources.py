@@ -1,0 +1,86 @@
+"""Where the rows of K of some problems come from, and in which precision.
+
+Rows are computed by the kernel's own machine code (`mercer.gram.cpu.row_function`) when a step
+first needs them, in float32 at first, as LIBSVM keeps them. A problem whose solution is too large
+for the digits of float32 is resumed in float64. Where K is small, and is read by many problems or
+has no such code, all of K is computed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import is_sparse
+from mercer._machine.jit import compiles
+from mercer.gram.host import HostGram
+from mercer.solvers.quadratic.problem import Task, Tasks
+from mercer.tuning import (
+    SVM_FEW_COLUMNS,
+    SVM_MANY_PROBLEMS,
+    SVM_NARROW,
+    SVM_OPAQUE_ROWS,
+    SVM_SHARED_ROWS,
+    SVM_SINGLE,
+    SVM_SPARSE_BYTES,
+    SVM_WHOLE_ROWS,
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows of K from a row function, or from all of K; `diagonal` is k(x, x) of every example."""
+
+    dtype: np.dtype
+    diagonal: np.ndarray
+    function: Any = None
+    K: Any = None
+
+    @property
+    def rounding(self) -> float:
+        return float(np.finfo(self.dtype).eps)
+
+
+def row_sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
+    """Yield the source to begin with, then one with more digits; nothing where K is too large."""
+    if not compiles():
+        return
+    from mercer._machine.lanes import CALLS
+    from mercer.gram.cpu.row_function import columns, loop_program
+
+    n, most = gram.shape[0], Tasks.of(tasks).most
+    program = loop_program(gram) if CALLS else None
+    width = 0 if program is None else columns(gram, program)
+    opaque = any(source.kind == "opaque" for source in gram.program.sources)
+    whole = n <= (SVM_OPAQUE_ROWS if opaque else SVM_WHOLE_ROWS)
+    whole &= 4 * n * n * gram.dtype.itemsize <= gram.limit_bytes
+    shared = len(tasks) >= SVM_MANY_PROBLEMS and most <= SVM_SHARED_ROWS and width > SVM_NARROW
+    # A row function makes sparse rows dense.
+    sparse = any(is_sparse(rows) for rows in gram.sides()[0].matrices.values())
+    wide = sparse and 4 * width * most > SVM_SPARSE_BYTES
+    if program is not None and not wide and not (whole and shared):
+        yield from _by_rows(gram, program, most * max(width, SVM_FEW_COLUMNS) >= SVM_SINGLE)
+    elif whole:
+        K = gram.dense()
+        yield Source(K.dtype, K.diagonal(), K=K)
+
+
+def _by_rows(gram: HostGram, program: Any, large: bool) -> Iterator[Source]:
+    from mercer.gram.cpu.row_function import byte_function, row_function
+    from mercer.gram.cpu.single_precision import is_far, suffices
+
+    narrow = gram.dtype == np.float32
+    if large:
+        as_they_are = narrow or (not is_far(gram) and suffices(gram))
+        single = byte_function(gram, program) if as_they_are else None
+        if single is None and not narrow and (as_they_are or suffices(gram, centered=True)):
+            single = row_function(gram, program, single=True, centered=not as_they_are)
+        if single is not None:
+            yield Source(single.dtype, gram.diagonal(), single)
+            if narrow:
+                return
+    exact = row_function(gram, program, single=False)
+    yield Source(exact.dtype, gram.diagonal(), exact)

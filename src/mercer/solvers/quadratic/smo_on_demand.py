@@ -1,0 +1,201 @@
+"""All problems of a machine by the compiled loop of `smo_loop`: flat arrays in, solutions out.
+
+Threads take chunks of problems from a queue, the largest first. Large ones shrink (`shrinking`).
+What takes very many steps is left for `mercer.solvers.quadratic.decomposition`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mercer._machine.deadline import check_time, when_over
+from mercer._machine.threads import interruptible, run_threads
+from mercer._progress import progress
+from mercer.gram.rows.prepared import BLOCK, TOGETHER
+from mercer.solvers.quadratic.flat_problems import FRESH, IMAGE, STEPS, A, Problems
+from mercer.solvers.quadratic.shrinking import Shrinking
+from mercer.tuning import (
+    SVM_CHUNK_ROWS,
+    SVM_CHUNKS,
+    SVM_ONE_THREAD,
+    SVM_SHORT_ROWS,
+    SVM_SHRINK_ROWS,
+)
+
+if TYPE_CHECKING:
+    from mercer.solvers.quadratic.row_sources import Source
+
+
+class Stop(threading.Event):
+    """An event that compiled code can read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = np.zeros(1, dtype=np.int64)
+
+    def set(self) -> None:
+        self.cell[0] = 1
+        super().set()
+
+
+class Worker:
+    """The arrays of one thread, for problems of up to `most` rows; `table` holds rows of K."""
+
+    def __init__(self, source: Source, groups: int, most: int, table: np.ndarray) -> None:
+        from mercer.solvers.quadratic import smo_loop
+
+        self.source, self.loop, self.table = source, smo_loop, table
+        dtype, function = source.dtype, source.function
+        padded = -(-most // BLOCK) * BLOCK
+        #: K a, and with the direction p of the last step K p and p.
+        self.F, self.Q, self.p = np.empty((3, padded))
+        self.up, self.low = np.empty((2, groups, padded))
+        self.diagonal = np.empty(padded, dtype)
+        self.index = np.zeros((4, max(padded, smo_loop.WIDEST + 2)), dtype=np.int64)
+        self.cursor, self.ends = np.zeros(8, dtype=np.int64), np.zeros(groups + 1)
+        none = np.empty((0, 0), dtype)
+        self.K = none if source.K is None else source.K
+        self.right = (
+            np.empty((len(source.diagonal), 0), dtype) if function is None else function.right
+        )
+        self.Z = np.empty(padded * self.right.shape[1], dtype)
+        widths = () if function is None else function.widths
+        self.shape = np.array([0, self.right.shape[1], *widths], dtype=np.int64)
+        # Rows to compute, how many, and where each begins in x and in the table.
+        self.wanted = np.zeros(3 * TOGETHER + 1, dtype=np.int64)
+        self.addresses = np.zeros(9, dtype=np.int64)
+        if function is not None:
+            x, chosen = function.left, self.wanted[TOGETHER:]
+            arrays = (function.numbers, x, self.Z, self.shape, table, chosen)
+            addresses = (array.ctypes.data for array in arrays)
+            self.addresses[:] = function.address, *addresses, x.shape[1], function.together
+
+    def run(
+        self,
+        order: np.ndarray,
+        starts: np.ndarray,
+        variables: np.ndarray,
+        rows: np.ndarray,
+        groups: np.ndarray,
+        found: np.ndarray,
+        tol: float,
+        limits: np.ndarray,
+        keep: int,
+        stop: np.ndarray,
+    ) -> None:
+        """Call the compiled loop once, with the arrays of this thread."""
+        self.loop.solve_problems(
+            order, starts, variables, rows, groups, self.source.diagonal, self.K, self.right,
+            self.addresses, self.shape, self.Z, self.F, self.Q, self.p, self.up, self.low,
+            self.diagonal, self.index, self.cursor, self.wanted, self.ends, self.table, found, tol,
+            self.source.rounding, limits, keep, stop,
+        )  # fmt: skip
+
+    def images(
+        self, rows: np.ndarray, moved: np.ndarray, by: np.ndarray, place: np.ndarray
+    ) -> np.ndarray:
+        """Σ by_c k(x_c, x_t) over the examples c in `moved`, for every example t in `rows`.
+
+        `place`: the index of each of `moved` in `rows`, or −1.
+        """
+        total = np.zeros(len(rows))
+        if len(rows):
+            self.loop.add_rows(
+                rows, moved, by, place, self.source.diagonal, self.K, self.right, self.addresses,
+                self.shape, self.Z, self.wanted, self.table, total,
+            )  # fmt: skip
+        return total
+
+    def solve(self, p: Problems, order: np.ndarray, stop: Stop) -> None:
+        """Solve the problems `order`, each from its present variables."""
+        check_time()
+        for one in order[p.started | (p.taken[order] > 0)].tolist():
+            part = slice(int(p.starts[one]), int(p.starts[one + 1]))
+            a, rows = p.variables[part, A], p.rows[part]
+            moved = np.flatnonzero(a)
+            p.variables[part, IMAGE] = self.images(rows, rows[moved], a[moved], moved)
+        large = p.sizes[order] >= SVM_SHRINK_ROWS
+        for one in order[large].tolist():
+            Shrinking(self, p, one).solve(stop)
+        small = order[~large]
+        if len(small):
+            arrays = (small, p.starts, p.variables, p.rows, p.groups, p.found)
+            self.run(*arrays, p.tol, p.limits - p.taken, FRESH, stop.cell)
+            p.taken[small] += p.found[small, STEPS].astype(np.int64)
+
+
+def solve_on_demand(
+    problems: Problems, sources: Iterator[Source], threads: int, memory: int, what: str
+) -> bool | None:
+    """Solve the problems in place, with the rows of K of one source after the other.
+
+    `memory`: bytes of each thread for rows of K. Returns whether Ctrl-C came; None where there is
+    no source.
+    """
+    interrupted = None
+    order = np.argsort(-problems.sizes, kind="stable")
+    for source in sources:
+        interrupted = _solve(problems, source, order, threads, memory, what)
+        problems.measure()
+        if interrupted or source.dtype == np.float64:
+            break
+        order = problems.rounded(source.rounding, source.diagonal)
+        if not len(order):
+            break
+    return interrupted
+
+
+def _solve(
+    problems: Problems, source: Source, order: np.ndarray, threads: int, memory: int, what: str
+) -> bool:
+    """Solve some of the problems, in place; returns whether Ctrl-C came."""
+    stop, sizes = Stop(), problems.sizes[order]
+    most, work = int(sizes.max()), float(sizes @ sizes)
+    padded = -(-most // BLOCK) * BLOCK
+    entries = max(2 * padded, min(padded * most, memory // source.dtype.itemsize))
+    one = Worker(source, problems.n_groups, most, np.empty(entries, source.dtype))
+    if (len(order) == 1 and most <= SVM_SHORT_ROWS) or work <= SVM_ONE_THREAD:
+        try:
+            with when_over(stop.set):
+                one.solve(problems, order, stop)
+        except KeyboardInterrupt:  # it came while the loop ran, which has ended
+            return True
+        check_time()
+        return False
+    chunks = _chunks(order, sizes, threads)
+    queue, lock = iter(chunks), threading.Lock()
+    # Here, and not in each thread: the memory of this thread was touched before.
+    workers = [one] + [
+        Worker(source, problems.n_groups, most, np.empty(entries, source.dtype))
+        for _ in range(1, min(threads, len(chunks)))
+    ]
+    with progress(what, float(len(chunks))) as bar, when_over(stop.set):
+
+        def take(thread: int) -> None:
+            while True:
+                with lock:
+                    chunk = next(queue, None)
+                if chunk is None:
+                    return
+                workers[thread].solve(problems, chunk, stop)
+                bar.advance()
+
+        if work > SVM_SHORT_ROWS**2:
+            return interruptible(take, len(workers), stop)
+        try:
+            run_threads(take, len(workers), stop)
+        except KeyboardInterrupt:  # it came between two calls of the loop, and others have ended
+            workers[0].solve(problems, order, stop)  # no step more: F is measured where it is
+            return True
+        return False
+
+
+def _chunks(order: np.ndarray, sizes: np.ndarray, threads: int) -> list[np.ndarray]:
+    """Cut the queue so that every chunk is about as much work; large problems stand alone."""
+    work = np.cumsum(sizes**2)
+    count = max(SVM_CHUNKS * threads, int(sizes.sum()) // SVM_CHUNK_ROWS)
+    return np.split(order, np.flatnonzero(np.diff(work * count // work[-1])) + 1)
