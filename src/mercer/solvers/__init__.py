@@ -2,7 +2,6 @@
 
     requirements.py   the tables: what each solver needs, gives and takes; the choice; the refusals
     linear/           ridge regression: factorizations, conjugate gradients, features, centers
-    band/             its path of many penalties through a band matrix (may be switched off)
     smooth/           logistic regression and any other smooth loss: Newton's method
     quadratic/        support vectors: quadratic programs
     online/           perceptrons

@@ -19,7 +19,6 @@ from mercer._steps import listening, relayed
 from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.maps.centers import uniform_centers
-from mercer.solvers import band
 from mercer.solvers.linear import cg, exact, nystrom, pivoted, primal
 from mercer.solvers.linear.matrix import matrix_bytes
 from mercer.solvers.linear.panels import FeaturePanels, Panels, panels_of
@@ -32,14 +31,11 @@ from mercer.solvers.requirements import (
     register_solver,
     solvers_for,
 )
+from mercer.solvers.tuning import FEW_ON_PATH, FEW_PENALTIES
 
 #: Beyond so many rows an exact solution takes minutes: "auto" goes on with centers. An engine with
 #: a factorization of its own may say "exact rows" of its own.
 EXACT_ROWS = 20_000
-#: From so many penalties on, one eigendecomposition is cheaper than Cholesky for each.
-MANY = 12
-#: The same for a path of enough rows, which needs no more than a band.
-MANY_BAND = 6
 
 
 @record
@@ -112,8 +108,7 @@ def _pivoted(task: RidgeTask) -> RidgeSolution:
 def _eigh(task: RidgeTask) -> RidgeSolution:
     if not task.path:
         return exact.eigh(task.gram, task.problem)
-    path = band.band_path(task.gram, task.problem)
-    return RidgeSolution.of_path(path or exact.eigh_path(task.gram, task.problem))
+    return RidgeSolution.of_path(exact.many_penalties_path(task.gram, task.problem))
 
 
 def _primal(task: RidgeTask) -> RidgeSolution:
@@ -221,10 +216,9 @@ def _pick_eigh(request: Request) -> str:
     n, count = request.size.n, request.penalties
     if request.unpenalized:
         return "without a penalty, eigenvectors give the least squares of least norm"
-    with_band = request.path and n >= band.ENOUGH_ROWS and band.ENABLED
     if n > _exact_rows(request) or not _on_host(request):
         return ""
-    few = MANY_BAND if with_band else MANY
+    few = FEW_ON_PATH if request.path else FEW_PENALTIES
     return f"{count} penalties share one decomposition of K" if count > few else ""
 
 
@@ -281,7 +275,7 @@ for _solver in (
         bytes=_matrices(3),
         memory="3 N×N",
         pick=_pick_eigh,
-        when=f"for λ = 0, more than {MANY} λ, or {MANY_BAND} on a path of N ≥ {band.ENOUGH_ROWS}",
+        when=f"for λ = 0, more than {FEW_PENALTIES} λ, or more than {FEW_ON_PATH} on a path",
         where="on the CPU; K is computed where the data is",
     ),
     Solver(
