@@ -16,3 +16,23 @@ TRIDIAGONAL_BATCH_NUMBERS = 1 << 16
 #: of K. On a path every factor is also inverted for its leave-one-out errors, which takes three
 #: times as long: with 1000 rows a factor and its inverse take 35 ms, the decomposition 90 ms.
 FEW_PENALTIES, FEW_ON_PATH = 12, 3
+
+# --- neighbors: bench/knn.py -----------------------------------------------------------------
+
+#: Pairs of query and example up to which NumPy sorts: below, compiled loops gain nothing, and the
+#: import of Numba takes half a second.
+NUMPY_PAIRS = 1 << 16
+#: Numbers up to which NumPy subtracts listed examples from their queries, likewise.
+NUMPY_DIFFERENCES = 1 << 16
+#: Neighbors from which on tiles are sorted and not inserted entry by entry, which takes k² steps:
+#: 3000 × 20 numbers with 300 neighbors take 220 ms by insertion, with 1000 neighbors 1400 ms.
+LONG_LIST = 512
+#: Multiply-adds from which on products of bytes are faster than a search in panels of float32:
+#: 5000 × 784 bytes take 90 ms, panels 190 ms.
+BYTE_PRODUCT_FLOPS = 5e9
+#: Sparse rows are copied to dense ones up to so many columns, or from this share of non-zeros on: a
+#: number that is scattered costs fifty times as much as one of a panel.
+DENSE_COPY_COLUMNS, DENSE_COPY_SHARE = 20, 0.15
+#: Candidates listed beyond k where products rank them, in double precision: hardly any distances
+#: are nearer to each other than its rounding. More candidates mean fewer second searches.
+PRODUCT_SPARE = 2
