@@ -21,7 +21,7 @@ FEW_PENALTIES, FEW_ON_PATH = 12, 3
 
 #: Pairs of query and example up to which NumPy sorts: below, compiled loops gain nothing, and the
 #: import of Numba takes half a second.
-NUMPY_PAIRS = 1 << 16
+NUMPY_PAIRS = 1 << 15
 #: Numbers up to which NumPy subtracts listed examples from their queries, likewise.
 NUMPY_DIFFERENCES = 1 << 16
 #: Neighbors from which on tiles are sorted and not inserted entry by entry, which takes k² steps:

@@ -57,7 +57,7 @@ def test_without_room_for_a_second_matrix_there_is_none(small):
 
 def test_an_indefinite_matrix_is_solved_too(small):
     K = np.diag(np.linspace(-3, 4, 60))
-    model = mercer.KernelRidge("precomputed", alpha=0.5, solver="cholesky")
+    model = mercer.KernelRidge("precomputed", alpha=0.5, solver="cholesky", fit_intercept=False)
     with pytest.warns(UserWarning, match="definite"):
         model.fit(K, np.ones(60))
     np.testing.assert_allclose(model.dual_coef_, 1 / (np.diag(K) + 0.5))

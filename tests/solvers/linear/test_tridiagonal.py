@@ -72,8 +72,8 @@ def test_duplicates_and_a_tiny_penalty_go_to_the_eigenvectors():
     Z, t = np.vstack([X[:60], X[:60]]), RNG.normal(size=(120, 1))
     problem = RidgeProblem(t, np.array([1e-16, 1.0]))
     assert tridiagonal_path(KERNEL.gram(Z), problem) is None
+    model = KernelRidge(KERNEL, alphas=[1e-16, 1.0], fit_intercept=False, solver="eigh")
     with pytest.warns(LinAlgWarning, match="condition number of about .* K leaves out get none"):
-        model = KernelRidge(KERNEL, alphas=[1e-16, 1.0], fit_intercept=False, solver="eigh")
         model.fit(Z, t[:, 0])
     with pytest.warns(LinAlgWarning):
         expected = exact.eigh_path(KERNEL.gram(Z), problem)

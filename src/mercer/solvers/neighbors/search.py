@@ -38,6 +38,7 @@ from mercer.solvers.tuning import (
     PRODUCT_SPARE,
 )
 
+
 @record
 class Neighbors:
     """For each query the indices of its neighbors, nearest first, and what they rank by."""
@@ -78,7 +79,7 @@ def search_host(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -
     if is_sparse(x) and is_sparse(z) and _better_dense(x, z):
         x, z = x.toarray(), z.toarray()
     dense = not (is_sparse(x) or is_sparse(z))
-    if not (dense or is_sparse(x) and is_sparse(z)):
+    if not (dense or (is_sparse(x) and is_sparse(z))):
         return _search(HOST.make(rank.statistic, X, Z), rank.scale, rank.offset, k, own)
     bytes_pay = dense and _of_bytes(x, z)
     fits = dense and 4 * z.size <= ROOM * get_config().memory_bytes
