@@ -36,3 +36,10 @@ DENSE_COPY_COLUMNS, DENSE_COPY_SHARE = 20, 0.15
 #: Candidates listed beyond k where products rank them, in double precision: hardly any distances
 #: are nearer to each other than its rounding. More candidates mean fewer second searches.
 PRODUCT_SPARE = 2
+
+# --- perceptrons: bench/freund_schapire.py ---------------------------------------------------
+
+#: Rows whose votes are counted together; loops over 64 are too short for their overhead.
+VOTE_ROWS = 128
+#: Operations per row and update, for the decision whether threads are worth their start.
+VOTE_OPERATIONS = 8
