@@ -5,7 +5,8 @@ computes in the precision of X; scikit-learn computes K in float32 and then solv
 targets turned into float32 beforehand it solves in float32, too: the note has that race as well.
 
 The path is 50 penalties with exact leave-one-out errors from one reduction of K to a
-tridiagonal matrix. It is compared with one fit by Cholesky, and with one fit by the eigenvectors of K.
+tridiagonal matrix. It is compared with one fit by Cholesky, and with one fit by the eigenvectors
+of K.
 """
 
 from __future__ import annotations

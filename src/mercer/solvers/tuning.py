@@ -39,6 +39,28 @@ PRODUCT_SPARE = 2
 
 # --- perceptrons: bench/freund_schapire.py ---------------------------------------------------
 
+#: Rows that wait for one product together: more rows, a better shape of the product.
+WALK_ROWS = 4096
+#: Rows walked in sequence: fewer cost more small products, more cost longer columns of K.
+LEAF_ROWS = 256
+#: Rows that a thread takes at a time, at least: thinner products run at half the rate.
+THREAD_ROWS = 256
+#: Bytes of rows copied at a time where the order of visits is not that of the data.
+COPIED_ROWS_BYTES = 64_000_000
+#: What the calls for one column of K cost, in operations of a product: some 50 microseconds; and by
+#: how much an entry of K is cheaper in a square than in a column alone, which waits for memory.
+COLUMN_CALL_FLOPS, SQUARE_GAIN = 1_000_000, 4
+#: Scores of one pass from which its loops are compiled: in Python a score takes 4 µs, and the
+#: import of Numba takes as long as a hundred thousand of them.
+COMPILED_SCORES = 2000
+#: Rows whose scores are computed together with a budget, before they are visited in sequence.
+BUDGET_ROWS = 256
+#: A point whose squared distance to the span of the others is below this share of k(x, x) is not
+#: independent of them.
+INDEPENDENT_SHARE = 1e-8
+#: Bytes of K at a time between many examples and new points, and where a vote reads K on a device;
+#: and of a thread that votes, whose part of K stays in its cache.
+PANEL_BYTES, VOTE_TILE_BYTES = 32_000_000, 1_000_000
 #: Rows whose votes are counted together; loops over 64 are too short for their overhead.
 VOTE_ROWS = 128
 #: Operations per row and update, for the decision whether threads are worth their start.

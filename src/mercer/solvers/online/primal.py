@@ -83,9 +83,8 @@ class PrimalPerceptron:
             added = np.zeros((n, rule.outputs))
             added[found[:made]] = units[:made]
             tell(Visits(positions[:visited], seen[:visited], added[:visited]))
-        for e in range(made):
-            time = self.tally.visits + int(found[e]) + 1
-            self.journal.add(int(positions[found[e]]), time, units[e])
+        updated = found[:made]
+        self.journal.extend(positions[updated], self.tally.visits + updated + 1, units[:made])
         self.tally.visits += int(visited)
         self.tally.updates += int(rule.updates(units[:made]).sum())
         self.tally.loss += float(loss[0])

@@ -22,9 +22,6 @@ from mercer._lazy import record
 
 #: A score this small, relative to the sum of the absolute values of its terms, is a tie.
 TIE = 8.0 * float(np.finfo(np.float64).eps)
-#: Scores of one pass over the examples from which its loops are compiled: in Python a score takes
-#: 4 µs, and the import of Numba takes as long as a hundred thousand of them.
-COMPILED = 2000
 #: What a row of scores calls for; OPEN: exact sizes are needed to tell.
 NONE, UPDATE, OPEN = 0, 1, 2
 
