@@ -10,7 +10,6 @@ import mercer
 from mercer import Gaussian
 from mercer.solvers.linear import nystrom
 from mercer.solvers.linear.panels import GramPanels
-from mercer.solvers.smooth import spaces
 from mercer.solvers.smooth.descent import gradient_descent, safe_rate
 from mercer.solvers.smooth.losses import Binary, Multinomial, Squares
 from mercer.solvers.smooth.newton import newton
@@ -171,7 +170,7 @@ def test_that_of_centers_has_every_curvature_where_the_mean_takes_many_turns(
 ):
     loss, found = LABELS[name](WEIGHTS), {}
     for few in (2, math.inf):
-        monkeypatch.setattr(spaces, "FEW", few)
+        monkeypatch.setattr("mercer.solvers.tuning.FEW_TURNS", few)
         found[few] = newton(center_span(), loss, 1e-3, tol=1e-10, intercept=intercept)
     np.testing.assert_allclose(found[2].objective, found[math.inf].objective, rtol=1e-9)
     assert found[2].n_products < found[math.inf].n_products

@@ -18,9 +18,7 @@ from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_
 from mercer.solvers.linear.matrix import operator_norm
 from mercer.solvers.linear.preconditioner import CHOICES, Woodbury, default_rank
 from mercer.solvers.linear.problem import RidgeProblem, RidgeSolution
-
-#: The user is warned of a true residual above this, if a smaller one was asked for.
-ROUGH = 1e-4
+from mercer.solvers.tuning import ROUGH_RESIDUAL
 
 
 def ridge(
@@ -98,7 +96,7 @@ class RidgeSystem:
             return run
         residuals = self._residuals(run.X, B)
         stopped = run.stopped
-        if not stopped and residuals.max() > max(10 * tol, ROUGH):
+        if not stopped and residuals.max() > max(10 * tol, ROUGH_RESIDUAL):
             stopped = "rounding"
         return Iterations(run.X, residuals, run.n_iter, stopped)
 

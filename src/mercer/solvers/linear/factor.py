@@ -26,21 +26,11 @@ from mercer._machine import cholesky as lapack
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import blas_for
 from mercer.gram.base import Gram
+from mercer.solvers import tuning
 from mercer.solvers.linear import refined
 from mercer.solvers.linear.blas import mirror
-from mercer.solvers.linear.matrix import PANEL, matrix_fits, operator_norm, scaled_matrix
+from mercer.solvers.linear.matrix import matrix_fits, operator_norm, scaled_matrix
 from mercer.solvers.requirements import resident
-
-#: Warn where fewer than three digits of the coefficients are certain.
-FEW_DIGITS = 1e-3
-#: Begin again in double precision where single leaves less than one digit.
-NOISE = 0.1
-#: Up to this many rows an ill-conditioned matrix is worth its eigenvectors, so many times as slow.
-SPECTRUM_ROWS, SPECTRUM_TIMES = 4000, 20
-#: Eigenvalues that are 0 come out as less than two rounding units of the largest one. The bound
-#: that proofs give, N units, costs nothing in double precision; in single precision it would take
-#: a good part of the spectrum for noise.
-NULL = 10
 
 
 class Inverse(Protocol):
@@ -80,10 +70,10 @@ class Shifted:
         if cholesky is not None:
             condition = cholesky.condition(shift)
             # In single precision a matrix this close to singular gives noise, not coefficients.
-            if not self.double and condition * np.finfo(np.float32).eps > NOISE:
+            if not self.double and condition * np.finfo(np.float32).eps > tuning.SINGLE_NOISE:
                 cholesky = None
-            elif self.double and condition * np.finfo(np.float64).eps > FEW_DIGITS:
-                if self.gram.shape[0] <= SPECTRUM_ROWS and self._room_for_vectors():
+            elif self.double and condition * np.finfo(np.float64).eps > tuning.FEW_DIGITS:
+                if self.gram.shape[0] <= tuning.SPECTRUM_ROWS and self._room_for_vectors():
                     return self._without_null_space(shift)
                 warn_condition(condition, shift)
         if cholesky is None and not self.double and self._widen():
@@ -144,7 +134,7 @@ class Shifted:
         reciprocal = float(gecon(A.T, norm)[0]) if info == 0 else 0.0
         condition = 1.0 / max(reciprocal, np.finfo(float).tiny)
         if reciprocal > n * eps:
-            if condition * eps > FEW_DIGITS:
+            if condition * eps > tuning.FEW_DIGITS:
                 warn_condition(condition, shift)
             else:
                 warn_indefinite(self.gram)
@@ -183,8 +173,10 @@ class Cholesky:
             lapack.invert_triangle(self.A, lower=0)
         n = len(self.A)
         result = np.zeros(n)
-        for start in range(0, n, PANEL):
-            rows = self.A[start : start + PANEL, : start + PANEL]
+        for start in range(0, n, tuning.MATRIX_PANEL_ROWS):
+            rows = self.A[
+                start : start + tuning.MATRIX_PANEL_ROWS, : start + tuning.MATRIX_PANEL_ROWS
+            ]
             result[: rows.shape[1]] += np.square(np.tril(rows, start)).sum(axis=0, dtype=float)
         return result
 
@@ -248,14 +240,14 @@ class Spectrum:
     def __init__(self, values: np.ndarray, vectors: np.ndarray) -> None:
         self.values, self.vectors = values.astype(np.float64), vectors
         largest = float(np.abs(self.values).max())
-        units = NULL if vectors.dtype == np.float32 else len(values)
+        units = tuning.NULL_UNITS if vectors.dtype == np.float32 else len(values)
         self.rounding = units * float(np.finfo(vectors.dtype).eps) * largest
 
     @classmethod
     def of(cls, A: np.ndarray) -> Spectrum:
         """The eigenvectors are made in place of A."""
         driver = "evd" if matrix_fits(3, len(A), A.itemsize) else "evr"
-        with one_call(SPECTRUM_TIMES * _operations(A)):
+        with one_call(tuning.SPECTRUM_TIMES * _operations(A)):
             return cls(*eigh(A.T, overwrite_a=True, check_finite=False, driver=driver))
 
     def inverse(self, shifts: np.ndarray, keep_null: bool = False) -> np.ndarray:
@@ -296,8 +288,10 @@ class _AtShift:
 def squares_times(Q: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Σⱼ Qᵢⱼ² wₐⱼ for all i and a, without a second Q."""
     result = np.empty((len(Q), len(weights)))
-    for start in range(0, len(Q), PANEL):
-        result[start : start + PANEL] = np.square(Q[start : start + PANEL]) @ weights.T
+    for start in range(0, len(Q), tuning.MATRIX_PANEL_ROWS):
+        result[start : start + tuning.MATRIX_PANEL_ROWS] = (
+            np.square(Q[start : start + tuning.MATRIX_PANEL_ROWS]) @ weights.T
+        )
     return result
 
 
@@ -313,7 +307,9 @@ def warn_condition(condition: float, shift: float, more: str = "") -> None:
 
 def doubtful(condition: float, dtype: np.dtype) -> bool:
     """Whether so large a condition number leaves the coefficients few digits, or noise."""
-    return condition * np.finfo(dtype).eps >= (NOISE if dtype == np.float32 else FEW_DIGITS)
+    return condition * np.finfo(dtype).eps >= (
+        tuning.SINGLE_NOISE if dtype == np.float32 else tuning.FEW_DIGITS
+    )
 
 
 def warn_indefinite(gram: Gram) -> None:
@@ -335,6 +331,6 @@ def _operations(A: np.ndarray) -> float:
 
 def _one_norm(A: np.ndarray) -> float:
     sums = np.zeros(len(A))
-    for start in range(0, len(A), PANEL):
-        sums += np.abs(A[start : start + PANEL]).sum(axis=0, dtype=np.float64)
+    for start in range(0, len(A), tuning.MATRIX_PANEL_ROWS):
+        sums += np.abs(A[start : start + tuning.MATRIX_PANEL_ROWS]).sum(axis=0, dtype=np.float64)
     return float(sums.max())

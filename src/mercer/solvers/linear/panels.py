@@ -23,11 +23,7 @@ from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.matrix import upper_triangle
-
-#: Rows of a panel at most, and the memory that a thread's panels may take.
-ROWS, SCRATCH = 1024, 100_000_000
-#: Elements of Φ below which starting threads costs more than it saves.
-WORTH_THREADS = 500_000
+from mercer.solvers.tuning import PHI_PANEL_BYTES, PHI_PANEL_ROWS, THREADED_ELEMENTS
 
 
 @record
@@ -142,9 +138,9 @@ class HostPanels(Panels):
         n, m = self.shape
         settings = get_config()
         per_row = m * (self.dtype.itemsize + 8 * copies)
-        room = min(SCRATCH, settings.memory_bytes // (4 * settings.n_threads))
-        threads = settings.n_threads if n * m >= WORTH_THREADS else 1
-        height = max(16, min(ROWS, int(room // per_row), -(-n // threads)))
+        room = min(PHI_PANEL_BYTES, settings.memory_bytes // (4 * settings.n_threads))
+        threads = settings.n_threads if n * m >= THREADED_ELEMENTS else 1
+        height = max(16, min(PHI_PANEL_ROWS, int(room // per_row), -(-n // threads)))
         return Tiling((n, m), (height, m), threads, fixed=True)
 
     def each(self, body: Callable[[slice, Any], None], what: str, copies: int = 1) -> None:

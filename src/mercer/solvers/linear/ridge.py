@@ -31,11 +31,7 @@ from mercer.solvers.requirements import (
     register_solver,
     solvers_for,
 )
-from mercer.solvers.tuning import FEW_ON_PATH, FEW_PENALTIES
-
-#: Beyond so many rows an exact solution takes minutes: "auto" goes on with centers. An engine with
-#: a factorization of its own may say "exact rows" of its own.
-EXACT_ROWS = 20_000
+from mercer.solvers.tuning import EXACT_ROWS, FEW_ON_PATH, FEW_PENALTIES, PIVOTED_ROWS
 
 
 @record
@@ -224,7 +220,7 @@ def _pick_eigh(request: Request) -> str:
 
 def _pick_pivoted(request: Request) -> str:
     n = request.size.n
-    if not pivoted.ENOUGH_ROWS <= n <= EXACT_ROWS or not _on_host(request):
+    if not PIVOTED_ROWS <= n <= EXACT_ROWS or not _on_host(request):
         return ""
     return f"{n} examples may be represented by fewer columns of K"
 
@@ -287,7 +283,7 @@ for _solver in (
         _matrices(2),
         "1 N×N, and at most half as much for the columns",
         _pick_pivoted,
-        f"for N ≥ {pivoted.ENOUGH_ROWS} where that fits into memory",
+        f"for N ≥ {PIVOTED_ROWS} where that fits into memory",
         "on the CPU",
     ),
     Solver(

@@ -27,9 +27,6 @@ from mercer._machine.lanes import (
 from mercer.solvers.neighbors.loops import put
 from mercer.solvers.neighbors.packing import COLUMNS, ROWS, SHAPE
 
-#: Neighbors listed beyond those asked for, where scores are products, which cancel, and where they
-#: are differences: a choice; more make second searches rarer.
-SPARE, SPARE_NEAR = 3, 1
 #: Neighbors up to which a list is one vector.
 LISTED = lanes_of(16)
 SINGLE = float(np.finfo(np.float32).eps)

@@ -28,15 +28,7 @@ from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import SMALL_WORK
 from mercer.gram.rows.prepared import squared_norms
 from mercer.gram.rows.validate import matrix
-from mercer.solvers.tuning import (
-    BYTE_PRODUCT_FLOPS,
-    DENSE_COPY_COLUMNS,
-    DENSE_COPY_SHARE,
-    LONG_LIST,
-    NUMPY_DIFFERENCES,
-    NUMPY_PAIRS,
-    PRODUCT_SPARE,
-)
+from mercer.solvers import tuning
 
 
 @record
@@ -100,7 +92,7 @@ def _by_products(x: Any, z: Any, k: int, own: np.ndarray | None, center: bool) -
     A few more candidates than k are listed. Where the rounding of the products could hide a nearer
     example than the list has, the query is searched again by distances that do not cancel.
     """
-    some = min(k + PRODUCT_SPARE, z.shape[0] - (own is not None))
+    some = min(k + tuning.PRODUCT_SPARE, z.shape[0] - (own is not None))
     mean = z.mean(axis=0, dtype=np.float64) if center else 0.0
     left, right = (side - mean if center else side for side in (x, z))
     if is_sparse(x):
@@ -126,7 +118,7 @@ def _by_products(x: Any, z: Any, k: int, own: np.ndarray | None, center: bool) -
 
 def _of_bytes(x: np.ndarray, z: np.ndarray) -> bool:
     """Whether products are made of bytes, which are faster than a search in panels."""
-    large = x.size * len(z) >= BYTE_PRODUCT_FLOPS
+    large = x.size * len(z) >= tuning.BYTE_PRODUCT_FLOPS
     return large and bool(HostGram(dot(ROOT), x, z).sides()[0].grids)
 
 
@@ -134,7 +126,7 @@ def _better_dense(x: Any, z: Any) -> bool:
     """Whether sparse rows have so few columns, or so many numbers, that copies are faster."""
     n, m, columns = x.shape[0], z.shape[0], x.shape[1]
     share = min(x.nnz / n, z.nnz / m) / columns
-    full = share >= DENSE_COPY_SHARE or columns <= DENSE_COPY_COLUMNS
+    full = share >= tuning.DENSE_COPY_SHARE or columns <= tuning.DENSE_COPY_COLUMNS
     return full and 8 * (n + m) * columns <= ROOM * get_config().memory_bytes
 
 
@@ -145,7 +137,7 @@ def _measured(x: Any, z: Any, index: np.ndarray, k: int) -> Neighbors:
 
         exact = np.empty(index.shape)
         distances_of_pairs(_canonical(x), _canonical(z), index, exact)
-    elif index.size * x.shape[1] <= NUMPY_DIFFERENCES:
+    elif index.size * x.shape[1] <= tuning.NUMPY_DIFFERENCES:
         gaps = x[:, None].astype(np.float64) - z[index]
         exact = np.einsum("ijd,ijd->ij", gaps, gaps)
     else:
@@ -185,7 +177,7 @@ def _search(
         start, kept = columns.start, (values[rows], index[rows])
         keep(tile, start, factor, extra[columns], mine[rows], *kept)
 
-    if n * m <= NUMPY_PAIRS:
+    if n * m <= tuning.NUMPY_PAIRS:
         keep(gram.dense(), 0, factor, extra, mine, values, index)
     else:
         gram.sweep(body, what="neighbors")
@@ -194,7 +186,7 @@ def _search(
 
 def _compiles(pairs: int, k: int) -> bool:
     """Whether a compiled loop searches among so many pairs, and inserts into lists of k."""
-    return may_compile() and pairs > NUMPY_PAIRS and k < LONG_LIST
+    return may_compile() and pairs > tuning.NUMPY_PAIRS and k < tuning.LONG_LIST
 
 
 def _keep_by_sorting(

@@ -34,18 +34,10 @@ from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
+from mercer.solvers import tuning
 from mercer.solvers.online.rule import RULE, Rule, add_update, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits
 from mercer.solvers.online.sizes import Part, Sizes
-from mercer.solvers.tuning import (
-    COLUMN_CALL_FLOPS,
-    COMPILED_SCORES,
-    COPIED_ROWS_BYTES,
-    LEAF_ROWS,
-    SQUARE_GAIN,
-    THREAD_ROWS,
-    WALK_ROWS,
-)
 
 
 @dataclass
@@ -106,8 +98,8 @@ class DualPerceptron:
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
         weights: np.ndarray | None = None,
-        block: int = WALK_ROWS,
-        leaf: int = LEAF_ROWS,
+        block: int = tuning.WALK_ROWS,
+        leaf: int = tuning.LEAF_ROWS,
     ) -> None:
         self.gram, self.rule, self.weights = gram, rule, weights
         self.labels = np.ascontiguousarray(labels, dtype=np.int64)
@@ -136,7 +128,7 @@ class DualPerceptron:
         self._allowed = np.inf
         self._background = Background(1)
         self._tell = listener()
-        large = self.scores.size >= COMPILED_SCORES
+        large = self.scores.size >= tuning.COMPILED_SCORES
         self._walk_leaf: Any = with_callees(walk_leaf, RULE) if large else walk_leaf
 
     # --- the order of visits ----------------------------------------------------------------
@@ -169,7 +161,7 @@ class DualPerceptron:
         if isinstance(order, slice):
             parts: list[Any] = list(cut(order.start, order.stop, size))
         else:
-            size = max(1, min(size, int(COPIED_ROWS_BYTES / self._bytes_per_row())))
+            size = max(1, min(size, int(tuning.COPIED_ROWS_BYTES / self._bytes_per_row())))
             parts = [order[part] for part in cut(0, len(order), size)]
         self._blocks = [_Block(rows, len(self.journal)) for rows in parts]
 
@@ -195,7 +187,7 @@ class DualPerceptron:
         pairs = sum((rows.stop - rows.start) * len(weights) for rows, _, weights in due)
         share = -(-len(block) // (2 * self._threads))
         worth = threads_for(pairs * self._flops) > 1
-        size = min(PRODUCT_ROWS, max(THREAD_ROWS, share)) if worth else len(block)
+        size = min(PRODUCT_ROWS, max(tuning.THREAD_ROWS, share)) if worth else len(block)
         parts = cut(0, len(block) if due else 0, size)
         tasks = [partial(self._apply, scores, due, part) for part in parts]
         if len(tasks) == 1:
@@ -352,7 +344,10 @@ def buys(columns: int, rows: int, flops: float) -> bool:
     the whole is made when the columns have cost about as much, so that neither choice costs more
     than twice the better one.
     """
-    return columns * (COLUMN_CALL_FLOPS + SQUARE_GAIN * rows * flops) >= rows * rows * flops
+    return (
+        columns * (tuning.COLUMN_CALL_FLOPS + tuning.SQUARE_GAIN * rows * flops)
+        >= rows * rows * flops
+    )
 
 
 def walk_leaf(

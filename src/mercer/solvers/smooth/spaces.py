@@ -34,22 +34,9 @@ from mercer._config import get_config
 from mercer._linalg import add_to_diagonal, definite_solver, dot, inverse_lower
 from mercer.gram.base import Gram
 from mercer.maps.centers import center_matrix, independent
+from mercer.solvers import tuning
 from mercer.solvers.linear.nystrom import Centers
 from mercer.solvers.linear.panels import Panels, panels_of
-
-#: The share of the memory limit that a preconditioner may take; products take most of the rest.
-SHARE = 1 / 8
-#: Matrices of the rank of a preconditioner that are there at once, in float64.
-SQUARES = 8
-#: An eigendecomposition takes about as long as this many products and inverses of its size.
-MODES = 4
-
-#: A curvature for every example takes as long as so many turns of conjugate gradients times the
-#: rank, with one column; with more, products are faster. Turns that are few in any case.
-PER_RANK, FEW = 1 / 40, 4
-
-#: What independent rows of a positive semi-definite K leave of any entry, at most, by k(x, x).
-INDEFINITE = 1e-4
 
 #: Directions, what ΦᵀΦ is in each of them, and Φᵀ1.
 Modes = tuple[Any, Any, Any]
@@ -171,8 +158,8 @@ class Span(Space):
     ) -> None:
         super().__init__(panels_of(gram), gram.shape[0], rank, random)
         self.gram = gram
-        self.room = SHARE * gram.limit_bytes
-        self.most = max(1, int((self.room / (8 * SQUARES)) ** 0.5))
+        self.room = tuning.PRECONDITIONER_SHARE * gram.limit_bytes
+        self.most = max(1, int((self.room / (8 * tuning.PRECONDITIONER_MATRICES)) ** 0.5))
         #: S of the last step and its basis, which is the same where S is.
         self._known: tuple[np.ndarray, tuple[Any, ...]] | None = None
         self.panels.keep(keep)
@@ -276,7 +263,11 @@ class CenterSpan(Space):
         k(s, ·) is row s of F.
         """
         n, m = self.panels.shape
-        rank = rank_for(n, MODES, self.panels.affordable) if self.rank is None else self.rank
+        rank = (
+            rank_for(n, tuning.MODES_TIMES, self.panels.affordable)
+            if self.rank is None
+            else self.rank
+        )
         if rank >= m:
             return None, self.F
         chosen = self.asarray(np.sort(self.random.choice(m, rank, replace=False)))
@@ -325,10 +316,13 @@ class CenterSpan(Space):
         """Turns of a step that take longer than to have a curvature for every example; ∞ where
         that takes too much."""
         n, size = self.panels.shape[0], self.size
-        room = 8 * (2 * n * size + columns * size**2) <= SHARE * self.centers.own.limit_bytes
+        room = (
+            8 * (2 * n * size + columns * size**2)
+            <= tuning.PRECONDITIONER_SHARE * self.centers.own.limit_bytes
+        )
         if not room or columns * n * size**2 > self.panels.affordable:
             return math.inf
-        return max(FEW, PER_RANK * size * math.sqrt(columns))
+        return max(tuning.FEW_TURNS, tuning.TURNS_PER_RANK * size * math.sqrt(columns))
 
     def preconditioner_of_mean(self, mean: Any, alpha: float, intercept: bool) -> Precondition:
         Q, total = self._some[0], mean * self.panels.shape[0]
@@ -359,7 +353,7 @@ def independent_centers(K: Any, dtype: np.dtype) -> tuple[np.ndarray, Any]:
     """
     kept, F = independent(K, dtype)
     rest = float(abs(K - F @ F.T).max()) if len(kept) < len(K) else 0.0
-    if rest > INDEFINITE * float(K.diagonal().max()):
+    if rest > tuning.INDEFINITE_SHARE * float(K.diagonal().max()):
         raise LinAlgError(
             "the kernel matrix of the centers has negative eigenvalues: this needs a positive "
             "semi-definite kernel (mercer.prove gives a counterexample)"

@@ -17,18 +17,10 @@ from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer._lazy import record
 from mercer.gram.base import Gram
+from mercer.solvers import tuning
 from mercer.solvers.linear.matrix import matrix_bytes, scaled_matrix
 from mercer.solvers.linear.panels import Panels, panels_of
 from mercer.solvers.spectral import krylov
-
-#: Rows up to which the matrix is decomposed at once: in a tenth of a second.
-DENSE_ROWS = 500
-#: A share of the eigenvectors from which on a full decomposition is faster than products.
-DENSE_SHARE = 0.125
-#: ‖Ax − θx‖ relative to the largest θ where products end, and eigenvalues that are zero, likewise.
-TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
-#: The share of the memory limit for the basis of the products.
-BASIS_SHARE = 0.2
 
 
 @record
@@ -47,7 +39,9 @@ class Components:
 
     def zeros(self, dtype: np.dtype) -> np.ndarray:
         """Which eigenvalues are zero up to rounding, or negative."""
-        return np.asarray(self.values <= TOLERANCE[dtype.name] * np.abs(self.values).max())
+        return np.asarray(
+            self.values <= tuning.SPECTRAL_RESIDUAL[dtype.name] * np.abs(self.values).max()
+        )
 
 
 def components(
@@ -56,7 +50,7 @@ def components(
     """The `count` largest eigenpairs (all for None), by the solver "dense" or "blocks"."""
     n = gram.shape[0]
     k = n if count is None else min(count, n)
-    small = n <= DENSE_ROWS or k > DENSE_SHARE * n
+    small = n <= tuning.SPECTRAL_DENSE_ROWS or k > tuning.SPECTRAL_DENSE_SHARE * n
     if solver == "dense" or (solver == "auto" and small) or 2 * krylov.fewest(k) > n:
         return _dense(gram, k, center)
     return _by_blocks(gram, k, center)
@@ -69,8 +63,8 @@ def _dense(gram: Gram, k: int, center: bool) -> Components:
         raise MemoryError(
             f"{k} of {n} eigenvectors need {show_bytes(need)}, but the memory limit is "
             f"{show_bytes(gram.limit_bytes)}: fewer components (at most "
-            f"{int(DENSE_SHARE * n)}) are found without the matrix; or raise the limit with "
-            "mercer.set_config(memory=…)."
+            f"{int(tuning.SPECTRAL_DENSE_SHARE * n)}) are found without the matrix; or raise the "
+            "limit with mercer.set_config(memory=…)."
         )
     A = scaled_matrix(gram, double=True)
     means = A.mean(axis=0)
@@ -114,7 +108,7 @@ def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
 def check_basis(gram: Gram, k: int) -> None:
     """An error where not even the smallest basis fits into its share of the memory."""
     n = gram.shape[0]
-    need = 8 * n * krylov.fewest(k) / BASIS_SHARE
+    need = 8 * n * krylov.fewest(k) / tuning.BASIS_MEMORY_SHARE
     if need > gram.limit_bytes:
         raise MemoryError(
             f"{k} eigenvectors of {n} examples need {show_bytes(need)}, but the memory limit is "
@@ -132,10 +126,12 @@ def pairs_by_blocks(
     wide one needs fewer passes over it. A narrow one that may have missed copies is widened.
     """
     n = gram.shape[0]
-    most = min(n // 2, int(BASIS_SHARE * gram.limit_bytes / (8 * n)))
-    for width in (krylov.NARROW,) * kept + (k + krylov.EXTRA,):
+    most = min(n // 2, int(tuning.BASIS_MEMORY_SHARE * gram.limit_bytes / (8 * n)))
+    for width in (tuning.NARROW_BLOCK,) * kept + (k + tuning.SPARE_VECTORS,):
         start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
-        found = krylov.largest_eigenpairs(multiply, start, k, TOLERANCE[gram.dtype.name], most=most)
+        found = krylov.largest_eigenpairs(
+            multiply, start, k, tuning.SPECTRAL_RESIDUAL[gram.dtype.name], most=most
+        )
         if found.stopped or not krylov.crowded(found.values, width):
             break
     return found

@@ -26,14 +26,10 @@ from mercer.solvers.linear.nystrom import draw_centers
 from mercer.solvers.linear.panels import panels_of
 from mercer.solvers.spectral import krylov
 from mercer.solvers.spectral.components import (
-    DENSE_ROWS,
-    DENSE_SHARE,
     check_basis,
     pairs_by_blocks,
 )
-
-#: Rows beyond which "auto" takes centers.
-EXACT_ROWS = 20_000
+from mercer.solvers.tuning import EXACT_ROWS, SPECTRAL_DENSE_ROWS, SPECTRAL_DENSE_SHARE
 
 
 @record
@@ -64,7 +60,7 @@ def embedding(
     if solver == "auto":
         special = n_centers is not None or not isinstance(how, str) or how != "uniform"
         solver = "nystrom" if n > EXACT_ROWS or special else "blocks"
-        if solver == "blocks" and (n <= DENSE_ROWS or count > DENSE_SHARE * n):
+        if solver == "blocks" and (n <= SPECTRAL_DENSE_ROWS or count > SPECTRAL_DENSE_SHARE * n):
             solver = "dense"
     if solver == "nystrom":
         return _by_centers(gram, count, n_centers, how, random)
