@@ -100,9 +100,6 @@ JITTERS, UNSEEN_JITTER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6), 1e-10
 PRECONDITIONER_SHARE, PRECONDITIONER_MATRICES = 1 / 8, 8
 #: An eigendecomposition takes about as long as this many products and inverses of its size.
 MODES_TIMES = 4
-#: A curvature for every example takes as long as so many turns of conjugate gradients times the
-#: rank, with one column; with more, products are faster. Turns that are few in any case.
-TURNS_PER_RANK, FEW_TURNS = 1 / 40, 4
 #: What independent rows of a positive semi-definite K leave of any entry, at most, by k(x, x).
 INDEFINITE_SHARE = 1e-4
 #: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.

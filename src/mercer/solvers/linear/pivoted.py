@@ -65,7 +65,7 @@ def ridge(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
         # busily between the steps, and still when the model is asked.
         with listening(None), single_threaded_blas():
             found = exact.for_each_alpha(
-                lambda alpha, which: exact.solved_by(system.factor(alpha), problem, which),
+                lambda alpha, which: exact.solved_by(system.at(alpha), problem, which),
                 problem,
                 gram.dtype,
             )
@@ -88,11 +88,8 @@ def expected_steps(ratio: float, itemsize: int) -> float:
 
     Of 30 problems of all kinds half took between 0.8 and 1.25 times as many, and none twice.
     """
-    return (
-        (3.0 + 3.0 * ratio**0.3)
-        * math.log(tuning.PIVOTED_RESIDUAL[itemsize])
-        / math.log(tuning.PIVOTED_RESIDUAL[8])
-    )
+    digits, of_double = (math.log(tuning.PIVOTED_RESIDUAL[size]) for size in (itemsize, 8))
+    return (3.0 + 3.0 * ratio**0.3) * digits / of_double
 
 
 @record
@@ -104,11 +101,8 @@ class _Budget:
     targets: int
 
     def factor(self) -> float:
-        n = self.n
-        return (
-            n**3 / (3 * tuning.FACTOR_FLOPS)
-            + tuning.FACTOR_BYTES[self.itemsize] * n * n / tuning.MEMORY_BYTES
-        )
+        moved = tuning.FACTOR_BYTES[self.itemsize] * self.n**2 / tuning.MEMORY_BYTES
+        return self.n**3 / (3 * tuning.FACTOR_FLOPS) + moved
 
     def step(self, r: int) -> float:
         n, t, triangle = self.n, self.targets, self.n * self.n * self.itemsize / 2
@@ -163,32 +157,29 @@ class _Slow(ArithmeticError):
 
 
 class _System:
-    """SKS in the upper triangle of A, and F; λI is added where it is needed."""
+    """(SKS + λI)⁻¹ as an operator, for the λ that `at` set last; SKS in the upper triangle of A."""
+
+    shift: float
+    norm: float
+    L: np.ndarray
 
     def __init__(self, A: np.ndarray, F: np.ndarray, budget: _Budget) -> None:
         self.A, self.F, self.budget, self.n_iter = A, F, budget, 0
         with single_threaded_blas():
             self.squares = transposed_times(F, F)
 
-    def factor(self, shift: float) -> _AtShift:
-        return _AtShift(self, shift)
-
-
-class _AtShift:
-    """(SKS + λI)⁻¹ as an operator."""
-
-    def __init__(self, system: _System, shift: float) -> None:
-        self.system, self.shift = system, shift
-        inner = system.squares.copy()
-        self.norm = float(np.linalg.norm(inner)) + shift
+    def at(self, shift: float) -> _System:
+        inner = self.squares.copy()
+        self.shift, self.norm = shift, float(np.linalg.norm(inner)) + shift
         add_to_diagonal(inner, shift)
         L = cholesky(inner)
         if L is None:
             raise _Slow
         self.L = L
+        return self
 
     def solve(self, B: np.ndarray) -> np.ndarray:
-        dtype = self.system.A.dtype
+        dtype = self.A.dtype
         tol, unit = tuning.PIVOTED_RESIDUAL[dtype.itemsize], float(np.finfo(dtype).eps)
         X, left = np.zeros(B.shape), np.asarray(B, dtype=np.float64)
         size = _norms(left)
@@ -208,23 +199,23 @@ class _AtShift:
             if run.stopped:
                 raise _Slow
             X += run.X
-            self.system.n_iter += run.n_iter
+            self.n_iter += run.n_iter
             left = B - self._multiply(X)
             if (_norms(left) <= np.maximum(10 * goal, unit * self.norm * _norms(X))).all():
                 return X.astype(dtype, copy=False)
         raise _Slow
 
     def _multiply(self, P: np.ndarray) -> np.ndarray:
-        return symmetric_times(self.system.A, P) + self.shift * P
+        return symmetric_times(self.A, P) + self.shift * P
 
     def _precondition(self, R: np.ndarray) -> np.ndarray:
-        F = self.system.F
+        F = self.F
         return (R - times(F, cholesky_solve(self.L, transposed_times(F, R)))) / self.shift
 
     def _hopeless(self) -> Callable[[int, float], bool]:
         """Whether more steps are to come than a factorization takes, as residuals fell so far."""
-        budget, r, best = self.system.budget, self.system.F.shape[1], math.inf
-        tol = tuning.PIVOTED_RESIDUAL[self.system.A.itemsize]
+        budget, r, best = self.budget, self.F.shape[1], math.inf
+        tol = tuning.PIVOTED_RESIDUAL[self.A.itemsize]
 
         def judge(n_iter: int, worst: float) -> bool:
             nonlocal best
@@ -233,9 +224,8 @@ class _AtShift:
                 return False
             if best >= 1.0:
                 return True
-            return not budget.allows(
-                r, n_iter * (math.log(tol) / math.log(best) - 1.0) / tuning.STEP_DOUBT
-            )
+            more = n_iter * (math.log(tol) / math.log(best) - 1.0)
+            return not budget.allows(r, more / tuning.STEP_DOUBT)
 
         return judge
 

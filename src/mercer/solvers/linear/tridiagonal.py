@@ -81,10 +81,16 @@ class Tridiagonal:
 
 def tridiagonal_path(gram: Gram, problem: RidgeProblem) -> RidgePath | None:
     """All λ from one reduction; None where eigenvectors are safer, or two matrices do not fit."""
-    (n, targets), alphas = problem.targets.shape, problem.alphas
-    if gram.refuted or not matrix_fits(2, n, 8, targets * len(alphas)):
+    n, targets = problem.targets.shape
+    if gram.refuted or not matrix_fits(2, n, 8, targets * len(problem.alphas)):
         return None
-    reduced = Tridiagonal.of(scaled_matrix(gram, problem.scale, double=True))
+    return path_of_matrix(scaled_matrix(gram, problem.scale, double=True), problem, gram)
+
+
+def path_of_matrix(A: np.ndarray, problem: RidgeProblem, gram: Gram | None) -> RidgePath | None:
+    """All λ from SKS as an array, which is overwritten; examples of weight 0 need the Gram."""
+    n, alphas = len(A), problem.alphas
+    reduced = Tridiagonal.of(A)
     condition = reduced.condition(float(alphas.min()))
     if condition * float(np.finfo(np.float64).eps) * n > TRIDIAGONAL_CONDITION:
         return None

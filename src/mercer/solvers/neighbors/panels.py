@@ -52,7 +52,7 @@ def search_panels(
 
     `own[i]` is an index that does not count for query i.
     """
-    from mercer.solvers.neighbors.packing import ROWS
+    from mercer.solvers.neighbors.panel_loops import ROWS
 
     kind = np.result_type(x, z)
     x, z = (np.ascontiguousarray(side, dtype=kind) for side in (x, z))
@@ -78,7 +78,7 @@ class _Block:
     """Some queries, packed, and the room that their search needs."""
 
     def __init__(self, x: Any, rows: np.ndarray, z: Any, own: np.ndarray, e: Examples) -> None:
-        from mercer.solvers.neighbors.packing import COLUMNS, ROWS, pack_queries
+        from mercer.solvers.neighbors.panel_loops import COLUMNS, ROWS, pack_queries
 
         self.x, self.rows, self.z, self.examples = x, rows, z, e
         padded, shape = -(-len(rows) // ROWS) * ROWS, (ROWS, COLUMNS)
@@ -155,7 +155,7 @@ class _Block:
 
 def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
     """The examples in panels, and the order in which queries are asked."""
-    from mercer.solvers.neighbors.packing import COLUMNS, pack_panels
+    from mercer.solvers.neighbors.panel_loops import COLUMNS, pack_panels
 
     (n, columns), some = z.shape, z[:: max(1, len(z) // tuning.CENTER_SAMPLE_ROWS)]
     ends = [float(v) for side in (x, z) for v in (side.min(), side.max())]
@@ -194,7 +194,7 @@ def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
 
 def _orders(z: np.ndarray, x: np.ndarray, center: np.ndarray, scale: float) -> list[np.ndarray]:
     """Indices of examples and of queries in which neighbors are close together."""
-    from mercer.solvers.neighbors.packing import COLUMNS, ROWS, put_in_order
+    from mercer.solvers.neighbors.panel_loops import COLUMNS, ROWS, put_in_order
 
     sides, found = ((z, COLUMNS), (x, ROWS)), [np.empty(0), np.empty(0)]
 

@@ -14,13 +14,11 @@ most, and 0 on all others: most examples of a fitted model are certain, and curv
 hardly at all. It is exact where S is everything. Where examples have several scores, and in
 `CenterSpan`, it has one curvature per column, the mean: one eigendecomposition serves all columns,
 and all steps with the same S. That costs less than an inverse per column and step, and takes
-hardly more products, on noisy data fewer. Where it takes many all the same, as with kernels whose
-values differ by orders of magnitude, `CenterSpan` goes on with the curvature of every example.
+hardly more products, on noisy data fewer.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -243,11 +241,8 @@ class CenterSpan(Space):
         self.basis = self.zeros(*self.F.shape)
         self.basis[self.asarray(kept)] = inverse_lower(self.F[kept]).T
         self.panels.keep(keep)
-        #: Evaluations since the last preconditioner, and whether they were many.
-        self._turns, self._slow = 0, False
 
     def evaluate(self, coef: Any) -> Any:
-        self._turns += 1
         return self.panels.product(self.basis @ coef)
 
     def gradient(self, g: Any) -> Any:
@@ -289,40 +284,8 @@ class CenterSpan(Space):
         share = self.panels.shape[0] / len(F)
         return share * (F.T @ F), share * F.sum(0)
 
-    @cached_property
-    def _features(self) -> Any:
-        """Φ, the values of the basis at all examples."""
-        return self.panels.product(self.basis)
-
     def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
-        columns = diagonal.shape[1]
-        self._slow = self._slow or self._turns >= self._many(columns)
-        self._turns = 0
-        if not self._slow:
-            return self.preconditioner_of_mean(diagonal.mean(0), alpha, intercept)
-        F, totals = self._features, diagonal.sum(0)
-        solvers = [
-            self.by_example(F, diagonal[:, c], totals[c], alpha, intercept) for c in range(columns)
-        ]
-
-        def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
-            each = [solve(r[:, c : c + 1], rb[c : c + 1]) for c, solve in enumerate(solvers)]
-            concat = self.panels.xp.concat
-            return concat([z for z, _ in each], axis=1), concat([b for _, b in each])
-
-        return precondition
-
-    def _many(self, columns: int) -> float:
-        """Turns of a step that take longer than to have a curvature for every example; ∞ where
-        that takes too much."""
-        n, size = self.panels.shape[0], self.size
-        room = (
-            8 * (2 * n * size + columns * size**2)
-            <= tuning.PRECONDITIONER_SHARE * self.centers.own.limit_bytes
-        )
-        if not room or columns * n * size**2 > self.panels.affordable:
-            return math.inf
-        return max(tuning.FEW_TURNS, tuning.TURNS_PER_RANK * size * math.sqrt(columns))
+        return self.preconditioner_of_mean(diagonal.mean(0), alpha, intercept)
 
     def preconditioner_of_mean(self, mean: Any, alpha: float, intercept: bool) -> Precondition:
         Q, total = self._some[0], mean * self.panels.shape[0]

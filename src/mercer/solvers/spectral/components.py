@@ -74,7 +74,9 @@ def _dense(gram: Gram, k: int, center: bool) -> Components:
     total = float(np.trace(A))
     subset = None if k == n else (n - k, n - 1)
     values, U = eigh(A, overwrite_a=True, check_finite=False, subset_by_index=subset)
-    return Components(values[::-1].copy(), _signed(U[:, ::-1]), means, total)
+    return Components(
+        values[::-1].copy(), np.ascontiguousarray(U[:, ::-1] * signs(U[:, ::-1])), means, total
+    )
 
 
 def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
@@ -101,7 +103,8 @@ def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
     total = float(np.sum(host(gram.diagonal()), dtype=np.float64))
     if center:
         total -= float(means.sum())
-    vectors = _signed(host(found.vectors))
+    U = host(found.vectors)
+    vectors = np.ascontiguousarray(U * signs(U))
     return Components(found.values, vectors, means, total, found.n_iter, found.stopped)
 
 
@@ -144,7 +147,7 @@ def _product(panels: Panels, gram: Gram, V: Any) -> Any:
     return (panels.product(V) + panels.transposed_product(V)) / 2
 
 
-def _signed(U: np.ndarray) -> np.ndarray:
-    """Each vector with the sign that makes its largest entry positive, so that signs are fixed."""
+def signs(U: np.ndarray) -> np.ndarray:
+    """The signs that make the largest entry of every column positive, so that signs are fixed."""
     at = np.abs(U).argmax(axis=0)
-    return np.ascontiguousarray(U * np.where(U[at, np.arange(U.shape[1])] < 0, -1.0, 1.0))
+    return np.where(U[at, np.arange(U.shape[1])] < 0, -1.0, 1.0)
