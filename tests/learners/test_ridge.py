@@ -352,3 +352,15 @@ def test_the_data_chooses_a_penalty_for_any_kernel_and_any_memory():
         assert KernelRidge(KERNEL, solver="nystrom", n_centers=5).fit(
             np.tile(X, (9, 1)), np.tile(y, 9)
         )
+
+
+def test_the_intercept_is_learned_by_default():
+    """Targets far from 0, asked about far from the examples: the mean, and not 0."""
+    shifted = Y[:, 0] + 100.0
+    far = X[:1] + 1000.0
+    model = KernelRidge(KERNEL, 0.3).fit(X, shifted)
+    assert model.predict(far)[0] == pytest.approx(model.intercept_)
+    assert abs(model.intercept_ - 100.0) < 5.0
+    bare = KernelRidge(KERNEL, 0.3, fit_intercept=False).fit(X, shifted)
+    assert bare.intercept_ == 0.0
+    assert bare.predict(far)[0] == pytest.approx(0.0, abs=1e-6)

@@ -8,7 +8,7 @@
     tridiagonal.py     the path of many penalties through a tridiagonal matrix
     refined.py         a Cholesky factor in single precision, refined to double
     iterations.py      conjugate gradients
-    cg.py              ridge by products with K, and its preconditioner.py
+    cg.py              ridge by products with K, and its preconditioners
     pivoted.py         ridge by some columns of K and as few products as that leaves
     panels.py          Φ = K(X, centers) or φ(X) in panels of rows: products and sums
     primal.py          ridge and its path through ΦᵀΦ

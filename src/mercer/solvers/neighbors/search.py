@@ -64,26 +64,32 @@ def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None = None
 
 def search_host(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> Neighbors:
     """Search among examples in this process: by panels, by products, or by tiles of any kernel."""
-    if not (rank.by_distance and all(isinstance(s, np.ndarray) or is_sparse(s) for s in (X, Z))):
+    both = _vectors(rank, X, Z)
+    if both is None:
         return _search(HOST.make(rank.statistic, X, Z), rank.scale, rank.offset, k, own)
-    rows = rank.statistic.value
-    x, z = matrix(X, rows, "X"), matrix(Z, rows, "Z")
-    if is_sparse(x) and is_sparse(z) and _better_dense(x, z):
-        x, z = x.toarray(), z.toarray()
-    dense = not (is_sparse(x) or is_sparse(z))
-    if not (dense or (is_sparse(x) and is_sparse(z))):
-        return _search(HOST.make(rank.statistic, X, Z), rank.scale, rank.offset, k, own)
-    bytes_pay = dense and _of_bytes(x, z)
-    fits = dense and 4 * z.size <= ROOM * get_config().memory_bytes
-    if fits and not bytes_pay and _compiles(x.shape[0] * z.shape[0], k):
+    x, z = both
+    if is_sparse(x) or _of_bytes(x, z):
+        return _by_products(x, z, k, own, center=False)
+    fits = 4 * z.size <= ROOM * get_config().memory_bytes
+    if fits and _compiles(len(x) * len(z), k):
         from mercer.solvers.neighbors.panels import search_panels
 
         index, distance = search_panels(x, z, k, own)
         return Neighbors(index, -distance)
-    if dense and x.size * len(z) <= SMALL_WORK:  # a Gram so small is made of differences
+    if x.size * len(z) <= SMALL_WORK:  # a Gram so small is made of differences
         gram = HOST.make(sqdist(ROOT), x, z)
         return _measured(x, z, _search(gram, -1.0, None, k, own).index, k)
-    return _by_products(x, z, k, own, center=dense and not bytes_pay)
+    return _by_products(x, z, k, own, center=True)
+
+
+def _vectors(rank: Ranking, X: Any, Z: Any) -> tuple[Any, Any] | None:
+    """Both as dense rows or both as sparse rows, where neighbors rank by ‖x − z‖²; else None."""
+    if not (rank.by_distance and all(isinstance(s, np.ndarray) or is_sparse(s) for s in (X, Z))):
+        return None
+    x, z = (matrix(s, rank.statistic.value, name) for s, name in ((X, "X"), (Z, "Z")))
+    if is_sparse(x) and is_sparse(z) and _better_dense(x, z):
+        return x.toarray(), z.toarray()
+    return (x, z) if is_sparse(x) == is_sparse(z) else None
 
 
 def _by_products(x: Any, z: Any, k: int, own: np.ndarray | None, center: bool) -> Neighbors:

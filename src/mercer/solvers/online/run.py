@@ -103,6 +103,12 @@ class Outcome:
     #: The examples visited in a last epoch that was not finished.
     unfinished: np.ndarray | None = None
 
+    def note(self, visits: int, mistakes: int, loss: float, score: float | None) -> None:
+        """Note what one more epoch did."""
+        self.epochs += 1
+        epoch = {"epoch": self.epochs, "visits": visits, "mistakes": mistakes, "loss": loss}
+        self.history.append(epoch if score is None else epoch | {"validation_score": score})
+
 
 @record
 class Schedule:
@@ -166,14 +172,10 @@ def run(
                 outcome.interrupted, score = True, None
             done = walker.tally
             made, seen = done.updates - before.updates, done.visits - before.visits
-            outcome.epochs += 1
-            noted = {"visits": seen, "mistakes": made, "loss": done.loss - before.loss}
-            scored = {} if score is None else {"validation_score": score}
-            outcome.history.append({"epoch": outcome.epochs, **noted, **scored})
+            outcome.note(seen, made, done.loss - before.loss, score)
             bar.advance(seen, f"epoch {outcome.epochs}, {made} mistakes")
             if seen < schedule.n:
-                visited = np.arange(order.stop) if isinstance(order, slice) else order
-                outcome.unfinished = visited[:seen]
+                outcome.unfinished = np.r_[order][:seen]
             if outcome.interrupted or done.updates >= schedule.max_updates:
                 break
             if made == 0 and seen == schedule.n:
