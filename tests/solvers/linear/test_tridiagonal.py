@@ -23,7 +23,11 @@ ALPHAS = np.logspace(-3, 2, 11)
 def test_a_reduced_matrix_is_the_matrix(n):
     K = KERNEL(X[:n])
     reduced = Tridiagonal.of(K.copy())
-    T = np.diag(reduced.diagonal) + np.diag(reduced.beside, 1) + np.diag(reduced.beside, -1)
+    T = (
+        np.diag(reduced.diagonal)
+        + np.diag(reduced.off_diagonal, 1)
+        + np.diag(reduced.off_diagonal, -1)
+    )
     Qt = reduced.q_transposed
     np.testing.assert_allclose(Qt @ Qt.T, np.eye(n), atol=1e-13)
     np.testing.assert_allclose(Qt.T @ T @ Qt, K, atol=1e-13)

@@ -43,7 +43,7 @@ from mercer.learners._options import (
 )
 from mercer.learners._stepwise import Stepwise
 from mercer.learners.ridges.centers import given_centers, points_of, solver_for
-from mercer.learners.ridges.chosen import leave_one_out_alpha
+from mercer.learners.ridges.leave_one_out import leave_one_out_alpha
 from mercer.learners.ridges.posterior import Posteriors
 from mercer.maps.centers import CenterChoice
 from mercer.solvers.linear.panels import FeaturePanels

@@ -58,7 +58,7 @@ def directions(
     E = scale * ((labels[:, None] == np.arange(groups)) / np.sqrt(sizes) - np.sqrt(sizes) / w.sum())
 
     def within(V: np.ndarray) -> np.ndarray:
-        """W V: the mean of each class taken off."""
+        """W V: subtract the mean of each class."""
         sums = np.stack([np.bincount(labels, v, groups) for v in (scale * V).T], axis=1)
         return np.asarray(V - scale * (sums / sizes[:, None])[labels])
 

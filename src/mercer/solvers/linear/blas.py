@@ -1,4 +1,4 @@
-"""Matrix products as the solvers need them: by threads of ours, each with a BLAS of one thread.
+"""Multiply matrices by threads of this library, each with a BLAS of one thread.
 
 A tall matrix times a few columns is over in milliseconds, and a BLAS of several threads spends
 them waiting for each other, the more so on a machine that others use, too.
@@ -56,7 +56,7 @@ def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def symmetric_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B likewise for a symmetric A, of which only the upper triangle is read.
+    """A B for a symmetric A, of which only the upper triangle is read, in the precision of A.
 
     Reading A is all that such a product costs: each square of it serves its own rows and, as long
     as it is in the cache, the rows of its mirror image.
@@ -92,7 +92,7 @@ def symmetric_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def mirror_beside_diagonal(A: np.ndarray) -> np.ndarray:
-    """What `symmetric_times` reads below the diagonal, from what is above it, in place."""
+    """Copy from above the diagonal what `symmetric_times` reads below it, in place."""
     for start in range(0, len(A), tuning.SQUARE_ROWS):
         rows = slice(start, start + tuning.SQUARE_ROWS)
         before = slice(max(0, start - tuning.SQUARE_ROWS), start)
@@ -102,7 +102,7 @@ def mirror_beside_diagonal(A: np.ndarray) -> np.ndarray:
 
 
 def transposed_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Aᵀ B likewise; the sums of the threads are added in double precision."""
+    """Aᵀ B, multiplied in the precision of A; threads' sums are added in double precision."""
     plan = _shares(A)
     parts = np.zeros((plan.threads, A.shape[1], B.shape[1]))
 
@@ -115,7 +115,7 @@ def transposed_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _pieces(rows: slice, m: int, columns: int) -> Iterable[slice]:
-    """Rows of A whose product with a thin B is made at once."""
+    """Slices of rows of A; the product of each with a thin B is one call of BLAS."""
     step = tuning.UNPACKED_FLOPS // max(1, m * columns)
     return (
         [rows] if columns == 1 or step < tuning.UNPACKED_ROWS else cut(rows.start, rows.stop, step)

@@ -153,12 +153,12 @@ class RidgeSystem:
 
 def default_rank(n: int, itemsize: int) -> int:
     """10 √N columns, at most what a fifth of the memory limit holds."""
-    room = int(0.2 * get_config().memory_bytes / (2 * itemsize * n))
-    return max(1, min(n, round(10 * np.sqrt(n)), room))
+    fitting = int(0.2 * get_config().memory_bytes / (2 * itemsize * n))
+    return max(1, min(n, round(10 * np.sqrt(n)), fitting))
 
 
 def nystrom(gram: Gram, rank: int, random: np.random.RandomState) -> LowRank:
-    """S a uniform sample."""
+    """F from a uniform sample S."""
     n = gram.shape[0]
     pivots = np.arange(n) if rank >= n else np.sort(random.permutation(n)[:rank])
     return from_columns(gram, pivots)

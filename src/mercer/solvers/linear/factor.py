@@ -40,7 +40,7 @@ class Inverse(Protocol):
 
 
 class Factor(Inverse, Protocol):
-    """The same, and its diagonal."""
+    """(SKS + λI)⁻¹ as an operator, and its diagonal."""
 
     def inverse_diagonal(self) -> np.ndarray: ...
 
@@ -111,12 +111,12 @@ class Shifted:
         return Cholesky(A, trace, int(self.once)) if _factorize(A, int(self.once)) else None
 
     def _in_double(self, shift: float) -> Factor:
-        """The factor without a rounded one."""
+        """Factorize in double precision, without a rounded factor."""
         self.refines = False
         return self.factor(shift)
 
     def _widen(self) -> bool:
-        """Begin again in double precision, where that fits."""
+        """Switch to double precision if a matrix of it fits the memory limit."""
         if not matrix_fits(1, self.gram.shape[0], 8):
             return False
         self.double, self._A = True, None
@@ -140,8 +140,8 @@ class Shifted:
                 warn_indefinite(self.gram)
             return LU(A, pivots)
         if not self._room_for_vectors():
-            room = show_bytes(3 * A.nbytes)
-            warn_condition(condition, shift, f"; to leave its null space out would need {room}")
+            need = show_bytes(3 * A.nbytes)
+            warn_condition(condition, shift, f"; to leave its null space out would need {need}")
             return LU(A, pivots)
         del A
         return self._without_null_space(shift)
@@ -192,7 +192,7 @@ class Cholesky:
 
 
 class Refined(Cholesky):
-    """The same by a factor in single precision, refined; `otherwise`: where that does not help."""
+    """Cholesky in single precision, refined; `otherwise` gives a factor where that fails."""
 
     def __init__(
         self, A: np.ndarray, trace: float, rounded: refined.Rounded, otherwise: Callable[[], Factor]
@@ -205,7 +205,7 @@ class Refined(Cholesky):
         X = None if self._rounded is None else refined.solved(self.A, self._rounded, B)
         if X is not None:
             return X
-        # Both arrays go before another one is made: the memory limit has room for no third.
+        # Free both arrays before another one is allocated: a third would exceed the memory limit.
         self._rounded, self.A = None, np.empty((0, 0))
         return self._otherwise().solve(B)
 
@@ -313,7 +313,7 @@ def doubtful(condition: float, dtype: np.dtype) -> bool:
 
 
 def warn_indefinite(gram: Gram) -> None:
-    """Warn that K is indefinite, unless a rule told so before K was computed."""
+    """Warn that K is indefinite, unless the kernel's claim said so before K was computed."""
     if not gram.refuted:
         warnings.warn(
             f"K + λI has negative eigenvalues: {gram.kernel!r} is not positive semi-definite on "
@@ -325,7 +325,7 @@ def warn_indefinite(gram: Gram) -> None:
 
 
 def _operations(A: np.ndarray) -> float:
-    """Of a Cholesky factorization; in single precision each counts half."""
+    """Operations of a Cholesky factorization; in single precision each counts half."""
     return float(len(A)) ** 3 / 3 * A.itemsize / 8
 
 

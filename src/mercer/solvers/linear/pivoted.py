@@ -43,7 +43,7 @@ from mercer.solvers.linear.problem import RidgeProblem, RidgeSolution
 
 
 def ridge(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
-    """By conjugate gradients, or by a Cholesky factor where they would take longer."""
+    """Solve by conjugate gradients, or by a Cholesky factor where they would take longer."""
     least, scale = float(problem.alphas.min()), problem.scale
     itemsize, n = gram.dtype.itemsize, gram.shape[0]
     budget = _Budget(n, itemsize, problem.targets.shape[1] + int(problem.intercept))
@@ -112,7 +112,7 @@ class _Budget:
         return own + triangle / tuning.MEMORY_BYTES + 2.0 * n * n * t / tuning.FACTOR_FLOPS
 
     def columns(self, r: int, more: int) -> float:
-        """Of adding so many to r columns."""
+        """Seconds of adding `more` to r columns."""
         return 4.0 * self.n * (r + more) * more / tuning.COLUMN_FLOPS
 
     def allows(self, r: int, steps: float) -> bool:

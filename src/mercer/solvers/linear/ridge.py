@@ -78,7 +78,7 @@ class RidgeTask:
 
 
 def solve(task: RidgeTask, solver: str = "auto") -> tuple[RidgeSolution, Solver, str]:
-    """By the solver named, or the one that fits best; also which it was, and why."""
+    """Solve by the solver named, or by the one that fits best; gives also which it was, and why."""
     chosen, reason = choose(task.request(), solver)
     with blas_for(float(len(task.problem.targets)) ** 3):
         found = chosen.run(task)
@@ -180,7 +180,7 @@ def _gradient(task: RidgeTask) -> RidgeSolution:
     K.keep()
     loss = Squares(problem.targets, problem.weights).moved(K.asarray)
     limits: dict[str, Any] = {"tol": options.tol, "max_iter": options.max_iter}
-    # The loss is half of the squares: the objective that is told is the whole.
+    # The loss is half of the squares: steps report the whole objective.
     with relayed(lambda step: replace(step, objective=2 * step.objective)):
         found = gradient_descent(
             K, loss, float(problem.alphas[0]), intercept=problem.intercept, **limits

@@ -29,10 +29,10 @@ from mercer.solvers.tuning import TRIDIAGONAL_BATCH_NUMBERS, TRIDIAGONAL_CONDITI
 
 @record
 class Tridiagonal:
-    """Q T Qᵀ: `diagonal` and `beside` of T, and Qᵀ."""
+    """Q T Qᵀ: the diagonal of T, the numbers next to it, and Qᵀ."""
 
     diagonal: np.ndarray
-    beside: np.ndarray
+    off_diagonal: np.ndarray
     q_transposed: np.ndarray
 
     @classmethod
@@ -45,16 +45,18 @@ class Tridiagonal:
         # each other after every one of them.
         with single_threaded_blas(), one_call(8 / 3 * float(n) ** 3):
             size = int(sytrd_lwork(n, lower=1)[0])
-            reflections, diagonal, beside, tau, _ = sytrd(A.T, lower=1, lwork=size, overwrite_a=1)
+            reflections, diagonal, off_diagonal, tau, _ = sytrd(
+                A.T, lower=1, lwork=size, overwrite_a=1
+            )
             Q = np.zeros((n, n), order="F")
             Q[0, 0] = 1.0
             if n > 1:
                 Q[1:, 1:] = orgqr(reflections[1:, :-1], tau, lwork=32 * n)[0]
-        return cls(diagonal, beside, Q.T)
+        return cls(diagonal, off_diagonal, Q.T)
 
     def condition(self, shift: float) -> float:
         """The largest eigenvalue of T + λI over the smallest one; ∞ where one is not positive."""
-        values = eigvalsh_tridiagonal(self.diagonal, self.beside) + shift
+        values = eigvalsh_tridiagonal(self.diagonal, self.off_diagonal) + shift
         return float(values[-1] / values[0]) if values[0] > 0 else np.inf
 
     def inverses(self, shifts: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -63,9 +65,11 @@ class Tridiagonal:
         pttrf, pttrs = get_lapack_funcs(("pttrf", "pttrs"), (Q,))
         right, solved = Q @ B, []
         pivots, factors = np.empty((len(shifts), n)), np.zeros((len(shifts), n))
-        beside = np.append(self.beside, 0.0) if n == 1 else self.beside  # LAPACK wants one
+        off_diagonal = (
+            np.append(self.off_diagonal, 0.0) if n == 1 else self.off_diagonal
+        )  # LAPACK wants one
         for i, shift in enumerate(shifts):
-            pivots[i], factor, _ = pttrf(self.diagonal + shift, beside)
+            pivots[i], factor, _ = pttrf(self.diagonal + shift, off_diagonal)
             factors[i, 1:] = factor[: n - 1]
             solved.append(Q.T @ pttrs(pivots[i], factor, right)[0])
         column = np.zeros((len(shifts), n))

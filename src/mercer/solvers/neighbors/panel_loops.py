@@ -61,7 +61,7 @@ def put_in_order(index: Any, rows: Any, bits: Any, keys: Any, waiting: Any, size
 
     Halved along the column in which some of them lie farthest apart, again and again. `rows` are
     float32, `bits` the same as int32, and `keys` whole numbers: what orders a number in the upper
-    half, its index below. `waiting`: where stretches that are to be halved begin and end.
+    half, its index below. `waiting`: a stack of the slices that are still to be halved.
     """
     waiting[0, 0], waiting[0, 1], left = 0, len(rows), 1
     while left:
@@ -134,7 +134,7 @@ def pack_panels(
 
     A last column, where there is one more than `rows` has, is −‖z‖²/2: beside a query that ends in
     1 it makes x·z − ‖z‖²/2. Where a panel has fewer rows than places, nothing there is near.
-    Gives whether all numbers are whole. `packed` is room for the rows of a panel.
+    Gives whether all numbers are whole. `packed` is a buffer for the rows of a panel.
     """
     width, last, whole = rows.shape[1], panels.shape[1] - 1, True
     for p in range(start, stop):
@@ -158,7 +158,7 @@ def pack_panels(
 
 @njit(nogil=True)
 def pack_queries(rows: Any, ids: Any, center: Any, scale: Any, out: Any, norms: Any) -> Any:
-    """The same for queries, row by row; those of `out` beyond `ids` repeat the last one.
+    """Pack queries row by row; rows of `out` beyond `ids` repeat the last query.
 
     A column more than `rows` has is 1.
     """
@@ -233,7 +233,7 @@ def list_all(
 ) -> None:
     """The largest x·z + the last column of all panels, in the order of the examples.
 
-    `scores` and `least`, which is −∞, are room for a tile.
+    `scores` and `least`, which is −∞, are buffers for a tile.
     """
     width = x.shape[1]
     for p in range(len(panels)):
@@ -290,7 +290,7 @@ def list_near(
 ) -> None:  # fmt: skip
     """The largest −‖x − z‖², from the panel next to a few queries on, where it can matter.
 
-    `scores`, `least` and `gaps` are room for a tile, and for a number per panel.
+    `scores`, `least` and `gaps` are buffers for a tile, and for a number per panel.
     """
     width, count = x.shape[1], len(panels)
     for at in range(0, len(x), ROWS):

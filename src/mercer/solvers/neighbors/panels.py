@@ -75,7 +75,7 @@ def search_panels(
 
 
 class _Block:
-    """Some queries, packed, and the room that their search needs."""
+    """A block of packed queries, and the buffers of their search."""
 
     def __init__(self, x: Any, rows: np.ndarray, z: Any, own: np.ndarray, e: Examples) -> None:
         from mercer.solvers.neighbors.panel_loops import COLUMNS, ROWS, pack_queries
@@ -177,8 +177,8 @@ def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
     exact = np.ones(count, dtype=bool)
 
     def body(rows: slice, _: slice, scratch: Scratch) -> None:
-        room, ends = np.empty((COLUMNS, columns), np.float32), (rows.start, rows.stop)
-        exact[rows] = pack_panels(z, ids, center, scale, *ends, panels, norms, room)
+        buffer, ends = np.empty((COLUMNS, columns), np.float32), (rows.start, rows.stop)
+        exact[rows] = pack_panels(z, ids, center, scale, *ends, panels, norms, buffer)
 
     sweep(Tiling((count, 1), (-(-count // threads), 1), threads), body, "neighbors")
     boxes = np.empty((0, count), np.float32), np.empty((0, count), np.float32)
@@ -201,8 +201,8 @@ def _orders(z: np.ndarray, x: np.ndarray, center: np.ndarray, scale: float) -> l
     def body(which: slice, _: slice, scratch: Scratch) -> None:
         rows, size = sides[which.start]
         moved, index = _moved(rows, center, scale), np.arange(len(rows), dtype=np.int32)
-        room = np.empty(len(rows), np.int64), np.empty((128, 2), np.int64)
-        put_in_order(index, moved, moved.view(np.int32), *room, size)
+        buffers = np.empty(len(rows), np.int64), np.empty((128, 2), np.int64)
+        put_in_order(index, moved, moved.view(np.int32), *buffers, size)
         found[which.start] = index
 
     threads = threads_for(tuning.HALVING_COST * (x.size + z.size) * np.log2(len(z)))

@@ -40,7 +40,7 @@ class Neighbors:
 
 
 def ranking_among(kernel: Formula, Z: Any) -> Ranking:
-    """How neighbors are ranked among Z; k(z, z) is computed where it can be."""
+    """The ranking of neighbors among Z; k(z, z) is computed where the kernel allows it."""
     peak = constant_diagonal(simplify(kernel))
     if peak is not None:
         return ranking(kernel, np.full(count(Z), peak))
@@ -168,7 +168,7 @@ def _canonical(rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _search(
     gram: Gram, scale: float, offset: np.ndarray | None, k: int, own: np.ndarray | None
 ) -> Neighbors:
-    """The k largest of scale · K + offset in each row, while tiles pass by."""
+    """The k largest of scale · K + offset in each row, tile by tile."""
     (n, m), dtype = gram.shape, gram.dtype
     keep: Any = _keep_by_sorting
     if _compiles(n * m, k):

@@ -20,9 +20,9 @@ from mercer._machine.threads import single_threaded_blas
 from mercer.gram.base import Gram
 from mercer.gram.functions import diagonal
 from mercer.gram.host import HostGram
+from mercer.solvers.online.rounding_bounds import Sizes, norms
 from mercer.solvers.online.rule import RULE, Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
-from mercer.solvers.online.sizes import Sizes, norms
 from mercer.solvers.tuning import BUDGET_ROWS, COMPILED_SCORES, INDEPENDENT_SHARE
 
 POLICIES = ("oldest", "random", "project", "merge")
@@ -205,7 +205,7 @@ class BudgetPerceptron:
                 return
 
     def _sizes_of(self, K: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The sizes of the sums over the points, as `mercer.solvers.online.sizes` has them."""
+        """The sizes of the sums over the points, as `rounding_bounds` defines them."""
         weights = np.abs(self.store.weights[: K.shape[1]])
         if not self._sizes.final or not len(weights):
             return np.asarray(np.abs(K) @ weights)

@@ -35,9 +35,9 @@ from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers import tuning
+from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import RULE, Rule, add_update, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits
-from mercer.solvers.online.sizes import Part, Sizes
 
 
 @dataclass
@@ -186,8 +186,8 @@ class DualPerceptron:
         # A task a few rows, so that no two tasks write to the same scores.
         pairs = sum((rows.stop - rows.start) * len(weights) for rows, _, weights in due)
         share = -(-len(block) // (2 * self._threads))
-        worth = threads_for(pairs * self._flops) > 1
-        size = min(PRODUCT_ROWS, max(tuning.THREAD_ROWS, share)) if worth else len(block)
+        threaded = threads_for(pairs * self._flops) > 1
+        size = min(PRODUCT_ROWS, max(tuning.THREAD_ROWS, share)) if threaded else len(block)
         parts = cut(0, len(block) if due else 0, size)
         tasks = [partial(self._apply, scores, due, part) for part in parts]
         if len(tasks) == 1:
@@ -195,7 +195,7 @@ class DualPerceptron:
         return _Begun(block, panel, scores, self._background.start(tasks))
 
     def _settle(self, begun: _Begun) -> None:
-        """Finish that, with the updates made since."""
+        """Finish what `_begin` started, with the updates made since."""
         begun.job.finish()
         if begun.block.applied < len(self.journal):
             self.scores[begun.block.rows] = begun.scores
@@ -291,7 +291,7 @@ class DualPerceptron:
                 return
 
     def _buys(self, columns: int, rows: int) -> bool:
-        """Whether K of a leaf pays; without it every visit can be told of, and the last allowed."""
+        """Whether to make K of a leaf; column by column, each visit is reported by itself."""
         if self._tell is not None or self._columns.opaque:
             return False
         enough = self._allowed - self.tally.updates >= rows * self.rule.outputs
@@ -327,7 +327,7 @@ class DualPerceptron:
         add_update(scores, sizes, leaf.start, leaf.stop, k, terms, weights, self.rule.bias)
 
     def _told(self, rows: Any, scores: Any, at: int, end: int, start: int, made: int) -> None:
-        """Tell of some visits, and what the last one added if it did; `rows` begin at `start`."""
+        """Report visits to the listener, and what the last one added; `rows` begin at `start`."""
         if self._tell is not None and end > at:
             positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
             units = np.zeros((end - at, self.rule.outputs))

@@ -17,9 +17,9 @@ from mercer.kernels import Kernel, Linear
 from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.memory import Memory, RunningScores
+from mercer.solvers.online.rounding_bounds import Part
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Outcome, Schedule, Tally, run
-from mercer.solvers.online.sizes import Part
 from mercer.solvers.requirements import resident
 from mercer.solvers.tuning import PANEL_BYTES
 
@@ -131,7 +131,7 @@ def learn_on_budget(
     held: np.ndarray | None = None,
     patience: int = 5,
 ) -> tuple[Outcome, Journal, Store]:
-    """The kernel perceptron with at most as many points as the store has room for."""
+    """The kernel perceptron with at most as many points as the budget of the store."""
     walker = BudgetPerceptron(
         gram,
         labels,
@@ -211,8 +211,8 @@ class Validation:
         self._done = 0
 
     def __call__(self) -> float:
-        room = min(PANEL_BYTES, get_config().memory_bytes // 4)
-        step = max(1, room // (8 * len(self.labels)))
+        limit = min(PANEL_BYTES, get_config().memory_bytes // 4)
+        step = max(1, limit // (8 * len(self.labels)))
         while self._done < len(self.journal):
             new = slice(self._done, min(self._done + step, len(self.journal)))
             K = self.block(self.journal.positions[new])

@@ -134,8 +134,8 @@ class Memory:
             running.since[:] = last  # the same for all rows
 
         host = gram.engine == "cpu"
-        room = min(VOTE_TILE_BYTES if host else PANEL_BYTES, get_config().memory_bytes // 4)
-        step = ROWS * max(1, room // (gram.dtype.itemsize * m * ROWS))
+        limit = min(VOTE_TILE_BYTES if host else PANEL_BYTES, get_config().memory_bytes // 4)
+        step = ROWS * max(1, limit // (gram.dtype.itemsize * m * ROWS))
         if host:
             threads = threads_for(gram.cost.flops + VOTE_OPERATIONS * n * len(self._times))
             turned = gram.T  # an update reads one number of every row

@@ -9,7 +9,7 @@ where the first of the two (the negative side, the lower class) is the wrong one
 Equal means equal up to rounding. A score is a sum, and two ways to add the same terms differ by a
 few ε Σ |terms|: what lies within `TIE` Σ |terms|, `TIE` times the *size* of the score, is a tie. So
 the primal and the dual perceptron, and blocks of any size, decide alike where the exact score is 0.
-Which terms those are, and what they cost, says `mercer.solvers.online.sizes`.
+Which terms those are, and what they cost, says `mercer.solvers.online.rounding_bounds`.
 """
 
 from __future__ import annotations

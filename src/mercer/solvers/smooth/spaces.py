@@ -156,8 +156,8 @@ class Span(Space):
     ) -> None:
         super().__init__(panels_of(gram), gram.shape[0], rank, random)
         self.gram = gram
-        self.room = tuning.PRECONDITIONER_SHARE * gram.limit_bytes
-        self.most = max(1, int((self.room / (8 * tuning.PRECONDITIONER_MATRICES)) ** 0.5))
+        self.limit = tuning.PRECONDITIONER_SHARE * gram.limit_bytes
+        self.most = max(1, int((self.limit / (8 * tuning.PRECONDITIONER_MATRICES)) ** 0.5))
         #: S of the last step and its basis, which is the same where S is.
         self._known: tuple[np.ndarray, tuple[Any, ...]] | None = None
         self.panels.keep(keep)
@@ -202,7 +202,7 @@ class Span(Space):
         tall = 8 * self.size * len(pivots)
         cheap = columns * self.size * len(pivots) ** 2 <= self.panels.affordable
         # F, the sums it comes from and a weighted copy, each per thread.
-        if cheap and (1 + 2 * get_config().n_threads) * tall <= self.room:
+        if cheap and (1 + 2 * get_config().n_threads) * tall <= self.limit:
             # A kernel of low rank: take everything.
             F = rows.transposed_product(basis.T)
         modes = self.modes(F, self._weights(chosen, F)) if columns > 1 else None
