@@ -85,6 +85,15 @@ def test_duplicates_and_a_tiny_penalty_go_to_the_eigenvectors():
     np.testing.assert_allclose(expected.loo[0], np.roll(t, 60, axis=0), atol=1e-6)
 
 
+@pytest.mark.parametrize(("alpha", "certain"), [(1e-12, False), (1e-9, True)])
+def test_a_matrix_with_few_digits_left_goes_to_the_eigenvectors(alpha, certain):
+    """The factors exist, but eigenvectors could tell a small direction from none."""
+    Z, t = np.vstack([X[:60], X[:60]]), RNG.normal(size=(120, 1))
+    assert np.isfinite(Tridiagonal.of(KERNEL(Z)).condition(alpha))
+    path = tridiagonal_path(KERNEL.gram(Z), RidgeProblem(t, np.array([alpha])))
+    assert (path is not None) is certain
+
+
 def test_an_indefinite_matrix_goes_to_the_eigenvectors():
     problem = RidgeProblem(TARGETS, np.array([0.3, 1.0]))
     assert tridiagonal_path(NegativeSquaredDistance().gram(X), problem) is None

@@ -161,6 +161,20 @@ def test_products_find_what_panels_find(
     np.testing.assert_allclose(found.value, compiled.value)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_what_products_hide_is_searched_again(
+    form: type, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Far clusters: inside each of them products differ by less than their rounding."""
+    monkeypatch.setattr(search_module, "_compiles", lambda *_: False)
+    monkeypatch.setattr(search_module, "_better_dense", lambda *_: False)
+    Z = 1e-7 * rng.normal(size=(600, 40)) + rng.choice([-100.0, 100.0], (600, 1))
+    X = Z[:101] + 1e-9
+    exact = ((X[:, None] - Z) ** 2).sum(axis=2)
+    found = nearest(rank_of(Gaussian(), Z), form(X), form(Z), 3)
+    np.testing.assert_array_equal(found.index, np.argsort(exact, axis=1, kind="stable")[:, :3])
+
+
 def test_long_lists_are_sorted(rng: np.random.Generator) -> None:
     Z = rng.random((900, 6))
     exact = ((Z[:, None] - Z) ** 2).sum(axis=2)

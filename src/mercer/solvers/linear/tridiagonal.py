@@ -65,9 +65,8 @@ class Tridiagonal:
         pttrf, pttrs = get_lapack_funcs(("pttrf", "pttrs"), (Q,))
         right, solved = Q @ B, []
         pivots, factors = np.empty((len(shifts), n)), np.zeros((len(shifts), n))
-        off_diagonal = (
-            np.append(self.off_diagonal, 0.0) if n == 1 else self.off_diagonal
-        )  # LAPACK wants one
+        # LAPACK wants at least one number next to the diagonal.
+        off_diagonal = self.off_diagonal if n > 1 else np.zeros(1)
         for i, shift in enumerate(shifts):
             pivots[i], factor, _ = pttrf(self.diagonal + shift, off_diagonal)
             factors[i, 1:] = factor[: n - 1]
