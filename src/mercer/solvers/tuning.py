@@ -24,8 +24,8 @@ TRIDIAGONAL_BATCH_NUMBERS = 1 << 16
 
 #: Penalties up to which each has a Cholesky factor of its own; beyond, all share one decomposition
 #: of K. On a path every factor is also inverted for its leave-one-out errors, which takes three
-#: times as long: with 1000 rows a factor and its inverse take 35 ms, the decomposition 90 ms.
-FEW_PENALTIES, FEW_ON_PATH = 12, 3
+#: times as long: with 1000 rows a factor and its inverse take 17 ms, the decomposition 76 ms.
+FEW_PENALTIES, FEW_ON_PATH = 12, 5
 #: Condition × ε from which on fewer than three digits of the coefficients are certain: warned of.
 FEW_DIGITS = 1e-3
 #: Condition × ε from which on single precision leaves less than one digit, and double goes on.

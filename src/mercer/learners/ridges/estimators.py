@@ -270,7 +270,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         sooner. "cholesky": exact, one N×N array. "nystrom": f in the span of `n_centers` examples
         only. "cg": exact up to `tol`, by products with K only, for any N. "gradient": a ← a −
         η(K(Ka + b − t) + λKa), b ← b − ηΣ(Ka + b − t), slow, for teaching. "auto": "primal" where M
-        < N; "eigh" for λ = 0, more than 12 λ, or more than 3 on a path; "pivoted" for N ≥ 2000
+        < N; "eigh" for λ = 0, more than 12 λ, or more than 5 on a path; "pivoted" for N ≥ 2000
         where that fits into memory; "cholesky" where K fits into the memory limit and N ≤ 20000
         (more on a GPU); "nystrom" otherwise.
     n_centers : int or None
