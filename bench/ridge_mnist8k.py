@@ -4,8 +4,9 @@ X is float32, as images come; the ten targets are what one-hot encoding gives, f
 computes in the precision of X; scikit-learn computes K in float32 and then solves in float64. With
 targets turned into float32 beforehand it solves in float32, too: the note has that race as well.
 
-The path is 50 penalties with exact leave-one-out errors from one reduction of K to a band. It is
-compared with one fit by Cholesky, and with one fit by the eigenvectors of K.
+The path is 50 penalties with exact leave-one-out errors from one reduction of K to a
+tridiagonal matrix. It is compared with one fit by Cholesky, and with one fit by the eigenvectors
+of K.
 """
 
 from __future__ import annotations

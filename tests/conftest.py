@@ -47,7 +47,6 @@ UNTRACED = (
     "tests/selection/test_search.py::test_a_sum_over_single_columns_is_found_behind_a_block_over",
     "tests/selection/test_search.py::test_every_accepted_step_is_proved_and_better",
     "tests/selection/test_search.py::test_the_share_is_that_of_the_evidence",
-    "tests/solvers/band/test_reduction.py::test_leave_one_out_is_what_refitting_gives",
     "tests/solvers/online/test_budget.py::test_merging_loses_the_least",
     "tests/solvers/online/test_dual.py::test_other_kernels_agree_wherever_rounding_does_not_decide",
     "tests/solvers/online/test_ties.py",

@@ -43,11 +43,13 @@ def test_scikit_learn_contract(estimator, check):
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("alpha", [0.3, [0.1, 1.0, 5.0]])
 def test_equal_to_scikit_learn(solver, weights, alpha):
-    ours = KernelRidge(KERNEL, alpha, solver=solver, tol=1e-12).fit(X, Y, weights)
+    ours = KernelRidge(KERNEL, alpha, solver=solver, tol=1e-12, fit_intercept=False).fit(
+        X, Y, weights
+    )
     theirs = Peer(kernel="rbf", gamma=GAMMA, alpha=alpha).fit(X, Y, weights)
     np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(ours.predict(Z), theirs.predict(Z), rtol=1e-7, atol=1e-8)
-    one = KernelRidge(KERNEL, 0.3, solver=solver, tol=1e-12).fit(X, y, weights)
+    one = KernelRidge(KERNEL, 0.3, solver=solver, tol=1e-12, fit_intercept=False).fit(X, y, weights)
     assert one.dual_coef_.shape == (N,)
     peer = Peer(kernel="rbf", gamma=GAMMA, alpha=0.3).fit(X, y, weights)
     np.testing.assert_allclose(one.predict(Z), peer.predict(Z), rtol=1e-7, atol=1e-8)
@@ -139,13 +141,13 @@ def test_one_penalty_for_all_targets_or_one_for_each():
 @pytest.mark.parametrize("solver", ["cholesky", "eigh", "cg", "nystrom"])
 def test_std_is_that_of_a_gaussian_process(solver):
     options = {"solver": solver, "n_centers": N, "tol": 1e-12}
-    ours = KernelRidge(Gaussian(1.3), 0.2, **options).fit(X, y)
+    ours = KernelRidge(Gaussian(1.3), 0.2, **options, fit_intercept=False).fit(X, y)
     process = GaussianProcessRegressor(RBF(1.3), alpha=0.2, optimizer=None).fit(X, y)
     mean, std = ours.predict(Z, return_std=True)
     wanted_mean, wanted = process.predict(Z, return_std=True)
     np.testing.assert_allclose(mean, wanted_mean, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(std, wanted, rtol=1e-5)
-    many = KernelRidge(Gaussian(1.3), [0.2, 1.0, 0.2], **options).fit(X, Y)
+    many = KernelRidge(Gaussian(1.3), [0.2, 1.0, 0.2], **options, fit_intercept=False).fit(X, Y)
     std = many.predict(Z, return_std=True)[1]
     np.testing.assert_allclose(std[:, [0, 2]], np.column_stack([wanted, wanted]), rtol=1e-5)
 
@@ -299,7 +301,7 @@ def test_no_penalty_gives_least_squares(columns, weighted):
     X -= X.mean(axis=0)  # a constant is in the null space of K
     w = rng.integers(1, 4, 9).astype(float) if weighted else np.ones(9)
     s = np.sqrt(w)[:, None]
-    plain = KernelRidge("linear()", alpha=0).fit(X, Y, sample_weight=w)
+    plain = KernelRidge("linear()", alpha=0, fit_intercept=False).fit(X, Y, sample_weight=w)
     assert plain.solver_ == "eigh"
     theta = np.linalg.lstsq(s * X, s * Y, rcond=None)[0]
     np.testing.assert_allclose(plain.predict(X), X @ theta, atol=1e-8)
@@ -350,3 +352,15 @@ def test_the_data_chooses_a_penalty_for_any_kernel_and_any_memory():
         assert KernelRidge(KERNEL, solver="nystrom", n_centers=5).fit(
             np.tile(X, (9, 1)), np.tile(y, 9)
         )
+
+
+def test_the_intercept_is_learned_by_default():
+    """Targets far from 0, asked about far from the examples: the mean, and not 0."""
+    shifted = Y[:, 0] + 100.0
+    far = X[:1] + 1000.0
+    model = KernelRidge(KERNEL, 0.3).fit(X, shifted)
+    assert model.predict(far)[0] == pytest.approx(model.intercept_)
+    assert abs(model.intercept_ - 100.0) < 5.0
+    bare = KernelRidge(KERNEL, 0.3, fit_intercept=False).fit(X, shifted)
+    assert bare.intercept_ == 0.0
+    assert bare.predict(far)[0] == pytest.approx(0.0, abs=1e-6)

@@ -72,7 +72,9 @@ def test_duplicated_rows_and_a_tiny_penalty():
 def test_a_kernel_that_is_none_is_named_and_solved(solver):
     kernel = NegativeSquaredDistance()
     with pytest.warns(UserWarning, match="not a positive semi-definite kernel"):
-        model = KernelRidge(kernel, 0.5, solver=solver, preconditioner=None, tol=1e-10).fit(X, y)
+        model = KernelRidge(
+            kernel, 0.5, solver=solver, preconditioner=None, tol=1e-10, fit_intercept=False
+        ).fit(X, y)
     wanted = np.linalg.solve(kernel(X) + 0.5 * np.eye(30), y)
     np.testing.assert_allclose(model.dual_coef_, wanted, rtol=1e-4, atol=1e-6)
 
@@ -106,7 +108,7 @@ def test_targets_of_another_length_or_none():
 
 
 def test_one_example():
-    model = KernelRidge(Gaussian(), 1.0).fit(X[:1], [2.0])
+    model = KernelRidge(Gaussian(), 1.0, fit_intercept=False).fit(X[:1], [2.0])
     assert model.predict(X[:1])[0] == pytest.approx(1.0)
 
 

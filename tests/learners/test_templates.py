@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import mercer
 from mercer import DeformableTemplateClassifier
-from mercer.solvers.images.warping import Warps, fit_warps, splat, warped
+from mercer.solvers.warping import Warps, fit_warps, splat, warped
 
 
 def blob(y, x, size=16, wide=2.5):

@@ -28,6 +28,6 @@ PAIR = ([(0, 1)], list("CO"))
 def test_k_may_stand_for_vectors_images_sequences_graphs_or_text(kernel, examples, new):
     """001, line 439: y(x) = aᵀk(x), a = (K + λI)⁻¹t, whatever k compares."""
     t = np.array([1.0, -2.0, 0.5])
-    model = KernelRidge(kernel, 0.1).fit(examples, t)
+    model = KernelRidge(kernel, 0.1, fit_intercept=False).fit(examples, t)
     a = np.linalg.solve(kernel(examples) + 0.1 * np.eye(3), t)
     np.testing.assert_allclose(model.predict(new), kernel(new, examples) @ a, rtol=1e-8)

@@ -17,9 +17,9 @@ def test_kernel_linear_regression(rng):
     kernel = Linear().polynomial([0.0, 1.0, 1.0])  # x·z + (x·z)², as in line 58
     phi = np.column_stack([x, x**2])
     theta = np.linalg.solve(phi.T @ phi + LAMBDA * np.eye(2), phi.T @ t)
-    model = KernelRidge(kernel, LAMBDA, solver="cholesky").fit(x, t)
+    model = KernelRidge(kernel, LAMBDA, solver="cholesky", fit_intercept=False).fit(x, t)
     np.testing.assert_allclose(phi.T @ model.dual_coef_, theta, rtol=1e-8)
     np.testing.assert_allclose(model.predict(x), phi @ theta, rtol=1e-8)
     np.testing.assert_allclose(theta, [1.5, -0.8], atol=0.1)
-    line = KernelRidge(Linear(), LAMBDA).fit(x, t)
+    line = KernelRidge(Linear(), LAMBDA, fit_intercept=False).fit(x, t)
     assert np.abs(line.predict(x) - t).mean() > 4 * np.abs(model.predict(x) - t).mean()

@@ -82,7 +82,9 @@ def test_errors_over_a_width_are_those_of_the_models():
 
 
 def test_errors_of_a_regressor_are_root_mean_squares():
-    errors = plot.errors_over(KernelRidge("gaussian(1)"), X, T, "alpha", [0.01, 1e6], cv=3)
+    errors = plot.errors_over(
+        KernelRidge("gaussian(1)", fit_intercept=False), X, T, "alpha", [0.01, 1e6], cv=3
+    )
     assert set(errors) == {"training", "cross-validation"}
     assert errors["training"][1] == pytest.approx(np.sqrt(np.mean(T**2)), rel=0.05)
 

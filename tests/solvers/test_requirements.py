@@ -171,13 +171,13 @@ def test_what_needs_all_rows_without_a_table_says_the_same():
 
 
 def test_a_solver_from_outside(mine):
-    model = KernelRidge(Gaussian(), alpha=0.5, solver="mine").fit(X, y)
-    exact = KernelRidge(Gaussian(), alpha=0.5, solver="cholesky").fit(X, y)
+    model = KernelRidge(Gaussian(), alpha=0.5, solver="mine", fit_intercept=False).fit(X, y)
+    exact = KernelRidge(Gaussian(), alpha=0.5, solver="cholesky", fit_intercept=False).fit(X, y)
     assert model.solver_ == "mine"
     assert mine[0].gram.shape == (40, 40)
     np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=1e-10)
     with pytest.raises(ValueError, match=r"'mine' gives no leave-one-out errors, which alphas="):
-        KernelRidge(Gaussian(), alphas=[1.0, 2.0], solver="mine").fit(X, y)
+        KernelRidge(Gaussian(), alphas=[1.0, 2.0], solver="mine", fit_intercept=False).fit(X, y)
     with pytest.raises(ValueError, match=r"'mine' gives no standard deviations, which return_std"):
         model.predict(X, return_std=True)
     with (
@@ -186,7 +186,7 @@ def test_a_solver_from_outside(mine):
             ValueError, match=r"needs a positive semi-definite kernel.*'gradient' work without"
         ),
     ):
-        KernelRidge(NegativeSquaredDistance(), solver="mine").fit(X, y)
+        KernelRidge(NegativeSquaredDistance(), solver="mine", fit_intercept=False).fit(X, y)
 
 
 def test_a_solver_that_is_gone_and_one_that_declares_nonsense(mine):

@@ -19,7 +19,9 @@ sets = {
 models = {
     "weighted mean": NadarayaWatsonRegressor(),
     "local line": LocalLinearRegressor(),
-    "kernel ridge": KernelRidge("gaussian(1.5)", alphas=np.logspace(-4, 3, 30)),
+    "kernel ridge": KernelRidge(
+        "gaussian(1.5)", alphas=np.logspace(-4, 3, 30), fit_intercept=False
+    ),
 }
 grid = plt.subplots(3, 3, figsize=(10, 8), layout="constrained")[1]
 for row, (name, make) in zip(grid, sets.items(), strict=True):

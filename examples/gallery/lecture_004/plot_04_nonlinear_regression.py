@@ -11,8 +11,8 @@ from mercer import KernelRidge, Linear, data, plot
 
 X, t = data.sine_linear_noise(60)
 fits = {
-    "θ·x": KernelRidge(Linear()).fit(X, t),
-    "θ·φ(x), radial basis": KernelRidge("gaussian(1)", alpha=0.1).fit(X, t),
+    "θ·x": KernelRidge(Linear(), fit_intercept=False).fit(X, t),
+    "θ·φ(x), radial basis": KernelRidge("gaussian(1)", alpha=0.1, fit_intercept=False).fit(X, t),
 }
 plot.regression_curves(fits, X, t)
 plt.show()

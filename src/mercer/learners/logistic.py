@@ -34,7 +34,7 @@ from mercer.learners._options import (
 )
 from mercer.learners._stepwise import Stepwise
 from mercer.learners.ridges.centers import given_centers, points_of, solver_for
-from mercer.learners.ridges.chosen import leave_one_out_alpha
+from mercer.learners.ridges.leave_one_out import leave_one_out_alpha
 from mercer.maps.centers import CenterChoice
 from mercer.solvers.requirements import solvers_for
 from mercer.solvers.smooth import Binary, Multinomial, SmoothSolution, minimize

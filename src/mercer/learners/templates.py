@@ -12,7 +12,7 @@ from mercer._arrays import winners
 from mercer._parameters import Anything, Check, Count, Maybe, NonNegative, Pair, check_parameters
 from mercer.learners._base import Savable, classes_of, encode, targets
 from mercer.learners._options import log_weights
-from mercer.solvers.images.warping import Warps, fit_warps, splat, warped
+from mercer.solvers.warping import Warps, fit_warps, splat, warped
 
 
 class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):

@@ -2,12 +2,17 @@
 
     requirements.py   the tables: what each solver needs, gives and takes; the choice; the refusals
     linear/           ridge regression: factorizations, conjugate gradients, features, centers
-    band/             its path of many penalties through a band matrix (may be switched off)
     smooth/           logistic regression and any other smooth loss: Newton's method
     quadratic/        support vectors: quadratic programs
     online/           perceptrons
     local/            kernel smoothing and local regression
     neighbors/        nearest neighbors in the distance of a kernel
+    spectral/         eigenvectors of K, and of its graph
+    groups/           k-means, and directions that separate classes
+    density/          densities, and their bandwidths
+    evidence/         the likelihood of a Gaussian process
+    warping.py        images bent onto each other
+    tuning.py         every threshold of these, with its unit and what it trades
 
 A solver sees K through a `Gram` only; where its rows are is the business of an engine.
 """

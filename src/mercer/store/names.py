@@ -51,7 +51,7 @@ DECLARED = {
     "svm.PairExpansion": "mercer.learners.svms.many_classes:PairExpansion",
     "svm.Pairs": "mercer.learners.svms.pairs:Pairs",
     "svm.Quadratic": "mercer.solvers.quadratic.problem:Quadratic",
-    "templates.Warps": "mercer.solvers.images.warping:Warps",
+    "templates.Warps": "mercer.solvers.warping:Warps",
     # Private classes of scikit-learn that models consist of become classes that are surely there.
     "sklearn.calibration._CalibratedClassifier": "mercer.store.stand_ins:CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration": "mercer.store.stand_ins:Sigmoid",

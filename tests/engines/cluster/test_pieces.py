@@ -81,7 +81,7 @@ def test_a_model_of_pieces_is_that_of_one_array(options):
 
 
 def test_conjugate_gradients_over_pieces(monkeypatch):
-    monkeypatch.setattr("mercer.solvers.linear.nystrom.DIRECT", 0)
+    monkeypatch.setattr("mercer.solvers.linear.nystrom.NORMAL_MATRIX_FLOPS", 0)
     whole, ours = (KernelRidge("gaussian(2)", tol=1e-10, **MODEL).fit(x, Y) for x in (X, _chunks()))
     assert ours.n_iter_ > 1
     np.testing.assert_allclose(ours.predict(X), whole.predict(X), atol=1e-6)

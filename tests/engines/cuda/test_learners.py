@@ -107,17 +107,18 @@ from mercer.solvers.linear.panels import panels_of
 from mercer.solvers.linear.problem import RidgeProblem
 direct = KernelRidge(Gaussian(1.5), alpha=0.1, solver="nystrom", n_centers=20, random_state=0,
                      fit_intercept=True).fit(wide, Y)
-centers.DIRECT = 0
+centers.NORMAL_MATRIX_FLOPS = 0
 model = KernelRidge(Gaussian(1.5), alpha=0.1, solver="nystrom", n_centers=20, random_state=0,
                     fit_intercept=True).fit(T, Y)
 assert model.n_iter_ > 1
 same(model.predict(q), direct.predict(Q[:9].astype(float)))
-whole, centers.PAIR = centers.PAIR, 1e12  # as if four arrays did not fit: the factors are packed
+# As if four arrays did not fit: the factors are packed.
+whole, centers.CENTER_PAIR_BYTES = centers.CENTER_PAIR_BYTES, 1e12
 packed = KernelRidge(Gaussian(1.5), alpha=0.1, solver="nystrom", n_centers=20, random_state=0,
                      fit_intercept=True).fit(T, Y)
 assert packed.n_iter_ > 1
 same(packed.predict(q), direct.predict(Q[:9].astype(float)))
-centers.PAIR = whole
+centers.CENTER_PAIR_BYTES = whole
 
 streamed = StreamedGram(Gaussian(1.5), X, device=torch.device(DEVICE))
 streamed.__class__.chunk = 16
@@ -130,7 +131,7 @@ columns = streamed.take(columns=places)
 assert np.allclose(columns @ V[:20], K[:, places] @ V[:20], atol=1e-4)
 assert np.allclose(columns.dense(), K[:, places], atol=1e-5)
 for way in (0, 1e18):
-    centers.DIRECT = way
+    centers.NORMAL_MATRIX_FLOPS = way
     found = centers.ridge(centers.Centers(places, None, panels_of(columns), streamed, places),
                           RidgeProblem(Y, np.array([0.1, 0.1]), np.ones(60), True))
     assert (found.n_iter > 1) == (way == 0)

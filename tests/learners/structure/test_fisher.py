@@ -56,7 +56,7 @@ def test_strengths_are_those_of_the_generalized_problem(expression):
 
 def test_products_find_what_the_factor_finds(monkeypatch):
     whole = KernelFisherDiscriminant("gaussian(2)", 0.1).fit(X, y)
-    monkeypatch.setattr("mercer.solvers.groups.fisher.FACTORED", 10)
+    monkeypatch.setattr("mercer.solvers.groups.fisher.EXACT_ROWS", 10)
     parts = KernelFisherDiscriminant("gaussian(2)", 0.1, tol=1e-12).fit(X, y)
     assert parts.n_iter_ > 1 == whole.n_iter_
     np.testing.assert_allclose(parts.transform(X), whole.transform(X), atol=1e-6)
@@ -64,7 +64,7 @@ def test_products_find_what_the_factor_finds(monkeypatch):
 
 @pytest.mark.parametrize("factored", [10**6, 0])
 def test_weights_stand_for_repeated_examples(factored, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.groups.fisher.FACTORED", factored)
+    monkeypatch.setattr("mercer.solvers.groups.fisher.EXACT_ROWS", factored)
     random = np.random.default_rng(0)
     X, times = random.normal(size=(40, 3)), random.integers(0, 4, 40)
     y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer.solvers import tuning
 from mercer.solvers.linear import blas
 
 
@@ -18,7 +19,7 @@ def test_products_with_a_symmetric_matrix(n, dtype):
     np.testing.assert_allclose(blas.symmetric_times(A, B), A @ B, atol=tolerance * n)
     np.testing.assert_allclose(blas.times(A, B), A @ B, atol=tolerance * n)
     spoiled = A.copy()
-    edge = blas.SQUARE_ROWS
+    edge = tuning.SQUARE_ROWS
     spoiled[edge:, :edge] = np.nan  # below the squares on the diagonal nothing is read
     with mercer.config(threads=1):
         np.testing.assert_allclose(blas.symmetric_times(spoiled, B), A @ B, atol=tolerance * n)
@@ -39,7 +40,7 @@ def test_shares_of_the_threads_add_up(threads):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(1100, 1100))
     A, B = A + A.T, rng.normal(size=(1100, 3))
-    assert A.size >= blas.WORTH_THREADS
+    assert A.size >= tuning.THREADED_ELEMENTS
     with mercer.config(threads=threads):
         np.testing.assert_allclose(blas.symmetric_times(A, B), A @ B, atol=1e-9)
         np.testing.assert_allclose(blas.times(A, B), A @ B, atol=1e-9)

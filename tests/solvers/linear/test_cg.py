@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgWarning
 
 import mercer
 from mercer import Gaussian, NegativeSquaredDistance
-from mercer.solvers.linear import cg, preconditioner
+from mercer.solvers.linear import cg
 from mercer.solvers.linear import exact as ridge_exact
 from mercer.solvers.linear.iterations import NotDefinite, conjugate_gradients
 from mercer.solvers.linear.problem import RidgeProblem
@@ -48,7 +48,7 @@ def test_a_preconditioner_saves_iterations():
 @pytest.mark.parametrize("how", ["nystrom", "cholesky"])
 def test_low_rank_factors_agree_with_k_on_their_pivots(how):
     gram = KERNEL.gram(X)
-    low = preconditioner.CHOICES[how](gram, 30, np.random.RandomState(1))
+    low = cg.CHOICES[how](gram, 30, np.random.RandomState(1))
     K = gram.dense()
     S = low.pivots
     assert len(set(S)) == len(S) <= 30
@@ -65,7 +65,7 @@ def test_pivots_are_better_than_a_sample_where_examples_crowd():
     K = gram.dense()
     left = {}
     for how in ("nystrom", "cholesky"):
-        low = preconditioner.CHOICES[how](gram, 15, np.random.RandomState(0))
+        low = cg.CHOICES[how](gram, 15, np.random.RandomState(0))
         left[how] = np.trace(K - low.F @ low.F.T)
     assert left["cholesky"] < 0.2 * left["nystrom"]
 
@@ -73,15 +73,15 @@ def test_pivots_are_better_than_a_sample_where_examples_crowd():
 def test_duplicates_do_not_break_the_factor():
     Z = np.vstack([X[:20]] * 4)
     for how in ("nystrom", "cholesky"):
-        low = preconditioner.CHOICES[how](KERNEL.gram(Z), 60, np.random.RandomState(0))
+        low = cg.CHOICES[how](KERNEL.gram(Z), 60, np.random.RandomState(0))
         assert len(low.pivots) <= 20
         assert np.isfinite(low.F).all()
 
 
 def test_woodbury_inverts_what_it_says():
-    low = preconditioner.nystrom(KERNEL.gram(X), 25, np.random.RandomState(0))
+    low = cg.nystrom(KERNEL.gram(X), 25, np.random.RandomState(0))
     B = RNG.normal(size=(N, T))
-    solved = preconditioner.Woodbury(low, WEIGHTS).solve(B, ALPHAS)
+    solved = cg.Woodbury(low, WEIGHTS).solve(B, ALPHAS)
     SF = WEIGHTS[:, None] * low.F
     for j, alpha in enumerate(ALPHAS):
         np.testing.assert_allclose(

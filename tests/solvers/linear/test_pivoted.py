@@ -8,6 +8,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 import mercer
 from mercer import Gaussian, KernelRidge, Laplacian
+from mercer.solvers import tuning
 from mercer.solvers.linear import pivoted
 from mercer.solvers.linear.iterations import conjugate_gradients
 from mercer.solvers.linear.problem import RidgeProblem
@@ -22,12 +23,13 @@ WEIGHTS = RNG.random(N) * (np.arange(N) % 50 > 0)
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Problems as small as these are tried, too."""
-    monkeypatch.setattr(pivoted, "BLOCK", 16)
-    monkeypatch.setattr(pivoted, "STEP", 0.0)
-    monkeypatch.setattr(pivoted, "FLOPS", 1e8)
+    monkeypatch.setattr("mercer.solvers.tuning.PIVOTED_COLUMNS", 16)
+    monkeypatch.setattr("mercer.solvers.tuning.STEP_SECONDS", 0.0)
+    monkeypatch.setattr("mercer.solvers.tuning.FACTOR_FLOPS", 1e8)
 
 
 def fit(kernel, rows=X, targets=TARGETS[:, 0], weights=None, **options):
+    options = {"fit_intercept": False, **options}
     return KernelRidge(kernel, solver="pivoted", **options).fit(rows, targets, weights)
 
 
@@ -77,7 +79,7 @@ def test_targets_weights_intercepts_and_penalties_are_those_of_a_factor(
 def test_single_precision_has_its_digits():
     rows = X.astype(np.float32)
     found = fit(Gaussian(2.0), rows, alpha=0.1)
-    exact = KernelRidge(Gaussian(2.0), alpha=0.1).fit(X, TARGETS[:, 0])
+    exact = KernelRidge(Gaussian(2.0), alpha=0.1, fit_intercept=False).fit(X, TARGETS[:, 0])
     assert found.solver_ == "pivoted"
     assert found.dual_coef_.dtype == np.float32
     np.testing.assert_allclose(found.predict(rows), exact.predict(X), atol=2e-5)
@@ -96,7 +98,7 @@ def test_equal_data_give_equal_numbers():
     ],
 )
 def test_what_does_not_pay_is_factorized_and_says_so(monkeypatch, options, why):
-    monkeypatch.setattr(pivoted, "FLOPS", 160e9)
+    monkeypatch.setattr("mercer.solvers.tuning.FACTOR_FLOPS", 160e9)
     options = {"kernel": Gaussian(6.0)} | options
     with pytest.warns() if options["alpha"] < 1e-12 else mercer.config():
         model = KernelRidge(solver="pivoted", **options).fit(X, TARGETS[:, 0])
@@ -106,9 +108,9 @@ def test_what_does_not_pay_is_factorized_and_says_so(monkeypatch, options, why):
 
 def test_k_goes_on_to_the_factorization_where_steps_are_slow(monkeypatch):
     made = []
-    monkeypatch.setattr(pivoted, "PROBE", 1)
+    monkeypatch.setattr("mercer.solvers.tuning.PIVOTED_PROBE", 1)
     monkeypatch.setattr(pivoted, "expected_steps", lambda ratio, itemsize: 0.0)
-    monkeypatch.setattr(pivoted, "FLOPS", 160e9)
+    monkeypatch.setattr("mercer.solvers.tuning.FACTOR_FLOPS", 160e9)
     whole = pivoted.scaled_matrix
     monkeypatch.setattr(pivoted, "scaled_matrix", lambda *a, **k: made.append(1) or whole(*a, **k))
     monkeypatch.setattr("mercer.solvers.linear.factor.scaled_matrix", None)
@@ -123,7 +125,9 @@ def test_k_goes_on_to_the_factorization_where_steps_are_slow(monkeypatch):
 def test_an_indefinite_matrix_is_solved_too():
     K = np.diag(np.linspace(-3, 4, 60))
     with pytest.warns(UserWarning, match="definite"):
-        model = KernelRidge("precomputed", alpha=0.5, solver="pivoted").fit(K, np.ones(60))
+        model = KernelRidge("precomputed", alpha=0.5, solver="pivoted", fit_intercept=False).fit(
+            K, np.ones(60)
+        )
     assert model.solver_ == "cholesky"
     np.testing.assert_allclose(model.dual_coef_, 1 / (np.diag(K) + 0.5))
 
@@ -148,7 +152,7 @@ def test_steps_that_are_hopeless_end():
 
 
 def test_auto_takes_it_for_many_rows_only():
-    rows = RNG.normal(size=(pivoted.ENOUGH_ROWS, 2))
+    rows = RNG.normal(size=(tuning.PIVOTED_ROWS, 2))
     model = KernelRidge(Gaussian(2.0), alpha=0.1).fit(rows, rows[:, 0])
     assert model.solver_ == "pivoted"
     assert "fewer columns" in model.solver_reason_

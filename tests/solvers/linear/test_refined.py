@@ -7,13 +7,12 @@ import pytest
 from scipy.linalg import cho_factor, cho_solve
 
 import mercer
-from mercer.solvers.linear import refined
 from mercer.solvers.linear.factor import Refined, Shifted
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refined, "ENOUGH_ROWS", 50)
+    monkeypatch.setattr("mercer.solvers.tuning.REFINED_ROWS", 50)
 
 
 def rows(n: int = 400) -> np.ndarray:
@@ -42,7 +41,7 @@ def test_what_is_badly_conditioned_is_factorized_in_double_precision(small):
 
 def test_what_does_not_converge_is_factorized_in_double_precision(small, monkeypatch):
     gram, b = mercer.Gaussian(2.0).gram(rows()), np.ones((400, 1))
-    monkeypatch.setattr(refined, "STEPS", 1)
+    monkeypatch.setattr("mercer.solvers.tuning.REFINED_STEPS", 1)
     found = Shifted(gram, once=True).factor(0.1).solve(b)
     np.testing.assert_allclose((gram @ found) + 0.1 * found, b, atol=1e-12)
 
@@ -57,7 +56,7 @@ def test_without_room_for_a_second_matrix_there_is_none(small):
 
 def test_an_indefinite_matrix_is_solved_too(small):
     K = np.diag(np.linspace(-3, 4, 60))
-    model = mercer.KernelRidge("precomputed", alpha=0.5, solver="cholesky")
+    model = mercer.KernelRidge("precomputed", alpha=0.5, solver="cholesky", fit_intercept=False)
     with pytest.warns(UserWarning, match="definite"):
         model.fit(K, np.ones(60))
     np.testing.assert_allclose(model.dual_coef_, 1 / (np.diag(K) + 0.5))

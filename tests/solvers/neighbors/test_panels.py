@@ -102,7 +102,7 @@ def test_several_threads_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     Z, X = rng.normal(size=(900, 30)), rng.normal(size=(333, 30))
     monkeypatch.setattr(panels, "threads_for", lambda work: 2)
-    monkeypatch.setattr(panels, "BLOCK", 600)
+    monkeypatch.setattr("mercer.solvers.tuning.QUERY_NUMBERS", 600)
     np.testing.assert_array_equal(search_panels(X, Z, 3, None)[0], sorted_distances(X, Z, 3)[0])
 
 
@@ -126,6 +126,6 @@ def test_little_memory_takes_another_road(monkeypatch: pytest.MonkeyPatch) -> No
     Z, X = rng.normal(size=(700, 90)), rng.normal(size=(20, 90))
     rank = ranking_among(Gaussian().formula(), Z)
     known = nearest(rank, X, Z, 3).index
-    monkeypatch.setattr(search_module, "_compiles", lambda pairs: True)
+    monkeypatch.setattr(search_module, "_compiles", lambda *_: True)
     with config(memory="1MB"):
         np.testing.assert_array_equal(nearest(rank, X, Z, 3).index, known)

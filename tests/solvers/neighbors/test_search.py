@@ -144,20 +144,42 @@ def test_many_equal_points(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(Z[found.index[:, 0]], Z[:50])
 
 
-def test_the_tree_and_the_search_agree(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("move", "scale"), [(0.0, 1.0), (1e4, 1.0), (0.0, 1e25)])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_products_find_what_panels_find(
+    move: float,
+    scale: float,
+    kind: type,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(search_module, "_compiles", lambda pairs: False)
-    X, Z = rng.random((50, 3)), rng.random((400, 3))
-    plain = search(Gaussian(), X, Z, 4)
-    alone = search(Gaussian(), Z, Z, 4, own=np.arange(400))
-    monkeypatch.setattr(search_module, "TREE_PAIRS", 0)
-    for before, found in (
-        (plain, search(Gaussian(), X, Z, 4)),
-        (alone, search(Gaussian(), Z, Z, 4, own=np.arange(400))),
-    ):
-        np.testing.assert_array_equal(found.index, before.index)
-        np.testing.assert_allclose(found.value, before.value)
+    Z = (scale * (rng.random((400, 30)) + move)).astype(kind)
+    compiled = search(Gaussian(), Z, Z, 4, own=np.arange(400))
+    monkeypatch.setattr(search_module, "_compiles", lambda *_: False)
+    found = search(Gaussian(), Z, Z, 4, own=np.arange(400))
+    np.testing.assert_array_equal(found.index, compiled.index)
+    np.testing.assert_allclose(found.value, compiled.value)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_what_products_hide_is_searched_again(
+    form: type, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Far clusters: inside each of them products differ by less than their rounding."""
+    monkeypatch.setattr(search_module, "_compiles", lambda *_: False)
+    monkeypatch.setattr(search_module, "_better_dense", lambda *_: False)
+    Z = 1e-7 * rng.normal(size=(600, 40)) + rng.choice([-100.0, 100.0], (600, 1))
+    X = Z[:101] + 1e-9
+    exact = ((X[:, None] - Z) ** 2).sum(axis=2)
+    found = nearest(rank_of(Gaussian(), Z), form(X), form(Z), 3)
+    np.testing.assert_array_equal(found.index, np.argsort(exact, axis=1, kind="stable")[:, :3])
+
+
+def test_long_lists_are_sorted(rng: np.random.Generator) -> None:
+    Z = rng.random((900, 6))
+    exact = ((Z[:, None] - Z) ** 2).sum(axis=2)
+    found = search(Gaussian(), Z, Z, 600)
+    np.testing.assert_array_equal(found.index, np.argsort(exact, axis=1, kind="stable")[:, :600])
 
 
 @pytest.mark.parametrize("columns", [2, 40])

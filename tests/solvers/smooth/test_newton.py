@@ -1,7 +1,5 @@
 """Logistic solvers against a generic optimizer: objective and probabilities to 1e-6."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -10,7 +8,6 @@ import mercer
 from mercer import Gaussian
 from mercer.solvers.linear import nystrom
 from mercer.solvers.linear.panels import GramPanels
-from mercer.solvers.smooth import spaces
 from mercer.solvers.smooth.descent import gradient_descent, safe_rate
 from mercer.solvers.smooth.losses import Binary, Multinomial, Squares
 from mercer.solvers.smooth.newton import newton
@@ -162,19 +159,6 @@ def test_that_of_centers_is_exact_where_all_examples_are_curved_alike():
     assert rough.objectives[1] > (1 + 1e-13) * rough.objective
     assert rough.n_products > exact.n_products
     np.testing.assert_allclose(rough.objective, exact.objective, rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["binary", "ten"])
-@pytest.mark.parametrize("intercept", [True, False])
-def test_that_of_centers_has_every_curvature_where_the_mean_takes_many_turns(
-    name, intercept, monkeypatch
-):
-    loss, found = LABELS[name](WEIGHTS), {}
-    for few in (2, math.inf):
-        monkeypatch.setattr(spaces, "FEW", few)
-        found[few] = newton(center_span(), loss, 1e-3, tol=1e-10, intercept=intercept)
-    np.testing.assert_allclose(found[2].objective, found[math.inf].objective, rtol=1e-9)
-    assert found[2].n_products < found[math.inf].n_products
 
 
 def test_ranks():

@@ -27,9 +27,9 @@ from mercer.gram.functions import diagonal
 from mercer.gram.host import HostGram
 from mercer.solvers.online.dual import DualPerceptron
 from mercer.solvers.online.memory import Memory
+from mercer.solvers.online.rounding_bounds import Part, norms
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Outcome, Schedule, Tally, run
-from mercer.solvers.online.sizes import Part, norms
 
 #: Points that a mixed perceptron keeps where no budget is given.
 BUDGET = 5000

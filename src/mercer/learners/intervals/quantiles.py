@@ -14,7 +14,7 @@ from mercer.gram.host import HostGram
 from mercer.kernels import DEFAULT
 from mercer.learners._device import RegressorMixin
 from mercer.learners.intervals.deletion import Deletions
-from mercer.learners.ridges.chosen import SAMPLE, leave_one_out_alpha
+from mercer.learners.ridges.leave_one_out import SAMPLE, leave_one_out_alpha
 from mercer.learners.svms.shared import SupportVectorBase, weights_of
 from mercer.solvers.quadratic.problem import Task, pinball
 

@@ -239,7 +239,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         """The mean of f, as ridge regression with λ."""
         chosen: Any = "uniform" if self.centers_ is None else self.centers_
         exact = "cholesky" if self.noise_ > 0 and self.centers_ is None else "auto"
-        ridge = KernelRidge(self.kernel_, self.noise_, solver=exact, centers=chosen)
+        ridge = KernelRidge(
+            self.kernel_, self.noise_, solver=exact, centers=chosen, fit_intercept=False
+        )
         # What there is to be said of the kernel has been said of the one that was given.
         ridge._needs_psd = ridge._needs_width = False
         self.regressor_ = ridge.fit(self.X_train_, self.y_train_, self._weights)

@@ -43,7 +43,7 @@ from mercer.learners._options import (
 )
 from mercer.learners._stepwise import Stepwise
 from mercer.learners.ridges.centers import given_centers, points_of, solver_for
-from mercer.learners.ridges.chosen import leave_one_out_alpha
+from mercer.learners.ridges.leave_one_out import leave_one_out_alpha
 from mercer.learners.ridges.posterior import Posteriors
 from mercer.maps.centers import CenterChoice
 from mercer.solvers.linear.panels import FeaturePanels
@@ -90,7 +90,7 @@ class RidgeBase(Stepwise, KernelLearner):
         coef0: Any = None,
         alphas: Any = None,
         alpha_per_target: bool = False,
-        fit_intercept: bool = False,
+        fit_intercept: bool = True,
         solver: str = "auto",
         n_centers: int | None = None,
         centers: Any = "uniform",
@@ -261,15 +261,16 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         each λ come from one factorization.
     alpha_per_target : bool, default False
         Choose for each target by itself.
-    fit_intercept : bool, default False
-        Learn b; without it b = 0, as in scikit-learn and in the lecture.
+    fit_intercept : bool, default True
+        Learn b, which has no penalty; False sets b = 0, as scikit-learn and the lecture do. Without
+        b a model of targets far from 0 falls back to 0 away from the examples.
     solver : {"auto", "primal", "eigh", "pivoted", "cholesky", "nystrom", "cg", "gradient"}
         "primal": exact, M×M, for a finite φ of length M. "eigh": exact, for many λ, three N×N
         arrays. "pivoted": exact, from some columns of K and products with it, or by Cholesky if
         sooner. "cholesky": exact, one N×N array. "nystrom": f in the span of `n_centers` examples
         only. "cg": exact up to `tol`, by products with K only, for any N. "gradient": a ← a −
         η(K(Ka + b − t) + λKa), b ← b − ηΣ(Ka + b − t), slow, for teaching. "auto": "primal" where M
-        < N; "eigh" for λ = 0, more than 12 λ, or 6 on a path of N ≥ 2000; "pivoted" for N ≥ 2000
+        < N; "eigh" for λ = 0, more than 12 λ, or more than 5 on a path; "pivoted" for N ≥ 2000
         where that fits into memory; "cholesky" where K fits into the memory limit and N ≤ 20000
         (more on a GPU); "nystrom" otherwise.
     n_centers : int or None

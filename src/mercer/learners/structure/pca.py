@@ -221,7 +221,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
             )
         own = self._own.astype(rows.dtype)
         kernel = self._given_kernel().fitted(own)
-        self.inverse_ = KernelRidge(kernel, alpha=self.alpha).fit(own, rows)
+        self.inverse_ = KernelRidge(kernel, alpha=self.alpha, fit_intercept=False).fit(own, rows)
 
     def inverse_transform(self, Z: Any) -> Any:
         """The row whose coordinates are nearest to z, by the ridge regression that `fit` learned.

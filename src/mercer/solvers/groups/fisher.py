@@ -25,9 +25,7 @@ from mercer.gram.base import Gram
 from mercer.solvers.linear.iterations import conjugate_gradients
 from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.panels import panels_of
-
-#: Rows beyond which conjugate gradients are used in any case: a factor takes minutes.
-FACTORED = 20_000
+from mercer.solvers.tuning import EXACT_ROWS
 
 
 @record
@@ -60,7 +58,7 @@ def directions(
     E = scale * ((labels[:, None] == np.arange(groups)) / np.sqrt(sizes) - np.sqrt(sizes) / w.sum())
 
     def within(V: np.ndarray) -> np.ndarray:
-        """W V: the mean of each class taken off."""
+        """W V: subtract the mean of each class."""
         sums = np.stack([np.bincount(labels, v, groups) for v in (scale * V).T], axis=1)
         return np.asarray(V - scale * (sums / sizes[:, None])[labels])
 
@@ -86,7 +84,7 @@ def _solver(
 ) -> Any:
     """(WKW + λI)⁻¹ and K of the scaled φ, and what conjugate gradients say of themselves."""
     n = gram.shape[0]
-    if n <= FACTORED and matrix_fits(2, n, 8, 16):
+    if n <= EXACT_ROWS and matrix_fits(2, n, 8, 16):
         K = scaled_matrix(gram, None if (scale == 1).all() else scale[:, 0], double=True)
         inner = within(within(K).T)
         add_to_diagonal(inner, alpha)

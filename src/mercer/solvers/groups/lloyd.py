@@ -17,9 +17,7 @@ from mercer._progress import progress
 from mercer.gram.base import Gram
 from mercer.maps.centers import choose_centers
 from mercer.solvers.linear.panels import Panels, panels_of
-
-#: Arrays of examples × groups for each start that are there at once: A, KA, distances and copies.
-ARRAYS = 6
+from mercer.solvers.tuning import LLOYD_ARRAYS
 
 
 @record
@@ -54,7 +52,7 @@ def best_groups(
     gram: Gram, labels: np.ndarray, groups: int, weight: np.ndarray, max_iter: int
 ) -> Groups:
     """The best of all starts, as many at once as a fifth of the memory limit holds."""
-    together = max(1, int(0.2 * gram.limit_bytes / (ARRAYS * 8 * len(labels) * groups)))
+    together = max(1, int(0.2 * gram.limit_bytes / (LLOYD_ARRAYS * 8 * len(labels) * groups)))
     parts = [labels[:, at : at + together] for at in range(0, labels.shape[1], together)]
     found = [lloyd(gram, part, groups, weight, max_iter) for part in parts]
     least = min(one.inertia for one in found)

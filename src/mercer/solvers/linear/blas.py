@@ -1,4 +1,4 @@
-"""Matrix products as the solvers need them: by threads of ours, each with a BLAS of one thread.
+"""Multiply matrices by threads of this library, each with a BLAS of one thread.
 
 A tall matrix times a few columns is over in milliseconds, and a BLAS of several threads spends
 them waiting for each other, the more so on a machine that others use, too.
@@ -14,6 +14,7 @@ from scipy.linalg import get_blas_funcs
 from mercer._config import get_config
 from mercer._linalg import mirror
 from mercer._tiles import Scratch, Tiling, cut, sweep
+from mercer.solvers import tuning
 
 __all__ = [
     "add_squares",
@@ -24,18 +25,8 @@ __all__ = [
     "transposed_times",
 ]
 
-#: Elements below which starting threads costs more than it saves.
-WORTH_THREADS = 1_000_000
-#: Multiplications up to which OpenBLAS reads thin factors as they are, and does not copy them into
-#: its own order first: 5630 × 200 times 200 × 5 takes 0.34 ms in pieces and 0.73 ms at once, its
-#: transpose 0.34 and 1.6 ms. Pieces of fewer rows than `LEAST_ROWS` cost more in calls.
-UNPACKED, LEAST_ROWS = 500_000, 64
 #: A square block of a symmetric matrix has as many multiplications as OpenBLAS leaves unpacked,
 #: and at most so many rows, which stay in the cache.
-SQUARE, SQUARE_ROWS = 2 * UNPACKED, 320
-#: Columns up to which BLAS multiplies a symmetric matrix by one after the other. With one thread
-#: 2500 rows take it 0.95 ms, and two threads 2.2 ms in squares; 6000 rows 6.6 and 14 ms.
-FEW_COLUMNS = 2
 
 
 def add_squares(P: np.ndarray, C: np.ndarray) -> None:
@@ -45,7 +36,7 @@ def add_squares(P: np.ndarray, C: np.ndarray) -> None:
     """
     if P.dtype != C.dtype or C.shape != (P.shape[1], P.shape[1]):
         raise ValueError(f"PᵀP of {P.dtype} {P.shape} does not fit into {C.dtype} {C.shape}")
-    for rows in cut(0, len(C), SQUARE_ROWS):
+    for rows in cut(0, len(C), tuning.SQUARE_ROWS):
         own = P[:, rows]
         C[rows, rows] += own.T @ own  # NumPy makes one triangle of a square, and copies it
         C[rows, rows.stop :] += own.T @ P[:, rows.stop :]
@@ -65,7 +56,7 @@ def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def symmetric_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B likewise for a symmetric A, of which only the upper triangle is read.
+    """A B for a symmetric A, of which only the upper triangle is read, in the precision of A.
 
     Reading A is all that such a product costs: each square of it serves its own rows and, as long
     as it is in the cache, the rows of its mirror image.
@@ -73,11 +64,14 @@ def symmetric_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     B = np.ascontiguousarray(B, dtype=A.dtype)
     n = len(A)
     # In single precision BLAS adds up with a fifth of the digits that squares leave.
-    if A.dtype == np.float64 and B.shape[1] <= FEW_COLUMNS and A.flags.c_contiguous:
+    if A.dtype == np.float64 and B.shape[1] <= tuning.SYMV_COLUMNS and A.flags.c_contiguous:
         (symv,) = get_blas_funcs(("symv",), (A,))
         # BLAS reads rows as columns: our upper triangle is its lower one.
         return np.stack([symv(1.0, A.T, b, lower=1) for b in B.T], axis=1)
-    square = min(SQUARE_ROWS, max(32, int((SQUARE / max(1, B.shape[1])) ** 0.5) // 32 * 32))
+    square = min(
+        tuning.SQUARE_ROWS,
+        max(32, int((2 * tuning.UNPACKED_FLOPS / max(1, B.shape[1])) ** 0.5) // 32 * 32),
+    )
     cuts = [slice(at, min(at + square, n)) for at in range(0, n, square)]
     pairs = [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))]
     threads = min(len(pairs), _shares(A).threads)
@@ -98,17 +92,17 @@ def symmetric_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def mirror_beside_diagonal(A: np.ndarray) -> np.ndarray:
-    """What `symmetric_times` reads below the diagonal, from what is above it, in place."""
-    for start in range(0, len(A), SQUARE_ROWS):
-        rows = slice(start, start + SQUARE_ROWS)
-        before = slice(max(0, start - SQUARE_ROWS), start)
+    """Copy from above the diagonal what `symmetric_times` reads below it, in place."""
+    for start in range(0, len(A), tuning.SQUARE_ROWS):
+        rows = slice(start, start + tuning.SQUARE_ROWS)
+        before = slice(max(0, start - tuning.SQUARE_ROWS), start)
         A[rows, before] = A[before, rows].T
         mirror(A[rows, rows])
     return A
 
 
 def transposed_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Aᵀ B likewise; the sums of the threads are added in double precision."""
+    """Aᵀ B, multiplied in the precision of A; threads' sums are added in double precision."""
     plan = _shares(A)
     parts = np.zeros((plan.threads, A.shape[1], B.shape[1]))
 
@@ -121,12 +115,14 @@ def transposed_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _pieces(rows: slice, m: int, columns: int) -> Iterable[slice]:
-    """Rows of A whose product with a thin B is made at once."""
-    step = UNPACKED // max(1, m * columns)
-    return [rows] if columns == 1 or step < LEAST_ROWS else cut(rows.start, rows.stop, step)
+    """Slices of rows of A; the product of each with a thin B is one call of BLAS."""
+    step = tuning.UNPACKED_FLOPS // max(1, m * columns)
+    return (
+        [rows] if columns == 1 or step < tuning.UNPACKED_ROWS else cut(rows.start, rows.stop, step)
+    )
 
 
 def _shares(A: np.ndarray) -> Tiling:
     n, m = A.shape
-    threads = get_config().n_threads if A.size >= WORTH_THREADS else 1
+    threads = get_config().n_threads if A.size >= tuning.THREADED_ELEMENTS else 1
     return Tiling((n, m), (max(1, -(-n // threads)), m), threads, fixed=True)

@@ -26,21 +26,11 @@ from mercer._machine import cholesky as lapack
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import blas_for
 from mercer.gram.base import Gram
+from mercer.solvers import tuning
 from mercer.solvers.linear import refined
 from mercer.solvers.linear.blas import mirror
-from mercer.solvers.linear.matrix import PANEL, matrix_fits, operator_norm, scaled_matrix
+from mercer.solvers.linear.matrix import matrix_fits, operator_norm, scaled_matrix
 from mercer.solvers.requirements import resident
-
-#: Warn where fewer than three digits of the coefficients are certain.
-FEW_DIGITS = 1e-3
-#: Begin again in double precision where single leaves less than one digit.
-NOISE = 0.1
-#: Up to this many rows an ill-conditioned matrix is worth its eigenvectors, so many times as slow.
-SPECTRUM_ROWS, SPECTRUM_TIMES = 4000, 20
-#: Eigenvalues that are 0 come out as less than two rounding units of the largest one. The bound
-#: that proofs give, N units, costs nothing in double precision; in single precision it would take
-#: a good part of the spectrum for noise.
-NULL = 10
 
 
 class Inverse(Protocol):
@@ -50,7 +40,7 @@ class Inverse(Protocol):
 
 
 class Factor(Inverse, Protocol):
-    """The same, and its diagonal."""
+    """(SKS + λI)⁻¹ as an operator, and its diagonal."""
 
     def inverse_diagonal(self) -> np.ndarray: ...
 
@@ -80,10 +70,10 @@ class Shifted:
         if cholesky is not None:
             condition = cholesky.condition(shift)
             # In single precision a matrix this close to singular gives noise, not coefficients.
-            if not self.double and condition * np.finfo(np.float32).eps > NOISE:
+            if not self.double and condition * np.finfo(np.float32).eps > tuning.SINGLE_NOISE:
                 cholesky = None
-            elif self.double and condition * np.finfo(np.float64).eps > FEW_DIGITS:
-                if self.gram.shape[0] <= SPECTRUM_ROWS and self._room_for_vectors():
+            elif self.double and condition * np.finfo(np.float64).eps > tuning.FEW_DIGITS:
+                if self.gram.shape[0] <= tuning.SPECTRUM_ROWS and self._room_for_vectors():
                     return self._without_null_space(shift)
                 warn_condition(condition, shift)
         if cholesky is None and not self.double and self._widen():
@@ -121,12 +111,12 @@ class Shifted:
         return Cholesky(A, trace, int(self.once)) if _factorize(A, int(self.once)) else None
 
     def _in_double(self, shift: float) -> Factor:
-        """The factor without a rounded one."""
+        """Factorize in double precision, without a rounded factor."""
         self.refines = False
         return self.factor(shift)
 
     def _widen(self) -> bool:
-        """Begin again in double precision, where that fits."""
+        """Switch to double precision if a matrix of it fits the memory limit."""
         if not matrix_fits(1, self.gram.shape[0], 8):
             return False
         self.double, self._A = True, None
@@ -144,14 +134,14 @@ class Shifted:
         reciprocal = float(gecon(A.T, norm)[0]) if info == 0 else 0.0
         condition = 1.0 / max(reciprocal, np.finfo(float).tiny)
         if reciprocal > n * eps:
-            if condition * eps > FEW_DIGITS:
+            if condition * eps > tuning.FEW_DIGITS:
                 warn_condition(condition, shift)
             else:
                 warn_indefinite(self.gram)
             return LU(A, pivots)
         if not self._room_for_vectors():
-            room = show_bytes(3 * A.nbytes)
-            warn_condition(condition, shift, f"; to leave its null space out would need {room}")
+            need = show_bytes(3 * A.nbytes)
+            warn_condition(condition, shift, f"; to leave its null space out would need {need}")
             return LU(A, pivots)
         del A
         return self._without_null_space(shift)
@@ -183,8 +173,10 @@ class Cholesky:
             lapack.invert_triangle(self.A, lower=0)
         n = len(self.A)
         result = np.zeros(n)
-        for start in range(0, n, PANEL):
-            rows = self.A[start : start + PANEL, : start + PANEL]
+        for start in range(0, n, tuning.MATRIX_PANEL_ROWS):
+            rows = self.A[
+                start : start + tuning.MATRIX_PANEL_ROWS, : start + tuning.MATRIX_PANEL_ROWS
+            ]
             result[: rows.shape[1]] += np.square(np.tril(rows, start)).sum(axis=0, dtype=float)
         return result
 
@@ -200,7 +192,7 @@ class Cholesky:
 
 
 class Refined(Cholesky):
-    """The same by a factor in single precision, refined; `otherwise`: where that does not help."""
+    """Cholesky in single precision, refined; `otherwise` gives a factor where that fails."""
 
     def __init__(
         self, A: np.ndarray, trace: float, rounded: refined.Rounded, otherwise: Callable[[], Factor]
@@ -213,7 +205,7 @@ class Refined(Cholesky):
         X = None if self._rounded is None else refined.solved(self.A, self._rounded, B)
         if X is not None:
             return X
-        # Both arrays go before another one is made: the memory limit has room for no third.
+        # Free both arrays before another one is allocated: a third would exceed the memory limit.
         self._rounded, self.A = None, np.empty((0, 0))
         return self._otherwise().solve(B)
 
@@ -248,14 +240,14 @@ class Spectrum:
     def __init__(self, values: np.ndarray, vectors: np.ndarray) -> None:
         self.values, self.vectors = values.astype(np.float64), vectors
         largest = float(np.abs(self.values).max())
-        units = NULL if vectors.dtype == np.float32 else len(values)
+        units = tuning.NULL_UNITS if vectors.dtype == np.float32 else len(values)
         self.rounding = units * float(np.finfo(vectors.dtype).eps) * largest
 
     @classmethod
     def of(cls, A: np.ndarray) -> Spectrum:
         """The eigenvectors are made in place of A."""
         driver = "evd" if matrix_fits(3, len(A), A.itemsize) else "evr"
-        with one_call(SPECTRUM_TIMES * _operations(A)):
+        with one_call(tuning.SPECTRUM_TIMES * _operations(A)):
             return cls(*eigh(A.T, overwrite_a=True, check_finite=False, driver=driver))
 
     def inverse(self, shifts: np.ndarray, keep_null: bool = False) -> np.ndarray:
@@ -296,8 +288,10 @@ class _AtShift:
 def squares_times(Q: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Σⱼ Qᵢⱼ² wₐⱼ for all i and a, without a second Q."""
     result = np.empty((len(Q), len(weights)))
-    for start in range(0, len(Q), PANEL):
-        result[start : start + PANEL] = np.square(Q[start : start + PANEL]) @ weights.T
+    for start in range(0, len(Q), tuning.MATRIX_PANEL_ROWS):
+        result[start : start + tuning.MATRIX_PANEL_ROWS] = (
+            np.square(Q[start : start + tuning.MATRIX_PANEL_ROWS]) @ weights.T
+        )
     return result
 
 
@@ -313,11 +307,13 @@ def warn_condition(condition: float, shift: float, more: str = "") -> None:
 
 def doubtful(condition: float, dtype: np.dtype) -> bool:
     """Whether so large a condition number leaves the coefficients few digits, or noise."""
-    return condition * np.finfo(dtype).eps >= (NOISE if dtype == np.float32 else FEW_DIGITS)
+    return condition * np.finfo(dtype).eps >= (
+        tuning.SINGLE_NOISE if dtype == np.float32 else tuning.FEW_DIGITS
+    )
 
 
 def warn_indefinite(gram: Gram) -> None:
-    """Warn that K is indefinite, unless a rule told so before K was computed."""
+    """Warn that K is indefinite, unless the kernel's claim said so before K was computed."""
     if not gram.refuted:
         warnings.warn(
             f"K + λI has negative eigenvalues: {gram.kernel!r} is not positive semi-definite on "
@@ -329,12 +325,12 @@ def warn_indefinite(gram: Gram) -> None:
 
 
 def _operations(A: np.ndarray) -> float:
-    """Of a Cholesky factorization; in single precision each counts half."""
+    """Operations of a Cholesky factorization; in single precision each counts half."""
     return float(len(A)) ** 3 / 3 * A.itemsize / 8
 
 
 def _one_norm(A: np.ndarray) -> float:
     sums = np.zeros(len(A))
-    for start in range(0, len(A), PANEL):
-        sums += np.abs(A[start : start + PANEL]).sum(axis=0, dtype=np.float64)
+    for start in range(0, len(A), tuning.MATRIX_PANEL_ROWS):
+        sums += np.abs(A[start : start + tuning.MATRIX_PANEL_ROWS]).sum(axis=0, dtype=np.float64)
     return float(sums.max())

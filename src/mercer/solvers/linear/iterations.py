@@ -15,11 +15,7 @@ from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
 from mercer._steps import ConjugateStep, listener
-
-#: Steps without a smaller residual after which it is asked whether they still lead anywhere, and
-#: the share of ½ xᵀAx − bᵀx that they must have gained. Residuals alone do not tell: where A is
-#: badly conditioned they grow for hundreds of steps, and the solution gets better with each.
-PATIENCE, GAIN = 100, 1e-10
+from mercer.solvers.tuning import STALLED_GAIN, STALLED_STEPS
 
 #: product(P, columns): of the columns that are still running, and which ones those are.
 Product = Callable[[Any, Any], Any]
@@ -45,7 +41,7 @@ def conjugate_gradients(
     precondition: Product,
     tol: float = 1e-6,
     max_iter: int = 1000,
-    patience: int = PATIENCE,
+    patience: int = STALLED_STEPS,
     *,
     hopeless: Callable[[int, float], bool] | None = None,
 ) -> Iterations:
@@ -132,7 +128,7 @@ class _Columns:
         self.stalled = 0 if self.worst < 0.9 * self.best else self.stalled + 1
         self.best = min(self.best, self.worst)
         if self.stalled > patience:
-            if bool(self.xp.all(self.recently[running] <= GAIN * self.gained[running])):
+            if bool(self.xp.all(self.recently[running] <= STALLED_GAIN * self.gained[running])):
                 return True
             self.stalled = 0
         if not self.stalled:

@@ -14,9 +14,7 @@ from mercer._config import get_config
 from mercer._linalg import dot
 from mercer._tiles import Scratch
 from mercer.gram.base import Gram
-
-#: Rows handled at a time where a pass over the matrix needs temporaries.
-PANEL = 512
+from mercer.solvers.tuning import MATRIX_PANEL_ROWS
 
 
 def scaled_matrix(
@@ -34,16 +32,18 @@ def scaled_matrix(
         _make_symmetric(A)
     if scale is not None:
         s = scale.astype(A.dtype)
-        for start in range(0, len(A), PANEL):
+        for start in range(0, len(A), MATRIX_PANEL_ROWS):
             first = start if triangle else 0
-            A[start : start + PANEL, first:] *= s[start : start + PANEL, None]
-            A[start : start + PANEL, first:] *= s[first:]
+            A[start : start + MATRIX_PANEL_ROWS, first:] *= s[
+                start : start + MATRIX_PANEL_ROWS, None
+            ]
+            A[start : start + MATRIX_PANEL_ROWS, first:] *= s[first:]
     return A
 
 
 def upper_triangle(gram: Gram) -> np.ndarray:
     """K on and above the diagonal; a factorization never reads what is below it."""
-    if gram.shape[0] <= PANEL:
+    if gram.shape[0] <= MATRIX_PANEL_ROWS:
         return gram.dense()
     A = np.zeros(gram.shape, dtype=gram.dtype)  # pages that are never touched take no memory
 
@@ -66,8 +66,8 @@ def matrix_bytes(count: int, n: int, itemsize: int, columns: int = 1) -> int:
 def _make_symmetric(A: np.ndarray) -> None:
     """(K + Kᵀ)/2 in place, with a warning where that changes K by more than rounding."""
     largest = gap = 0.0
-    for start in range(0, len(A), PANEL):
-        rows = slice(start, start + PANEL)
+    for start in range(0, len(A), MATRIX_PANEL_ROWS):
+        rows = slice(start, start + MATRIX_PANEL_ROWS)
         rest = slice(start, None)
         above, below = A[rows, rest], A[rest, rows].T
         mean = 0.5 * (above + below)

@@ -29,13 +29,7 @@ from mercer.solvers.linear import primal
 from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients
 from mercer.solvers.linear.panels import Normal, Panels, panels_of
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
-
-#: Operations of the normal matrix from which conjugate gradients are the shorter way.
-DIRECT = 4e14
-#: Bytes per pair of centers: four arrays in double precision.
-PAIR = 4 * 8
-#: Steps without a smaller residual after which rounding may have taken over.
-PATIENCE = 10
+from mercer.solvers.tuning import CENTER_PAIR_BYTES, CENTER_STALLED_STEPS, NORMAL_MATRIX_FLOPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +108,7 @@ def centers_at(gram: Gram, given: Any) -> Centers:
 
 def bytes_needed(gram: Gram, n: int, m: int, packed: bool = False) -> float:
     """Four m×m arrays in double precision; less where they do not fit and an engine packs them."""
-    whole = float(PAIR) * m * m
+    whole = float(CENTER_PAIR_BYTES) * m * m
     if not packed or _fits(gram, m) or not by_products(n, m):
         return whole
     small = gram.solver("bytes of packed factors", None)
@@ -123,12 +117,12 @@ def bytes_needed(gram: Gram, n: int, m: int, packed: bool = False) -> float:
 
 def _fits(gram: Gram, m: int) -> bool:
     """Whether the arrays leave a tenth of the memory to vectors over the examples."""
-    return float(PAIR) * m * m <= 0.9 * gram.limit_bytes
+    return float(CENTER_PAIR_BYTES) * m * m <= 0.9 * gram.limit_bytes
 
 
 def by_products(n: int, m: int) -> bool:
     """Whether the normal matrix takes so many operations that conjugate gradients are used."""
-    return 2.0 * n * m * m > DIRECT
+    return 2.0 * n * m * m > NORMAL_MATRIX_FLOPS
 
 
 def ridge(
@@ -202,7 +196,7 @@ class _Normal(ABC):
                 lambda r, _: self.precondition(r),
                 tol,
                 max_iter,
-                PATIENCE,
+                CENTER_STALLED_STEPS,
             )
         except NotDefinite as error:
             raise LinAlgError(

@@ -23,11 +23,7 @@ from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.matrix import upper_triangle
-
-#: Rows of a panel at most, and the memory that a thread's panels may take.
-ROWS, SCRATCH = 1024, 100_000_000
-#: Elements of Φ below which starting threads costs more than it saves.
-WORTH_THREADS = 500_000
+from mercer.solvers.tuning import PHI_PANEL_BYTES, PHI_PANEL_ROWS, THREADED_ELEMENTS
 
 
 @record
@@ -41,7 +37,7 @@ class Normal:
     weight: float
 
     def centered(self) -> tuple[Any, Any]:
-        """H and R of features and targets with their weighted means taken off, in place."""
+        """Subtract the weighted means of features and targets from H and R, in place."""
         H, R = self.H, self.R
         if H is not None:
             H -= self.sums[:, None] * (self.sums / self.weight)
@@ -128,7 +124,7 @@ class HostPanels(Panels):
 
     @abstractmethod
     def panel(self, rows: slice, scratch: Scratch) -> np.ndarray:
-        """Some rows of Φ, in the room of the calling thread."""
+        """Some rows of Φ, in a buffer of the calling thread."""
 
     def prepare(self) -> None:
         """Compile what `panel` needs, before several threads ask for it."""
@@ -142,9 +138,9 @@ class HostPanels(Panels):
         n, m = self.shape
         settings = get_config()
         per_row = m * (self.dtype.itemsize + 8 * copies)
-        room = min(SCRATCH, settings.memory_bytes // (4 * settings.n_threads))
-        threads = settings.n_threads if n * m >= WORTH_THREADS else 1
-        height = max(16, min(ROWS, int(room // per_row), -(-n // threads)))
+        limit = min(PHI_PANEL_BYTES, settings.memory_bytes // (4 * settings.n_threads))
+        threads = settings.n_threads if n * m >= THREADED_ELEMENTS else 1
+        height = max(16, min(PHI_PANEL_ROWS, int(limit // per_row), -(-n // threads)))
         return Tiling((n, m), (height, m), threads, fixed=True)
 
     def each(self, body: Callable[[slice, Any], None], what: str, copies: int = 1) -> None:
@@ -210,7 +206,7 @@ class HostPanels(Panels):
 
 
 class GramPanels(HostPanels):
-    """K or columns of it, computed anew each time, or kept if there is room: `keep()`."""
+    """K or columns of it, computed at every use, or held in memory after `keep()`."""
 
     def __init__(self, gram: Gram, kept: np.ndarray | None = None) -> None:
         self.gram, self.shape, self.dtype, self.kept = gram, gram.shape, gram.dtype, kept

@@ -29,44 +29,21 @@ from mercer._machine.threads import single_threaded_blas
 from mercer._steps import listening
 from mercer.gram.base import Gram
 from mercer.maps.centers import pivoted_cholesky
+from mercer.solvers import tuning
 from mercer.solvers.linear import exact
 from mercer.solvers.linear.blas import (
-    FEW_COLUMNS,
     mirror_beside_diagonal,
     symmetric_times,
     times,
     transposed_times,
 )
-from mercer.solvers.linear.factor import NOISE
 from mercer.solvers.linear.iterations import NotDefinite, conjugate_gradients
 from mercer.solvers.linear.matrix import scaled_matrix
 from mercer.solvers.linear.problem import RidgeProblem, RidgeSolution
 
-#: Rows from which on it pays to try. Of fourteen problems of 1000 to 2000 rows seven took 1.2 to
-#: 1.8 times as long as by a factor, and none less than 0.77 of that; of eight of 2000 to 4000 rows
-#: none took more than 1.3 times as long, and half of them less than 0.8.
-ENOUGH_ROWS = 2000
-#: The residual ‖B − AC‖/‖B‖ to reach, by the bytes of a number of K.
-TOLERANCE = {8: 1e-11, 4: 1e-6}
-#: The largest trace(K)/λ, in roundings of K; beyond it digits are lost that a factor may keep.
-LARGEST_CONDITION = {8: 1e-6, 4: NOISE}
-#: Columns that are added at a time, and the share of N that they may come to.
-BLOCK, MOST = 128, 0.2
-#: Steps until the speed of convergence is judged, and how often a solution is corrected at most.
-PROBE, CORRECTIONS = 8, 3
-#: Operations per second of a factorization in single precision, and of adding columns; bytes per
-#: second of a matrix from memory, of which a refined factorization reads and writes so many
-#: per entry; bytes of one triangle per second times one or two vectors; seconds of a step besides.
-#: Measured on two cores, for 1000 to 6000 rows; only ratios count.
-FLOPS, COLUMN_FLOPS, BYTES, FACTOR_BYTES = 160e9, 30e9, 10e9, {8: 80, 4: 8}
-VECTOR_BYTES, STEP = 22e9, 2e-4
-#: How many times as long as a factorization the steps may be expected to take: first estimates of
-#: their number are rather high.
-DOUBT = 1.5
-
 
 def ridge(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
-    """By conjugate gradients, or by a Cholesky factor where they would take longer."""
+    """Solve by conjugate gradients, or by a Cholesky factor where they would take longer."""
     least, scale = float(problem.alphas.min()), problem.scale
     itemsize, n = gram.dtype.itemsize, gram.shape[0]
     budget = _Budget(n, itemsize, problem.targets.shape[1] + int(problem.intercept))
@@ -74,13 +51,13 @@ def ridge(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
     if not gram.symmetric:
         return _factorized(gram, problem, "k(x, z) need not be k(z, x)")
     unsure = float(own.sum()) / least * float(np.finfo(gram.dtype).eps)
-    if not unsure <= LARGEST_CONDITION[itemsize]:
+    if not unsure <= tuning.PIVOTED_CONDITION[itemsize]:
         return _factorized(gram, problem, "K + λI is badly conditioned")
     F, trace = _columns(gram, scale, least, budget)
-    if not budget.allows(F.shape[1], expected_steps(trace / least, itemsize) / DOUBT):
+    if not budget.allows(F.shape[1], expected_steps(trace / least, itemsize) / tuning.STEP_DOUBT):
         return _factorized(gram, problem, "K is far from any matrix of low rank")
     A = scaled_matrix(gram, scale, triangle=True)
-    if budget.targets > FEW_COLUMNS or itemsize == 4:
+    if budget.targets > tuning.SYMV_COLUMNS or itemsize == 4:
         mirror_beside_diagonal(A)
     system = _System(A, F, budget)
     try:
@@ -88,7 +65,7 @@ def ridge(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
         # busily between the steps, and still when the model is asked.
         with listening(None), single_threaded_blas():
             found = exact.for_each_alpha(
-                lambda alpha, which: exact.solved_by(system.factor(alpha), problem, which),
+                lambda alpha, which: exact.solved_by(system.at(alpha), problem, which),
                 problem,
                 gram.dtype,
             )
@@ -107,11 +84,12 @@ def _factorized(
 
 
 def expected_steps(ratio: float, itemsize: int) -> float:
-    """Steps to a residual of `TOLERANCE` for trace(E)/λ.
+    """Steps to a residual of `tuning.PIVOTED_RESIDUAL` for trace(E)/λ.
 
     Of 30 problems of all kinds half took between 0.8 and 1.25 times as many, and none twice.
     """
-    return (3.0 + 3.0 * ratio**0.3) * math.log(TOLERANCE[itemsize]) / math.log(TOLERANCE[8])
+    digits, of_double = (math.log(tuning.PIVOTED_RESIDUAL[size]) for size in (itemsize, 8))
+    return (3.0 + 3.0 * ratio**0.3) * digits / of_double
 
 
 @record
@@ -123,19 +101,19 @@ class _Budget:
     targets: int
 
     def factor(self) -> float:
-        n = self.n
-        return n**3 / (3 * FLOPS) + FACTOR_BYTES[self.itemsize] * n * n / BYTES
+        moved = tuning.FACTOR_BYTES[self.itemsize] * self.n**2 / tuning.MEMORY_BYTES
+        return self.n**3 / (3 * tuning.FACTOR_FLOPS) + moved
 
     def step(self, r: int) -> float:
         n, t, triangle = self.n, self.targets, self.n * self.n * self.itemsize / 2
-        own = 2.0 * n * r * (self.itemsize + t - 1) / VECTOR_BYTES + STEP
-        if t <= FEW_COLUMNS and self.itemsize == 8:
-            return own + t * triangle / VECTOR_BYTES
-        return own + triangle / BYTES + 2.0 * n * n * t / FLOPS
+        own = 2.0 * n * r * (self.itemsize + t - 1) / tuning.VECTOR_BYTES + tuning.STEP_SECONDS
+        if t <= tuning.SYMV_COLUMNS and self.itemsize == 8:
+            return own + t * triangle / tuning.VECTOR_BYTES
+        return own + triangle / tuning.MEMORY_BYTES + 2.0 * n * n * t / tuning.FACTOR_FLOPS
 
     def columns(self, r: int, more: int) -> float:
-        """Of adding so many to r columns."""
-        return 4.0 * self.n * (r + more) * more / COLUMN_FLOPS
+        """Seconds of adding `more` to r columns."""
+        return 4.0 * self.n * (r + more) * more / tuning.COLUMN_FLOPS
 
     def allows(self, r: int, steps: float) -> bool:
         return steps * self.step(r) <= self.factor()
@@ -160,13 +138,15 @@ def _columns(
         nonlocal before
         ratio = float(rest @ weights) / shift
         # The trace is expected to fall as much as it did last time.
-        expected = ratio * min(1.0, ratio / before) if r > BLOCK else ratio / 4
+        expected = ratio * min(1.0, ratio / before) if r > tuning.PIVOTED_COLUMNS else ratio / 4
         before = ratio
         steps, then = expected_steps(ratio, size), expected_steps(expected, size)
-        pays = (steps - then) * budget.step(r) > budget.columns(r, BLOCK)
-        return r > 0 and not (pays and budget.allows(r, then / DOUBT))
+        pays = (steps - then) * budget.step(r) > budget.columns(r, tuning.PIVOTED_COLUMNS)
+        return r > 0 and not (pays and budget.allows(r, then / tuning.STEP_DOUBT))
 
-    found = pivoted_cholesky(gram, int(MOST * n), pick, BLOCK, enough)
+    found = pivoted_cholesky(
+        gram, int(tuning.PIVOTED_SHARE * n), pick, tuning.PIVOTED_COLUMNS, enough
+    )
     assert found.rest is not None
     F = found.F if scale is None else scale[:, None].astype(found.F.dtype) * found.F
     return F, float(found.rest @ weights)
@@ -177,37 +157,34 @@ class _Slow(ArithmeticError):
 
 
 class _System:
-    """SKS in the upper triangle of A, and F; λI is added where it is needed."""
+    """(SKS + λI)⁻¹ as an operator, for the λ that `at` set last; SKS in the upper triangle of A."""
+
+    shift: float
+    norm: float
+    L: np.ndarray
 
     def __init__(self, A: np.ndarray, F: np.ndarray, budget: _Budget) -> None:
         self.A, self.F, self.budget, self.n_iter = A, F, budget, 0
         with single_threaded_blas():
             self.squares = transposed_times(F, F)
 
-    def factor(self, shift: float) -> _AtShift:
-        return _AtShift(self, shift)
-
-
-class _AtShift:
-    """(SKS + λI)⁻¹ as an operator."""
-
-    def __init__(self, system: _System, shift: float) -> None:
-        self.system, self.shift = system, shift
-        inner = system.squares.copy()
-        self.norm = float(np.linalg.norm(inner)) + shift
+    def at(self, shift: float) -> _System:
+        inner = self.squares.copy()
+        self.shift, self.norm = shift, float(np.linalg.norm(inner)) + shift
         add_to_diagonal(inner, shift)
         L = cholesky(inner)
         if L is None:
             raise _Slow
         self.L = L
+        return self
 
     def solve(self, B: np.ndarray) -> np.ndarray:
-        dtype = self.system.A.dtype
-        tol, unit = TOLERANCE[dtype.itemsize], float(np.finfo(dtype).eps)
+        dtype = self.A.dtype
+        tol, unit = tuning.PIVOTED_RESIDUAL[dtype.itemsize], float(np.finfo(dtype).eps)
         X, left = np.zeros(B.shape), np.asarray(B, dtype=np.float64)
         size = _norms(left)
         goal = tol * size
-        for _ in range(CORRECTIONS):
+        for _ in range(tuning.PIVOTED_CORRECTIONS):
             rest = _norms(left)
             run = conjugate_gradients(
                 lambda P, _: self._multiply(P),
@@ -222,32 +199,33 @@ class _AtShift:
             if run.stopped:
                 raise _Slow
             X += run.X
-            self.system.n_iter += run.n_iter
+            self.n_iter += run.n_iter
             left = B - self._multiply(X)
             if (_norms(left) <= np.maximum(10 * goal, unit * self.norm * _norms(X))).all():
                 return X.astype(dtype, copy=False)
         raise _Slow
 
     def _multiply(self, P: np.ndarray) -> np.ndarray:
-        return symmetric_times(self.system.A, P) + self.shift * P
+        return symmetric_times(self.A, P) + self.shift * P
 
     def _precondition(self, R: np.ndarray) -> np.ndarray:
-        F = self.system.F
+        F = self.F
         return (R - times(F, cholesky_solve(self.L, transposed_times(F, R)))) / self.shift
 
     def _hopeless(self) -> Callable[[int, float], bool]:
         """Whether more steps are to come than a factorization takes, as residuals fell so far."""
-        budget, r, best = self.system.budget, self.system.F.shape[1], math.inf
-        tol = TOLERANCE[self.system.A.itemsize]
+        budget, r, best = self.budget, self.F.shape[1], math.inf
+        tol = tuning.PIVOTED_RESIDUAL[self.A.itemsize]
 
         def judge(n_iter: int, worst: float) -> bool:
             nonlocal best
             best = min(best, worst)
-            if n_iter < PROBE or best <= tol:
+            if n_iter < tuning.PIVOTED_PROBE or best <= tol:
                 return False
             if best >= 1.0:
                 return True
-            return not budget.allows(r, n_iter * (math.log(tol) / math.log(best) - 1.0) / DOUBT)
+            more = n_iter * (math.log(tol) / math.log(best) - 1.0)
+            return not budget.allows(r, more / tuning.STEP_DOUBT)
 
         return judge
 

@@ -19,11 +19,7 @@ from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, eigh, solve_lower
 from mercer.solvers.linear.panels import Panels
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
-
-#: What is added to the diagonal, relative to its mean, where P or the whole is not definite.
-JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
-#: Up to this jitter no prediction changes in a digit that is shown.
-UNSEEN = 1e-10
+from mercer.solvers.tuning import JITTERS, UNSEEN_JITTER
 
 
 @record
@@ -63,7 +59,7 @@ def factorize(H: Any, alpha: float, penalty: Any = None, overwrite: bool = False
     scale = float(H.diagonal().mean())
     L, jitter = _jittered(H, scale, JITTERS)
     if L is not None:
-        if jitter > UNSEEN:
+        if jitter > UNSEEN_JITTER:
             warn_jitter(jitter * scale)
         return PrimalFactor(L, definite=True)
     warnings.warn(

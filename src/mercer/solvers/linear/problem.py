@@ -102,7 +102,12 @@ class RidgeProblem:
         return c if self.weights is None else self.s[:, None].astype(c.dtype) * c
 
     def leave_one_out(
-        self, gram: Gram, c: np.ndarray, d: np.ndarray | None, b: np.ndarray, diagonal: np.ndarray
+        self,
+        gram: Gram | None,
+        c: np.ndarray,
+        d: np.ndarray | None,
+        b: np.ndarray,
+        diagonal: np.ndarray,
     ) -> np.ndarray:
         """tᵢ − cᵢ / (sᵢ Cᵢᵢ)."""
         s = self.s
@@ -110,11 +115,13 @@ class RidgeProblem:
             diagonal = diagonal - np.square(d) / (s @ d)
         with np.errstate(divide="ignore", invalid="ignore"):
             loo = self.targets - c / (s * diagonal)[:, None]
-        if (s == 0).any():  # an example without weight is left out already
+        if gram is not None and (s == 0).any():  # an example without weight is left out already
             loo[s == 0] = gram.take(rows=np.flatnonzero(s == 0)) @ self.scaled(c) + b
         return loo
 
-    def path(self, gram: Gram, parts: Iterator[tuple[np.ndarray, np.ndarray, Any]]) -> RidgePath:
+    def path(
+        self, gram: Gram | None, parts: Iterator[tuple[np.ndarray, np.ndarray, Any]]
+    ) -> RidgePath:
         """From c with its right-hand sides, the diagonal of C, and perhaps another c for `loo`."""
         coefs, bs, loos = [], [], []
         for solved, diagonal, whole in parts:

@@ -23,23 +23,15 @@ from mercer._machine.cholesky import factorize
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, cut, sweep
+from mercer.solvers import tuning
 from mercer.solvers.linear.blas import mirror_beside_diagonal, symmetric_times
-
-#: Rows from which on a second matrix pays: 1000 of them are factorized in 5 ms.
-ENOUGH_ROWS = 1500
-#: The largest condition, in roundings of float32, and how many steps are tried.
-CERTAIN, STEPS = 0.05, 20
-#: The share of a residual that is left after a step that led nowhere.
-STALLED = 0.3
-#: Rows that are rounded, or solved for, at a time.
-PANEL = 256
 
 
 def pays(A: np.ndarray, condition: float) -> bool:
     """Whether a matrix of this condition, or less, is large enough and good enough."""
-    if A.dtype != np.float64 or len(A) < ENOUGH_ROWS:
+    if A.dtype != np.float64 or len(A) < tuning.REFINED_ROWS:
         return False
-    return condition * float(np.finfo(np.float32).eps) <= CERTAIN
+    return condition * float(np.finfo(np.float32).eps) <= tuning.REFINED_CONDITION
 
 
 @record
@@ -52,7 +44,7 @@ class Rounded:
     def solve(self, B: np.ndarray) -> np.ndarray:
         """(UᵀU)⁻¹ B, panel by panel: LAPACK's own runs at a third of the speed of the memory."""
         X, U = np.ascontiguousarray(B, dtype=np.float32), self.U
-        parts = list(cut(0, len(U), PANEL))
+        parts = list(cut(0, len(U), tuning.REFINED_PANEL_ROWS))
         for part in parts:
             X[part] = _triangular(U[part, part].T, X[part], lower=1)
             X[part.stop :] -= U[part, part.stop :].T @ X[part]
@@ -71,15 +63,17 @@ def factor(A: np.ndarray) -> Rounded | None:
     """A factor of A, which is left as it is; None where A is not positive definite."""
     n = len(A)
     U = np.zeros(A.shape, dtype=np.float32)  # pages that are never touched take no memory
-    squares = np.zeros(-(-n // PANEL))
+    squares = np.zeros(-(-n // tuning.REFINED_PANEL_ROWS))
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
         panel = U[rows, rows.start :]
         panel[...] = A[rows, rows.start :]
-        squares[rows.start // PANEL] = np.einsum("ij,ij->", panel, panel)
+        squares[rows.start // tuning.REFINED_PANEL_ROWS] = np.einsum("ij,ij->", panel, panel)
 
     with np.errstate(over="ignore"):
-        sweep(Tiling((n, n), (PANEL, n), get_config().n_threads), body, "rounding")
+        sweep(
+            Tiling((n, n), (tuning.REFINED_PANEL_ROWS, n), get_config().n_threads), body, "rounding"
+        )
     with one_call(n**3 / 6):
         definite = factorize(U, lower=1)
     return Rounded(U, math.sqrt(2.0 * squares.sum())) if definite else None
@@ -101,7 +95,7 @@ def _solved(A: np.ndarray, rounded: Rounded, B: np.ndarray) -> np.ndarray | None
     X, left = np.zeros(B.shape), B
     size = rest = np.linalg.norm(B, axis=0)
     unit = float(np.finfo(np.float64).eps)
-    for _ in range(STEPS):
+    for _ in range(tuning.REFINED_STEPS):
         scale, before = np.where(rest == 0, 1.0, rest), rest
         X += scale * rounded.solve(left / scale)
         left = B - symmetric_times(A, X)
@@ -112,6 +106,6 @@ def _solved(A: np.ndarray, rounded: Rounded, B: np.ndarray) -> np.ndarray | None
         # The largest eigenvalue is at least a √N-th of that norm.
         if (rest <= rounding / math.sqrt(len(A)) + unit * size).all():
             return X
-        if (rest >= STALLED * before).all():
+        if (rest >= tuning.REFINED_STALLED * before).all():
             break
     return X if (rest <= rounding).all() else None

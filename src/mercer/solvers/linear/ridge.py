@@ -19,7 +19,6 @@ from mercer._steps import listening, relayed
 from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.maps.centers import uniform_centers
-from mercer.solvers import band
 from mercer.solvers.linear import cg, exact, nystrom, pivoted, primal
 from mercer.solvers.linear.matrix import matrix_bytes
 from mercer.solvers.linear.panels import FeaturePanels, Panels, panels_of
@@ -32,14 +31,7 @@ from mercer.solvers.requirements import (
     register_solver,
     solvers_for,
 )
-
-#: Beyond so many rows an exact solution takes minutes: "auto" goes on with centers. An engine with
-#: a factorization of its own may say "exact rows" of its own.
-EXACT_ROWS = 20_000
-#: From so many penalties on, one eigendecomposition is cheaper than Cholesky for each.
-MANY = 12
-#: The same for a path of enough rows, which needs no more than a band.
-MANY_BAND = 6
+from mercer.solvers.tuning import EXACT_ROWS, FEW_ON_PATH, FEW_PENALTIES, PIVOTED_ROWS
 
 
 @record
@@ -86,7 +78,7 @@ class RidgeTask:
 
 
 def solve(task: RidgeTask, solver: str = "auto") -> tuple[RidgeSolution, Solver, str]:
-    """By the solver named, or the one that fits best; also which it was, and why."""
+    """Solve by the solver named, or by the one that fits best; gives also which it was, and why."""
     chosen, reason = choose(task.request(), solver)
     with blas_for(float(len(task.problem.targets)) ** 3):
         found = chosen.run(task)
@@ -112,8 +104,7 @@ def _pivoted(task: RidgeTask) -> RidgeSolution:
 def _eigh(task: RidgeTask) -> RidgeSolution:
     if not task.path:
         return exact.eigh(task.gram, task.problem)
-    path = band.band_path(task.gram, task.problem)
-    return RidgeSolution.of_path(path or exact.eigh_path(task.gram, task.problem))
+    return RidgeSolution.of_path(exact.many_penalties_path(task.gram, task.problem))
 
 
 def _primal(task: RidgeTask) -> RidgeSolution:
@@ -189,7 +180,7 @@ def _gradient(task: RidgeTask) -> RidgeSolution:
     K.keep()
     loss = Squares(problem.targets, problem.weights).moved(K.asarray)
     limits: dict[str, Any] = {"tol": options.tol, "max_iter": options.max_iter}
-    # The loss is half of the squares: the objective that is told is the whole.
+    # The loss is half of the squares: steps report the whole objective.
     with relayed(lambda step: replace(step, objective=2 * step.objective)):
         found = gradient_descent(
             K, loss, float(problem.alphas[0]), intercept=problem.intercept, **limits
@@ -221,16 +212,15 @@ def _pick_eigh(request: Request) -> str:
     n, count = request.size.n, request.penalties
     if request.unpenalized:
         return "without a penalty, eigenvectors give the least squares of least norm"
-    with_band = request.path and n >= band.ENOUGH_ROWS and band.ENABLED
     if n > _exact_rows(request) or not _on_host(request):
         return ""
-    few = MANY_BAND if with_band else MANY
+    few = FEW_ON_PATH if request.path else FEW_PENALTIES
     return f"{count} penalties share one decomposition of K" if count > few else ""
 
 
 def _pick_pivoted(request: Request) -> str:
     n = request.size.n
-    if not pivoted.ENOUGH_ROWS <= n <= EXACT_ROWS or not _on_host(request):
+    if not PIVOTED_ROWS <= n <= EXACT_ROWS or not _on_host(request):
         return ""
     return f"{n} examples may be represented by fewer columns of K"
 
@@ -281,7 +271,7 @@ for _solver in (
         bytes=_matrices(3),
         memory="3 N×N",
         pick=_pick_eigh,
-        when=f"for λ = 0, more than {MANY} λ, or {MANY_BAND} on a path of N ≥ {band.ENOUGH_ROWS}",
+        when=f"for λ = 0, more than {FEW_PENALTIES} λ, or more than {FEW_ON_PATH} on a path",
         where="on the CPU; K is computed where the data is",
     ),
     Solver(
@@ -293,7 +283,7 @@ for _solver in (
         _matrices(2),
         "1 N×N, and at most half as much for the columns",
         _pick_pivoted,
-        f"for N ≥ {pivoted.ENOUGH_ROWS} where that fits into memory",
+        f"for N ≥ {PIVOTED_ROWS} where that fits into memory",
         "on the CPU",
     ),
     Solver(

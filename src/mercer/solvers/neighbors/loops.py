@@ -50,38 +50,6 @@ def keep_largest(
                 worst = values[i, k - 1]
 
 
-@njit(nogil=True)
-def merge_largest(
-    tile: Any, start: Any, scale: Any, offset: Any, own: Any, values: Any, index: Any
-) -> None:
-    """What `keep_largest` does, for long lists: the new entries are sorted, then merged.
-
-    An insertion moves half a list of k, so that k of them cost k²; a merge costs k per tile.
-    """
-    k, width = values.shape[1], tile.shape[1]
-    kept_values, kept_index = np.empty(k, values.dtype), np.empty(k, index.dtype)
-    fresh, column = np.empty(width, values.dtype), np.empty(width, index.dtype)
-    for i in range(tile.shape[0]):
-        worst, m = values[i, k - 1], 0
-        for t in range(width):
-            value = scale * tile[i, t] + offset[t]
-            if value > worst and start + t != own[i]:
-                fresh[m], column[m] = -value, start + t
-                m += 1
-        if m == 0:
-            continue
-        order = np.argsort(fresh[:m], kind="mergesort")  # stable: of equal ones the first
-        kept_values[:], kept_index[:] = values[i], index[i]
-        old = new = 0
-        for at in range(k):
-            if new < m and -fresh[order[new]] > kept_values[old]:
-                values[i, at], index[i, at] = -fresh[order[new]], column[order[new]]
-                new += 1
-            else:
-                values[i, at], index[i, at] = kept_values[old], kept_index[old]
-                old += 1
-
-
 @njit(nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def squared_distances(x: Any, z: Any, index: Any, out: Any) -> None:
     """‖xᵢ − z_p‖² for the p listed for each i, in float64 from the differences."""

@@ -1,4 +1,4 @@
-"""Compiled: the best of each query listed, panel by panel, and the list made certain.
+"""Compiled: rows packed into panels, the best of each query listed, and the list made certain.
 
 A tile of scores between a few queries and a panel of examples stays in registers while it is added
 up; `_above` tells which scores of a row are larger than a number, as the bits of a word.
@@ -12,6 +12,8 @@ import numpy as np
 
 from mercer._machine.jit import inner, njit
 from mercer._machine.lanes import (
+    FORM,
+    Shape,
     bits_of_mask,
     choose,
     everywhere_of,
@@ -20,16 +22,26 @@ from mercer._machine.lanes import (
     largest,
     load_of,
     lowest,
+    processor,
     shifted,
     store,
     tile_sums,
 )
 from mercer.solvers.neighbors.loops import put
-from mercer.solvers.neighbors.packing import COLUMNS, ROWS, SHAPE
 
-#: Neighbors listed beyond those asked for, where scores are products, which cancel, and where they
-#: are differences: a choice; more make second searches rarer.
-SPARE, SPARE_NEAR = 3, 1
+
+def _shape() -> Shape:
+    """What the registers of this processor hold; any shape runs on any processor."""
+    features = processor()
+    if features.get("avx512f"):
+        return Shape(16, 6, 4)
+    return Shape(8, 4, 3) if features.get("avx2") else Shape(4, 4, 3)
+
+
+SHAPE = _shape() if FORM == "vectors" else Shape(1, 4, 16)
+ROWS, COLUMNS = SHAPE.rows, SHAPE.columns
+#: Rows looked at to find the column along which a set of rows is longest.
+_LOOKED_AT = 16
 #: Neighbors up to which a list is one vector.
 LISTED = lanes_of(16)
 SINGLE = float(np.finfo(np.float32).eps)
@@ -41,6 +53,122 @@ LANES, VECTORS = SHAPE.lanes, SHAPE.vectors
 _load, _everywhere = load_of(LANES), everywhere_of(LANES)
 _load_list, _everywhere_listed = load_of(LISTED), everywhere_of(LISTED)
 _products, _differences = (tile_sums(op, LANES, ROWS, VECTORS, COLUMNS) for op in ("dot", "near"))
+
+
+@njit(nogil=True)
+def put_in_order(index: Any, rows: Any, bits: Any, keys: Any, waiting: Any, size: Any) -> None:
+    """Indices such that each `size` of them in turn are close together.
+
+    Halved along the column in which some of them lie farthest apart, again and again. `rows` are
+    float32, `bits` the same as int32, and `keys` whole numbers: what orders a number in the upper
+    half, its index below. `waiting`: a stack of the slices that are still to be halved.
+    """
+    waiting[0, 0], waiting[0, 1], left = 0, len(rows), 1
+    while left:
+        left -= 1
+        start, stop = waiting[left, 0], waiting[left, 1]
+        parts = (stop - start + size - 1) // size
+        if parts < 2:
+            continue
+        step, column, longest = (stop - start) // _LOOKED_AT + 1, -1, np.float32(0.0)
+        for d in range(rows.shape[1]):
+            low = high = rows[index[start], d]
+            for i in range(start, stop, step):
+                value = rows[index[i], d]
+                low, high = value if value < low else low, value if value > high else high
+            if high - low > longest:
+                column, longest = d, high - low
+        if column < 0:
+            continue
+        for i in range(start, stop):
+            value = bits[index[i], column]
+            value ^= (value >> np.int32(31)) & np.int32(0x7FFFFFFF)  # as floats are ordered
+            keys[i] = (np.int64(value) << 32) | np.int64(index[i])
+        middle = start + parts // 2 * size
+        _split(keys, start, stop, middle)
+        for i in range(start, stop):
+            index[i] = keys[i] & 0xFFFFFFFF
+        waiting[left, 0], waiting[left, 1] = start, middle
+        waiting[left + 1, 0], waiting[left + 1, 1] = middle, stop
+        left += 2
+
+
+@inner
+def _split(keys: Any, low: Any, high: Any, middle: Any) -> None:
+    """Exchange so that no key before `middle` is larger than one from there on; all differ."""
+    while high - low > 1:
+        first, last, pivot = keys[low], keys[high - 1], keys[(low + high) // 2]
+        first, last = first if first < last else last, last if first < last else first
+        pivot = first if pivot < first else last if pivot > last else pivot
+        place = low
+        for i in range(low, high):  # without a branch, which half of the time would be guessed
+            key = keys[i]
+            keys[i], keys[place] = keys[place], key
+            place += key < pivot
+        if middle < place:
+            high = place
+        elif middle > place:
+            low = place if place > low else low + 1
+        else:
+            return
+
+
+@inner(fastmath={"contract", "reassoc", "nsz"})
+def _pack(rows: Any, row: Any, center: Any, scale: Any, out: Any, to: Any) -> Any:
+    """out[to] ← scale · rows[row] − center; its squared length, and whether all are whole."""
+    total, broken = 0.0, 0
+    for d in range(len(center)):
+        value = np.float32(np.float64(rows[row, d]) * scale - center[d])
+        out[to, d] = value
+        total += np.float64(value) * np.float64(value)
+        broken += value != np.rint(value)
+    return total, broken == 0
+
+
+@njit(nogil=True)
+def pack_panels(
+    rows: Any, ids: Any, center: Any, scale: Any, start: Any, stop: Any, panels: Any, norms: Any,
+    packed: Any,
+) -> Any:  # fmt: skip
+    """panels[p, :, t] ← scale · row ids[p, t] − center, for the panels from start to stop.
+
+    A last column, where there is one more than `rows` has, is −‖z‖²/2: beside a query that ends in
+    1 it makes x·z − ‖z‖²/2. Where a panel has fewer rows than places, nothing there is near.
+    Gives whether all numbers are whole. `packed` is a buffer for the rows of a panel.
+    """
+    width, last, whole = rows.shape[1], panels.shape[1] - 1, True
+    for p in range(start, stop):
+        first = p * COLUMNS
+        count = len(rows) - first
+        count = count if count < COLUMNS else COLUMNS
+        for t in range(count):
+            norms[first + t], fine = _pack(rows, ids[first + t], center, scale, packed, t)
+            whole &= fine
+        for begin in range(0, width, 16):  # squares that stay in the first cache
+            end = begin + 16 if begin + 16 < width else width
+            for t in range(count):
+                for d in range(begin, end):
+                    panels[p, d, t] = packed[t, d]
+        for t in range(count if last == width else 0):
+            panels[p, last, t] = -0.5 * norms[first + t]
+        for t in range(count, COLUMNS):
+            panels[p, last, t] = -np.inf
+    return whole
+
+
+@njit(nogil=True)
+def pack_queries(rows: Any, ids: Any, center: Any, scale: Any, out: Any, norms: Any) -> Any:
+    """Pack queries row by row; rows of `out` beyond `ids` repeat the last query.
+
+    A column more than `rows` has is 1.
+    """
+    whole, n, width = True, len(ids), out.shape[1]
+    for i in range(len(out)):
+        norms[i], fine = _pack(rows, ids[i if i < n else n - 1], center, scale, out, i)
+        whole &= fine
+        if width > rows.shape[1]:
+            out[i, width - 1] = 1.0
+    return whole
 
 
 @inner(forceinline=True)
@@ -105,7 +233,7 @@ def list_all(
 ) -> None:
     """The largest x·z + the last column of all panels, in the order of the examples.
 
-    `scores` and `least`, which is −∞, are room for a tile.
+    `scores` and `least`, which is −∞, are buffers for a tile.
     """
     width = x.shape[1]
     for p in range(len(panels)):
@@ -162,7 +290,7 @@ def list_near(
 ) -> None:  # fmt: skip
     """The largest −‖x − z‖², from the panel next to a few queries on, where it can matter.
 
-    `scores`, `least` and `gaps` are room for a tile, and for a number per panel.
+    `scores`, `least` and `gaps` are buffers for a tile, and for a number per panel.
     """
     width, count = x.shape[1], len(panels)
     for at in range(0, len(x), ROWS):

@@ -21,22 +21,8 @@ import numpy as np
 from mercer._lazy import record
 from mercer._machine.threads import threads_for
 from mercer._tiles import Scratch, Tiling, sweep
+from mercer.solvers import tuning
 
-#: Columns up to which panels too far off are looked for.
-NEAR_COLUMNS = 20
-#: Queries × columns, per halving of the examples, from which on an order of them pays. Estimated:
-#: a number takes 8 ns to be put into one half, and a query 0.05 ns per number of an example.
-ORDER = 100
-#: Numbers of a block of queries, which stays in the second cache beside a panel, and multiply-adds
-#: of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
-BLOCK, CALL = 1 << 17, 1e10
-#: What a multiply-add costs here, packing a number, and putting it into one half of the rows, in
-#: operations that `threads_for` counts.
-WORTH, PACKING, HALVING = 0.4, 10.0, 100.0
-#: Magnitudes within which squares are far from the ends of float32.
-MODERATE = 2.0**-40, 2.0**40
-#: Rows that are looked at for the center, and whether numbers are whole.
-SAMPLE = 64
 DOUBLE = float(np.finfo(np.float64).eps)
 SINGLE, TINY = np.finfo(np.float32).eps, np.finfo(np.float32).tiny
 #: Squared norms up to which sums of products of whole numbers are exact in float32.
@@ -66,15 +52,19 @@ def search_panels(
 
     `own[i]` is an index that does not count for query i.
     """
-    from mercer.solvers.neighbors.packing import ROWS
+    from mercer.solvers.neighbors.panel_loops import ROWS
 
     kind = np.result_type(x, z)
     x, z = (np.ascontiguousarray(side, dtype=kind) for side in (x, z))
     (examples, order), columns = _packed(x, z), x.shape[1]
     mine = np.full(len(x), -1) if own is None else own.astype(np.int64, copy=False)
     index, distance = np.empty((len(x), k), dtype=np.intp), np.empty((len(x), k))
-    threads = threads_for(WORTH * x.size * len(z))
-    step = min(BLOCK // columns, int(CALL / z.size), len(x) // (8 if threads > 1 else 1))
+    threads = threads_for(tuning.PANEL_FLOP_COST * x.size * len(z))
+    step = min(
+        tuning.QUERY_NUMBERS // columns,
+        int(tuning.QUERY_FLOPS / z.size),
+        len(x) // (8 if threads > 1 else 1),
+    )
     step = -(-max(1, step) // ROWS) * ROWS
 
     def body(rows: slice, _: slice, scratch: Scratch) -> None:
@@ -85,10 +75,10 @@ def search_panels(
 
 
 class _Block:
-    """Some queries, packed, and the room that their search needs."""
+    """A block of packed queries, and the buffers of their search."""
 
     def __init__(self, x: Any, rows: np.ndarray, z: Any, own: np.ndarray, e: Examples) -> None:
-        from mercer.solvers.neighbors.packing import COLUMNS, ROWS, pack_queries
+        from mercer.solvers.neighbors.panel_loops import COLUMNS, ROWS, pack_queries
 
         self.x, self.rows, self.z, self.examples = x, rows, z, e
         padded, shape = -(-len(rows) // ROWS) * ROWS, (ROWS, COLUMNS)
@@ -109,7 +99,7 @@ class _Block:
         others = len(self.z) - int(self.own.max() >= 0)
         # Of equally near ones the first count. One after the other they are listed so; in any
         # order one more is listed, which tells whether the last has its like among those left out.
-        spare = loops.SPARE_NEAR if self.near else 0 if self.exact else loops.SPARE
+        spare = tuning.NEAR_SPARE if self.near else 0 if self.exact else tuning.PANEL_SPARE
         some = min(k + spare, others)
         places = np.zeros((len(self.packed), max(some, loops.LISTED)), np.int32)
         values = np.full(places.shape, -np.inf, np.float32)
@@ -165,28 +155,30 @@ class _Block:
 
 def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
     """The examples in panels, and the order in which queries are asked."""
-    from mercer.solvers.neighbors.packing import COLUMNS, pack_panels
+    from mercer.solvers.neighbors.panel_loops import COLUMNS, pack_panels
 
-    (n, columns), some = z.shape, z[:: max(1, len(z) // SAMPLE)]
+    (n, columns), some = z.shape, z[:: max(1, len(z) // tuning.CENTER_SAMPLE_ROWS)]
     ends = [float(v) for side in (x, z) for v in (side.min(), side.max())]
     high = max(map(abs, ends))
-    moderate = high == 0 or MODERATE[0] < high < MODERATE[1]
+    moderate = high == 0 or tuning.UNSCALED_RANGE[0] < high < tuning.UNSCALED_RANGE[1]
     scale = 1.0 if moderate else 2.0 ** -np.ceil(np.log2(high))
     whole = moderate and np.array_equal(some, np.rint(some))
     center = np.zeros(columns) if whole else (some * scale).mean(axis=0, dtype=np.float64)
     count = -(-n // COLUMNS)
-    near = columns <= NEAR_COLUMNS and x.size >= ORDER * np.log2(max(2, count))
+    near = columns <= tuning.NEAR_COLUMNS and x.size >= tuning.ORDERED_NUMBERS * np.log2(
+        max(2, count)
+    )
     ids, order = np.arange(n, dtype=np.int32), np.arange(len(x), dtype=np.int32)
     if near:
         ids, order = _orders(z, x, center, scale)
     panels = np.zeros((count, columns + (not near), COLUMNS), dtype=np.float32)
     norms = np.zeros(n)
-    threads = threads_for(PACKING * z.size)
+    threads = threads_for(tuning.PACKING_COST * z.size)
     exact = np.ones(count, dtype=bool)
 
     def body(rows: slice, _: slice, scratch: Scratch) -> None:
-        room, ends = np.empty((COLUMNS, columns), np.float32), (rows.start, rows.stop)
-        exact[rows] = pack_panels(z, ids, center, scale, *ends, panels, norms, room)
+        buffer, ends = np.empty((COLUMNS, columns), np.float32), (rows.start, rows.stop)
+        exact[rows] = pack_panels(z, ids, center, scale, *ends, panels, norms, buffer)
 
     sweep(Tiling((count, 1), (-(-count // threads), 1), threads), body, "neighbors")
     boxes = np.empty((0, count), np.float32), np.empty((0, count), np.float32)
@@ -202,18 +194,18 @@ def _packed(x: np.ndarray, z: np.ndarray) -> tuple[Examples, np.ndarray]:
 
 def _orders(z: np.ndarray, x: np.ndarray, center: np.ndarray, scale: float) -> list[np.ndarray]:
     """Indices of examples and of queries in which neighbors are close together."""
-    from mercer.solvers.neighbors.packing import COLUMNS, ROWS, put_in_order
+    from mercer.solvers.neighbors.panel_loops import COLUMNS, ROWS, put_in_order
 
     sides, found = ((z, COLUMNS), (x, ROWS)), [np.empty(0), np.empty(0)]
 
     def body(which: slice, _: slice, scratch: Scratch) -> None:
         rows, size = sides[which.start]
         moved, index = _moved(rows, center, scale), np.arange(len(rows), dtype=np.int32)
-        room = np.empty(len(rows), np.int64), np.empty((128, 2), np.int64)
-        put_in_order(index, moved, moved.view(np.int32), *room, size)
+        buffers = np.empty(len(rows), np.int64), np.empty((128, 2), np.int64)
+        put_in_order(index, moved, moved.view(np.int32), *buffers, size)
         found[which.start] = index
 
-    threads = threads_for(HALVING * (x.size + z.size) * np.log2(len(z)))
+    threads = threads_for(tuning.HALVING_COST * (x.size + z.size) * np.log2(len(z)))
     sweep(Tiling((2, 1), (1, 1), threads), body, "neighbors")
     return found
 

@@ -1,8 +1,9 @@
 """The nearest training examples in feature space, by the statistic that k itself is made of.
 
-Squared distances from a matrix product cancel. So a few more neighbors than asked for are found
-that way, measured again from x − z, and where the product's error could still have hidden a nearer
-one, the row is searched again with safe distances.
+Two searches. Dense rows that rank by ‖x − z‖² are searched in packed panels by compiled loops
+(`mercer.solvers.neighbors.panels`). Everything else passes in tiles of a Gram, of which each query
+keeps its k largest: tiles of the statistic, or of x·z where that ranks by ‖x − z‖² of sparse rows,
+of bytes, or without Numba.
 """
 
 from __future__ import annotations
@@ -18,28 +19,16 @@ from mercer._lazy import record
 from mercer._machine.jit import may_compile
 from mercer._tiles import Scratch
 from mercer.formula import Formula, simplify
-from mercer.formula.nodes import ROOT, sqdist
-from mercer.formula.ranking import SPARE, Ranking, ranking
+from mercer.formula.nodes import ROOT, dot, sqdist
+from mercer.formula.ranking import Ranking, ranking
 from mercer.gram.base import Gram, constant_diagonal
 from mercer.gram.byte_products.rows import ROOM
 from mercer.gram.dispatch import HOST, engine_for, solver_gram
 from mercer.gram.host import HostGram
 from mercer.gram.plan.accuracy import SMALL_WORK
+from mercer.gram.rows.prepared import squared_norms
 from mercer.gram.rows.validate import matrix
-from mercer.solvers.neighbors.products import by_product, on_grid, single_fits
-from mercer.solvers.neighbors.scattered import listed_distances, scattered
-
-#: Where no compiled search is at hand: columns up to which, and pairs from which on a tree is. With
-#: 1100 points in the plane 0.5 ms against 2.5 ms by tiles; even with five columns.
-TREE_COLUMNS, TREE_PAIRS = 5, 250_000
-#: Numbers of which NumPy takes the differences, and pairs up to which it sorts rather than that
-#: Numba is imported, which takes half a second.
-FEW_NUMBERS, FEW_PAIRS = 1 << 16, 1 << 16
-#: Columns up to which, and the share of numbers from which on sparse rows are searched as dense
-#: ones: a number that is scattered costs fifty times as much as one of a panel.
-FEW_COLUMNS, FULL = 20, 0.15
-#: Neighbors from which on sorting and merging each tile beats inserting its entries one by one.
-MERGE = 256
+from mercer.solvers import tuning
 
 
 @record
@@ -51,7 +40,7 @@ class Neighbors:
 
 
 def ranking_among(kernel: Formula, Z: Any) -> Ranking:
-    """How neighbors are ranked among Z; k(z, z) is computed where it can be."""
+    """The ranking of neighbors among Z; k(z, z) is computed where the kernel allows it."""
     peak = constant_diagonal(simplify(kernel))
     if peak is not None:
         return ranking(kernel, np.full(count(Z), peak))
@@ -74,64 +63,87 @@ def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None = None
 
 
 def search_host(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None) -> Neighbors:
-    """The same for examples in this process, on the processor."""
-    if rank.by_distance and all(isinstance(s, np.ndarray) or is_sparse(s) for s in (X, Z)):
-        rows = rank.statistic.value
-        x, z = matrix(X, rows, "X"), matrix(Z, rows, "Z")
-        if is_sparse(x) and is_sparse(z) and _better_dense(x, z):
-            x, z = x.toarray(), z.toarray()
-        if not (is_sparse(x) or is_sparse(z)):
-            return _by_distance(x, z, k, own)
-        if is_sparse(x) and is_sparse(z) and _compiles(x.shape[0] * z.shape[0]) and k < MERGE:
-            return _settled(x, z, k, own, *scattered(x, z, k, own))
-    return _search(HOST.make(rank.statistic, X, Z), rank.scale, rank.offset, k, own)
-
-
-def _by_distance(x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None) -> Neighbors:
-    """By −‖x − z‖², each distance from its difference in float64."""
-    pairs = len(x) * len(z)
-    if _compiles(pairs) and k < MERGE and single_fits(z) and not on_grid(x, z):
+    """Search among examples in this process: by panels, by products, or by tiles of any kernel."""
+    both = _vectors(rank, X, Z)
+    if both is None:
+        return _search(HOST.make(rank.statistic, X, Z), rank.scale, rank.offset, k, own)
+    x, z = both
+    if is_sparse(x) or _of_bytes(x, z):
+        return _by_products(x, z, k, own, center=False)
+    fits = 4 * z.size <= ROOM * get_config().memory_bytes
+    if fits and _compiles(len(x) * len(z), k):
         from mercer.solvers.neighbors.panels import search_panels
 
         index, distance = search_panels(x, z, k, own)
         return Neighbors(index, -distance)
-    if pairs >= TREE_PAIRS and x.shape[1] <= TREE_COLUMNS:
-        return _by_tree(x, z, k, own)
-    if x.size * len(z) <= SMALL_WORK:
-        gram = HostGram(sqdist(ROOT), x, z)
+    if x.size * len(z) <= SMALL_WORK:  # a Gram so small is made of differences
+        gram = HOST.make(sqdist(ROOT), x, z)
         return _measured(x, z, _search(gram, -1.0, None, k, own).index, k)
-    some = min(k + SPARE, len(z) - (own is not None))
-    index, bound = by_product(x, z, lambda gram, offset: _search(gram, 2.0, offset, some, own))
-    return _settled(x, z, k, own, index, bound)
+    return _by_products(x, z, k, own, center=True)
+
+
+def _vectors(rank: Ranking, X: Any, Z: Any) -> tuple[Any, Any] | None:
+    """Both as dense rows or both as sparse rows, where neighbors rank by ‖x − z‖²; else None."""
+    if not (rank.by_distance and all(isinstance(s, np.ndarray) or is_sparse(s) for s in (X, Z))):
+        return None
+    x, z = (matrix(s, rank.statistic.value, name) for s, name in ((X, "X"), (Z, "Z")))
+    if is_sparse(x) and is_sparse(z) and _better_dense(x, z):
+        return x.toarray(), z.toarray()
+    return (x, z) if is_sparse(x) == is_sparse(z) else None
+
+
+def _by_products(x: Any, z: Any, k: int, own: np.ndarray | None, center: bool) -> Neighbors:
+    """The k nearest from candidates of the largest 2x·z − ‖z‖², each measured from x − z.
+
+    A few more candidates than k are listed. Where the rounding of the products could hide a nearer
+    example than the list has, the query is searched again by distances that do not cancel.
+    """
+    some = min(k + tuning.PRODUCT_SPARE, z.shape[0] - (own is not None))
+    mean = z.mean(axis=0, dtype=np.float64) if center else 0.0
+    left, right = (side - mean if center else side for side in (x, z))
+    if is_sparse(x):
+        left, right = (side.astype(np.float64, copy=False) for side in (x, z))
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths, norms = (squared_norms(side).astype(np.float64) for side in (left, right))
+        found = _search(HOST.make(dot(ROOT), left, right), 2.0, -norms, some, own)
+        unit = 2.0 * float(np.finfo(left.dtype).eps) * (4.0 * np.sqrt(x.shape[1]) + 8.0)
+        bound = lengths - found.value[:, -1] - unit * (lengths + norms.max())
+    nearest = _measured(x, z, found.index, k)
+    if some == z.shape[0] - (own is not None):
+        return nearest
+    # Where products overflow nothing is known: no distance is below 0.
+    bound = np.where(np.isfinite(bound), bound, 0.0)
+    doubtful = np.flatnonzero(-nearest.value[:, -1] > bound)
+    if len(doubtful):
+        safe = HOST.make(sqdist(ROOT).sqrt(), widened(x[doubtful]), widened(z))
+        mine = None if own is None else own[doubtful]
+        again = _measured(x[doubtful], z, _search(safe, -1.0, None, some, mine).index, k)
+        nearest.index[doubtful], nearest.value[doubtful] = again.index, again.value
+    return nearest
+
+
+def _of_bytes(x: np.ndarray, z: np.ndarray) -> bool:
+    """Whether products are made of bytes, which are faster than a search in panels."""
+    large = x.size * len(z) >= tuning.BYTE_PRODUCT_FLOPS
+    return large and bool(HostGram(dot(ROOT), x, z).sides()[0].grids)
 
 
 def _better_dense(x: Any, z: Any) -> bool:
     """Whether sparse rows have so few columns, or so many numbers, that copies are faster."""
     n, m, columns = x.shape[0], z.shape[0], x.shape[1]
-    full = min(x.nnz / n, z.nnz / m) >= FULL * columns or columns <= FEW_COLUMNS
+    share = min(x.nnz / n, z.nnz / m) / columns
+    full = share >= tuning.DENSE_COPY_SHARE or columns <= tuning.DENSE_COPY_COLUMNS
     return full and 8 * (n + m) * columns <= ROOM * get_config().memory_bytes
 
 
-def _settled(
-    x: Any, z: Any, k: int, own: np.ndarray | None, index: np.ndarray, bound: np.ndarray
-) -> Neighbors:
-    """The k nearest of those listed, and of all where another may be nearer than `bound` tells."""
-    found, some = _measured(x, z, index, k), index.shape[1]
-    everyone = some == z.shape[0] - (own is not None)
-    doubtful = np.flatnonzero((-found.value[:, -1] > bound) & (not everyone))
-    if len(doubtful):
-        safe = HOST.make(sqdist(ROOT).sqrt(), widened(x[doubtful]), widened(z))
-        mine = None if own is None else own[doubtful]
-        again = _measured(x[doubtful], z, _search(safe, -1.0, None, some, mine).index, k)
-        found.index[doubtful], found.value[doubtful] = again.index, again.value
-    return found
-
-
 def _measured(x: Any, z: Any, index: np.ndarray, k: int) -> Neighbors:
-    """The k nearest of those listed, by exact differences."""
+    """The k nearest of the examples listed per query, by exact differences."""
     if is_sparse(x):
-        exact = listed_distances(x, z, index)
-    elif index.size * x.shape[1] <= FEW_NUMBERS:
+        from mercer.solvers.neighbors.loops import distances_of_pairs
+
+        exact = np.empty(index.shape)
+        distances_of_pairs(_canonical(x), _canonical(z), index, exact)
+    elif index.size * x.shape[1] <= tuning.NUMPY_DIFFERENCES:
         gaps = x[:, None].astype(np.float64) - z[index]
         exact = np.einsum("ijd,ijd->ij", gaps, gaps)
     else:
@@ -145,26 +157,22 @@ def _measured(x: Any, z: Any, index: np.ndarray, k: int) -> Neighbors:
     )
 
 
-def _by_tree(x: np.ndarray, z: np.ndarray, k: int, own: np.ndarray | None) -> Neighbors:
-    from scipy.spatial import cKDTree
-
-    some = min(len(z), k + (own is not None))
-    _, index = cKDTree(z).query(x, k=some, workers=get_config().n_threads)
-    found = _measured(x, z, index.reshape(len(x), some), some)
-    if own is None or some == k:
-        return found
-    # Drop the query itself where it was found, else the farthest.
-    mine = found.index == own[:, None]
-    mine[~mine.any(axis=1), -1] = True
-    return Neighbors(found.index[~mine].reshape(-1, k), found.value[~mine].reshape(-1, k))
+def _canonical(rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row starts, columns in order and numbers of a sparse matrix without duplicates."""
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows.indptr, rows.indices, rows.data
 
 
 def _search(
     gram: Gram, scale: float, offset: np.ndarray | None, k: int, own: np.ndarray | None
 ) -> Neighbors:
-    """The k largest of scale · K + offset in each row, while tiles pass by."""
-    keep = _keeper(gram.shape[0] * gram.shape[1], k)
+    """The k largest of scale · K + offset in each row, tile by tile."""
     (n, m), dtype = gram.shape, gram.dtype
+    keep: Any = _keep_by_sorting
+    if _compiles(n * m, k):
+        from mercer.solvers.neighbors.loops import keep_largest as keep
     values = np.full((n, k), -np.inf, dtype=dtype)
     index = np.zeros((n, k), dtype=np.intp)
     extra = np.zeros(m, dtype=dtype) if offset is None else offset.astype(dtype)
@@ -175,26 +183,16 @@ def _search(
         start, kept = columns.start, (values[rows], index[rows])
         keep(tile, start, factor, extra[columns], mine[rows], *kept)
 
-    if n * m <= FEW_PAIRS:
+    if n * m <= tuning.NUMPY_PAIRS:
         keep(gram.dense(), 0, factor, extra, mine, values, index)
     else:
         gram.sweep(body, what="neighbors")
     return Neighbors(index, values.astype(np.float64))
 
 
-def _compiles(pairs: int) -> bool:
-    """Whether compiled loops search among so many pairs."""
-    return may_compile() and pairs > FEW_PAIRS
-
-
-def _keeper(pairs: int, k: int) -> Any:
-    """What keeps the k largest of each row: in NumPy where Numba is missing, or would be imported
-    for a few pairs. The three keep the same entries."""
-    if not _compiles(pairs):
-        return _keep_by_sorting
-    from mercer.solvers.neighbors.loops import keep_largest, merge_largest
-
-    return keep_largest if k < MERGE else merge_largest
+def _compiles(pairs: int, k: int) -> bool:
+    """Whether a compiled loop searches among so many pairs, and inserts into lists of k."""
+    return may_compile() and pairs > tuning.NUMPY_PAIRS and k < tuning.LONG_LIST
 
 
 def _keep_by_sorting(

@@ -20,16 +20,12 @@ from mercer._machine.threads import single_threaded_blas
 from mercer.gram.base import Gram
 from mercer.gram.functions import diagonal
 from mercer.gram.host import HostGram
-from mercer.solvers.online.rule import COMPILED, RULE, Rule, next_update
+from mercer.solvers.online.rounding_bounds import Sizes, norms
+from mercer.solvers.online.rule import RULE, Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
-from mercer.solvers.online.sizes import Sizes, norms
+from mercer.solvers.tuning import BUDGET_ROWS, COMPILED_SCORES, INDEPENDENT_SHARE
 
 POLICIES = ("oldest", "random", "project", "merge")
-#: Points whose distance to the span of the others is below this share of k(x, x) are not
-#: independent of them.
-INDEPENDENT = 1e-8
-#: Rows whose scores are computed together, before they are visited in sequence.
-BLOCK = 256
 
 
 @dataclass
@@ -103,7 +99,7 @@ class Store:
         L = self.factor[:n, :n]
         half = solve_triangular(L, k, lower=True, check_finite=False) if n else np.zeros(0)
         rest = own - float(half @ half)
-        if not self.full and rest > INDEPENDENT * own:
+        if not self.full and rest > INDEPENDENT_SHARE * own:
             self.factor[n, :n] = half
             self.factor[n, n] = np.sqrt(rest)
             return None
@@ -130,7 +126,7 @@ class BudgetPerceptron:
         bias_late: np.ndarray | None = None,
         tally: Tally | None = None,
         weights: np.ndarray | None = None,
-        block: int = BLOCK,
+        block: int = BUDGET_ROWS,
     ) -> None:
         self.gram, self.rule, self.store, self.weights = gram, rule, store, weights
         self.kernel: Any = gram.kernel
@@ -150,7 +146,7 @@ class BudgetPerceptron:
     def walk(self, order: np.ndarray | slice, allowed: float = np.inf) -> None:
         """Visit these examples in this order, and update on mistakes."""
         positions = np.arange(order.stop) if isinstance(order, slice) else order
-        large = len(positions) * self.rule.outputs >= COMPILED
+        large = len(positions) * self.rule.outputs >= COMPILED_SCORES
         self._next_update = with_callees(next_update, RULE[:-1]) if large else next_update
         with single_threaded_blas():
             for start in range(0, len(positions), self._block):
@@ -186,7 +182,7 @@ class BudgetPerceptron:
             position, at = int(rows[found]), found + 1
             if self.weights is not None:
                 units *= self.weights[position]
-            self.journal.add(position, tally.visits, units)
+            self.journal.extend(rows[found : found + 1], tally.visits, units)
             if rule.bias:
                 self.bias += rule.rate * units
                 self.bias_late += rule.rate * units * (tally.visits - 1)
@@ -209,7 +205,7 @@ class BudgetPerceptron:
                 return
 
     def _sizes_of(self, K: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The sizes of the sums over the points, as `mercer.solvers.online.sizes` has them."""
+        """The sizes of the sums over the points, as `rounding_bounds` defines them."""
         weights = np.abs(self.store.weights[: K.shape[1]])
         if not self._sizes.final or not len(weights):
             return np.asarray(np.abs(K) @ weights)

@@ -10,7 +10,7 @@ done for many updates and many examples at once, by one matrix product:
  of rows │ ░░░░░░░░░░░░░ │▒▒│↘ │    │     visit, one product
     ↓    │ ░░░░░░░░░░░░░ │▒▒▒▒▒│↘   │   ▒ inside the block: halves of it, the updates of the
          │ ░░░░░░░░░░░░░ │▒▒▒▒▒│▒▒↘ │     upper half on the rows of the lower, recursively
-         └───────────────┴──┴──┴────┘   ↘ a few rows: in sequence (`mercer.solvers.online.leaf`)
+         └───────────────┴──┴──┴────┘   ↘ a few rows: in sequence (`walk_leaf`)
 
 What an update in a block owes to the rows above it is noted as a debt, and paid when the block is
 next reached. So k is evaluated once for each example and update, and only against examples that
@@ -27,25 +27,17 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config
+from mercer._machine.jit import with_callees
 from mercer._machine.threads import Background, Job, single_threaded_blas, threads_for
 from mercer._steps import listener
 from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.plan.planner import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
-from mercer.solvers.online.leaf import buys, leaf_walker
-from mercer.solvers.online.rule import Rule, add_update
+from mercer.solvers import tuning
+from mercer.solvers.online.rounding_bounds import Part, Sizes
+from mercer.solvers.online.rule import RULE, Rule, add_update, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits
-from mercer.solvers.online.sizes import Part, Sizes
-
-#: Rows that wait for one product together: the more, the better the shape of the product.
-BLOCK = 4096
-#: Rows walked in sequence: fewer cost more small products, more cost longer columns.
-LEAF = 256
-#: Rows a thread takes at a time, at least: thinner products run at half the rate.
-LEAST_ROWS = 256
-#: Bytes of rows copied at a time where the order of visits is not that of the data.
-COPY = 64_000_000
 
 
 @dataclass
@@ -106,8 +98,8 @@ class DualPerceptron:
         bias: np.ndarray | None = None,
         tally: Tally | None = None,
         weights: np.ndarray | None = None,
-        block: int = BLOCK,
-        leaf: int = LEAF,
+        block: int = tuning.WALK_ROWS,
+        leaf: int = tuning.LEAF_ROWS,
     ) -> None:
         self.gram, self.rule, self.weights = gram, rule, weights
         self.labels = np.ascontiguousarray(labels, dtype=np.int64)
@@ -136,7 +128,8 @@ class DualPerceptron:
         self._allowed = np.inf
         self._background = Background(1)
         self._tell = listener()
-        self._walk_leaf = leaf_walker(self.scores.size)
+        large = self.scores.size >= tuning.COMPILED_SCORES
+        self._walk_leaf: Any = with_callees(walk_leaf, RULE) if large else walk_leaf
 
     # --- the order of visits ----------------------------------------------------------------
 
@@ -168,7 +161,7 @@ class DualPerceptron:
         if isinstance(order, slice):
             parts: list[Any] = list(cut(order.start, order.stop, size))
         else:
-            size = max(1, min(size, int(COPY / self._bytes_per_row())))
+            size = max(1, min(size, int(tuning.COPIED_ROWS_BYTES / self._bytes_per_row())))
             parts = [order[part] for part in cut(0, len(order), size)]
         self._blocks = [_Block(rows, len(self.journal)) for rows in parts]
 
@@ -193,8 +186,8 @@ class DualPerceptron:
         # A task a few rows, so that no two tasks write to the same scores.
         pairs = sum((rows.stop - rows.start) * len(weights) for rows, _, weights in due)
         share = -(-len(block) // (2 * self._threads))
-        worth = threads_for(pairs * self._flops) > 1
-        size = min(PRODUCT_ROWS, max(LEAST_ROWS, share)) if worth else len(block)
+        threaded = threads_for(pairs * self._flops) > 1
+        size = min(PRODUCT_ROWS, max(tuning.THREAD_ROWS, share)) if threaded else len(block)
         parts = cut(0, len(block) if due else 0, size)
         tasks = [partial(self._apply, scores, due, part) for part in parts]
         if len(tasks) == 1:
@@ -202,7 +195,7 @@ class DualPerceptron:
         return _Begun(block, panel, scores, self._background.start(tasks))
 
     def _settle(self, begun: _Begun) -> None:
-        """Finish that, with the updates made since."""
+        """Finish what `_begin` started, with the updates made since."""
         begun.job.finish()
         if begun.block.applied < len(self.journal):
             self.scores[begun.block.rows] = begun.scores
@@ -298,7 +291,7 @@ class DualPerceptron:
                 return
 
     def _buys(self, columns: int, rows: int) -> bool:
-        """Whether K of a leaf pays; without it every visit can be told of, and the last allowed."""
+        """Whether to make K of a leaf; column by column, each visit is reported by itself."""
         if self._tell is not None or self._columns.opaque:
             return False
         enough = self._allowed - self.tally.updates >= rows * self.rule.outputs
@@ -334,13 +327,67 @@ class DualPerceptron:
         add_update(scores, sizes, leaf.start, leaf.stop, k, terms, weights, self.rule.bias)
 
     def _told(self, rows: Any, scores: Any, at: int, end: int, start: int, made: int) -> None:
-        """Tell of some visits, and what the last one added if it did; `rows` begin at `start`."""
+        """Report visits to the listener, and what the last one added; `rows` begin at `start`."""
         if self._tell is not None and end > at:
             positions = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
             units = np.zeros((end - at, self.rule.outputs))
             units[-1] = self._units[0] if made else 0.0
             some = positions[at - start : end - start]
             self._tell(Visits(some, scores[at:end] + self.bias, units))
+
+
+def buys(columns: int, rows: int, flops: float) -> bool:
+    """Whether to make K of `rows` × `rows` after so many columns; `flops`: of an entry.
+
+    Where mistakes are rare, a leaf asks for one column of K per update, by a call each. Where they
+    are many, the calls cost more than the kernel. Which of the two it will be is not known ahead:
+    the whole is made when the columns have cost about as much, so that neither choice costs more
+    than twice the better one.
+    """
+    return (
+        columns * (tuning.COLUMN_CALL_FLOPS + tuning.SQUARE_GAIN * rows * flops)
+        >= rows * rows * flops
+    )
+
+
+def walk_leaf(
+    scores: Any, sizes: Any, exact: bool, labels: Any, start: int, at: int, stop: int,
+    K: Any, norms: Any, final: bool, bias: Any, ranked: bool, positive: int, first: bool,
+    margin: float, rates: Any, learns: bool, places: Any, units: Any, loss: Any,
+) -> tuple[int, int]:  # fmt: skip
+    """Update after update from row `at` on; how many, and where it ends, as `next_update` says it.
+
+    `K`, `norms` and `rates` (how far an update goes) belong to the rows from `start` to `stop`.
+    Updates are noted in `places` and `units`. Without columns in K it ends at the first of them.
+    Sizes that are `final` grow by products of norms, others by |k|.
+    """
+    made = 0
+    while True:
+        found = next_update(
+            scores, sizes, exact, labels, at, stop, bias, ranked, positive, first, margin,
+            units[made], loss,
+        )  # fmt: skip
+        if found < 0 or found == stop:
+            return made, found
+        places[made] = found
+        made += 1
+        if K.shape[1] == 0:
+            return made, found
+        here, at = found - start, found + 1
+        k = K[:, here]
+        terms = norms * norms[here] if final else np.abs(k).astype(np.float64)
+        for c in range(scores.shape[1]):
+            step = rates[here] * units[made - 1, c]
+            if step != 0.0:
+                # Not as `scores[start:stop, c] +=`: Numba compiles a message about shapes for that,
+                # which takes two seconds.
+                own, size = scores[start:stop, c], sizes[start:stop, c]
+                np.add(own, step * k, own)
+                if learns:
+                    bias[c] += step
+                    np.add(size, abs(step) * (terms + 1.0), size)
+                else:
+                    np.add(size, abs(step) * terms, size)
 
 
 def _beyond(rows: Any, order: Any) -> bool:

@@ -7,6 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from mercer._arrays import winners
+from mercer._config import get_config
 from mercer._examples import joined
 from mercer.gram.base import Gram
 from mercer.gram.functions import diagonal
@@ -14,11 +16,12 @@ from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, Linear
 from mercer.solvers.online.budget import BudgetPerceptron, Store
 from mercer.solvers.online.dual import DualPerceptron
-from mercer.solvers.online.memory import Memory
-from mercer.solvers.online.run import Journal, Outcome, Schedule, run
-from mercer.solvers.online.sizes import Part
-from mercer.solvers.online.validation import Validation, accuracy
+from mercer.solvers.online.memory import Memory, RunningScores
+from mercer.solvers.online.rounding_bounds import Part
+from mercer.solvers.online.rule import Rule
+from mercer.solvers.online.run import Journal, Outcome, Schedule, Tally, run
 from mercer.solvers.requirements import resident
+from mercer.solvers.tuning import PANEL_BYTES
 
 
 def learn_dual(
@@ -128,7 +131,7 @@ def learn_on_budget(
     held: np.ndarray | None = None,
     patience: int = 5,
 ) -> tuple[Outcome, Journal, Store]:
-    """The kernel perceptron with at most as many points as the store has room for."""
+    """The kernel perceptron with at most as many points as the budget of the store."""
     walker = BudgetPerceptron(
         gram,
         labels,
@@ -179,3 +182,45 @@ def _back_to_best(
         return False
     journal.cut(kept)
     return True
+
+
+class Validation:
+    """The score of a learner on held-out examples after every epoch: the share it gets right.
+
+    Scores are kept between epochs, so that an epoch costs only k between the held-out examples and
+    those that it added. `marks` lead back to an epoch.
+
+    `block(positions)` is K between the held-out examples and some of those learned from; `scores`
+    are those of the predictor that the run starts from, b included.
+    """
+
+    def __init__(
+        self,
+        walker: Any,
+        rule: Rule,
+        averaging: str,
+        labels: np.ndarray,
+        block: Callable[[np.ndarray], np.ndarray],
+        scores: np.ndarray,
+    ) -> None:
+        self.labels, self.block, self.rule = labels, block, rule
+        self.journal: Journal = walker.journal
+        self.tally: Tally = walker.tally
+        self.running = RunningScores(len(labels), rule, averaging, scores)
+        self.marks: list[tuple[int, Tally]] = []
+        self._done = 0
+
+    def __call__(self) -> float:
+        limit = min(PANEL_BYTES, get_config().memory_bytes // 4)
+        step = max(1, limit // (8 * len(self.labels)))
+        while self._done < len(self.journal):
+            new = slice(self._done, min(self._done + step, len(self.journal)))
+            K = self.block(self.journal.positions[new])
+            self.running.add(K, self.rule.rate * self.journal.units[new], self.journal.times[new])
+            self._done = new.stop
+        self.marks.append((len(self.journal), self.tally.copy()))
+        return accuracy(self.running.scores(self.tally.visits), self.labels)
+
+
+def accuracy(scores: np.ndarray, labels: np.ndarray) -> float:
+    return float(np.mean(winners(scores) == labels))

@@ -22,10 +22,7 @@ from mercer.gram.dispatch import solver_gram
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally
-
-#: Bytes of K at a time where a vote passes through the predictors: those of a device, which come
-#: over to the host, and those of a thread of the host, which stay in its cache.
-PANEL, TILE = 32_000_000, 1_000_000
+from mercer.solvers.tuning import PANEL_BYTES, VOTE_OPERATIONS, VOTE_TILE_BYTES
 
 
 class Memory:
@@ -124,7 +121,7 @@ class Memory:
 
     def _shares(self, gram: Gram, start: np.ndarray) -> np.ndarray:
         """Shares of the votes of the rows of K: the updates pass through each panel of it."""
-        from mercer.solvers.online.votes import OPERATIONS, ROWS, in_order, vote
+        from mercer.solvers.online.votes import ROWS, in_order, vote
 
         rule, (n, m) = self.rule, gram.shape
         running = RunningScores(n, rule, "vote", start)
@@ -137,10 +134,10 @@ class Memory:
             running.since[:] = last  # the same for all rows
 
         host = gram.engine == "cpu"
-        room = min(TILE if host else PANEL, get_config().memory_bytes // 4)
-        step = ROWS * max(1, room // (gram.dtype.itemsize * m * ROWS))
+        limit = min(VOTE_TILE_BYTES if host else PANEL_BYTES, get_config().memory_bytes // 4)
+        step = ROWS * max(1, limit // (gram.dtype.itemsize * m * ROWS))
         if host:
-            threads = threads_for(gram.cost.flops + OPERATIONS * n * len(self._times))
+            threads = threads_for(gram.cost.flops + VOTE_OPERATIONS * n * len(self._times))
             turned = gram.T  # an update reads one number of every row
             turned.prepare_tiles()
 

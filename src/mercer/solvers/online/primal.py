@@ -10,10 +10,10 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer._machine.jit import chosen_by_types, inner, njit, with_callees
 from mercer._steps import listener
+from mercer.solvers.online.rounding_bounds import norms
 from mercer.solvers.online.rule import RULE, Rule
 from mercer.solvers.online.rule import next_update as _next_update
 from mercer.solvers.online.run import Journal, Tally, Visits
-from mercer.solvers.online.sizes import norms
 
 next_update = with_callees(_next_update, RULE[:-1])
 
@@ -23,7 +23,7 @@ class PrimalPerceptron:
 
     `features(index)` gives rows of φ (dense or CSR) for a slice or positions; `coef` is w, one row
     an output, `late` Σ (t − 1) u φ over the updates u at visits t, which the average needs, `reach`
-    Σ |u| ‖φ‖, which the rule of ties needs (`mercer.solvers.online.sizes`).
+    Σ |u| ‖φ‖, which the rule of ties needs (`mercer.solvers.online.rounding_bounds`).
     """
 
     def __init__(
@@ -83,9 +83,8 @@ class PrimalPerceptron:
             added = np.zeros((n, rule.outputs))
             added[found[:made]] = units[:made]
             tell(Visits(positions[:visited], seen[:visited], added[:visited]))
-        for e in range(made):
-            time = self.tally.visits + int(found[e]) + 1
-            self.journal.add(int(positions[found[e]]), time, units[e])
+        updated = found[:made]
+        self.journal.extend(positions[updated], self.tally.visits + updated + 1, units[:made])
         self.tally.visits += int(visited)
         self.tally.updates += int(rule.updates(units[:made]).sum())
         self.tally.loss += float(loss[0])

@@ -9,7 +9,7 @@ where the first of the two (the negative side, the lower class) is the wrong one
 Equal means equal up to rounding. A score is a sum, and two ways to add the same terms differ by a
 few ε Σ |terms|: what lies within `TIE` Σ |terms|, `TIE` times the *size* of the score, is a tie. So
 the primal and the dual perceptron, and blocks of any size, decide alike where the exact score is 0.
-Which terms those are, and what they cost, says `mercer.solvers.online.sizes`.
+Which terms those are, and what they cost, says `mercer.solvers.online.rounding_bounds`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ from mercer._lazy import record
 
 #: A score this small, relative to the sum of the absolute values of its terms, is a tie.
 TIE = 8.0 * float(np.finfo(np.float64).eps)
-#: Scores of one pass over the examples from which its loops are compiled: in Python a score takes
-#: 4 µs, and the import of Numba takes as long as a hundred thousand of them.
-COMPILED = 2000
 #: What a row of scores calls for; OPEN: exact sizes are needed to tell.
 NONE, UPDATE, OPEN = 0, 1, 2
 

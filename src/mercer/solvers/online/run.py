@@ -45,12 +45,9 @@ class Journal:
         """±1 (times the weight of the example) for each output that was raised or lowered."""
         return self._units[: self.n]
 
-    def add(self, position: int, time: int, units: np.ndarray) -> None:
-        self.extend(np.array([position]), np.array([time]), units[None])
-
-    def extend(self, positions: np.ndarray, times: np.ndarray, units: np.ndarray) -> None:
-        """Several entries at once."""
-        end = self.n + len(times)
+    def extend(self, positions: np.ndarray, times: Any, units: np.ndarray) -> None:
+        """Append entries."""
+        end = self.n + len(positions)
         for name, new in (("_positions", positions), ("_times", times), ("_units", units)):
             old = getattr(self, name)
             if end > len(old):
@@ -106,13 +103,11 @@ class Outcome:
     #: The examples visited in a last epoch that was not finished.
     unfinished: np.ndarray | None = None
 
-    def add_epoch(self, visits: int, mistakes: int, loss: float, score: float | None) -> None:
+    def note(self, visits: int, mistakes: int, loss: float, score: float | None) -> None:
         """Note what one more epoch did."""
         self.epochs += 1
-        record = {"epoch": self.epochs, "visits": visits, "mistakes": mistakes, "loss": loss}
-        if score is not None:
-            record["validation_score"] = score
-        self.history.append(record)
+        epoch = {"epoch": self.epochs, "visits": visits, "mistakes": mistakes, "loss": loss}
+        self.history.append(epoch if score is None else epoch | {"validation_score": score})
 
 
 @record
@@ -177,10 +172,10 @@ def run(
                 outcome.interrupted, score = True, None
             done = walker.tally
             made, seen = done.updates - before.updates, done.visits - before.visits
-            outcome.add_epoch(seen, made, done.loss - before.loss, score)
+            outcome.note(seen, made, done.loss - before.loss, score)
             bar.advance(seen, f"epoch {outcome.epochs}, {made} mistakes")
             if seen < schedule.n:
-                outcome.unfinished = _as_indices(order)[:seen]
+                outcome.unfinished = np.r_[order][:seen]
             if outcome.interrupted or done.updates >= schedule.max_updates:
                 break
             if made == 0 and seen == schedule.n:
@@ -191,7 +186,3 @@ def run(
             if outcome.converged or since >= patience:
                 break
     return outcome
-
-
-def _as_indices(order: np.ndarray | slice) -> np.ndarray:
-    return np.arange(order.stop) if isinstance(order, slice) else order

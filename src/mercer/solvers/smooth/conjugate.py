@@ -10,9 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mercer._lazy import record
-
-#: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.
-LOOSEST = 0.25
+from mercer.solvers.tuning import LOOSEST_STEP
 
 
 @record
@@ -86,7 +84,7 @@ def conjugate_step(
         gain += last
         d = d.plus(length, q)
         # The gains fall geometrically; the nearer the optimum, the finer the step.
-        if turn * last <= min(LOOSEST, gain / max(objective, 1e-300)) * gain:
+        if turn * last <= min(LOOSEST_STEP, gain / max(objective, 1e-300)) * gain:
             break
         image, of_intercept = curvature.image()
         r, rb = r - length * image, rb - length * of_intercept

@@ -23,9 +23,7 @@ from mercer.solvers.smooth.descent import gradient_descent
 from mercer.solvers.smooth.losses import SmoothLoss
 from mercer.solvers.smooth.newton import SmoothSolution, newton
 from mercer.solvers.smooth.spaces import CenterSpan, Span
-
-#: Beyond so many rows "auto" goes on with centers.
-EXACT_ROWS = 20_000
+from mercer.solvers.tuning import EXACT_ROWS
 
 
 @record

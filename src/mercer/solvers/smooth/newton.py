@@ -19,9 +19,7 @@ from mercer._steps import DescentStep, listener
 from mercer.solvers.smooth.conjugate import Curvature, Direction, Step, conjugate_step
 from mercer.solvers.smooth.losses import SmoothLoss
 from mercer.solvers.smooth.spaces import Space
-
-#: Where single precision ends, an objective this near to its minimum is near enough.
-ROUGH = 1e-4
+from mercer.solvers.tuning import ROUGH_OBJECTIVE
 
 
 @dataclass
@@ -90,7 +88,7 @@ def newton(
                     bar.advance(note=f"objective {objective:.6g}")
                 if left <= tol * objective or not lowered > 0:
                     # A step that lowers nothing: the products have no more digits to give.
-                    stopped = "" if left <= max(tol, ROUGH) * objective else "rounding"
+                    stopped = "" if left <= max(tol, ROUGH_OBJECTIVE) * objective else "rounding"
                     break
                 if tell is not None and steps < max_iter:
                     tell(DescentStep(steps, point.coef, point.intercept, objective))

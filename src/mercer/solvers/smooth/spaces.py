@@ -14,13 +14,11 @@ most, and 0 on all others: most examples of a fitted model are certain, and curv
 hardly at all. It is exact where S is everything. Where examples have several scores, and in
 `CenterSpan`, it has one curvature per column, the mean: one eigendecomposition serves all columns,
 and all steps with the same S. That costs less than an inverse per column and step, and takes
-hardly more products, on noisy data fewer. Where it takes many all the same, as with kernels whose
-values differ by orders of magnitude, `CenterSpan` goes on with the curvature of every example.
+hardly more products, on noisy data fewer.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -34,22 +32,9 @@ from mercer._config import get_config
 from mercer._linalg import add_to_diagonal, definite_solver, dot, inverse_lower
 from mercer.gram.base import Gram
 from mercer.maps.centers import center_matrix, independent
+from mercer.solvers import tuning
 from mercer.solvers.linear.nystrom import Centers
 from mercer.solvers.linear.panels import Panels, panels_of
-
-#: The share of the memory limit that a preconditioner may take; products take most of the rest.
-SHARE = 1 / 8
-#: Matrices of the rank of a preconditioner that are there at once, in float64.
-SQUARES = 8
-#: An eigendecomposition takes about as long as this many products and inverses of its size.
-MODES = 4
-
-#: A curvature for every example takes as long as so many turns of conjugate gradients times the
-#: rank, with one column; with more, products are faster. Turns that are few in any case.
-PER_RANK, FEW = 1 / 40, 4
-
-#: What independent rows of a positive semi-definite K leave of any entry, at most, by k(x, x).
-INDEFINITE = 1e-4
 
 #: Directions, what ΦᵀΦ is in each of them, and Φᵀ1.
 Modes = tuple[Any, Any, Any]
@@ -171,8 +156,8 @@ class Span(Space):
     ) -> None:
         super().__init__(panels_of(gram), gram.shape[0], rank, random)
         self.gram = gram
-        self.room = SHARE * gram.limit_bytes
-        self.most = max(1, int((self.room / (8 * SQUARES)) ** 0.5))
+        self.limit = tuning.PRECONDITIONER_SHARE * gram.limit_bytes
+        self.most = max(1, int((self.limit / (8 * tuning.PRECONDITIONER_MATRICES)) ** 0.5))
         #: S of the last step and its basis, which is the same where S is.
         self._known: tuple[np.ndarray, tuple[Any, ...]] | None = None
         self.panels.keep(keep)
@@ -217,7 +202,7 @@ class Span(Space):
         tall = 8 * self.size * len(pivots)
         cheap = columns * self.size * len(pivots) ** 2 <= self.panels.affordable
         # F, the sums it comes from and a weighted copy, each per thread.
-        if cheap and (1 + 2 * get_config().n_threads) * tall <= self.room:
+        if cheap and (1 + 2 * get_config().n_threads) * tall <= self.limit:
             # A kernel of low rank: take everything.
             F = rows.transposed_product(basis.T)
         modes = self.modes(F, self._weights(chosen, F)) if columns > 1 else None
@@ -256,11 +241,8 @@ class CenterSpan(Space):
         self.basis = self.zeros(*self.F.shape)
         self.basis[self.asarray(kept)] = inverse_lower(self.F[kept]).T
         self.panels.keep(keep)
-        #: Evaluations since the last preconditioner, and whether they were many.
-        self._turns, self._slow = 0, False
 
     def evaluate(self, coef: Any) -> Any:
-        self._turns += 1
         return self.panels.product(self.basis @ coef)
 
     def gradient(self, g: Any) -> Any:
@@ -276,7 +258,11 @@ class CenterSpan(Space):
         k(s, ·) is row s of F.
         """
         n, m = self.panels.shape
-        rank = rank_for(n, MODES, self.panels.affordable) if self.rank is None else self.rank
+        rank = (
+            rank_for(n, tuning.MODES_TIMES, self.panels.affordable)
+            if self.rank is None
+            else self.rank
+        )
         if rank >= m:
             return None, self.F
         chosen = self.asarray(np.sort(self.random.choice(m, rank, replace=False)))
@@ -298,37 +284,8 @@ class CenterSpan(Space):
         share = self.panels.shape[0] / len(F)
         return share * (F.T @ F), share * F.sum(0)
 
-    @cached_property
-    def _features(self) -> Any:
-        """Φ, the values of the basis at all examples."""
-        return self.panels.product(self.basis)
-
     def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
-        columns = diagonal.shape[1]
-        self._slow = self._slow or self._turns >= self._many(columns)
-        self._turns = 0
-        if not self._slow:
-            return self.preconditioner_of_mean(diagonal.mean(0), alpha, intercept)
-        F, totals = self._features, diagonal.sum(0)
-        solvers = [
-            self.by_example(F, diagonal[:, c], totals[c], alpha, intercept) for c in range(columns)
-        ]
-
-        def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
-            each = [solve(r[:, c : c + 1], rb[c : c + 1]) for c, solve in enumerate(solvers)]
-            concat = self.panels.xp.concat
-            return concat([z for z, _ in each], axis=1), concat([b for _, b in each])
-
-        return precondition
-
-    def _many(self, columns: int) -> float:
-        """Turns of a step that take longer than to have a curvature for every example; ∞ where
-        that takes too much."""
-        n, size = self.panels.shape[0], self.size
-        room = 8 * (2 * n * size + columns * size**2) <= SHARE * self.centers.own.limit_bytes
-        if not room or columns * n * size**2 > self.panels.affordable:
-            return math.inf
-        return max(FEW, PER_RANK * size * math.sqrt(columns))
+        return self.preconditioner_of_mean(diagonal.mean(0), alpha, intercept)
 
     def preconditioner_of_mean(self, mean: Any, alpha: float, intercept: bool) -> Precondition:
         Q, total = self._some[0], mean * self.panels.shape[0]
@@ -359,7 +316,7 @@ def independent_centers(K: Any, dtype: np.dtype) -> tuple[np.ndarray, Any]:
     """
     kept, F = independent(K, dtype)
     rest = float(abs(K - F @ F.T).max()) if len(kept) < len(K) else 0.0
-    if rest > INDEFINITE * float(K.diagonal().max()):
+    if rest > tuning.INDEFINITE_SHARE * float(K.diagonal().max()):
         raise LinAlgError(
             "the kernel matrix of the centers has negative eigenvalues: this needs a positive "
             "semi-definite kernel (mercer.prove gives a counterexample)"

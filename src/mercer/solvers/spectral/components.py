@@ -17,18 +17,10 @@ from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer._lazy import record
 from mercer.gram.base import Gram
+from mercer.solvers import tuning
 from mercer.solvers.linear.matrix import matrix_bytes, scaled_matrix
 from mercer.solvers.linear.panels import Panels, panels_of
 from mercer.solvers.spectral import krylov
-
-#: Rows up to which the matrix is decomposed at once: in a tenth of a second.
-DENSE_ROWS = 500
-#: A share of the eigenvectors from which on a full decomposition is faster than products.
-DENSE_SHARE = 0.125
-#: ‖Ax − θx‖ relative to the largest θ where products end, and eigenvalues that are zero, likewise.
-TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
-#: The share of the memory limit for the basis of the products.
-BASIS_SHARE = 0.2
 
 
 @record
@@ -47,7 +39,9 @@ class Components:
 
     def zeros(self, dtype: np.dtype) -> np.ndarray:
         """Which eigenvalues are zero up to rounding, or negative."""
-        return np.asarray(self.values <= TOLERANCE[dtype.name] * np.abs(self.values).max())
+        return np.asarray(
+            self.values <= tuning.SPECTRAL_RESIDUAL[dtype.name] * np.abs(self.values).max()
+        )
 
 
 def components(
@@ -56,7 +50,7 @@ def components(
     """The `count` largest eigenpairs (all for None), by the solver "dense" or "blocks"."""
     n = gram.shape[0]
     k = n if count is None else min(count, n)
-    small = n <= DENSE_ROWS or k > DENSE_SHARE * n
+    small = n <= tuning.SPECTRAL_DENSE_ROWS or k > tuning.SPECTRAL_DENSE_SHARE * n
     if solver == "dense" or (solver == "auto" and small) or 2 * krylov.fewest(k) > n:
         return _dense(gram, k, center)
     return _by_blocks(gram, k, center)
@@ -69,8 +63,8 @@ def _dense(gram: Gram, k: int, center: bool) -> Components:
         raise MemoryError(
             f"{k} of {n} eigenvectors need {show_bytes(need)}, but the memory limit is "
             f"{show_bytes(gram.limit_bytes)}: fewer components (at most "
-            f"{int(DENSE_SHARE * n)}) are found without the matrix; or raise the limit with "
-            "mercer.set_config(memory=…)."
+            f"{int(tuning.SPECTRAL_DENSE_SHARE * n)}) are found without the matrix; or raise the "
+            "limit with mercer.set_config(memory=…)."
         )
     A = scaled_matrix(gram, double=True)
     means = A.mean(axis=0)
@@ -80,7 +74,9 @@ def _dense(gram: Gram, k: int, center: bool) -> Components:
     total = float(np.trace(A))
     subset = None if k == n else (n - k, n - 1)
     values, U = eigh(A, overwrite_a=True, check_finite=False, subset_by_index=subset)
-    return Components(values[::-1].copy(), _signed(U[:, ::-1]), means, total)
+    return Components(
+        values[::-1].copy(), np.ascontiguousarray(U[:, ::-1] * signs(U[:, ::-1])), means, total
+    )
 
 
 def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
@@ -107,14 +103,15 @@ def _by_blocks(gram: Gram, k: int, center: bool) -> Components:
     total = float(np.sum(host(gram.diagonal()), dtype=np.float64))
     if center:
         total -= float(means.sum())
-    vectors = _signed(host(found.vectors))
+    U = host(found.vectors)
+    vectors = np.ascontiguousarray(U * signs(U))
     return Components(found.values, vectors, means, total, found.n_iter, found.stopped)
 
 
 def check_basis(gram: Gram, k: int) -> None:
     """An error where not even the smallest basis fits into its share of the memory."""
     n = gram.shape[0]
-    need = 8 * n * krylov.fewest(k) / BASIS_SHARE
+    need = 8 * n * krylov.fewest(k) / tuning.BASIS_MEMORY_SHARE
     if need > gram.limit_bytes:
         raise MemoryError(
             f"{k} eigenvectors of {n} examples need {show_bytes(need)}, but the memory limit is "
@@ -132,10 +129,12 @@ def pairs_by_blocks(
     wide one needs fewer passes over it. A narrow one that may have missed copies is widened.
     """
     n = gram.shape[0]
-    most = min(n // 2, int(BASIS_SHARE * gram.limit_bytes / (8 * n)))
-    for width in (krylov.NARROW,) * kept + (k + krylov.EXTRA,):
+    most = min(n // 2, int(tuning.BASIS_MEMORY_SHARE * gram.limit_bytes / (8 * n)))
+    for width in (tuning.NARROW_BLOCK,) * kept + (k + tuning.SPARE_VECTORS,):
         start = panels.asarray(np.random.default_rng(0).normal(size=(n, width)))
-        found = krylov.largest_eigenpairs(multiply, start, k, TOLERANCE[gram.dtype.name], most=most)
+        found = krylov.largest_eigenpairs(
+            multiply, start, k, tuning.SPECTRAL_RESIDUAL[gram.dtype.name], most=most
+        )
         if found.stopped or not krylov.crowded(found.values, width):
             break
     return found
@@ -148,7 +147,7 @@ def _product(panels: Panels, gram: Gram, V: Any) -> Any:
     return (panels.product(V) + panels.transposed_product(V)) / 2
 
 
-def _signed(U: np.ndarray) -> np.ndarray:
-    """Each vector with the sign that makes its largest entry positive, so that signs are fixed."""
+def signs(U: np.ndarray) -> np.ndarray:
+    """The signs that make the largest entry of every column positive, so that signs are fixed."""
     at = np.abs(U).argmax(axis=0)
-    return np.ascontiguousarray(U * np.where(U[at, np.arange(U.shape[1])] < 0, -1.0, 1.0))
+    return np.where(U[at, np.arange(U.shape[1])] < 0, -1.0, 1.0)

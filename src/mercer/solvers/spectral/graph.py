@@ -26,14 +26,11 @@ from mercer.solvers.linear.nystrom import draw_centers
 from mercer.solvers.linear.panels import panels_of
 from mercer.solvers.spectral import krylov
 from mercer.solvers.spectral.components import (
-    DENSE_ROWS,
-    DENSE_SHARE,
     check_basis,
     pairs_by_blocks,
+    signs,
 )
-
-#: Rows beyond which "auto" takes centers.
-EXACT_ROWS = 20_000
+from mercer.solvers.tuning import EXACT_ROWS, SPECTRAL_DENSE_ROWS, SPECTRAL_DENSE_SHARE
 
 
 @record
@@ -64,7 +61,7 @@ def embedding(
     if solver == "auto":
         special = n_centers is not None or not isinstance(how, str) or how != "uniform"
         solver = "nystrom" if n > EXACT_ROWS or special else "blocks"
-        if solver == "blocks" and (n <= DENSE_ROWS or count > DENSE_SHARE * n):
+        if solver == "blocks" and (n <= SPECTRAL_DENSE_ROWS or count > SPECTRAL_DENSE_SHARE * n):
             solver = "dense"
     if solver == "nystrom":
         return _by_centers(gram, count, n_centers, how, random)
@@ -105,7 +102,7 @@ def _dense(gram: Gram, count: int) -> Embedding:
 
 
 def _whole(values: np.ndarray, rows: np.ndarray, n_iter: int = 0, stopped: str = "") -> Embedding:
-    rows = _signed(rows)
+    rows = rows * signs(rows)
     coef = np.column_stack([rows / _away_from_zero(values), np.ones(len(rows))])
     return Embedding(values.copy(), rows, coef, None, n_iter, stopped)
 
@@ -134,8 +131,8 @@ def _by_centers(
     # e = D^(−½)u = D⁻¹F v / √λ; the degree of a new example is that of the approximation.
     coef = basis.T @ (V / np.sqrt(np.maximum(values, 1e-300)))
     rows = host(panels.product(panels.asarray(coef))) / degree[:, None]
-    signs = _signs(rows)
-    return Embedding(values.copy(), rows * signs, np.column_stack([coef * signs, total]), index)
+    sign = signs(rows)
+    return Embedding(values.copy(), rows * sign, np.column_stack([coef * sign, total]), index)
 
 
 def _checked(degree: np.ndarray, gram: Gram) -> np.ndarray:
@@ -150,12 +147,3 @@ def _checked(degree: np.ndarray, gram: Gram) -> np.ndarray:
 
 def _away_from_zero(values: np.ndarray) -> np.ndarray:
     return np.where(np.abs(values) > 1e-12, values, 1.0)
-
-
-def _signs(rows: np.ndarray) -> np.ndarray:
-    top = rows[np.abs(rows).argmax(axis=0), np.arange(rows.shape[1])]
-    return np.where(top < 0, -1.0, 1.0)
-
-
-def _signed(rows: np.ndarray) -> np.ndarray:
-    return np.asarray(rows * _signs(rows))

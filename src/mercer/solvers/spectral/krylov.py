@@ -19,16 +19,7 @@ from mercer._arrays import host, namespace
 from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
-
-#: Vectors that are kept at a restart beyond those wanted, or in a block that holds all of them:
-#: they separate the last ones from the rest.
-EXTRA = 8
-#: Vectors of a block where products are cheap: enough to use K while it is in the cache.
-NARROW = 8
-#: Vectors of the basis at most, as a multiple of those kept, where memory sets no lower limit.
-MOST = 12
-#: Eigenvalues closer than this to each other, relative to the largest, may be one.
-SAME = 1e-6
+from mercer.solvers.tuning import BASIS_MULTIPLE, EQUAL_EIGENVALUES, SPARE_VECTORS
 
 
 @record
@@ -44,7 +35,7 @@ class Eigenpairs:
 
 def fewest(count: int) -> int:
     """The smallest basis that makes sense: vectors kept at a restart, and two blocks."""
-    return 3 * (count + EXTRA)
+    return 3 * (count + SPARE_VECTORS)
 
 
 def crowded(values: np.ndarray, width: int) -> bool:
@@ -56,7 +47,7 @@ def crowded(values: np.ndarray, width: int) -> bool:
     (True, False)
     """
     gaps = values[: max(0, len(values) - width + 1)] - values[width - 1 :]
-    return bool((gaps <= SAME * np.abs(values).max(initial=0.0)).any())
+    return bool((gaps <= EQUAL_EIGENVALUES * np.abs(values).max(initial=0.0)).any())
 
 
 def largest_eigenpairs(
@@ -73,8 +64,8 @@ def largest_eigenpairs(
     `count` of them, `crowded` tells whether copies of an eigenvalue may be missing. `most`: vectors
     that the basis may have.
     """
-    width, kept = start.shape[1], count + EXTRA
-    most = MOST * kept if most is None else max(fewest(count), most)
+    width, kept = start.shape[1], count + SPARE_VECTORS
+    most = BASIS_MULTIPLE * kept if most is None else max(fewest(count), most)
     basis = _Basis(start, most)
     theta, Y, residual, steps, stopped = np.zeros(0), basis.H, np.inf, 0, "max_iter"
     # Products with K bring threads of their own; what is left is too small for several.

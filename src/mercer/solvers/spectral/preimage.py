@@ -21,9 +21,7 @@ from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT, statistics
 from mercer.gram.dispatch import HOST, solver_gram
 from mercer.kernels import Kernel, Linear, as_kernel
-
-#: Steps at most, and the step relative to the spread of the examples that ends them.
-STEPS, TINY = 1000, 1e-10
+from mercer.solvers.tuning import PREIMAGE_STEP, PREIMAGE_STEPS
 
 
 def preimage(kernel: Any, X: Any, coef: Any = None) -> Any:
@@ -85,16 +83,16 @@ def _descended(k: Kernel, X: np.ndarray, alpha: np.ndarray, best: int) -> np.nda
 
     # At the example itself the derivative may be infinite, or pull on nothing but it.
     x, value = X[best].copy(), closeness(X[best])
-    for _ in range(STEPS):
+    for _ in range(PREIMAGE_STEPS):
         with np.errstate(all="ignore"):
             w = alpha * HOST.make(slope, x[None], X).dense()[0]
         total = w.sum()
         if not np.isfinite(total) or total == 0:
             break
         step = w @ X / total - x
-        while np.abs(step).max() > TINY * spread and closeness(x + step) < value:
+        while np.abs(step).max() > PREIMAGE_STEP * spread and closeness(x + step) < value:
             step = 0.5 * step
-        if np.abs(step).max() <= TINY * spread:
+        if np.abs(step).max() <= PREIMAGE_STEP * spread:
             break
         x, value = x + step, closeness(x + step)
     return x

@@ -15,7 +15,8 @@ from mercer._config import show_bytes
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.triton_launch import compile_vectors_ahead
-from mercer.solvers.linear.factor import FEW_DIGITS, Factor, warn_condition, warn_indefinite
+from mercer.solvers.linear.factor import Factor, warn_condition, warn_indefinite
+from mercer.solvers.tuning import FEW_DIGITS
 
 #: Columns of a block.
 BLOCK = 4096

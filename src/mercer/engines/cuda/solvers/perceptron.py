@@ -20,9 +20,9 @@ from mercer._arrays import host
 from mercer._tiles import cut
 from mercer.engines.cuda.gram import PANEL, CudaGram
 from mercer.engines.cuda.solvers.perceptron_walk import Table, TableWalk, block_rows, prepare
+from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import TIE, Rule
 from mercer.solvers.online.run import Journal, Tally
-from mercer.solvers.online.sizes import Part, Sizes
 
 #: The share of the memory limit that K may take.
 SHARE = 0.5

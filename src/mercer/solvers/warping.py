@@ -11,11 +11,7 @@ import numpy as np
 from mercer._lazy import record
 from mercer._machine.deadline import check_time
 from mercer._machine.threads import single_threaded_blas
-
-#: Images fitted at a time.
-BATCH = 256
-#: A step that lowers the price by less than this share of it is the last.
-ENOUGH = 1e-3
+from mercer.solvers.tuning import WARP_GAIN, WARP_IMAGES
 
 
 @record
@@ -84,9 +80,9 @@ def fit_warps(
     """
     done = []
     with single_threaded_blas():  # thousands of small products
-        for i in range(0, len(X), BATCH):
+        for i in range(0, len(X), WARP_IMAGES):
             check_time()
-            done.append(_fit(warps, X[i : i + BATCH], template, scale, max_iter))
+            done.append(_fit(warps, X[i : i + WARP_IMAGES], template, scale, max_iter))
     return np.concatenate([s for s, _ in done]), np.concatenate([p for _, p in done])
 
 
@@ -113,7 +109,7 @@ def _fit(
         new = _price(warps, left, trial, scale)
         better = new < price[busy]
         gain = price[busy] - new
-        done = better & (gain < ENOUGH * price[busy])
+        done = better & (gain < WARP_GAIN * price[busy])
         taken = busy[better]
         steps[taken], residual[taken], price[taken] = trial[better], left[better], new[better]
         damping[busy] *= np.where(better, 0.25, 8.0)

@@ -1,1 +1,0 @@
-"""Deformations of images."""
