@@ -265,7 +265,7 @@ def test_what_it_cannot_take_is_said(model):
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         model.fit(sparse.csr_matrix(X), y > 0)
     with pytest.raises(ValueError, match="infinity"):
-        model.fit(np.where(X == X[0, 0], np.inf, X), y > 0)
+        model.fit(np.where(X[0, 0] == X, np.inf, X), y > 0)
     with pytest.raises(ValueError, match="holds text"):
         model.fit(pd.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0]}), [0, 1])
     with pytest.raises(ValueError, match="metric"):

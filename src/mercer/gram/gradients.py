@@ -44,8 +44,9 @@ from mercer.kernels.catalog import FUNCTIONS
 from mercer.kernels.core import Kernel
 
 #: The share of the memory limit for operands and results at a time; the rows of a tile that is
-#: multiplied column by column, and the arrays of its size that this takes per column.
-SHARE, HEIGHT, PER_COLUMN = 0.125, 64, 4
+#: multiplied column by column, the arrays of its size that this takes per column, and the threads
+#: that room is left for.
+SHARE, HEIGHT, PER_COLUMN, SHARED = 0.125, 64, 4, 8
 
 
 def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.ndarray:
@@ -142,9 +143,9 @@ def _by_columns(
             if part is not None:
                 out[rows, :, j] += (weights * part) @ a
 
-    threads = get_config().n_threads
-    room = SHARE * get_config().memory_bytes / (8 * PER_COLUMN * d * HEIGHT * threads)
-    tiling = Tiling(gram.shape, (HEIGHT, int(np.clip(room, 16, 2048))), threads)
+    # Tiles of one width, however many threads there are: sums then round alike.
+    room = SHARE * get_config().memory_bytes / (8 * PER_COLUMN * d * HEIGHT * SHARED)
+    tiling = Tiling(gram.shape, (HEIGHT, int(np.clip(room, 16, 2048))), get_config().n_threads)
     gram.sweep(body, tiling=tiling, what="gradients")
     return out
 

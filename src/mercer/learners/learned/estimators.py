@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import validate_data
 
 from mercer._arrays import host, is_chunked
+from mercer._machine.threads import single_threaded_blas
 from mercer._parameters import (
     Anything,
     Check,
@@ -190,7 +191,8 @@ class RFMRegressor(MultiOutputMixin, RegressorMixin, _Learned):
         weights = weights_or_none(sample_weight, X)
         Y = y.reshape(len(y), -1)
         Y, mean, spread = standardized(Y, weights)
-        self._fit(X, Y, weights)
+        with single_threaded_blas():  # the same bits, however many threads there are
+            self._fit(X, Y, weights)
         f = self.expansion_
         coef, b = f.coef * spread, f.intercept * spread + mean
         if y.ndim == 1:
@@ -270,7 +272,8 @@ class RFMClassifier(ClassifierMixin, _Learned):
         n_classes = len(self.classes_)
         first = 1 if n_classes == 2 else 0
         Y = (codes[:, None] == np.arange(first, n_classes)).astype(np.float64)
-        loo, shares, w = self._fit(X, Y, weights)
+        with single_threaded_blas():
+            loo, shares, w = self._fit(X, Y, weights)
         shares = np.hstack([1.0 - shares, shares]) if n_classes == 2 else shares
         rows, labels = np.nonzero(shares > 0)
         self._calibration = LogisticRegression(C=CALIBRATION, max_iter=1000)

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._config import get_config
+from mercer._machine.threads import single_threaded_blas
 from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters
 from mercer.maps._base import FeatureMap
 from mercer.maps.learned.choice import METRICS, Recipe, Search, chosen, family
@@ -119,10 +120,11 @@ class LearnedMetric(FeatureMap):
         rows, Y, w = merged(rows, Y, None)
         members = family(self.inputs, 2.0, self.metric, rows.shape[1])
         search = Search(None, None, PENALTIES)
-        recipe = chosen(rows, Y, w / w.mean(), members, self.rounds, search, least=1)
-        self.inputs_ = Inputs.of(recipe.member.inputs, rows, w)
-        Z = self.inputs_(rows)
-        roots = roots_of(recipe, Z, Y - np.average(Y, axis=0, weights=w), w / w.mean())
+        with single_threaded_blas():  # the same bits, however many threads there are
+            recipe = chosen(rows, Y, w / w.mean(), members, self.rounds, search, least=1)
+            self.inputs_ = Inputs.of(recipe.member.inputs, rows, w)
+            Z = self.inputs_(rows)
+            roots = roots_of(recipe, Z, Y - np.average(Y, axis=0, weights=w), w / w.mean())
         self.root_ = roots[-1] if roots else np.ones(Z.shape[1])
         self.metric_ = squared(self.root_)
         self.rounds_ = len(roots)
