@@ -164,16 +164,15 @@ def test_useless_columns_fade():
 
 def test_a_metric_that_overfits_is_not_taken():
     rng = np.random.default_rng(0)
-    X = (rng.random((90, 200)) < 0.3).astype(float)
-    y = X.sum(axis=1) + 0.5 * rng.normal(size=90)
-    test = (rng.random((300, 200)) < 0.3).astype(float)
-    truth = test.sum(axis=1)
+    X = (rng.random((400, 60)) < 0.3).astype(float)
+    truth = X.sum(axis=1)  # all columns matter alike
+    y = truth[:100] + 3.0 * rng.normal(size=100)
     chosen, fixed, forced = (
-        RFMRegressor(**given).fit(X, y).score(test, truth)
-        for given in ({}, {"metric": "fixed"}, {"metric": "full", "rounds": 5, "norm": 2})
+        RFMRegressor(**given).fit(X[:100], y).score(X[100:], truth[100:])
+        for given in ({}, {"metric": "fixed"}, {"metric": "diagonal", "rounds": 3, "norm": 2})
     )
     assert chosen >= fixed - 0.05
-    assert forced < fixed
+    assert forced < fixed - 0.2
 
 
 def test_the_same_bits_whatever_the_order_and_the_memory(tmp_path):
