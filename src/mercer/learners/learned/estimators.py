@@ -100,6 +100,8 @@ class _Learned(Savable, BaseEstimator):
         root = roots[-1] if roots else None
         some = sample(len(Z), PATH_ROWS)
         last = [recipe.shapes[-1]]
+        if roots:  # leave-one-out errors are blind to what the metric has seen
+            penalties = np.array([recipe.penalties[-1]])
         fitted = best_of(last, root, Z[some], Y[some] - mean, w[some], penalties)
         self.norm_, self.rounds_ = recipe.member.norm, len(roots)
         self.metric_ = np.ones(Z.shape[1]) if root is None else squared(root)

@@ -39,6 +39,8 @@ MIDDLE = 1.5
 
 #: X, Y and weights.
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: Per round the errors on the rows that judge, by λ, and the solution.
+Chain = list[tuple[np.ndarray, Fitted]]
 
 
 @record
@@ -72,7 +74,7 @@ class Part:
 
     def __init__(self, learn: Rows, judge: Rows) -> None:
         (self.X, self.Y, self.w), self.judge = learn, judge
-        self.first: dict[tuple[str, float], tuple[float, Fitted]] = {}
+        self.first: dict[tuple[str, float], tuple[np.ndarray, Fitted]] = {}
 
 
 def family(inputs: str, norm: float | str, metric: str, columns: int) -> list[Member]:
@@ -122,14 +124,14 @@ def chosen(
     if len(order) < FEW:
         whole = Part((X, Y, w), (X, Y, w))
         small = Member(members[0].inputs, members[0].norm, "fixed")
-        return _recipe(small, [_chain(small, whole, 0, search, None)], 0)
+        return _recipe(small, [_chain(small, whole, 0, search, None)], 0, search)
     parts = list(_folds(X[order], Y[order], w[order]))
     first = parts[0]
     trial = Part((first.X[:TRIAL], first.Y[:TRIAL], first.w[:TRIAL]), first.judge)
-    best: list[tuple[float, Member, list[tuple[float, Fitted]]]] = []
+    best: list[tuple[float, Member, Chain]] = []
     for member in members:
         chain = _chain(member, trial, most, search, None, stops=rounds is None)
-        errors = [error for error, _ in chain]
+        errors = [float(one.min()) for one, _ in chain]
         best.append((min(errors) if rounds is None else errors[-1], member, chain))
     best.sort(key=lambda one: one[0])
     recipes = []
@@ -137,11 +139,17 @@ def chosen(
         longest = len(chain) - 1 if rounds is not None else min(len(chain), most)
         hints = [fitted.shape for _, fitted in chain]
         chains = [_chain(member, part, longest, search, hints) for part in parts]
-        shortest = min(map(len, chains))
-        errors = np.mean([[error for error, _ in one[:shortest]] for one in chains], axis=0)
+        errors = _mean(chains).min(axis=1)
         at = len(errors) - 1 if rounds is not None else _earliest(errors, least)
-        recipes.append(_recipe(member, chains, at))
+        recipes.append(_recipe(member, chains, at, search))
     return min(recipes, key=lambda recipe: recipe.error)
+
+
+def _mean(chains: list[Chain]) -> np.ndarray:
+    """Errors by round and λ, over all folds."""
+    shortest = min(map(len, chains))
+    mean: np.ndarray = np.mean([[one for one, _ in chain[:shortest]] for chain in chains], axis=0)
+    return mean
 
 
 def _earliest(errors: np.ndarray, least: int) -> int:
@@ -168,7 +176,7 @@ def _chain(
     search: Search,
     hints: list[Shape] | None,
     stops: bool = False,
-) -> list[tuple[float, Fitted]]:
+) -> Chain:
     """Solutions of up to so many rounds, each with its error on the rows that judge.
 
     `hints`: the shapes that were best before, by round. `stops`: at the first round that is worse.
@@ -176,7 +184,7 @@ def _chain(
     inputs = Inputs.of(member.inputs, part.X, part.w)
     Z, T, Y = inputs(part.X), inputs(part.judge[0]), part.judge[1]
     mean = np.average(part.Y, axis=0, weights=part.w)
-    found: list[tuple[float, Fitted]] = []
+    found: Chain = []
     root: np.ndarray | None = None
     rounds = 0 if member.metric == "fixed" else rounds
     for i in range(rounds + 1):
@@ -185,13 +193,14 @@ def _chain(
         key = member.inputs, member.norm
         if i or key not in part.first:
             fitted = best_of(shapes, root, Z, part.Y - mean, part.w, search.penalties)
-            wrong = np.square(fitted.kernel.gram(T, Z) @ fitted.coef + mean - Y).sum(axis=1)
-            error = float(np.average(wrong, weights=part.judge[2]))
-            part.first.setdefault(key, (error, fitted))
+            guess = (fitted.kernel.gram(T, Z) @ fitted.path).reshape(len(T), -1, Y.shape[1])
+            wrong = np.square(guess + mean - Y[:, None]).sum(axis=2)
+            found.append((np.average(wrong, axis=0, weights=part.judge[2]), fitted))
+            part.first.setdefault(key, found[-1])
         else:
-            error, fitted = part.first[key]
-        found.append((error, fitted))
-        if i == rounds or (stops and i and error >= found[-2][0]):
+            found.append(part.first[key])
+        errors, fitted = found[-1]
+        if i == rounds or (stops and i and errors.min() >= found[-2][0].min()):
             break
         root = bent(outer_product(fitted, Z, part.w, member.metric == "diagonal"))
         if root is None:
@@ -199,12 +208,15 @@ def _chain(
     return found
 
 
-def _recipe(member: Member, chains: list[list[tuple[float, Fitted]]], at: int) -> Recipe:
-    """What the folds agree on: shapes of the first, λ in the middle."""
+def _recipe(member: Member, chains: list[Chain], at: int, search: Search) -> Recipe:
+    """What the folds agree on: shapes of the first, λ in the middle, the last by its errors.
+
+    Leave-one-out errors of the last solution would take too small a λ: M has seen every row.
+    """
     shapes = tuple(fitted.shape for _, fitted in chains[0][: at + 1])
-    penalties = tuple(
-        float(np.exp(np.mean([np.log(one[min(i, len(one) - 1)][1].penalty) for one in chains])))
-        for i in range(len(shapes))
-    )
-    error = float(np.mean([one[min(at, len(one) - 1)][0] for one in chains]))
-    return Recipe(member, shapes, penalties, error)
+    penalties = [
+        float(np.exp(np.mean([np.log(chain[i][1].penalty) for chain in chains]))) for i in range(at)
+    ]
+    errors = _mean(chains)[at]
+    last = float(search.penalties[errors.argmin()])
+    return Recipe(member, shapes, (*penalties, last), float(errors.min()))

@@ -39,7 +39,10 @@ class Shape:
 
 @record
 class Fitted:
-    """One solution: the kernel with its numbers, λ, α, and the leave-one-out predictions."""
+    """One solution: the kernel with its numbers, λ, α, and the leave-one-out predictions.
+
+    `path` has α for every λ that was tried, one after the other in its columns.
+    """
 
     shape: Shape
     kernel: Kernel
@@ -47,6 +50,7 @@ class Fitted:
     coef: np.ndarray
     loo: np.ndarray
     error: float
+    path: np.ndarray
 
 
 def kernel_of(shape: Shape, root: np.ndarray | None, Z: np.ndarray) -> Kernel:
@@ -86,7 +90,8 @@ def solved(
     beta, own = choices[best]
     coef = root[:, None] * beta
     loo = Y - beta / (root * own)[:, None]
-    return Fitted(shape, kernel, float(penalties[best]), coef, loo, least)
+    path = root[:, None] * np.hstack([beta for beta, _ in choices])
+    return Fitted(shape, kernel, float(penalties[best]), coef, loo, least, path)
 
 
 def _shifted(K: np.ndarray, penalty: float) -> np.ndarray:
@@ -139,7 +144,7 @@ def learned(
     for shape, penalty in zip(shapes, penalties, strict=True):
         kernel = kernel_of(shape, roots[-1] if roots else None, Z)
         coef = coefficients(kernel, Z, Y, w, penalty)
-        fitted = Fitted(shape, kernel, penalty, coef, coef, 0.0)
+        fitted = Fitted(shape, kernel, penalty, coef, coef, 0.0, coef)
         root = bent(outer_product(fitted, Z, w, diagonal))
         if root is None:
             break
