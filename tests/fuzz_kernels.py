@@ -49,6 +49,7 @@ def leaf(rng):
         "Laplacian": {"rate": width(), "norm": [1, 2, "inf"][rng.integers(3)]},
         "Matern": {"nu": [0.5, 1.5, 2.5][rng.integers(3)], "length": width()},
         "RationalQuadratic": {"alpha": width(), "length": width()},
+        "PowerExponential": {"length": width(), "power": 0.7, "norm": 1},
         "ArcCosine": {"order": int(rng.integers(1, 3))},
         "Anova": {"degree": 2, "sigma": width()},
     }

@@ -99,6 +99,8 @@ _WHERE = {
         "NadarayaWatsonClassifier",
         "NadarayaWatsonRegressor",
         "Perceptron",
+        "RFMClassifier",
+        "RFMRegressor",
         "SpectralClustering",
     ],
     "mercer.solvers.spectral.preimage": ["preimage"],

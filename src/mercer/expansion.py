@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._arrays import host, like
+from mercer._config import get_config
 from mercer._examples import count
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
@@ -156,6 +157,42 @@ class KernelExpansion:
     def weights(self) -> Any:
         """Σᵢ |αᵢ|, one number per output: the rounding of f is at most that of k times this."""
         return np.abs(self.coef).sum(axis=0)
+
+    def gradient(self, X: Any) -> np.ndarray:
+        """∇f(x) for every row of X: (n, n_features), or (n, n_outputs, n_features).
+
+        Where k has a kink, its slope counts as 0: of ‖x − z‖ at x = z, of |xⱼ − zⱼ| at xⱼ = zⱼ.
+        Every kernel with a formula has a gradient; Python functions in it have none.
+
+        >>> import numpy as np
+        >>> from mercer import KernelExpansion, Polynomial
+        >>> f = KernelExpansion(Polynomial(2), np.array([[1.0, 1.0]]), np.array([1.0]))
+        >>> f.gradient(np.array([[2.0, 3.0]]))
+        array([[10., 10.]])
+        """
+        from mercer.gram.gradients import weighted_gradient
+
+        slopes = weighted_gradient(self.kernel, X, self.points, self.coef.reshape(len(self), -1))
+        return slopes if self.coef.ndim == 2 else slopes[:, 0]
+
+    def gradient_outer_product(self, X: Any) -> np.ndarray:
+        """(1/n) Σᵢ ∇f(xᵢ) ∇f(xᵢ)ᵀ, summed over the outputs: which directions f changes along.
+
+        >>> import numpy as np
+        >>> from mercer import KernelExpansion, Linear
+        >>> f = KernelExpansion(Linear(), np.array([[3.0, 0.0]]), np.array([1.0]))
+        >>> f.gradient_outer_product(np.zeros((5, 2)))
+        array([[9., 0.],
+               [0., 0.]])
+        """
+        n, total = count(X), 0.0
+        per_row = 8 * 4 * self._per_point * max(1, np.shape(_take(X, np.arange(1)))[1])
+        step = max(1, get_config().memory_bytes // (8 * per_row))
+        for start in range(0, n, step):
+            some = _take(X, np.arange(start, min(start + step, n)))
+            slopes = self.gradient(some).reshape(-1, np.shape(some)[1])
+            total = total + slopes.T @ slopes
+        return np.asarray(total) / n
 
     def pruned(self, tolerance: float = 0.0) -> KernelExpansion:
         """Without the points whose coefficients are all zero (or at most `tolerance`)."""

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from mercer import Gaussian, Laplacian, Linear, Periodic, Polynomial, RationalQuadratic
+from mercer import (
+    Gaussian,
+    Laplacian,
+    Linear,
+    Periodic,
+    Polynomial,
+    PowerExponential,
+    RationalQuadratic,
+)
 from mercer.gram.host import HostGram
 
 
@@ -14,6 +22,10 @@ from mercer.gram.host import HostGram
         (0.5 * Gaussian(1.3) * Polynomial(2, 1.0) + Laplacian(0.7, norm=1), "right__rate"),
         (0.5 * Gaussian(1.3) * Polynomial(2, 1.0) + Laplacian(0.7), "left__left__factor"),
         (RationalQuadratic(1.5, 2.0).normalized(), "kernel__alpha"),
+        (PowerExponential(1.7, 0.7), "length"),
+        (PowerExponential(1.7, 0.7), "power"),
+        (PowerExponential(1.7, 0.7, 1), "power"),
+        (PowerExponential(1.7, 1.2, 1.5), "length"),
         (Periodic(2.0, 1.5).on([0, 1]), "kernel__period"),
     ],
 )

@@ -109,6 +109,12 @@ def _arc_cosine(x, z, order=1):
     return norms**order * shape / mpmath.pi
 
 
+def _power_exponential(x, z, length=1.0, power=1.0, norm=2):
+    p, q = mpf(norm), mpf(power)
+    size = mpmath.fsum(abs(a - b) ** p for a, b in zip(x, z, strict=True)) ** (1 / p)
+    return mpmath.exp(-((size / mpf(length)) ** q))
+
+
 def _equal(join):
     return lambda x, z: join([mpf(a == b) for a, b in zip(x, z, strict=True)])
 
@@ -125,6 +131,7 @@ EXACT = {
     "Gaussian": _gaussian,
     "Laplacian": _laplacian,
     "Matern": _matern,
+    "PowerExponential": _power_exponential,
     "RationalQuadratic": _rational,
     "SquaredDistance": _squared,
     "NegativeSquaredDistance": lambda x, z: -_squared(x, z),
@@ -173,6 +180,10 @@ SWEEP = {
     "Gaussian": [{"sigma": s} for s in (*WIDTHS, [1e-100, 1.0, 1e100], [1e-170, 1.0, 1.0])],
     "Laplacian": [{"rate": r, "norm": n} for r in WIDTHS[::2] for n in (1, 2, "inf")],
     "Matern": [{"length": w, "nu": nu} for w in WIDTHS[::2] for nu in (0.5, 1.5, 2.5)],
+    "PowerExponential": [
+        {"length": w, "power": q, "norm": p}
+        for w in WIDTHS[::3] for q in (0.3, 1.0, 1.9) for p in (1, 1.3, 2)
+    ],
     "RationalQuadratic": [
         {"length": w, "alpha": a}
         for w in WIDTHS[::2] for a in (1e-8, 1e-3, 0.1, 1.0, 30.0, 1e6, 1e17, 1e100)

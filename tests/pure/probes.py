@@ -50,6 +50,7 @@ KERNELS = (
     "matern(1.5, 2)",
     "matern(2.5, 2)",
     "rational_quadratic(1, 2)",
+    "power_exponential(2, power=0.7)",
     "epanechnikov(3)",
     "tricube(3)",
     "uniform(3)",

@@ -158,6 +158,18 @@ def test_every_rival_can_be_stored(name, tmp_path):
                                       model.predict(X))  # fmt: skip
 
 
+def test_a_learned_metric_that_wins_is_chosen_and_said_and_stored(tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 8))
+    y = np.sin(3 * X[:, 0])
+    board = compare(X, y, rivals=["rfm", "linear"], **FEW)
+    assert board.best_row.learner == "rfm"
+    assert any("a learned metric has won: a kernel with" in note for note in board.notes)
+    assert "(learned metric)" in str(board)
+    mercer.save(board.best, tmp_path / "m.mercer")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "m.mercer").predict(X),
+                                  board.best.predict(X))  # fmt: skip
+
+
 def test_an_estimator_of_the_user_is_shown_and_cannot_be_saved():
     X, y = steps()
     board = compare(X, y, rivals={"mine": DecisionTreeClassifier(max_depth=4)}, **FEW)

@@ -105,6 +105,8 @@ MODELS = {
     "graph": (learners.SpectralClustering(n_clusters=3, random_state=0), None),
     "discriminant": (learners.KernelFisherDiscriminant(), Y),
     "principal components": (learners.KernelPCA(n_components=3), None),
+    "learned metric": (learners.RFMRegressor(), T),
+    "learned metric, classes": (learners.RFMClassifier("full", 1), Y),
     "templates": (learners.DeformableTemplateClassifier(), Y),
 }
 
@@ -191,7 +193,7 @@ def test_maps(name, again):
         "GlyphFeatures": (rng.uniform(size=(5, 784)) > 0.8).astype(float),
         "SpectrumRepair": X[:8] @ X[:8].T,
     }.get(name, X)
-    model = cls().fit(data)
+    model = cls().fit(data, T) if name == "LearnedMetric" else cls().fit(data)
     before, after = model.transform(data), again(model).transform(data)
     if hasattr(before, "toarray"):
         before, after = before.toarray(), after.toarray()

@@ -79,7 +79,7 @@ def _holdout(context: Any, parameter: Any, value: str) -> Any:
 )
 @click.option("--rivals", default="auto", metavar="NAMES",
               help="Learners without a kernel that take part: all (unless --learner is given), "
-                   "none, or some of linear,nearest,boosting,forest.")  # fmt: skip
+                   "none, or some of linear,nearest,boosting,forest,rfm.")  # fmt: skip
 @click.option("--holdout", default="auto", show_default=True, metavar="SHARE", callback=_holdout,
               help="Rows kept from the choice, for the headline: auto, a share such as 0.2, or "
                    "none.")  # fmt: skip

@@ -191,6 +191,10 @@ def _equal(u: Any, v: Any) -> Any:
     return (np.asarray(u) == np.asarray(v)).astype(np.result_type(u, v))
 
 
+#: Where ln u is cut off, so that 0 · ln 0 is 0; float32 has this number, too.
+SMALLEST = 1e-37
+
+
 # --- in many digits, of numbers and of intervals ------------------------------------------------
 
 
@@ -238,6 +242,12 @@ def _arc(sign: float) -> Callable[[Formula], list[Formula]]:
     return rule
 
 
+def _of_real_power(node: Formula) -> list[Formula]:
+    """In the base and in the exponent; both 0 where the base is 0."""
+    u, v = node.args
+    return [(v * node).over(u), node * u.apply("max", SMALLEST).log()]
+
+
 def _flat(node: Formula) -> list[Formula]:
     return [const(0.0)] * len(node.args)
 
@@ -262,6 +272,15 @@ for _op in (
         lambda n: [const(n.value) * n.args[0] ** (n.value - 1)],
         lambda mp, u, n: u**n,
         sign=_of_power,
+    ),
+    Op(
+        "power",
+        np.power,
+        _of_real_power,
+        lambda mp, u, v: u**v if u else mp.mpf(v == 0),
+        sign=nonnegative,
+        arity=2,
+        domain=_POSITIVE,
     ),
     Op("exp", np.exp, lambda n: [n], lambda mp, u: mp.exp(u), sign=nonnegative, slope=1),
     Op(

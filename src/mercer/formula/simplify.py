@@ -117,6 +117,19 @@ def _pow(node: Formula) -> Formula:
     return node
 
 
+def _power(node: Formula) -> Formula:
+    """u^v by roots and products where v is 1/4, 1/2, 1 or 2."""
+    base, exponent = node.args
+    if exponent.op != "const":
+        return node
+    roots = {0.25: 2, 0.5: 1, 1.0: 0}
+    if exponent.value in roots:
+        for _ in range(roots[exponent.value]):
+            base = base.sqrt()
+        return base
+    return base**2 if exponent.value == 2.0 else node
+
+
 def _exp(node: Formula) -> Formula:
     return Formula("exp2", (simplify(const(LOG2E) * node.args[0]),))
 
@@ -132,6 +145,7 @@ RULES: dict[str, Callable[[Formula], Formula]] = {
     "add": _add,
     "mul": _mul,
     "pow": _pow,
+    "power": _power,
     "exp": _exp,
     "div": _div,
 }

@@ -163,6 +163,7 @@ class Kernel(Parameters):
     polynomial = operators.polynomial
     exp = operators.exp
     warp = operators.warp
+    metric = operators.metric
     reweight = operators.reweight
     normalized = operators.normalized
     on = operators.on

@@ -33,7 +33,7 @@ MAX_NUMBER = 1e300
 MAX_DEGREE = 1_000
 
 #: The building blocks, as methods of a kernel.
-BLOCKS = ("polynomial", "exp", "warp", "reweight", "normalized", "on")
+BLOCKS = ("polynomial", "exp", "warp", "metric", "reweight", "normalized", "on")
 _INFINITY = {"inf": math.inf, "infinity": math.inf}
 
 

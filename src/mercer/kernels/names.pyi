@@ -34,6 +34,7 @@ from mercer.kernels.radial.distances import SquaredDistance as SquaredDistance
 from mercer.kernels.radial.smooth import Gaussian as Gaussian
 from mercer.kernels.radial.smooth import Laplacian as Laplacian
 from mercer.kernels.radial.smooth import Matern as Matern
+from mercer.kernels.radial.smooth import PowerExponential as PowerExponential
 from mercer.kernels.radial.smooth import RationalQuadratic as RationalQuadratic
 from mercer.kernels.strings.alignments import LocalAlignment as LocalAlignment
 from mercer.kernels.strings.alignments import Subsequence as Subsequence

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._parameters import declare
 from mercer.formula import nodes
-from mercer.formula.inputs import Columns, Warped
+from mercer.formula.inputs import Columns, FrozenArray, Matrix, Scale, Step, Warped
 from mercer.formula.nodes import Formula, Input
 from mercer.formula.simplify import simplify
 from mercer.kernels.algebra import SameFeatures, latex_factor
@@ -30,8 +30,9 @@ class Warp(Kernel):
     ----------
     kernel : Kernel
         The kernel k inside.
-    phi : callable or name of a registered function
-        Takes rows and gives rows.
+    phi : callable, name of a registered function, matrix or vector
+        Takes rows and gives rows. A matrix A stands for φ(x) = Ax, a vector s of scales, one per
+        column, for φ(x) = (s₁x₁, s₂x₂, …).
 
     Examples
     --------
@@ -39,6 +40,8 @@ class Warp(Kernel):
     >>> from mercer import Linear
     >>> Linear().warp(np.square)(np.array([[2.0]]), np.array([[3.0]]))
     array([[36.]])
+    >>> Linear().warp([[1, 1], [0, 2]])([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[53.]])
     """
 
     kernel: Kernel
@@ -47,22 +50,36 @@ class Warp(Kernel):
     parameters = declare(kernel=Part())
 
     def _check_together(self) -> None:
-        check_function(self.phi, "warp")
+        if isinstance(self.phi, (np.ndarray, list, tuple)):
+            self._set("phi", linear_map(self.phi))
+        else:
+            check_function(self.phi, "warp")
 
     def _inner_rows(self, X: Any) -> Any:
         return self._step(X)
 
     @property
-    def _step(self) -> Warped:
-        return Warped(resolve(self.phi), name_of(self.phi))
+    def _is_linear(self) -> bool:
+        return isinstance(self.phi, np.ndarray)
+
+    @property
+    def _step(self) -> Step:
+        if not self._is_linear:
+            return Warped(resolve(self.phi), name_of(self.phi))
+        if self.phi.ndim == 2:
+            return Matrix(FrozenArray.of(self.phi.T))
+        with np.errstate(divide="ignore"):  # a column of scale 0 is divided by infinity
+            return Scale(FrozenArray.of(1.0 / self.phi))
 
     def lower(self, rows: Input, path: str = "") -> Formula:
         return self.kernel.lower(rows.then(self._step), f"{path}kernel__")
 
     def claim(self, n_features: int | None = None) -> Claim:
         # φ may change the number of columns: a rule that counts them must not rely on ours.
-        part = self.kernel.claim(None)
+        part = self.kernel.claim(len(self.phi) if self._is_linear else None)
         claim = closed_under(self, "kernel of mapped inputs", [part], "k(φ(x), φ(z))")
+        if self._is_linear:
+            claim = replace(claim, max_dims=None)  # the columns of Ax are counted
         if claim.rule == ZERO:
             return claim
         if claim.max_dims is None:
@@ -74,6 +91,7 @@ class Warp(Kernel):
     @property
     def _symbol(self) -> str:
         name = self.phi if isinstance(self.phi, str) else getattr(self.phi, "__name__", "")
+        name = "A" if self._is_linear else name
         return name if name.isidentifier() else "φ"
 
     def features(self, X: Any) -> np.ndarray:
@@ -84,10 +102,41 @@ class Warp(Kernel):
         return self.kernel.n_dims(rows.shape[1])
 
     def latex(self, x: str = "x", z: str = "z") -> str:
+        if self._is_linear:
+            return self.kernel.latex(f"A {x}", f"A {z}")
         return self.kernel.latex(rf"\varphi({x})", rf"\varphi({z})")
 
     def __repr__(self) -> str:
-        return f"{bracket(self.kernel, ATOM)}.warp({name_of(self.phi)})"
+        phi = literal(self.phi) if self._is_linear else name_of(self.phi)
+        return f"{bracket(self.kernel, ATOM)}.warp({phi})"
+
+
+def linear_map(given: Any) -> np.ndarray:
+    """A matrix, or one scale per column, in double precision and read-only."""
+    A = np.array(given)
+    if A.dtype.kind not in "biuf" or A.ndim not in (1, 2) or not A.size:
+        raise ValueError(
+            f"a linear map is a matrix of real numbers or one scale per column, got {A.dtype} of "
+            f"shape {A.shape}"
+        )
+    A = A.astype(np.float64)
+    if not np.isfinite(A).all():
+        raise ValueError("a linear map has finite entries; these hold NaN or infinity")
+    A.setflags(write=False)
+    return A
+
+
+def root_of_metric(M: Any) -> np.ndarray:
+    """M^½, symmetric, for a positive semi-definite M; per column where M is a vector of weights."""
+    M = linear_map(M)
+    square = M.ndim == 1 or M.shape[0] == M.shape[1]
+    if not square or np.abs(M - M.T).max() > 1e-10 * np.abs(M).max():
+        raise ValueError(f"a metric is a symmetric matrix or one weight per column: {M!r:.200}")
+    values, vectors = (M, None) if M.ndim == 1 else np.linalg.eigh((M + M.T) / 2)
+    if values.min() < -1e-12 * np.abs(values).max():
+        raise ValueError(f"a metric has no negative directions; the least is {values.min():g}")
+    roots: np.ndarray = np.sqrt(np.maximum(values, 0.0))
+    return roots if vectors is None else (vectors * roots) @ vectors.T
 
 
 def _positive_diagonal(kernel: Kernel) -> bool:

@@ -95,10 +95,27 @@ def exp(self: Kernel) -> Kernel:
 
 
 def warp(self: Kernel, phi: Any) -> Kernel:
-    """k(φ(x), φ(z)); φ takes a set of rows (a function, a transformer, a registered name)."""
+    """k(φ(x), φ(z)); φ takes a set of rows (a function, a transformer, a registered name).
+
+    A matrix A stands for φ(x) = Ax, a vector of scales for one factor per column.
+    """
     from mercer.kernels.on_inputs import Warp
 
     return Warp(self, phi)
+
+
+def metric(self: Kernel, M: Any) -> Kernel:
+    """k(M^½x, M^½z): the distance of x and z becomes √((x − z)ᵀM(x − z)).
+
+    M is a positive semi-definite matrix, or a vector of one weight per column.
+
+    >>> from mercer import SquaredDistance
+    >>> SquaredDistance().metric([4.0, 0.25])
+    SquaredDistance().warp([2.0, 0.5])
+    """
+    from mercer.kernels.on_inputs import Warp, root_of_metric
+
+    return Warp(self, root_of_metric(M))
 
 
 def reweight(self: Kernel, f: Any) -> Kernel:

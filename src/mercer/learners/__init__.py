@@ -15,6 +15,7 @@ from mercer._lazy import by_name
 if TYPE_CHECKING:
     from mercer.learners.centroids import KernelCentroidClassifier
     from mercer.learners.intervals.quantiles import KernelQuantileRegressor
+    from mercer.learners.learned.estimators import RFMClassifier, RFMRegressor
     from mercer.learners.local import LocalLinearRegressor
     from mercer.learners.logistic import KernelLogisticRegression
     from mercer.learners.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
@@ -56,6 +57,8 @@ _WHERE = {
     "NadarayaWatsonClassifier": "smoothers",
     "NadarayaWatsonRegressor": "smoothers",
     "Perceptron": "perceptrons.primal",
+    "RFMClassifier": "learned.estimators",
+    "RFMRegressor": "learned.estimators",
     "SpectralClustering": "structure.spectral",
 }
 
@@ -82,6 +85,8 @@ __all__ = [
     "NadarayaWatsonClassifier",
     "NadarayaWatsonRegressor",
     "Perceptron",
+    "RFMClassifier",
+    "RFMRegressor",
     "SpectralClustering",
 ]
 

@@ -10,6 +10,7 @@ Exact maps have φ(x)·φ(z) = k(x, z); approximate ones come close, at a width 
 `NystromMap`                      any kernel, by a sample; Mercer's eigenfunctions on it
 `TensorSketchMap`                 (x·z + c)^d, hashed: wide or sparse input
 `ExplicitMap`                     the map a kernel itself knows
+`LearnedMetric`                   x ↦ M^½x, M learned from targets: which directions matter
 `EmailFeatures`                   words, hosts, dates, senders … of mail, sparse and named
 `PolarMap`                        radius and angle
 `GlyphFeatures`                   loops, joints, angles and ink of a drawing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mercer.maps.email.features import EmailFeatures
     from mercer.maps.explicit import ExplicitMap
     from mercer.maps.fourier import RandomFourierMap
+    from mercer.maps.learned.metric import LearnedMetric
     from mercer.maps.nystrom import NystromMap
     from mercer.maps.polar import PolarMap
     from mercer.maps.polynomial import PolynomialMap, PowersMap, TaylorGaussianMap
@@ -40,6 +42,7 @@ _WHERE = {
     "EmailFeatures": "email.features",
     "ExplicitMap": "explicit",
     "GlyphFeatures": "drawings.glyphs",
+    "LearnedMetric": "learned.metric",
     "NystromMap": "nystrom",
     "PolarMap": "polar",
     "PolynomialMap": "polynomial",
@@ -54,6 +57,7 @@ __all__ = [
     "EmailFeatures",
     "ExplicitMap",
     "GlyphFeatures",
+    "LearnedMetric",
     "NystromMap",
     "PolarMap",
     "PolynomialMap",

@@ -57,6 +57,8 @@ LEARNERS: dict[str, Rule] = {
     "SpectralClustering": expansions.refused,
     "LocalLinearRegressor": expansions.refused,
     "DeformableTemplateClassifier": expansions.refused,
+    "RFMRegressor": expansions.refused,
+    "RFMClassifier": expansions.refused,
 }
 #: Of scikit-learn, those that a comparison may choose.
 LINEAR = {"LogisticRegression": rivals.linear_classifier, "Ridge": rivals.linear_regressor}

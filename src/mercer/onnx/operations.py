@@ -97,6 +97,7 @@ ONNX: dict[str, Callable[..., Any]] = {
     "exp": _plain("Exp"),
     "exp2": lambda g, u: g.add("Exp", g.add("Mul", u, math.log(2.0))),
     "log": _plain("Log"),
+    "power": _plain("Pow"),
     "sqrt": _plain("Sqrt"),
     "rsqrt": _rsqrt,
     "div": _quotient,

@@ -34,6 +34,7 @@ DECLARED = {
     "formula.Warped": "mercer.formula.inputs:Warped",
     "intervals.ConformalClassifier": "mercer.learners.intervals.calibration:ConformalClassifier",
     "intervals.ConformalRegressor": "mercer.learners.intervals.calibration:ConformalRegressor",
+    "learned.Inputs": "mercer.maps.learned.inputs:Inputs",
     "maps.CommonScale": "mercer.maps.table:CommonScale",
     "maps.Monomials": "mercer.formula.monomials:Monomials",
     "maps.TableColumns": "mercer.maps.table:TableColumns",

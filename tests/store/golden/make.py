@@ -116,6 +116,7 @@ def learners():
     from sklearn.linear_model import LogisticRegression, Ridge
 
     import mercer
+    from mercer import RFMClassifier, RFMRegressor
     from mercer.learners import (
         DeformableTemplateClassifier,
         GaussianProcessClassifier,
@@ -144,7 +145,7 @@ def learners():
     from mercer.learners.probabilities import CalibratedScores
     from mercer.learners.rivals.linear import LinearClassifier
     from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
-    from mercer.maps import PolynomialMap
+    from mercer.maps import LearnedMetric, PolynomialMap
 
     kernel, still = "gaussian(0.5)", {"random_state": 0, "epochs": 3}
     found = {
@@ -239,6 +240,9 @@ def learners():
         )
         for policy in ("oldest", "random", "project", "merge")
     }
+    found["learned"] = RFMRegressor("full", 1, inputs="both"), TARGETS
+    found["learned-classes"] = RFMClassifier("diagonal", 1), THREE
+    found["learned-metric"] = LearnedMetric("diagonal", 1), TARGETS
     cases = {name: (model, X, y, "rows") for name, (model, y) in found.items()}
     templates = DeformableTemplateClassifier(shape=(4, 4))
     cases["templates"] = (templates, IMAGES, np.arange(10) % 2, "images")

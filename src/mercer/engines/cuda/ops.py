@@ -43,6 +43,7 @@ TORCH: dict[str, Callable[..., Any]] = {
     "exp": _unary(torch.exp),
     "exp2": _unary(torch.exp2),
     "log": _unary(torch.log),
+    "power": lambda u, v: torch.pow(_like(u, v), _like(v, u)),
     "sqrt": _unary(torch.sqrt),
     "rsqrt": lambda u: torch.where(_like(u) == 0, 0.0, _like(u).rsqrt()).to(_like(u).dtype),
     "div": _quotient,

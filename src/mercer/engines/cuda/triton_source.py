@@ -51,6 +51,7 @@ TRITON: dict[str, Callable[..., str]] = {
     "mul": lambda *a: "(" + " * ".join(a) + ")",
     "exp2": lambda u: f"tl.exp2({u})",
     "log": lambda u: f"tl.log({u})",
+    "power": lambda u, v: f"tl.where({u} == 0.0, 0.0, tl.exp2({v} * tl.log2({u})))",
     "sqrt": lambda u: f"tl.sqrt({u})",
     "rsqrt": lambda u: f"tl.where({u} == 0.0, 0.0, 1.0 / tl.sqrt({u}))",
     "div": lambda u, v: f"tl.where({v} == 0.0, 0.0, {u} / tl.where({v} == 0.0, 1.0, {v}))",

@@ -369,6 +369,9 @@ NUMBA: dict[str, Callable[..., str]] = {
     "mul": lambda *a: " * ".join(a),
     "exp2": lambda u: f"exp2({u})",
     "log": lambda u: f"log({u})",
+    "power": lambda u, v: (
+        f"(ZERO if {u} == ZERO else exp2({v} * R(1.4426950408889634) * log({u})))"
+    ),
     "sqrt": lambda u: f"np.sqrt({u})",
     "rsqrt": lambda u: f"(ZERO if {u} == ZERO else ONE / np.sqrt({u}))",
     "div": lambda u, v: f"(ZERO if {v} == ZERO else {u} / {v})",

@@ -99,7 +99,7 @@ class Spread:
         return math.sqrt(self.n_columns * self.variance / 2.0)
 
     def median(self, norm: Any = 2) -> float:
-        """The median of ‖x − z‖ over pairs of rows, in the norm 1, 2 or "inf"."""
+        """The median of ‖x − z‖ over pairs of rows, in the norm p > 0 or "inf"."""
         sample = self._sample
         n = sample.shape[0]
         if n < 2:
@@ -116,7 +116,9 @@ class Spread:
         from scipy.spatial.distance import pdist
 
         dense = sample.toarray() if is_sparse(sample) else sample
-        return float(np.median(pdist(dense, "cityblock" if norm == 1 else "chebyshev")))
+        if norm == "inf":
+            return float(np.median(pdist(dense, "chebyshev")))
+        return float(np.median(pdist(dense, "minkowski", p=norm)))
 
     @cached_property
     def _sample(self) -> Any:

@@ -14,6 +14,7 @@ from mercer.kernels.radial.smooth import (
     Laplacian,
     Matern,
     PerColumn,
+    PowerExponential,
     RationalQuadratic,
 )
 
@@ -25,6 +26,7 @@ __all__ = [
     "Matern",
     "NegativeSquaredDistance",
     "PerColumn",
+    "PowerExponential",
     "RationalQuadratic",
     "SquaredDistance",
     "Tricube",

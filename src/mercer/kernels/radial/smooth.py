@@ -8,9 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer._parameters import Among, Positive, checked, declare
+from mercer._parameters import Among, Number, Positive, checked, declare
 from mercer.formula.inputs import FrozenArray, Scale
-from mercer.formula.nodes import Formula, Input, const, l1, linf, sqdist
+from mercer.formula.nodes import (
+    DIFFERENCE,
+    Formula,
+    Input,
+    const,
+    l1,
+    linf,
+    reduce_columns,
+    sqdist,
+)
 from mercer.kernels.catalog import kernel
 from mercer.kernels.claims import Claim, Rule, within
 from mercer.kernels.core import Kernel
@@ -152,6 +161,99 @@ class Laplacian(Kernel):
     def latex(self, x: str = "x", z: str = "z") -> str:
         index = {1: "_1", 2: "", "inf": r"_\infty"}[self.norm]
         return rf"\exp\left(-{self._tex('rate', 'r')} \|{x} - {z}\|{index}\right)"
+
+
+def _length_of_scale(kernel: Any, rows: Spread) -> float:
+    p = kernel.norm
+    return rows.length if p == 2 else rows.n_columns ** (1.0 / p) * math.sqrt(rows.variance)
+
+
+@kernel
+class PowerExponential(Kernel):
+    """k(x, z) = exp(−(‖x − z‖ₚ / length)^power), a kernel for power ≤ p ≤ 2.
+
+    ‖d‖ₚ = (Σⱼ |dⱼ|^p)^(1/p). The Laplacian has power 1, the Gaussian norm and power 2. A small
+    power bends only near x = z and has a long tail; with norm and power 1, k is a product over the
+    columns, for which thresholds cost little.
+
+    Parameters
+    ----------
+    length : float, "scale" or "median", default 1.0
+        Width; larger is smoother.
+    power : float, default 1.0
+        Larger is smoother; above 2 it is no kernel, not even of one column.
+    norm : float, default 2
+        p, the norm of the difference, from 0.1 to 16.
+
+    Examples
+    --------
+    >>> from mercer import PowerExponential
+    >>> PowerExponential(2.0, power=0.5)([[0.0]], [[8.0]]).round(4)
+    array([[0.1353]])
+    >>> PowerExponential(norm=1)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.1353]])
+    """
+
+    length: float | str = 1.0
+    power: float = 1.0
+    norm: float = 2
+    examples = (
+        "power_exponential()",
+        "power_exponential(2, power=0.7)",
+        "power_exponential(power=1.0, norm=1)",
+        "power_exponential(3, power=1.3, norm=1.5)",
+        "power_exponential(power=1.5, norm=1)",
+        "power_exponential(power=0.5, norm=4)",
+        "power_exponential(power=3)",
+    )
+
+    parameters = declare(
+        length=Width(
+            Meaning("√(D·var/2), norm p ≠ 2: D^(1/p)·√var", _length_of_scale),
+            Meaning("m in that norm", lambda kernel, rows: rows.median(kernel.norm)),
+        ),
+        power=Number(0.01, 16.0),
+        norm=Number(0.1, 16.0),
+    )
+    spellings = declare(
+        length_scale=("length", lambda length: length),
+        p=("norm", lambda p: p),
+        q=("power", lambda q: q),
+    )
+
+    def lower(self, rows: Input, path: str = "") -> Formula:
+        length, power = self._named(path, "length"), self._named(path, "power")
+        if self.norm == 2:
+            u = sqdist(rows).over(length**2)
+        elif self.norm == 1:
+            u = l1(rows).over(length)
+        else:
+            size = DIFFERENCE.apply("abs").over(length).apply("power", self.norm)
+            u = reduce_columns("sum", size, rows)
+        return (-u.apply("power", power.over(self.norm))).exp()
+
+    def claim(self, n_features: int | None = None) -> Claim:
+        p, q = self.norm, self.power
+        rule = f"exp(−‖x − z‖^{q:g}), norm {p:g}"
+        if q > 2:
+            because = "not even of one column: 1 − k(t) vanishes faster than t² at 0 (Schoenberg)"
+            return Claim(False, rule, self, because)
+        if q <= p <= 2:
+            because = "‖x − z‖^q is of negative type for q ≤ p ≤ 2: stable laws (Schoenberg)"
+            return Claim(True, rule, self, because)
+        dims = 2 if q <= 1 <= p else 1
+        because = (
+            "every norm of the plane is a mean of |aᵀx| (Dor)"
+            if dims == 2
+            else "one column: |x − z|^q"
+        )
+        return within(Claim(True, rule, self, because, max_dims=dims), n_features)
+
+    def latex(self, x: str = "x", z: str = "z") -> str:
+        p = "" if self.norm == 2 else f"_{{{self.norm:g}}}"
+        unit = self._tex("length", "l")
+        ratio = rf"\|{x} - {z}\|{p}" + ("" if unit == "1" else f" / {unit}")
+        return rf"\exp\left(-\left({ratio}\right)^{{{self.power:g}}}\right)"
 
 
 @kernel

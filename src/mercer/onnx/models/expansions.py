@@ -279,5 +279,10 @@ def refused(model: Any, table: Table, out: Outputs) -> None:
         "fitted to labels_, can be exported",
         "DeformableTemplateClassifier": "it searches over deformations of images; the other "
         "classifiers can be exported on the pixels",
+        **dict.fromkeys(
+            ("RFMRegressor", "RFMClassifier"),
+            "the ranks of columns that it may see are not written for ONNX. Its expansion_ can be "
+            "exported, a function of the rows that inputs_ makes",
+        ),
     }[name]
     raise NotExportable(f"{name} has no form in ONNX: {why}")

@@ -27,6 +27,10 @@ MOST_STOPPED = 4
 MOST_DONE = 12
 
 
+def _without_kernel(row: Row) -> str:
+    return "(learned metric)" if row.learner == "rfm" else "(rival, no kernel)"
+
+
 def short_name(row: Row) -> str:
     """The learner as the catalog calls it, for a narrow table."""
     return name_of(row.learner) if row.kernel or row.rival else "baseline"
@@ -161,7 +165,7 @@ def _empty_table(heads: tuple[str, ...], lines: list[tuple[str, ...]], width: in
 
 def _cells(row: Row, metric: str) -> tuple[str, ...]:
     return (
-        row.kernel or ("(rival, no kernel)" if row.rival else "(ignores the examples)"),
+        row.kernel or (_without_kernel(row) if row.rival else "(ignores the examples)"),
         short_name(row),
         show_mean(row.scores, metric),
         str(len(row.scores)),

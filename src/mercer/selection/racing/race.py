@@ -116,7 +116,8 @@ class Entry:
     @property
     def name(self) -> str:
         if self.rival is not None:
-            return f"{self.rival.title} (rival without a kernel)"
+            kind = "" if self.rival.learns_metric else " (rival without a kernel)"
+            return f"{self.rival.title}{kind}"
         return f"{self.kernel!r} with {self.trainer.learner}"
 
     @property

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from mercer._suggest import suggest
 from mercer.kernels import Linear
 from mercer.learners.catalog import Grid, find
+from mercer.learners.learned.estimators import RFMClassifier, RFMRegressor
 from mercer.learners.rivals.linear import LinearClassifier
 from mercer.learners.rivals.trees import TreesClassifier, TreesRegressor
 
@@ -29,7 +30,8 @@ class Rival:
     """A learner on the columns as the preprocessing leaves them.
 
     `why` says when such a learner does better than a kernel; `stored`, whether a model file can
-    hold it; `dense`, whether it takes dense rows only; `keeps_rows`, whether it keeps examples.
+    hold it; `dense`, whether it takes dense rows only; `keeps_rows`, whether it keeps examples;
+    `learns_metric`, whether it has a kernel after all, one that it learns from the rows.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Rival:
     stored: bool = True
     dense: bool = False
     keeps_rows: bool = False
+    learns_metric: bool = False
 
     def grid_for(self, task: str) -> Grid:
         return self.grid.get(task, Grid(exponent=1.3))
@@ -68,6 +71,10 @@ def _forest(task: str, classes: int, value: Any) -> Any:
 
 def _nearest(task: str, classes: int, value: Any) -> Any:
     return find("neighbors", task).estimator(task)(Linear(), n_neighbors=value)
+
+
+def _learned(task: str, classes: int, value: Any) -> Any:
+    return RFMClassifier() if task == "classification" else RFMRegressor()
 
 
 #: The cheapest first: a time budget may not reach the last.
@@ -116,6 +123,16 @@ NAMED = {
             "sees none of that",
             dense=True,
         ),
+        Rival(
+            "rfm",
+            "a kernel with a learned metric",
+            _learned,
+            "a learned metric does best where some columns or directions matter more than others",
+            dict.fromkeys(("classification", "regression"), Grid(exponent=1.5)),
+            dense=True,
+            keeps_rows=True,
+            learns_metric=True,
+        ),
     )
 }
 
@@ -124,7 +141,7 @@ def rivals_of(given: Any) -> list[Rival]:
     """From what `compare` is given: "all", None, names, estimators, or estimators by name.
 
     >>> [rival.name for rival in rivals_of("all")], rivals_of(None)
-    (['linear', 'nearest', 'boosting', 'forest'], [])
+    (['linear', 'nearest', 'boosting', 'forest', 'rfm'], [])
     """
     if given is None or given == "none":
         return []

@@ -57,6 +57,7 @@ def rival_trainers(
     if not hasattr(X, "shape"):
         return []
     wide = is_sparse(X) and X.shape[1] > MOST_COLUMNS
+    rivals = [r for r in rivals if not (is_sparse(X) and r.learns_metric)]
     made = [RivalTrainer(r, task, classes) for r in rivals if not (wide and r.dense)]
     for trainer in made:
         trainer.class_weight = class_weight

@@ -1,0 +1,284 @@
+"""∇ₓ Σⱼ αⱼ k(x, zⱼ), tile by tile, for every kernel that has a formula.
+
+By the chain rule over the statistics s of the formula, with S = ∂k/∂s a formula again:
+
+    s = x·z      Σⱼ αⱼ Sᵢⱼ vⱼ                       S times α∘V: one product
+    s = ‖x − z‖²  2 uᵢ Σⱼ αⱼ Sᵢⱼ − 2 Σⱼ αⱼ Sᵢⱼ vⱼ      S times [α, α∘V]: one product
+    s = ‖x‖²     2 uᵢ Σⱼ αⱼ Sᵢⱼ
+    others       Σⱼ αⱼ Sᵢⱼ ∂s/∂uᵢ                     column by column, on tiles of S
+
+where u and v are the rows after the input maps, whose transposed derivatives come last. Where k has
+a kink the slope is 0: of |x − z| at 0, and of a root or a fractional power at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from mercer._arrays import host, is_sparse
+from mercer._config import get_config
+from mercer._examples import count
+from mercer._machine.jit import njit
+from mercer._tiles import Scratch, Tiling
+from mercer.formula import derive, evaluate, simplify
+from mercer.formula.inputs import (
+    Categories,
+    Columns,
+    Matrix,
+    NonNegative,
+    Scale,
+    Step,
+    Unit,
+    Warped,
+    numeric,
+)
+from mercer.formula.nodes import X_J, Z_J, Formula, Input, rows_of, set_size, statistics
+from mercer.gram.base import formula_of
+from mercer.gram.dispatch import make_gram
+from mercer.gram.rows.validate import as_rows, matrix
+from mercer.kernels.catalog import FUNCTIONS
+from mercer.kernels.core import Kernel
+
+#: The share of the memory limit for operands and results at a time; the rows of a tile that is
+#: multiplied column by column, the arrays of its size that this takes per column, and the threads
+#: that room is left for.
+SHARE, HEIGHT, PER_COLUMN, SHARED = 0.125, 64, 4, 8
+
+
+def weighted_gradient(kernel: Kernel, X: Any, Z: Any, coef: np.ndarray) -> np.ndarray:
+    """∇ₓ Σⱼ αⱼₜ k(x, zⱼ) at every row x of X: an array (rows, outputs, columns of X).
+
+    >>> from mercer import Linear
+    >>> weighted_gradient(Linear(), [[1.0, 1.0]], [[2.0, 0.0], [0.0, 3.0]], np.ones((2, 1)))
+    array([[[2., 3.]]])
+    """
+    if kernel.is_opaque:
+        raise TypeError(f"{kernel!r} is no formula of numbers: it has no gradient in x")
+    X, Z = as_rows(host(X)), as_rows(host(Z))
+    formula = simplify(formula_of(kernel))
+    width = _columns_of(X)
+    found = np.zeros((count(X), coef.shape[1], width))
+    for node in statistics(formula):
+        slope = simplify(derive(formula, node))
+        if slope.op == "const" and slope.value == 0:
+            continue
+        part = _of_statistic(node, slope, X, Z, coef)
+        if part is not None:
+            found += _pulled_back(rows_of(node), X, part)
+    return found
+
+
+def _columns_of(X: Any) -> int:
+    return int(X.shape[1]) if hasattr(X, "shape") else int(np.shape(X)[1])
+
+
+def _of_statistic(
+    node: Formula, slope: Formula, X: Any, Z: Any, coef: np.ndarray
+) -> np.ndarray | None:
+    """Σⱼ αⱼ (∂k/∂s) ∂s/∂u for the rows u after the input map; None where s is of z alone."""
+    if node.op == "rowfn":
+        if node.value[0] == "z":
+            return None
+        raise TypeError(f"{node!r} is a Python function: it has no gradient in x")
+    if node.op == "sqnorm" and node.value[0] == "z":
+        return None
+    U, V = (_dense(matrix(rows, rows_of(node), name)) for rows, name in ((X, "X"), (Z, "Z")))
+    if node.op in ("dot", "sqdist", "sqnorm"):
+        return _by_product(node.op, slope, X, Z, U, V, coef)
+    return _by_columns(node, slope, X, Z, U, V, coef)
+
+
+def _dense(values: Any) -> np.ndarray:
+    return np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
+
+
+def _by_product(
+    op: str, slope: Formula, X: Any, Z: Any, U: np.ndarray, V: np.ndarray, coef: np.ndarray
+) -> np.ndarray:
+    """S times [α, α∘V], for as many outputs at a time as the memory limit allows."""
+    gram, (n, d), m = make_gram(slope, X, Z).facing_host(), U.shape, len(V)
+    if op == "sqdist":  # only the difference counts: near 0 it keeps its digits
+        center = V.mean(axis=0)
+        U, V = U - center, V - center
+    out = np.empty((n, coef.shape[1], d))
+    step = int(max(1, SHARE * get_config().memory_bytes // (8 * (n + m) * (d + 1))))
+    for start in range(0, coef.shape[1], step):
+        some = coef[:, start : start + step].astype(np.float64)
+        t = some.shape[1]
+        across = (some[:, :, None] * V[:, None, :]).reshape(m, -1)
+        both = np.hstack([some, across]) if op != "sqnorm" else some
+        product = np.asarray(host(gram @ both.astype(gram.dtype, copy=False)), dtype=np.float64)
+        own = product[:, :t, None] * U[:, None, :]
+        rest = product[:, t:].reshape(n, t, -1)
+        if op == "dot":
+            out[:, start : start + step] = rest
+        else:
+            out[:, start : start + step] = 2.0 * (own - rest if op == "sqdist" else own)
+    return out
+
+
+# --- statistics whose slope in a column is no product -------------------------------------------
+
+
+def _by_columns(
+    node: Formula, slope: Formula, X: Any, Z: Any, U: np.ndarray, V: np.ndarray, coef: np.ndarray
+) -> np.ndarray:
+    """Tiles of S, each multiplied with ∂s/∂u of one column after the other."""
+    n, d = U.shape
+    out, alpha = np.zeros((n, coef.shape[1], d)), np.ascontiguousarray(coef, dtype=np.float64)
+    gram = make_gram(slope, X, Z).facing_host()
+    slopes = _SLOPES[node.op if node.op != "reduce" else ""]
+
+    def body(rows: slice, columns: slice, tile: Any, scratch: Scratch) -> None:
+        weights = np.ascontiguousarray(host(tile), dtype=np.float64)
+        u, v, a = U[rows], V[columns], alpha[columns]
+        if node.op == "l1":
+            add_signs(weights, u, v, a, out[rows])
+            return
+        for j, part in enumerate(slopes(node, u, v)):
+            if part is not None:
+                out[rows, :, j] += (weights * part) @ a
+
+    # Tiles of one width, however many threads there are: sums then round alike.
+    room = SHARE * get_config().memory_bytes / (8 * PER_COLUMN * d * HEIGHT * SHARED)
+    tiling = Tiling(gram.shape, (HEIGHT, int(np.clip(room, 16, 2048))), get_config().n_threads)
+    gram.sweep(body, tiling=tiling, what="gradients")
+    return out
+
+
+@njit(nogil=True, fastmath={"contract"})
+def add_signs(S: Any, u: Any, v: Any, alpha: Any, out: Any) -> None:
+    """out[i, t, d] += Σⱼ S[i, j] alpha[j, t] sign(u[i, d] − v[j, d])."""
+    for i in range(S.shape[0]):
+        for j in range(S.shape[1]):
+            for t in range(alpha.shape[1]):
+                w = S[i, j] * alpha[j, t]
+                row = out[i, t]
+                for d in range(u.shape[1]):
+                    a, b = u[i, d], v[j, d]
+                    row[d] += w if a > b else (-w if a < b else 0.0)
+
+
+def _farthest(node: Formula, u: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
+    """Of max |u − v|: the sign in the column of the maximum, the first of several."""
+    gap = u[:, None] - v[None]
+    first = np.abs(gap).argmax(axis=2)
+    return [np.sign(gap[:, :, j]) * (first == j) for j in range(u.shape[1])]
+
+
+def _of_reduction(node: Formula, u: np.ndarray, v: np.ndarray) -> list[np.ndarray | None]:
+    """Of Σ, Π, max, the mean or sets over the columns of a body."""
+    how, body = node.value[0], node.args[0]
+    rise = derive(body, X_J)
+    if not any(inner is X_J for inner in body.walk()):
+        return [None] * u.shape[1]
+    shape = (len(u), len(v))
+
+    def at(formula: Formula, j: int) -> np.ndarray:
+        known = {X_J: u[:, j, None], Z_J: v[None, :, j]}
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(np.asarray(evaluate(formula, known), dtype=float), shape)
+
+    each = [at(rise, j) for j in range(u.shape[1])]
+    if how in ("sum", "mean"):
+        return [one / (len(each) if how == "mean" else 1) for one in each]
+    values = [at(body, j) for j in range(u.shape[1])]
+    if how == "max":
+        first = np.stack(values).argmax(axis=0)
+        return [one * (first == j) for j, one in enumerate(each)]
+    size = set_size(how) or len(values)
+    return [one * _sets(values[:j] + values[j + 1 :], size - 1) for j, one in enumerate(each)]
+
+
+def _sets(values: list[np.ndarray], size: int) -> Any:
+    """The sum over all sets of `size` arrays of their products."""
+    if size == len(values):
+        return np.prod(values, axis=0) if values else 1.0
+    sums: list[Any] = [1.0] + [0.0] * size
+    for value in values:
+        sums[1:] = [own + value * less for own, less in zip(sums[1:], sums[:-1], strict=True)]
+    return sums[size]
+
+
+_SLOPES: dict[str, Callable[..., list[Any]]] = {
+    "l1": lambda node, u, v: [],
+    "linf": _farthest,
+    "": _of_reduction,
+}
+
+
+# --- input maps, backwards ----------------------------------------------------------------------
+
+
+def _pulled_back(rows: Input, X: Any, slopes: np.ndarray) -> np.ndarray:
+    """∇ₓ from the slopes in u = what the steps make of x."""
+    before = [X]
+    for step in rows.steps[:-1]:
+        before.append(step(before[-1]))
+    for step, x in zip(reversed(rows.steps), reversed(before), strict=False):
+        slopes = _transposed(step, x, slopes)
+    return slopes
+
+
+@singledispatch
+def _transposed(step: Step, x: Any, slopes: np.ndarray) -> np.ndarray:
+    """Slopes in the rows x before a step, from those after it."""
+    raise TypeError(f"{step} has no derivative: no gradient in x")
+
+
+@_transposed.register(NonNegative)
+@_transposed.register(Categories)
+def _same(step: Step, x: Any, slopes: np.ndarray) -> np.ndarray:
+    return slopes
+
+
+@_transposed.register
+def _(step: Columns, x: Any, slopes: np.ndarray) -> np.ndarray:
+    width = _columns_of(x)
+    names = list(getattr(x, "columns", ()))
+    found = np.zeros((*slopes.shape[:2], width))
+    for j, name in enumerate(step.names):
+        index = names.index(name) if name in names else step.position(name, width)
+        found[:, :, index] += slopes[:, :, j]
+    return found
+
+
+@_transposed.register
+def _(step: Scale, x: Any, slopes: np.ndarray) -> np.ndarray:
+    return slopes / step.lengths.array
+
+
+@_transposed.register
+def _(step: Matrix, x: Any, slopes: np.ndarray) -> np.ndarray:
+    return slopes @ step.matrix.array.T
+
+
+@_transposed.register
+def _(step: Unit, x: Any, slopes: np.ndarray) -> np.ndarray:
+    x = _dense(numeric(x))
+    length = np.linalg.norm(x, axis=1)
+    length = np.where(length > 0, length, np.inf)[:, None, None]
+    unit = x[:, None, :] / length
+    return (slopes - (slopes * unit).sum(axis=2, keepdims=True) * unit) / length
+
+
+@_transposed.register
+def _(step: Warped, x: Any, slopes: np.ndarray) -> np.ndarray:
+    rise = next((_RISES[name] for name in _RISES if FUNCTIONS[name] is step.phi), None)
+    if rise is None:
+        raise TypeError(f"{step} is a Python function without a known derivative: no gradient in x")
+    return slopes * rise(_dense(numeric(x)))[:, None, :]
+
+
+#: The derivatives of the functions that `warp` knows by name.
+_RISES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "log1p": lambda x: 1.0 / (1.0 + x),
+    "sqrt": lambda x: np.where(x > 0, 0.5 / np.sqrt(np.where(x > 0, x, 1.0)), 0.0),
+    "square": lambda x: 2.0 * x,
+    "abs": np.sign,
+    "tanh": lambda x: 1.0 - np.tanh(x) ** 2,
+}

@@ -1,0 +1,1 @@
+"""Kernels that learn their metric: recursive feature machines."""

@@ -1,0 +1,1 @@
+"""A metric of the rows that is learned: recursive feature machines."""

@@ -1,0 +1,222 @@
+"""Which norm, metric, inputs and number of rounds: judged by folds that learn M without their rows.
+
+Leave-one-out errors are blind to what M has seen of a row, so they choose length, power and λ only.
+All members of the family first learn from a small sample of one fold; the best of them learn again
+on every fold, and the member and the round of the least mean error win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from mercer._lazy import record
+from mercer.maps.learned.inputs import Inputs
+from mercer.maps.learned.rounds import Fitted, Shape, bent, best_of, outer_product
+
+METRICS = ("fixed", "diagonal", "full")
+#: Rows that judge, the folds they make, and the rows of the first, small trial: eigenvectors of 600
+#: rows take 30 ms on one core, those of 350 take 8.
+JUDGES, FOLDS, TRIAL = 750, 3, 350
+#: Up to so many rows there are more folds, because noise is what decides there.
+SMALL, FOLDS_OF_FEW = 400, 6
+#: Members that are judged on every fold, and rounds at most.
+FINALISTS, ROUNDS = 3, 5
+#: A learned metric, or one round more, must be better by this share.
+GAIN = 0.005
+#: Columns up to which a full and a diagonal metric are learned.
+MOST_FULL, MOST_COLUMNS = 400, 4000
+#: Fewer rows than this are no folds: the kernel keeps its metric.
+FEW = 24
+#: Lengths, in units of the median distance, and powers that are tried per norm.
+LENGTHS = {1.0: (0.5, 2.0), 2.0: (2.0, 8.0)}
+POWERS = (1.0, 1.7)
+#: Norms below this have the lengths of norm 1.
+MIDDLE = 1.5
+
+
+#: X, Y and weights.
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: Per round the errors on the rows that judge, by λ, and the solution.
+Chain = list[tuple[np.ndarray, Fitted]]
+
+
+@record
+class Member:
+    """One of the family."""
+
+    inputs: str
+    norm: float
+    metric: str
+
+
+@record
+class Recipe:
+    """A member, and the shape and λ of each of its solutions, the last one included."""
+
+    member: Member
+    shapes: tuple[Shape, ...]
+    penalties: tuple[float, ...]
+    error: float
+
+    @property
+    def rounds(self) -> int:
+        return len(self.shapes) - 1
+
+
+class Part:
+    """Rows that learn and rows that judge, with targets and weights.
+
+    `first` keeps solutions without a metric, which members share, by inputs and norm.
+    """
+
+    def __init__(self, learn: Rows, judge: Rows) -> None:
+        (self.X, self.Y, self.w), self.judge = learn, judge
+        self.first: dict[tuple[str, float], tuple[np.ndarray, Fitted]] = {}
+
+
+def family(inputs: str, norm: float | str, metric: str, columns: int) -> list[Member]:
+    """The members that settings leave open."""
+    wide = columns > MOST_COLUMNS
+    kinds = (("values",) if wide else ("values", "both")) if inputs == "auto" else (inputs,)
+    norms = (1.0, 2.0) if norm == "auto" else (float(norm),)
+    found = []
+    for kind, p in product(kinds, norms):
+        metrics: tuple[str, ...] = (metric,)
+        if metric == "auto":
+            full = p == 2 and (2 if kind == "both" else 1) * columns <= MOST_FULL
+            metrics = ("fixed",) if wide else ("diagonal", "full") if full else ("diagonal",)
+        found += [Member(kind, p, one) for one in metrics]
+    return found
+
+
+@record
+class Search:
+    """What is tried inside a round: lengths and powers unless they are given, and λ."""
+
+    length: float | None
+    power: float | None
+    penalties: np.ndarray
+
+    def shapes(self, norm: float, before: Fitted | None) -> list[Shape]:
+        """All lengths and powers at first, then all lengths at the power that was best."""
+        lengths = LENGTHS[1.0 if norm < MIDDLE else 2.0] if self.length is None else (self.length,)
+        power = self.power if before is None else before.shape.power
+        tried = POWERS if power is None else (power,)
+        powers = [q for q in tried if q <= norm] or [norm]
+        return [Shape(norm, length, q) for q in powers for length in lengths]
+
+
+def chosen(
+    X: np.ndarray,
+    Y: np.ndarray,
+    w: np.ndarray,
+    members: list[Member],
+    rounds: int | None,
+    search: Search,
+    least: int = 0,
+) -> Recipe:
+    """The best member and number of rounds, at least `least`, for rows without copies."""
+    most = ROUNDS if rounds is None else rounds
+    order = np.random.default_rng(0).permutation(len(X))[:JUDGES]
+    if len(order) < FEW:
+        whole = Part((X, Y, w), (X, Y, w))
+        small = Member(members[0].inputs, members[0].norm, "fixed")
+        return _recipe(small, [_chain(small, whole, 0, search, None)], 0, search)
+    parts = list(_folds(X[order], Y[order], w[order]))
+    first = parts[0]
+    trial = Part((first.X[:TRIAL], first.Y[:TRIAL], first.w[:TRIAL]), first.judge)
+    best: list[tuple[float, Member, Chain]] = []
+    for member in members:
+        chain = _chain(member, trial, most, search, None, stops=rounds is None)
+        errors = [float(one.min()) for one, _ in chain]
+        best.append((min(errors) if rounds is None else errors[-1], member, chain))
+    best.sort(key=lambda one: one[0])
+    recipes = []
+    for _, member, chain in best[:FINALISTS]:
+        longest = len(chain) - 1 if rounds is not None else min(len(chain), most)
+        hints = [fitted.shape for _, fitted in chain]
+        chains = [_chain(member, part, longest, search, hints) for part in parts]
+        errors = _mean(chains).min(axis=1)
+        at = len(errors) - 1 if rounds is not None else _earliest(errors, least)
+        recipes.append(_recipe(member, chains, at, search))
+    return min(recipes, key=lambda recipe: recipe.error)
+
+
+def _mean(chains: list[Chain]) -> np.ndarray:
+    """Errors by round and λ, over all folds."""
+    shortest = min(map(len, chains))
+    mean: np.ndarray = np.mean([[one for one, _ in chain[:shortest]] for chain in chains], axis=0)
+    return mean
+
+
+def _earliest(errors: np.ndarray, least: int) -> int:
+    """The round of the least error; one more must be worth it."""
+    at = min(least, len(errors) - 1)
+    for i in range(at + 1, len(errors)):
+        if errors[i] < (1.0 - GAIN) * errors[at]:
+            at = i
+    return at
+
+
+def _folds(X: np.ndarray, Y: np.ndarray, w: np.ndarray) -> Iterator[Part]:
+    folds = FOLDS if len(X) > SMALL else FOLDS_OF_FEW
+    fold = np.arange(len(X)) % folds
+    for i in range(folds):
+        a, b = fold != i, fold == i
+        yield Part((X[a], Y[a], w[a]), (X[b], Y[b], w[b]))
+
+
+def _chain(
+    member: Member,
+    part: Part,
+    rounds: int,
+    search: Search,
+    hints: list[Shape] | None,
+    stops: bool = False,
+) -> Chain:
+    """Solutions of up to so many rounds, each with its error on the rows that judge.
+
+    `hints`: the shapes that were best before, by round. `stops`: at the first round that is worse.
+    """
+    inputs = Inputs.of(member.inputs, part.X, part.w)
+    Z, T, Y = inputs(part.X), inputs(part.judge[0]), part.judge[1]
+    mean = np.average(part.Y, axis=0, weights=part.w)
+    found: Chain = []
+    root: np.ndarray | None = None
+    rounds = 0 if member.metric == "fixed" else rounds
+    for i in range(rounds + 1):
+        before = found[-1][1] if found else None
+        shapes = [hints[min(i, len(hints) - 1)]] if hints else search.shapes(member.norm, before)
+        key = member.inputs, member.norm
+        if i or key not in part.first:
+            fitted = best_of(shapes, root, Z, part.Y - mean, part.w, search.penalties)
+            guess = (fitted.kernel.gram(T, Z) @ fitted.path).reshape(len(T), -1, Y.shape[1])
+            wrong = np.square(guess + mean - Y[:, None]).sum(axis=2)
+            found.append((np.average(wrong, axis=0, weights=part.judge[2]), fitted))
+            part.first.setdefault(key, found[-1])
+        else:
+            found.append(part.first[key])
+        errors, fitted = found[-1]
+        if i == rounds or (stops and i and errors.min() >= found[-2][0].min()):
+            break
+        root = bent(outer_product(fitted, Z, part.w, member.metric == "diagonal"))
+        if root is None:
+            break
+    return found
+
+
+def _recipe(member: Member, chains: list[Chain], at: int, search: Search) -> Recipe:
+    """What the folds agree on: shapes of the first, λ in the middle, the last by its errors.
+
+    Leave-one-out errors of the last solution would take too small a λ: M has seen every row.
+    """
+    shapes = tuple(fitted.shape for _, fitted in chains[0][: at + 1])
+    penalties = [
+        float(np.exp(np.mean([np.log(chain[i][1].penalty) for chain in chains]))) for i in range(at)
+    ]
+    errors = _mean(chains)[at]
+    last = float(search.penalties[errors.argmin()])
+    return Recipe(member, shapes, (*penalties, last), float(errors.min()))

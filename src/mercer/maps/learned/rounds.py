@@ -1,0 +1,152 @@
+"""Recursive feature machines: fit, see along which directions f changes, bend the metric, again.
+
+A round, for a kernel k of ‖A(x − z)‖:
+  1. α = (K + λI)⁻¹ Y, length and λ by the closed form of the leave-one-out errors;
+  2. G = (1/n) Σᵢ ∇f(xᵢ) ∇f(xᵢ)ᵀ, over all outputs;
+  3. AᵀA = M ← G / max|G|, or only its diagonal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.spatial.distance import pdist
+
+from mercer._lazy import record
+from mercer.gram.gradients import weighted_gradient
+from mercer.kernels import PowerExponential
+from mercer.kernels.core import Kernel
+from mercer.kernels.on_inputs import root_of_metric
+
+#: λ that are tried, k(x, x) being 1; of equally good ones the first, smoothest counts.
+PENALTIES = 10.0 ** np.arange(1.0, -6.5, -0.5)
+#: Lengths that are tried, in units of the median distance.
+LENGTHS = (0.5, 2.0, 8.0)
+#: Rows whose median distance is the unit of lengths.
+MEDIAN_ROWS = 256
+
+
+@record
+class Shape:
+    """A kernel without its metric: exp(−(‖A(x − z)‖ₚ / (length · median))^power)."""
+
+    norm: float
+    length: float
+    power: float = 1.0
+
+
+@record
+class Fitted:
+    """One solution: the kernel with its numbers, λ, α, and the leave-one-out predictions.
+
+    `path` has α for every λ that was tried, one after the other in its columns.
+    """
+
+    shape: Shape
+    kernel: Kernel
+    penalty: float
+    coef: np.ndarray
+    loo: np.ndarray
+    error: float
+    path: np.ndarray
+
+
+def kernel_of(shape: Shape, root: np.ndarray | None, Z: np.ndarray) -> Kernel:
+    """The kernel on rows Z; its length is in units of their median distance after A."""
+    some = Z[:: max(1, len(Z) // MEDIAN_ROWS)]
+    if root is not None:
+        some = some * root if root.ndim == 1 else some @ root.T
+    apart = pdist(some, "minkowski", p=shape.norm) if len(some) > 1 else np.ones(1)
+    unit = float(np.median(apart))
+    unit = unit if unit > 1e-100 else float(apart.max(initial=0.0)) or 1.0
+    kernel: Kernel = PowerExponential(shape.length * unit, shape.power, shape.norm)
+    return kernel if root is None else kernel.warp(root)
+
+
+def solved(
+    kernel: Kernel, shape: Shape, Z: np.ndarray, Y: np.ndarray, w: np.ndarray, penalties: Any
+) -> Fitted:
+    """α = (K + λW⁻¹)⁻¹ Y for the λ of the least leave-one-out error, one factorization for all."""
+    root = np.sqrt(w)
+    K = np.asarray(kernel.gram(Z).dense(), dtype=np.float64) * root[:, None] * root
+    if len(penalties) == 1:
+        inverse = cho_solve(cho_factor(_shifted(K, penalties[0])), np.eye(len(K)))
+        choices = [(inverse @ (root[:, None] * Y), np.diag(inverse))]
+    else:
+        values, vectors = eigh(K, driver="evd", overwrite_a=True, check_finite=False)
+        rotated = vectors.T @ (root[:, None] * Y)
+        shrink = 1.0 / (np.maximum(values, 0.0)[:, None] + np.asarray(penalties))
+        own = np.square(vectors) @ shrink
+        choices = [
+            (vectors @ (s[:, None] * rotated), o) for s, o in zip(shrink.T, own.T, strict=True)
+        ]
+    best, least = 0, np.inf
+    for i, (beta, own) in enumerate(choices):
+        error = float(np.average((np.square(beta / own[:, None]) / w[:, None]).sum(1), weights=w))
+        if error < least * (1 - 1e-9):
+            best, least = i, error
+    beta, own = choices[best]
+    coef = root[:, None] * beta
+    loo = Y - beta / (root * own)[:, None]
+    path = root[:, None] * np.hstack([beta for beta, _ in choices])
+    return Fitted(shape, kernel, float(penalties[best]), coef, loo, least, path)
+
+
+def _shifted(K: np.ndarray, penalty: float) -> np.ndarray:
+    K[np.diag_indices(len(K))] += penalty
+    return K
+
+
+def best_of(
+    shapes: list[Shape],
+    root: np.ndarray | None,
+    Z: np.ndarray,
+    Y: np.ndarray,
+    w: np.ndarray,
+    penalties: Any = PENALTIES,
+) -> Fitted:
+    """The shape of the least leave-one-out error, with its λ."""
+    found = [solved(kernel_of(s, root, Z), s, Z, Y, w, penalties) for s in shapes]
+    return min(found, key=lambda one: one.error)
+
+
+def outer_product(fitted: Fitted, Z: np.ndarray, w: np.ndarray, diagonal: bool) -> np.ndarray:
+    """G over rows that count by their weights, or its diagonal."""
+    slopes = weighted_gradient(fitted.kernel, Z, Z, fitted.coef)
+    slopes *= np.sqrt(w / w.sum())[:, None, None]
+    flat = slopes.reshape(-1, Z.shape[1])
+    return np.square(flat).sum(axis=0) if diagonal else flat.T @ flat
+
+
+def bent(G: np.ndarray) -> np.ndarray | None:
+    """A with AᵀA = G / max|G|; None where f is constant."""
+    top = float(np.abs(G).max(initial=0.0))
+    return root_of_metric(G / top) if top > 0 else None
+
+
+def coefficients(
+    kernel: Kernel, Z: np.ndarray, Y: np.ndarray, w: np.ndarray, penalty: float
+) -> np.ndarray:
+    """α = (K + λW⁻¹)⁻¹ Y."""
+    K = np.asarray(kernel.gram(Z).dense(), dtype=np.float64)
+    K[np.diag_indices(len(K))] += penalty / w
+    found: np.ndarray = cho_solve(cho_factor(K, overwrite_a=True), Y)
+    return found
+
+
+def learned(
+    shapes: Any, penalties: Any, Z: np.ndarray, Y: np.ndarray, w: np.ndarray, diagonal: bool
+) -> list[np.ndarray]:
+    """A after each round, of which each has a shape and a λ."""
+    roots: list[np.ndarray] = []
+    for shape, penalty in zip(shapes, penalties, strict=True):
+        kernel = kernel_of(shape, roots[-1] if roots else None, Z)
+        coef = coefficients(kernel, Z, Y, w, penalty)
+        fitted = Fitted(shape, kernel, penalty, coef, coef, 0.0, coef)
+        root = bent(outer_product(fitted, Z, w, diagonal))
+        if root is None:
+            break
+        roots.append(root)
+    return roots
