@@ -186,7 +186,12 @@ class KernelExpansion:
                [0., 0.]])
         """
         n, total = count(X), 0.0
-        per_row = 8 * 4 * self._per_point * max(1, np.shape(_take(X, np.arange(1)))[1])
+        per_row = (
+            8
+            * 4
+            * int(np.prod(self._shape, dtype=int))
+            * max(1, np.shape(_take(X, np.arange(1)))[1])
+        )
         step = max(1, get_config().memory_bytes // (8 * per_row))
         for start in range(0, n, step):
             some = _take(X, np.arange(start, min(start + step, n)))
