@@ -179,3 +179,15 @@ def test_no_hard_tube_is_proved():
     assert weights @ y > 0.1 * np.abs(weights).sum()
     with pytest.raises(NoTubeError):
         KernelSVR("linear()", C=np.inf, epsilon=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+
+
+def test_a_hard_margin_ends_where_the_working_set_holds_fewer_rows_than_violate():
+    """The partner of a row that should grow once left the working set as it came in, for ever."""
+    from sklearn.datasets import make_blobs
+    from sklearn.svm import SVC
+
+    X, y = make_blobs(400, 40, centers=2, random_state=0)
+    hard = KernelSVC("gaussian(8)", C=np.inf, tol=1e-5).fit(X, y)
+    soft = SVC(C=1e8, gamma=1 / 128, tol=1e-6).fit(X, y)
+    expected = soft.decision_function(X)
+    np.testing.assert_allclose(hard.decision_function(X), expected, atol=1e-3)

@@ -197,9 +197,9 @@ class _Decomposition:
             found.append(rows[np.argsort(-worst[rows])])
             turns.append(np.arange(len(rows)))
         mixed = np.concatenate(found)[np.argsort(np.concatenate(turns), kind="stable")]
-        if len(self.a) == 1:
-            return mixed
-        # A row can stand on both lists, once for each side.
+        first = self.now.worst_pairs(self.groups)
+        mixed = np.concatenate([first[~self.inside[first]], mixed])
+        # A row can stand on several lists.
         return mixed[np.sort(np.unique(mixed, return_index=True)[1])]
 
     def _make_room(self, needed: int, gap: float) -> None:
@@ -213,8 +213,10 @@ class _Decomposition:
         stay: np.ndarray = np.logical_or.reduce(busy, axis=0)
         surplus = int(stay.sum()) + needed - self.most
         if surplus > 0:
-            # Half of W at most: the pair that violates most is always among the new rows.
-            oldest = np.flatnonzero(stay)[: min(surplus, self.most // 2)]
+            # Half of W at most, and none of the pairs that violate most: with both their rows in W
+            # there is a step to take.
+            spare = stay & ~np.isin(rows, self.now.worst_pairs(self.groups))
+            oldest = np.flatnonzero(spare)[: min(surplus, self.most // 2)]
             stay[oldest] = False
         self.inside[rows[~stay]] = False
         self.block.keep(stay)
@@ -269,6 +271,14 @@ class Conditions:
     excess: np.ndarray
     up: np.ndarray
     low: np.ndarray
+
+    def worst_pairs(self, groups: list[np.ndarray]) -> np.ndarray:
+        """The rows that should grow and shrink most in each group."""
+        rows = []
+        for members in groups:
+            for score, allowed in ((self.excess, self.up), (-self.excess, self.low)):
+                rows.append(np.where(allowed & members, score, -np.inf).argmax())
+        return np.array(rows) % self.excess.shape[1]
 
     def violations(self) -> Iterator[np.ndarray]:
         """By how much each row should grow, then by how much it should shrink."""
