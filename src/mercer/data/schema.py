@@ -7,6 +7,7 @@ turns raw rows (text from a CSV file, columns in any order) into what the model 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -141,14 +142,6 @@ def _date(series: Any, first_row: int) -> Any:
     return (moments - pd.Timestamp("1970-01-01", tz="UTC")).dt.total_seconds()
 
 
-def _day_first(series: Any, first_row: int) -> Any:
-    return _written_date(series, first_row, True)
-
-
-def _month_first(series: Any, first_row: int) -> Any:
-    return _written_date(series, first_row, False)
-
-
 def _written_date(series: Any, first_row: int, day_first: bool) -> Any:
     """Dates as people write them; what is a date already, or seconds, is taken as it is."""
     import pandas as pd
@@ -183,8 +176,8 @@ _CONVERTERS: dict[str, Any] = {
     "comma": _comma,
     "truth": _truth,
     "date": _date,
-    "day.month": _day_first,
-    "month/day": _month_first,
+    "day.month": partial(_written_date, day_first=True),
+    "month/day": partial(_written_date, day_first=False),
     "category": _words,
     "text": _words,
 }
