@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._examples import count, take
 from mercer.kernels import Kernel
 from mercer.kernels import as_kernel as kernel_from
 
@@ -14,7 +15,7 @@ from . import rules
 from .results import Counterexample, Proof, Undecided
 from .search import Search
 from .shapes import SCALES
-from .target import MatrixTarget, Target, as_points, count, is_numeric, take
+from .target import MatrixTarget, Target, as_points, check_dimension, is_numeric
 
 DIMENSIONS = (1, 2, 3, 5)
 
@@ -64,7 +65,8 @@ def prove(
     True
     """
     first = _first_of(data)
-    kernel = _with_widths_of(as_kernel(k), data)
+    kernel = as_kernel(k)
+    kernel = kernel if data is None else kernel.fitted(data)  # else widths stay words
     n_features = _checked_width(n_features, first)
     claim = kernel.claim(n_features)
     proof = rules.from_claim(claim, n_features)
@@ -111,11 +113,6 @@ def _first_of(data: Any) -> Any:
     return as_points(take(data, [0]))
 
 
-def _with_widths_of(kernel: Kernel, data: Any) -> Kernel:
-    """The widths that data chooses; they stay words where there is none."""
-    return kernel if data is None else kernel.fitted(data)
-
-
 def as_kernel(k: Any) -> Any:
     """A Kernel from a Kernel, an expression string, or a function of two examples."""
     if isinstance(k, type) and not issubclass(k, Kernel):
@@ -140,13 +137,10 @@ def _checked_width(n_features: int | None, first: Any) -> int | None:
     width = int(first.shape[1]) if getattr(first, "ndim", 0) == 2 else None
     if n_features is None:
         return width
-    if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer):
-        raise TypeError(f"n_features must be an integer, not {n_features!r}")
-    if n_features < 1:
-        raise ValueError(f"n_features must be at least 1, not {n_features}")
+    n_features = check_dimension(n_features)
     if width is not None and width != n_features:
         raise ValueError(f"data has {width} columns, but n_features is {n_features}")
-    return int(n_features)
+    return n_features
 
 
 def _dimensions(search: Search, n_features: int | None) -> tuple[tuple[int, ...], list[str]]:

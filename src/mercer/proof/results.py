@@ -196,22 +196,16 @@ class Counterexample(Verdict):
 
     def _tree(self) -> Tree:
         how = "in 50-digit arithmetic" if self.exact else "in float64, beyond rounding"
-        body: list[str] = []
-        if self.because:
-            body.append(self.because)
-        shown = (
-            self.target.show(self.points)
-            if self.target is not None
-            else [repr(p) for p in self.points]
-        )
+        body = [self.because] if self.because else []
+        known = self.target is not None
+        shown = self.target.show(self.points) if known else [repr(p) for p in self.points]
         if self.kind == "asymmetric":
             body.append(f"x = {shown[0]}, z = {shown[1]}")
             body.append(f"k(x, z) − k(z, x) = {self.value:.6g} ≠ 0, {how}")
         else:
             n = len(shown)
             body.append(f"{n} point{'s' if n > 1 else ''}: {', '.join(shown)}")
-            vector = np.asarray(self.vector)
-            body.append(f"c = ({', '.join(f'{c:.6g}' for c in vector)})")
+            body.append(f"c = ({', '.join(f'{c:.6g}' for c in np.asarray(self.vector))})")
             body.append(f"cᵀKc = {self.value:.6g} < 0, {how}")
         return f"✗ not a kernel: {shorten(self.kernel)}", [(line, []) for line in body]
 

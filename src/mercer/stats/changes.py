@@ -76,11 +76,9 @@ class ChangePointsResult:
         return f"{type(self).__name__}(points={self.points.tolist()}, pvalue={self.pvalue:.6g})"
 
     def __str__(self) -> str:
-        lines = [f"  a change at {t}, p = {p:.3g}" for t, p in self._both()]
+        both = zip(self.points, self.pvalues, strict=True)
+        lines = [f"  a change at {t}, p = {p:.3g}" for t, p in both]
         return "\n".join([repr(self), *(lines or ["  no change"])])
-
-    def _both(self) -> Iterator[tuple[int, float]]:
-        return zip(self.points.tolist(), self.pvalues.tolist(), strict=True)
 
 
 def change_points(

@@ -18,7 +18,7 @@ import numpy as np
 from mercer._arrays import host
 from mercer._config import get_config
 from mercer._examples import count, joined, take
-from mercer._tiles import Scratch
+from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import make_gram, solver_gram
 from mercer.kernels import Kernel
@@ -44,7 +44,7 @@ SINGLE = 1000
 SINGLE_ROUNDING = 1e-6
 #: Rows of a Gram from which small blocks are cut.
 CHUNK = 256
-#: Examples that a result names on either side.
+#: Witness examples reported per sample.
 NAMED = 5
 
 
@@ -94,15 +94,9 @@ class MMDResult(TestResult):
         return x[of_x[x] > 0][:NAMED], y[of_y[y] < 0][:NAMED]
 
     def __str__(self) -> str:
-        x, y = self.points
-        return "\n".join(
-            [
-                repr(self),
-                self._which_kernel(),
-                f"  typical of X and not of Y: {listed('X', x)}",
-                f"  typical of Y and not of X: {listed('Y', y)}",
-            ]
-        )
+        x, y = listed("X", self.points[0]), listed("Y", self.points[1])
+        typical = f"  typical of X and not of Y: {x}\n  typical of Y and not of X: {y}"
+        return f"{self!r}\n{self._which_kernel()}\n{typical}"
 
 
 def mmd_test(
@@ -177,7 +171,8 @@ def mmd_test(
     weights = np.repeat([1.0 / n, -1.0 / m], [n, m])
     statistics, observed = np.empty((len(kernels), permutations + 1)), np.empty(len(kernels))
     single = n + m >= SINGLE
-    for part in _columns(permutations + 1, n + m):
+    # Permutations in as many parts as the memory limit asks for.
+    for part in cut(0, permutations + 1, max(16, get_config().memory_bytes // (24 * (n + m)))):
         W = _permuted(weights, part, random, np.float32 if single else np.float64)
         for i, one in enumerate(kernels):
             sums = _Sums.of(make_gram(one, both), W)
@@ -186,12 +181,6 @@ def mmd_test(
                 observed[i] = sums.unbiased(sums.first, weights[:, None], n, m)[0]
     p, best = joint_p_value(statistics, SINGLE_ROUNDING if single else ROUNDING)
     return MMDResult(float(observed[best]), p, kernels[best], len(kernels), X, Y)
-
-
-def _columns(total: int, n: int) -> Iterator[slice]:
-    """Permutations in as many parts as the memory limit asks for."""
-    step = max(16, get_config().memory_bytes // (24 * n))
-    return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
 def _permuted(
