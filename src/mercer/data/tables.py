@@ -71,8 +71,7 @@ def frame_from_text(
             f"{show_bytes(need)}; the memory limit is {show_bytes(limit)}. Take a part of its rows "
             "or columns, or raise the limit: mercer.set_config(memory=…)."
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
+    with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
         try:
             frame = pd.read_csv(io.BytesIO(content), low_memory=False, **head.options(content))
         except pd.errors.ParserWarning:
