@@ -13,7 +13,7 @@ from mercer.formula.nodes import ROOT, Formula
 from mercer.formula.ranking import linear_part
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Wire
-from mercer.onnx.models.outputs import Outputs, binary, highest
+from mercer.onnx.models.outputs import Outputs, highest, shares_of
 from mercer.onnx.pairs import Pairs, check_vectors, precision, working_dtype
 from mercer.onnx.preprocessing.table import Table
 from mercer.onnx.preprocessing.transformers import transform
@@ -69,27 +69,10 @@ def coordinates(model: Any, table: Table, out: Outputs) -> None:
     out.numbers("transformed", values_of(model.expansion_, table), len(model.eigenvalues_), False)
 
 
-def classifier(model: Any, table: Table, out: Outputs) -> None:
-    """Sign of one score, or the highest of several."""
-    _scores(model, values_of(model.expansion_, table), out)
-
-
-def _scores(model: Any, scores: Wire, out: Outputs) -> None:
-    g, classes = out.graph, model.classes_
-    one = len(classes) == 2
-    out.labels(binary(g, scores) if one else highest(g, scores), classes)
-    out.numbers("decision", scores, 1 if one else len(classes), one)
-
-
 def logistic(model: Any, table: Table, out: Outputs) -> None:
-    g, scores = out.graph, values_of(model.expansion_, table)
-    if len(model.classes_) == 2:
-        parts = [g.add("Sigmoid", g.add("Neg", scores)), g.add("Sigmoid", scores)]
-        shares = g.side_by_side(parts)
-    else:
-        shares = g.add("Softmax", scores, axis=1)
-    out.probabilities(shares, len(model.classes_))
-    _scores(model, scores, out)
+    scores, classes = values_of(model.expansion_, table), len(model.classes_)
+    out.probabilities(shares_of(out.graph, scores, classes), classes)
+    out.decision(scores, model.classes_)
 
 
 def ridge(model: Any, table: Table, out: Outputs) -> None:
@@ -99,7 +82,7 @@ def ridge(model: Any, table: Table, out: Outputs) -> None:
 
 
 def ridge_classifier(model: Any, table: Table, out: Outputs) -> None:
-    _scores(model, _ridge_values(model, table), out)
+    out.decision(_ridge_values(model, table), model.classes_)
 
 
 def _ridge_values(model: Any, table: Table) -> Wire:
@@ -144,7 +127,7 @@ def centroids(model: Any, table: Table, out: Outputs) -> None:
     g, scores = out.graph, values_of(model.expansion_, table)
     if len(model.classes_) == 2:
         scores = g.add("Sub", g.columns(scores, [1]), g.columns(scores, [0]))
-    _scores(model, scores, out)
+    out.decision(scores, model.classes_)
 
 
 def clusters(model: Any, table: Table, out: Outputs) -> None:
@@ -160,7 +143,7 @@ def svc(model: Any, table: Table, out: Outputs) -> None:
     if n == 2:
         if model.probability:
             out.probabilities(_calibrated(model, values, out), n)
-        _scores(model, values, out)
+        out.decision(values, model.classes_)
         return
     # A positive score of the pair (i, j) votes for i, and the sums break ties.
     pairs = list(combinations(range(n), 2))
@@ -201,7 +184,7 @@ def _calibrated(model: Any, scores: Wire, out: Outputs) -> Wire:
 
 def kernel_perceptron(model: Any, table: Table, out: Outputs) -> None:
     if model.averaging != "vote":
-        _scores(model, values_of(model.expansion_, table), out)
+        out.decision(values_of(model.expansion_, table), model.classes_)
         return
     memory = model._memory
     K = None
@@ -226,7 +209,9 @@ def perceptron(model: Any, table: Table, out: Outputs) -> None:
         _vote(model, K, before, phi, out)
         return
     product = g.add("MatMul", phi.numbers(), model.coef_.T.astype(float))
-    _scores(model, g.add("Add", product, model.intercept_.astype(float).reshape(1, -1)), out)
+    out.decision(
+        g.add("Add", product, model.intercept_.astype(float).reshape(1, -1)), model.classes_
+    )
 
 
 def _features(feature_map: Any, table: Table) -> Table:
@@ -261,23 +246,26 @@ def _vote(model: Any, K: Any, before: Any, table: Table, out: Outputs) -> None:
     else:
         marks = g.add("Where", g.add("Greater", scores, 0.0), 1.0, -1.0)
     weighted = g.add("Mul", marks, lasting.reshape(1, -1, 1))
-    _scores(model, g.add("ReduceSum", weighted, np.array([1]), keepdims=0), out)
+    out.decision(g.add("ReduceSum", weighted, np.array([1]), keepdims=0), model.classes_)
+
+
+#: Why some learners cannot be exported, and what can be in their place.
+REFUSED = {
+    "LocalLinearRegressor": "it solves a small system of equations at every x, and ONNX has no "
+    "operator for that. NadarayaWatsonRegressor (its degree 0) and KernelRidge can be exported",
+    "GaussianProcessClassifier": "its variances are not written for ONNX. "
+    "KernelLogisticRegression with the kernel it learned can be exported",
+    "KernelQuantileRegressor": "several levels that never cross are not written for ONNX. "
+    "KernelRidge and KernelSVR can be exported",
+    "KernelDensity": "log p(x) of far rows needs sums relative to their largest term, which "
+    "are not written for ONNX. KernelOneClass, which also finds outliers, can be exported",
+    "SpectralClustering": "it finds groups among given examples; KernelKMeans, or a classifier "
+    "fitted to labels_, can be exported",
+    "DeformableTemplateClassifier": "it searches over deformations of images; the other "
+    "classifiers can be exported on the pixels",
+}
 
 
 def refused(model: Any, table: Table, out: Outputs) -> None:
     name = type(model).__name__
-    why = {
-        "LocalLinearRegressor": "it solves a small system of equations at every x, and ONNX has no "
-        "operator for that. NadarayaWatsonRegressor (its degree 0) and KernelRidge can be exported",
-        "GaussianProcessClassifier": "its variances are not written for ONNX. "
-        "KernelLogisticRegression with the kernel it learned can be exported",
-        "KernelQuantileRegressor": "several levels that never cross are not written for ONNX. "
-        "KernelRidge and KernelSVR can be exported",
-        "KernelDensity": "log p(x) of far rows needs sums relative to their largest term, which "
-        "are not written for ONNX. KernelOneClass, which also finds outliers, can be exported",
-        "SpectralClustering": "it finds groups among given examples; KernelKMeans, or a classifier "
-        "fitted to labels_, can be exported",
-        "DeformableTemplateClassifier": "it searches over deformations of images; the other "
-        "classifiers can be exported on the pixels",
-    }[name]
-    raise NotExportable(f"{name} has no form in ONNX: {why}")
+    raise NotExportable(f"{name} has no form in ONNX: {REFUSED[name]}")
