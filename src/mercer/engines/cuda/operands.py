@@ -30,16 +30,13 @@ PADDING = 256
 
 def layouts_of(gram: Any) -> dict[int, ProductLayout]:
     """How the operands of each product are stored; found once, since each product asks."""
-    key = ("layouts", gram.square)
+    key, sources = ("layouts", gram.square), enumerate(gram.program.sources)
     if key not in gram.shared:
-        gram.shared[key] = _layouts(gram)
+        products = {i: source.rows for i, source in sources if source.kind == "product"}
+        folds = folds_of(gram.program.epilogue, tuple(products))
+        found = {i: layout_of(gram, rows, folds.get(i)) for i, rows in products.items()}
+        gram.shared[key] = found
     return gram.shared[key]  # type: ignore[no-any-return]
-
-
-def _layouts(gram: Any) -> dict[int, ProductLayout]:
-    products = {i: s.rows for i, s in enumerate(gram.program.sources) if s.kind == "product"}
-    folds = folds_of(gram.program.epilogue, tuple(products))
-    return {i: layout_of(gram, rows, folds.get(i)) for i, rows in products.items()}
 
 
 def layout_of(gram: Any, rows: Input, fold: Fold | None = None) -> ProductLayout:

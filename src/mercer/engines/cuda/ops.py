@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
+from functools import reduce, singledispatch
 from typing import Any
 
 import numpy as np
@@ -79,16 +79,7 @@ def differences(node: Formula, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor
     each = map(column, range(x.shape[1]))
     if set_size(how):
         return over_sets(each, set_size(how))  # type: ignore[no-any-return]
-    total: Any = None
-    for term in each:
-        if total is None:
-            total = term.clone()
-        elif how == "prod":
-            total *= term
-        elif how == "max":
-            total = torch.maximum(total, term)
-        else:
-            total += term
+    total: Any = reduce({"prod": torch.mul, "max": torch.maximum}.get(how, torch.add), each)
     return total / x.shape[1] if how == "mean" else total  # type: ignore[no-any-return]
 
 

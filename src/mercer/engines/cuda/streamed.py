@@ -11,23 +11,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from mercer._arrays import host, torch_namespace
+from mercer._arrays import host
 from mercer._config import get_config
 from mercer._machine.threads import Background
-from mercer._tiles import Scratch
-from mercer.engines.cuda.gram import CudaGram
+from mercer._tiles import Scratch, cut
+from mercer.engines.cuda.gram import CudaGram, DeviceGram
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.rows import to_device
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
-from mercer.gram.base import (
-    Body,
-    Gram,
-    check_factor,
-    check_has_diagonal,
-    indices_of,
-    simplified,
-)
+from mercer.gram.base import Body, Gram, check_factor, check_has_diagonal, indices_of, simplified
 from mercer.gram.plan.planner import Cost
 from mercer.kernels.core import Kernel
 
@@ -87,16 +80,14 @@ def _let_go(address: int) -> None:
         torch.cuda.cudart().cudaHostUnregister(address)
 
 
-class StreamedGram(Gram):
+class StreamedGram(DeviceGram):
     """`Gram` of host rows X and points Z; without Z, of X and itself.
 
     Points are on the device, or are streamed as the rows are where they do not fit. Rows that are
     on the device already are one chunk.
     """
 
-    engine = "cuda"
     resident = False
-    symmetric = True  # type: ignore[assignment]
 
     def __init__(
         self, kernel: Kernel | Formula, X: Any, Z: Any = None, *, device: Any = None,
@@ -143,7 +134,7 @@ class StreamedGram(Gram):
             yield slice(0, len(self._rows)), self._rows
             return
         size = self.chunk if step is None else min(step, self.chunk)
-        cuts = [slice(s, min(s + size, len(self._rows))) for s in range(0, len(self._rows), size)]
+        cuts = list(cut(0, len(self._rows), size))
         stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
 
         coming: list[torch.Tensor] = []
@@ -178,9 +169,6 @@ class StreamedGram(Gram):
             yield rows, CudaGram(self.kernel, chunk, self._points)
 
     # --- numbers -------------------------------------------------------------------------------
-
-    def __matmul__(self, V: Any) -> Any:
-        return self.times(V)
 
     @clear_errors
     def times(self, V: Any, relative: bool = False) -> Any:
@@ -288,17 +276,6 @@ class StreamedGram(Gram):
     # --- where it lives, and views -----------------------------------------------------------
 
     @property
-    def xp(self) -> Any:
-        return torch_namespace()
-
-    def asarray(self, values: Any, dtype: Any = None) -> torch.Tensor:
-        return torch.as_tensor(values, device=self.device, dtype=dtype)
-
-    @property
-    def limit_bytes(self) -> int:
-        return device_limit(self.device)
-
-    @property
     def cost(self) -> Cost:
         """That of the first chunk, for all rows."""
         first = self.sample()
@@ -331,6 +308,5 @@ class StreamedGram(Gram):
     def T(self) -> Gram:
         if self.square:
             return self
-        return CudaGram(
-            self.kernel, self._there(self.others()), self._there(self._rows)
-        ).facing_host()
+        x, z = self._there(self.others()), self._there(self._rows)
+        return CudaGram(self.kernel, x, z).facing_host()

@@ -142,9 +142,8 @@ class Writer:
         leaves = {(node.op, node.value) for node in program.epilogue.walk() if not node.args}
         for fold in (layout.fold for layout in layouts.values() if layout.apart):
             assert fold is not None
-            leaves |= {
-                (op, i) for op, i in (("rowx", fold.row_x), ("rowz", fold.row_z)) if i is not None
-            }
+            named = (("rowx", fold.row_x), ("rowz", fold.row_z))
+            leaves |= {(op, i) for op, i in named if i is not None}
         self.rows = {side: sorted(i for op, i in leaves if op == f"row{side}") for side in "xz"}
         self.numbers: list[float] = []
         self.lines: list[str] = []
@@ -405,12 +404,11 @@ class Writer:
         self.emit("weights = tl.load(v + q[:, None].to(tl.int64) * NV + e[None, :])")
         self.emit("total = tl.dot(k, weights, total)")
 
-    def _finish_halves(self) -> None:
-        self._finish_vectors()
-
     def _finish_vectors(self) -> None:
         self.emit("where = (tl.program_id(1).to(tl.int64) * n + r)[:, None] * NV + e[None, :]")
         self.emit("tl.store(out + where, total, mask=r[:, None] < n)")
+
+    _finish_halves = _finish_vectors
 
     def _use_on_diagonal(self) -> None:
         self.emit("weights = tl.load(v + q)")
