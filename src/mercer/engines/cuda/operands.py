@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from mercer.engines.cuda.exponential import LOWEST
 from mercer.engines.cuda.folding import Fold, folds_of
 from mercer.engines.cuda.triton_source import ProductLayout
 from mercer.formula.nodes import Input
@@ -147,15 +146,6 @@ def _append(
         blocks[1] += [0 * one, low] if right else [low, 0 * one]
     else:
         blocks[0] += [one, one, high, low] if right else [high, low, one, one]
-
-
-def bounded(gram: Any, layouts: dict[int, ProductLayout]) -> bool:
-    """Whether every exponent, at least 2 (rowx + rowz), is in the range of float32."""
-    folds = [layout.fold for layout in layouts.values() if layout.fold is not None]
-    sides = ((gram._x, False), (gram._z, True))
-    values = [_row_values(fold, side, right) for fold in folds for side, right in sides]
-    lowest = sum(float(v.min()) for v in values if v is not None)
-    return all(fold.exponent for fold in folds) and 2 * lowest - 1 > LOWEST
 
 
 def dense_length(panels: int, m: int, width: int) -> int:

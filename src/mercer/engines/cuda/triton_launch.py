@@ -13,7 +13,6 @@ from mercer.engines.cuda import hopper
 from mercer.engines.cuda.ahead import in_background, wait
 from mercer.engines.cuda.operands import (
     TRIANGLE_LENGTH,
-    bounded,
     dense_length,
     extended,
     filled,
@@ -80,8 +79,7 @@ def _written(gram: Any, layouts: dict[int, ProductLayout], kind: str) -> tuple[R
     """The module for one kind of use: written once, since that takes as long as a small product."""
     key = ("written", kind, tuple(layouts.items()))
     if key not in gram.shared:
-        exponents = "plain" if _interpreted() else "bounded" if bounded(gram, layouts) else "any"
-        written = render(gram.program, layouts, kind, exponents, _few_columns(gram))
+        written = render(gram.program, layouts, kind, not _interpreted(), _few_columns(gram))
         gram.shared[key] = written, load_generated(written.text).kernel
     return gram.shared[key]  # type: ignore[no-any-return]
 

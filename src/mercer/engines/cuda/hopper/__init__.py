@@ -17,7 +17,6 @@ import torch
 from mercer.engines.cuda.hopper.values import render_values
 from mercer.engines.cuda.operands import (
     TRIANGLE_LENGTH,
-    bounded,
     dense_length,
     extended,
     filled,
@@ -148,8 +147,7 @@ def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, 
     if key not in gram.shared:
         rows = gram.program.sources[0].rows
         scale = scale_of(gram, rows, layout.fold) ** -2 if layout.scaled else 1.0
-        exponents = "bounded" if bounded(gram, {0: layout}) else "any"
-        written = render_values(gram.program, layout, scale, exponents)
+        written = render_values(gram.program, layout, scale)
         numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
         module = load_generated(written.text)
         functions = module.of_rows, module.of_columns, module.values
