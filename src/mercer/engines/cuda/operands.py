@@ -160,6 +160,27 @@ def product_length(panels: int, m: int, width: int) -> int:
     return -(-m // (pieces * width)) * width
 
 
+def output_of(
+    kind: str, pairs: tuple[int, int], panels: int, width: int, V: Any, columns: int, device: Any
+) -> tuple[torch.Tensor, torch.Tensor | None, int]:
+    """Where the result goes, V up to whole tiles, and the columns of K that one block walks.
+
+    `columns`: those of V with its padding; None for V stands for K itself.
+    """
+    n, m = pairs
+    if V is None:
+        out = torch.empty(n, m, dtype=torch.float32, device=device)
+        return out, None, dense_length(panels, m, width)
+    if kind == "symmetric":
+        out = torch.zeros(n, dtype=torch.float32, device=device)
+        return out, filled(V, 1), TRIANGLE_LENGTH
+    # Blocks that share a panel have sums of their own, which are added afterwards.
+    length = product_length(panels, m, width)
+    shape = (-(-m // length), n, *(() if kind == "vector" else (columns,)))
+    out = torch.empty(shape, dtype=torch.float32, device=device)
+    return out, filled(V, 1 if kind == "vector" else columns), length
+
+
 def whole_tiles(n: int) -> int:
     return -(-n // PADDING) * PADDING
 

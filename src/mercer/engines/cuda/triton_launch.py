@@ -12,13 +12,10 @@ import torch
 from mercer.engines.cuda import hopper
 from mercer.engines.cuda.ahead import in_background, wait
 from mercer.engines.cuda.operands import (
-    TRIANGLE_LENGTH,
-    dense_length,
     extended,
-    filled,
     layouts_of,
+    output_of,
     prepare_products,
-    product_length,
     scale_of,
     split_vectors,
     transposed,
@@ -196,20 +193,8 @@ def _run(
     targets: list[Any] = [torch.zeros(1, device=device) if diagonal is None else extended(diagonal)]
     vectors = 1 if V is None else V.shape[1]
     padded = max(16, 1 << (vectors - 1).bit_length())
-    if V is None:
-        length = dense_length(panels, m, width)
-        out = torch.empty(n, m, dtype=torch.float32, device=device)
-    elif kind == "symmetric":
-        length = TRIANGLE_LENGTH
-        out = torch.zeros(n, dtype=torch.float32, device=device)
-        targets.append(filled(V, 1))
-    else:
-        # Blocks that share a panel have sums of their own, which are added afterwards.
-        length = product_length(panels, m, width)
-        shape = (-(-m // length), n, *(() if kind == "vector" else (padded,)))
-        out = torch.empty(shape, dtype=torch.float32, device=device)
-        targets.append(filled(V, 1 if kind == "vector" else padded))
-    targets.append(out)
+    out, filled, length = output_of(kind, (n, m), panels, width, V, padded, device)
+    targets += [out] if filled is None else [filled, out]
     grid = (panels, -(-m // length))
     wait(kernel)
     _LAUNCHED.add(id(kernel))
@@ -243,18 +228,14 @@ def _case(kind: str, layouts: list[ProductLayout]) -> str:
     if not layouts:
         return "differences, symmetric" if symmetric else "differences"
     if all(layout.kept and layout.parts == 1 for layout in layouts):
-        return _narrow_case(kind, max(layout.width for layout in layouts))
+        if symmetric:
+            return "symmetric" if max(one.width for one in layouts) > 32 else "narrow symmetric"
+        return {"vector": "narrow vector", "halves": "halves"}.get(kind, "other")
     if all(layout.kept for layout in layouts) or kind in ("vectors", "dense") or len(layouts) > 1:
         return "other"
     if layouts[0].parts == 1:
         return "one part, symmetric" if symmetric else "one part"
     return "short steps" if layouts[0].step == 32 else "long steps"
-
-
-def _narrow_case(kind: str, width: int) -> str:
-    if kind == "symmetric":
-        return "symmetric" if width > 32 else "narrow symmetric"
-    return {"vector": "narrow vector", "halves": "halves"}.get(kind, "other")
 
 
 #: Rows, columns, warps and pipeline stages of each case.

@@ -144,9 +144,9 @@ class _Distances:
     def _safely(self, rows: torch.Tensor, k: int, own: torch.Tensor | None) -> torch.Tensor:
         x, z = self.raw
         step, found = max(1, self.room // len(z)), []
-        differences = {"compute_mode": "donot_use_mm_for_euclid_dist"}
+        how = "donot_use_mm_for_euclid_dist"
         for part in cut(0, len(rows), step):
-            apart = torch.cdist(x[rows[part]].double(), z.double(), **differences).neg_()
+            apart = torch.cdist(x[rows[part]].double(), z.double(), compute_mode=how).neg_()
             _leave_out(apart, None if own is None else own[part])
             found.append(torch.topk(apart, k, dim=1).indices)
         return torch.cat(found)
