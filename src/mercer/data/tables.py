@@ -51,17 +51,22 @@ def open_bytes(path: Path) -> BinaryIO:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
+def read_within_limit(stream: BinaryIO, source: str) -> bytes:
+    """All of a stream; what is beyond the memory limit (a small .gz may hold it) is not read."""
+    limit = get_config().memory_bytes
+    content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise DataError(f"{source} holds more than the memory limit of {show_bytes(limit)}")
+    return content
+
+
 def frame_from_text(
     stream: BinaryIO, source: str, separator: str | None
 ) -> tuple[Any, tuple[str, ...]]:
     """A DataFrame from delimited text of which the separator and the header are found out."""
     import pandas as pd
 
-    # Text beyond the memory limit is not read: a small .gz file may hold any amount.
-    limit = get_config().memory_bytes
-    content = stream.read(limit + 1)
-    if len(content) > limit:
-        raise DataError(f"{source} holds more than the memory limit of {show_bytes(limit)}")
+    limit, content = get_config().memory_bytes, read_within_limit(stream, source)
     head = Header(content[:MAX_HEADER], source, separator)
     lines = max(content.count(b"\n"), content.count(b"\r")) + 1
     need = len(content) + FIELD_COST * lines * len(head.names)

@@ -143,7 +143,13 @@ def change_points(
     kernels = kernels_to_try(kernel, rows, FACTORS, random)
     check_matrices(n, len(kernels) + 1, "Give a part of the series, or means of several rows.")
     matrices = [symmetric_matrix(one, rows) for one in kernels]
-    segments = [_Segment.of(matrices, 0, n, random, permutations, least)]
+
+    def segment(start: int, stop: int) -> _Segment:
+        order = orders(random, permutations, stop - start)
+        parts = (K[start:stop, start:stop] for K in matrices)
+        return _Segment(start, stop, np.stack([gains(K, order, least).max(axis=1) for K in parts]))
+
+    segments = [segment(0, n)]
     found: dict[int, tuple[float, int]] = {}
     overall = 1.0
     while segments:
@@ -157,7 +163,7 @@ def change_points(
         segments.remove(widest)
         for start, stop in ((widest.start, t), (t, widest.stop)):
             if stop - start >= 2 * least:
-                segments.append(_Segment.of(matrices, start, stop, random, permutations, least))
+                segments.append(segment(start, stop))
     points = _moved(matrices, found, n, least)
     pvalues = np.array([found[t][0] for t in sorted(found)])
     return ChangePointsResult(points, pvalues, overall, rows)
@@ -170,20 +176,6 @@ class _Segment:
     start: int
     stop: int
     best: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
-        matrices: list[np.ndarray],
-        start: int,
-        stop: int,
-        random: np.random.Generator,
-        permutations: int,
-        least: int,
-    ) -> _Segment:
-        order = orders(random, permutations, stop - start)
-        parts = (K[start:stop, start:stop] for K in matrices)
-        return cls(start, stop, np.stack([gains(K, order, least).max(axis=1) for K in parts]))
 
     def split(self, K: np.ndarray, least: int) -> int:
         """Where the gain is largest: the first row of the second part."""
