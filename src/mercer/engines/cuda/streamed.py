@@ -174,13 +174,7 @@ class StreamedGram(DeviceGram):
     def times(self, V: Any, relative: bool = False) -> Any:
         V = np.asarray(host(V), dtype=self.dtype)
         check_factor(self.shape, V.shape)
-        result = np.empty((self.shape[0], *V.shape[1:]), dtype=self.dtype)
-        if self._points is not None:
-            there = self._there(V)
-            for rows, part in self.parts():
-                result[rows] = host(part.times(there, relative=relative))
-            return result
-        result[...] = 0.0
+        result = np.zeros((self.shape[0], *V.shape[1:]), dtype=self.dtype)
         for rows, columns, part in self.blocks():
             result[rows] += host(part.times(self._there(V[columns]), relative=relative))
         return result
@@ -211,12 +205,9 @@ class StreamedGram(DeviceGram):
             out = np.empty(self.shape, dtype=self.dtype)
         if self.square:
             out[...] = CudaGram(self.kernel, self._there(self._rows)).facing_host().dense()
-        elif self._points is None:
-            for rows, columns, part in self.blocks():
-                out[rows, columns] = host(part.dense())
-        else:
-            for rows, part in self.parts(max(1, (1 << 28) // self.shape[1])):
-                out[rows] = host(part.dense())
+            return out
+        for rows, columns, part in self.blocks(max(1, (1 << 28) // self.shape[1])):
+            out[rows, columns] = host(part.dense())
         return out
 
     def in_double(self, index: Any = None) -> torch.Tensor:
@@ -262,10 +253,10 @@ class StreamedGram(DeviceGram):
 
             part.sweep(shifted, exact_diagonal=exact_diagonal, what=what)
 
-    def blocks(self) -> Iterator[tuple[slice, slice, CudaGram]]:
+    def blocks(self, step: int | None = None) -> Iterator[tuple[slice, slice, CudaGram]]:
         """K in parts that fit: chunks of rows, and for each of them all columns in order."""
         if self._points is not None:
-            for rows, part in self.parts():
+            for rows, part in self.parts(step):
                 yield rows, slice(0, self.shape[1]), part
             return
         for rows, chunk in self.chunks():

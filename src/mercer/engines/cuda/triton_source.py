@@ -146,8 +146,8 @@ class Writer:
         self.lines: list[str] = []
         self.depth = 1
 
-    def emit(self, text: str, deeper: int = 0) -> None:
-        self.lines.append("    " * (self.depth + deeper) + text)
+    def emit(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
 
     def number(self, value: float) -> str:
         if value not in self.numbers:
