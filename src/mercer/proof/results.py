@@ -53,6 +53,9 @@ class Verdict:
         words = {True: "kernel", False: "not a kernel", None: "undecided"}
         return {"kernel": repr(self.kernel), "answer": words[self.holds], "text": str(self)}
 
+    def __bool__(self) -> bool:
+        return self.holds is True
+
     def __str__(self) -> str:
         return "\n".join(lines(self._tree()))
 
@@ -95,9 +98,6 @@ class Proof(Verdict):
     max_dims: int | None = None
 
     holds = True
-
-    def __bool__(self) -> bool:
-        return True
 
     @property
     def limits(self) -> str:
@@ -177,9 +177,6 @@ class Counterexample(Verdict):
 
     holds = False
 
-    def __bool__(self) -> bool:
-        return False
-
     def matrix(self) -> np.ndarray:
         """K on the points, each entry computed alone."""
         return self.target.entries(self.points)
@@ -239,9 +236,6 @@ class Undecided(Verdict):
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"reason": self.reason, "tried": self.tried}
-
-    def __bool__(self) -> bool:
-        return False
 
     def _tree(self) -> Tree:
         body = [self.reason] if self.reason else []

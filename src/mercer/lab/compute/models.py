@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -123,8 +122,5 @@ def _votes(found: Fitted, weight: np.ndarray) -> np.ndarray:
 
 def for_classes(pairs: np.ndarray, classes: int) -> np.ndarray:
     """Contributions to the scores of pairs, as contributions for and against each class."""
-    total = np.zeros((len(pairs), classes))
-    for scores, (first, second) in zip(pairs.T, combinations(range(classes), 2), strict=True):
-        total[:, first] += scores
-        total[:, second] -= scores
-    return total
+    first, second = (np.eye(classes)[index] for index in np.triu_indices(classes, 1))
+    return np.asarray(pairs @ (first - second))
