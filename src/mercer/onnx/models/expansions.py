@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from mercer.formula.ranking import linear_part
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Wire
 from mercer.onnx.models.outputs import Outputs, highest, shares_of
-from mercer.onnx.pairs import Pairs, check_vectors, precision, working_dtype
+from mercer.onnx.pairs import Pairs, check_vectors, dense, precision, working_dtype
 from mercer.onnx.preprocessing.table import Table
 from mercer.onnx.preprocessing.transformers import transform
 
@@ -146,10 +145,7 @@ def svc(model: Any, table: Table, out: Outputs) -> None:
         out.decision(values, model.classes_)
         return
     # A positive score of the pair (i, j) votes for i, and the sums break ties.
-    pairs = list(combinations(range(n), 2))
-    first, second = np.zeros((len(pairs), n)), np.zeros((len(pairs), n))
-    for row, (i, j) in enumerate(pairs):
-        first[row, i], second[row, j] = 1.0, 1.0
+    first, second = (np.eye(n)[index] for index in np.triu_indices(n, 1))
     won = g.number(g.add("Greater", values, 0.0))
     lost = g.add("Sub", 1.0, won)
     votes = g.add("Add", g.add("MatMul", won, first), g.add("MatMul", lost, second))
@@ -160,7 +156,7 @@ def svc(model: Any, table: Table, out: Outputs) -> None:
     if model.probability:
         out.probabilities(_calibrated(model, rest if shape == "ovr" else values, out), n)
     out.labels(highest(g, rest if model.break_ties else votes), model.classes_)
-    decision, width = (values, len(pairs)) if shape == "ovo" else (rest, n)
+    decision, width = (values, len(first)) if shape == "ovo" else (rest, n)
     out.numbers("decision", decision, width, False)
 
 
@@ -195,17 +191,13 @@ def kernel_perceptron(model: Any, table: Table, out: Outputs) -> None:
 
 def perceptron(model: Any, table: Table, out: Outputs) -> None:
     g = table.graph
-    phi = table
-    if model.feature_map_ is not None:
-        phi = _features(model.feature_map_, table)
+    phi = table if model.feature_map_ is None else _features(model.feature_map_, table)
     if model.averaging == "vote":
         memory = model._memory
         before = g.add("MatMul", phi.numbers(), model._start_coef.T.astype(float))
-        points = memory.points
         K = None
         if len(memory.names):
-            points = np.asarray(points.toarray() if hasattr(points, "toarray") else points)
-            K = g.add("MatMul", phi.numbers(), points.T.astype(float))
+            K = g.add("MatMul", phi.numbers(), dense(memory.points).T.astype(float))
         _vote(model, K, before, phi, out)
         return
     product = g.add("MatMul", phi.numbers(), model.coef_.T.astype(float))
