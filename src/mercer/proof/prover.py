@@ -64,9 +64,7 @@ def prove(
     >>> bool(mercer.prove("gaussian() * polynomial(2, offset=1) + 3"))
     True
     """
-    first = _first_of(data)
-    kernel = as_kernel(k)
-    kernel = kernel if data is None else kernel.fitted(data)  # else widths stay words
+    kernel, first = _looked_at(k, data)
     n_features = _checked_width(n_features, first)
     claim = kernel.claim(n_features)
     proof = rules.from_claim(claim, n_features)
@@ -104,13 +102,14 @@ def prove(
     return Undecided(kernel, reason, tuple(search.tried + notes))
 
 
-def _first_of(data: Any) -> Any:
-    """The first of the examples, if there are any to look at."""
+def _looked_at(k: Any, data: Any) -> tuple[Any, Any]:
+    """The kernel with the widths that data chooses, and the first example; words without data."""
+    kernel = as_kernel(k)
     if data is None:
-        return None
+        return kernel, None
     if count(data) == 0:
         raise ValueError("data is empty")
-    return as_points(take(data, [0]))
+    return kernel.fitted(data), as_points(take(data, [0]))
 
 
 def as_kernel(k: Any) -> Any:

@@ -70,9 +70,7 @@ class Chunks:
             chosen = [Changed(p, partial(_in_order, names=first.names)) for p in chosen]
         counts = tuple(one.rows for one in outlines)
         dtype = _common([one.dtype for one in outlines])
-        row_bytes = int(np.prod(first.width)) * dtype.itemsize
-        for number, (piece, count) in enumerate(zip(chosen, counts, strict=True)):
-            piece.placed(Extent(number, count, count * row_bytes))
+        _place(chosen, counts, int(np.prod(first.width)) * dtype.itemsize)
         return cls(tuple(chosen), counts, (sum(counts), *first.width), dtype, first.names)
 
     # --- a set of rows ----------------------------------------------------------------------
@@ -242,6 +240,12 @@ def _in_order(frame: Any, names: tuple[str, ...]) -> np.ndarray:
     if missing:
         raise ValueError(f"a piece of the data has no column {missing[0]!r}")
     return np.asarray(frame[list(names)])
+
+
+def _place(pieces: list[Piece], rows: tuple[int, ...], row_bytes: int) -> None:
+    """Each piece is told what it is of its set."""
+    for number, (piece, count) in enumerate(zip(pieces, rows, strict=True)):
+        piece.placed(Extent(number, count, count * row_bytes))
 
 
 def _few(sizes: tuple[int, ...]) -> str:

@@ -228,14 +228,18 @@ def _case(kind: str, layouts: list[ProductLayout]) -> str:
     if not layouts:
         return "differences, symmetric" if symmetric else "differences"
     if all(layout.kept and layout.parts == 1 for layout in layouts):
-        if symmetric:
-            return "symmetric" if max(one.width for one in layouts) > 32 else "narrow symmetric"
-        return {"vector": "narrow vector", "halves": "halves"}.get(kind, "other")
+        return _narrow_case(kind, max(layout.width for layout in layouts))
     if all(layout.kept for layout in layouts) or kind in ("vectors", "dense") or len(layouts) > 1:
         return "other"
     if layouts[0].parts == 1:
         return "one part, symmetric" if symmetric else "one part"
     return "short steps" if layouts[0].step == 32 else "long steps"
+
+
+def _narrow_case(kind: str, width: int) -> str:
+    if kind == "symmetric":
+        return "symmetric" if width > 32 else "narrow symmetric"
+    return {"vector": "narrow vector", "halves": "halves"}.get(kind, "other")
 
 
 #: Rows, columns, warps and pipeline stages of each case.
