@@ -28,14 +28,14 @@ def test_mmd_is_the_sum_over_pairs(kernel):
 def test_permuted_mmds_are_those_of_permuted_samples():
     """Many rows: one triangle in tiles, single precision, and permutations in several parts."""
     from mercer.gram.dispatch import make_gram
-    from mercer.stats.two_samples import _permuted, _Sums
+    from mercer.stats.two_samples import _permuted, sums_of, unbiased
 
     A, B = R.normal(size=(700, 2)), R.normal(size=(900, 2))
     both, kernel = np.concatenate([A, B]), Gaussian(0.7)
     W = _permuted(np.repeat([1 / 700, -1 / 900], [700, 900]), slice(0, 4), R, np.float32)
     with config(memory="32MB", threads=2):
-        sums = _Sums.of(make_gram(kernel, both), W)
-    for i, value in enumerate(sums.unbiased(sums.squares, W, 700, 900)):
+        sums = sums_of(make_gram(kernel, both), W)
+    for i, value in enumerate(unbiased(sums, sums.squares, W, 700, 900)):
         inside = W[:, i] > 0
         assert value == pytest.approx(brute_mmd(kernel, both[inside], both[~inside]), abs=1e-7)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import struct
 import zipfile
 from pathlib import Path
@@ -15,7 +14,7 @@ from mercer._suggest import suggest
 from mercer.data.dataset import Dataset, Note
 from mercer.data.making import make
 from mercer.data.schema import DataError
-from mercer.data.tables import check_size
+from mercer.data.tables import check_size, open_bytes
 from mercer.data.targets import whole_numbers
 
 
@@ -115,12 +114,10 @@ _IDX_TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
 
 def idx_array(path: Path) -> np.ndarray:
-    zipped = path.suffix == ".gz"
-    opener: Any = gzip.open if zipped else open
     # A header may claim any size: no more is read than the file holds or, if it is compressed,
     # than the memory limit allows.
-    most = get_config().memory_bytes if zipped else path.stat().st_size
-    with opener(path, "rb") as stream:
+    most = get_config().memory_bytes if path.suffix == ".gz" else path.stat().st_size
+    with open_bytes(path) as stream:
         head = stream.read(4)
         if len(head) < 4 or head[:2] != b"\0\0" or head[2] not in _IDX_TYPES:
             raise DataError(f"{path.name} does not start like an IDX file")

@@ -101,12 +101,8 @@ def column_type(series: Any, notes: list[str]) -> str:
     strange = pd.to_numeric(words, errors="coerce").isna()
     if strange.mean() < 0.5:
         odd = words[strange].iloc[0]
-        notes.append(
-            Note(
-                "columns",
-                f"{series.name}: {int(strange.sum())} values are no numbers, like {odd!r}",
-            )
-        )
+        what = f"{int(strange.sum())} values are no numbers, like {odd!r}"
+        notes.append(Note("columns", f"{series.name}: {what}"))
     return "text"
 
 
@@ -126,13 +122,8 @@ def _dates(words: Any, notes: list[str]) -> str:
         return ""
     first, second = (words.str.extract(WRITTEN)[i].astype(int) for i in (0, 1))
     if first.max() <= 12 and second.max() <= 12:
-        notes.append(
-            Note(
-                "columns",
-                f"{words.name}: looks like dates, but day and month cannot be told apart; write "
-                "them as 2026-12-31",
-            )
-        )
+        doubt = "looks like dates, but day and month cannot be told apart; write them as 2026-12-31"
+        notes.append(Note("columns", f"{words.name}: {doubt}"))
         return ""
     kind = "day.month" if first.max() > 12 else "month/day"
     moments = pd.to_datetime(

@@ -87,7 +87,8 @@ def examples(X: Any, kind: str | None, shape: Any) -> tuple[Any, str, Any]:
         return X.tocsr(), kind or "vectors", shape
     X = _listed(X)
     if isinstance(X, list):
-        return X, kind or _kind_of(X), shape
+        texts = all(isinstance(x, str) for x in X)
+        return X, kind or ("strings" if texts else "mail"), shape
     if X.ndim == 3 and X.dtype.kind in "biuf":
         height, width = (int(size) for size in X.shape[1:])
         return X.reshape(len(X), -1), kind or "images", shape or (height, width)
@@ -111,10 +112,6 @@ def _listed(X: Any) -> Any:
         return np.asarray(X)
     except ValueError:
         raise DataError("the rows of X have different lengths") from None
-
-
-def _kind_of(X: Any) -> str:
-    return "strings" if all(isinstance(x, str) for x in X) else "mail"
 
 
 # --- tables --------------------------------------------------------------------------------------

@@ -186,61 +186,14 @@ def strokes(n: int = 60, noise: float = 0.1, random_state: Any = 0) -> Pair:
 
 
 _WORDS = {
-    "ham": [
-        "meeting",
-        "lecture",
-        "notes",
-        "kernel",
-        "proof",
-        "draft",
-        "thanks",
-        "tomorrow",
-        "homework",
-        "seminar",
-        "room",
-        "question",
-        "paper",
-        "agenda",
-        "chapter",
-        "exam",
-        "slides",
-        "coffee",
-    ],
-    "spam": [
-        "free",
-        "winner",
-        "prize",
-        "click",
-        "offer",
-        "cheap",
-        "pills",
-        "money",
-        "urgent",
-        "bonus",
-        "guarantee",
-        "casino",
-        "credit",
-        "limited",
-        "deal",
-        "cash",
-        "discount",
-        "lottery",
-    ],
-    "both": [
-        "please",
-        "the",
-        "you",
-        "we",
-        "today",
-        "send",
-        "your",
-        "time",
-        "new",
-        "all",
-        "this",
-        "week",
-        "best",
-    ],
+    kind: words.split()
+    for kind, words in {
+        "ham": "meeting lecture notes kernel proof draft thanks tomorrow homework seminar room "
+        "question paper agenda chapter exam slides coffee",
+        "spam": "free winner prize click offer cheap pills money urgent bonus guarantee casino "
+        "credit limited deal cash discount lottery",
+        "both": "please the you we today send your time new all this week best",
+    }.items()
 }
 _HOSTS = {
     "ham": ("eecs.example.edu", "library.example.org"),

@@ -7,9 +7,10 @@ one; strings and messages one per line, FASTA or mbox.
 
 from __future__ import annotations
 
-import gzip
 import io
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy as np
 
 from mercer._suggest import suggest
 from mercer.data.schema import DataError, Schema
-from mercer.data.tables import Header
+from mercer.data.tables import Header, open_bytes
 from mercer.data.texts import fasta_records
 
 #: Rows in a block.
@@ -79,7 +80,7 @@ def open_rows(path: Path) -> BinaryIO:
         raise DataError(f"there is no file {str(path)!r}")
     if path.is_dir():
         raise DataError(f"{str(path)!r} is a folder; give a file of rows")
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+    return open_bytes(path)
 
 
 class Peeked(io.RawIOBase):
@@ -163,24 +164,21 @@ def _numbered(head: Header, schema: Schema, keep: tuple[str, ...], width: int | 
     return Schema("table", tuple(chosen), ("number",) * len(chosen))
 
 
-class _readable_errors:
-    """Makes a `DataError` of what the parser raises; errors of the stream stay as they are."""
-
-    def __init__(self, peeked: Peeked) -> None:
-        self.peeked = peeked
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is not None and self.peeked.failure is not None:
-            raise self.peeked.failure
+@contextmanager
+def _readable_errors(peeked: Peeked) -> Iterator[None]:
+    """Make a `DataError` of what the parser raises; errors of the stream stay as they are."""
+    try:
+        yield
+    except BaseException as error:
+        if peeked.failure is not None:
+            raise peeked.failure from None
         if isinstance(error, UnicodeDecodeError):
             raise DataError("the rows are not UTF-8 text; convert them first, e.g. iconv") from None
         if isinstance(error, OverflowError):
             raise DataError(f"the rows hold a number that is too large: {error}") from None
         if type(error).__name__ in ("ParserError", "EmptyDataError"):
             raise DataError(f"the rows cannot be read: {error}") from None
+        raise
 
 
 def _libsvm(peeked: Peeked, width: int | None, block: int, sparse: bool) -> Iterator[Block]:
@@ -227,20 +225,8 @@ def _items(peeked: Peeked, kind: str, format: str | None) -> Iterator[bytes]:
 def _unescaped(line: bytes) -> bytes:
     """The text of a line, in which \\n, \\t, \\r and \\\\ stand for the characters they name."""
     line = line.rstrip(b"\r\n")
-    if b"\\" not in line:
-        return line
     signs = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"\\": b"\\"}
-    parts = line.split(b"\\")
-    out, i = [parts[0]], 1
-    while i < len(parts):
-        part = parts[i]
-        if not part and i + 1 < len(parts):  # two backslashes in a row
-            out.append(b"\\" + parts[i + 1])
-            i += 2
-            continue
-        out.append(signs[part[:1]] + part[1:] if part[:1] in signs else b"\\" + part)
-        i += 1
-    return b"".join(out)
+    return re.sub(rb"\\([ntr\\])", lambda sign: signs[sign[1]], line)
 
 
 def _mbox(lines: Iterator[bytes]) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ turns raw rows (text from a CSV file, columns in any order) into what the model 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,13 @@ def _truth(series: Any, first_row: int) -> Any:
     return values
 
 
-def _date(series: Any, first_row: int) -> Any:
+def _date(
+    series: Any, first_row: int, expected: str = "a date such as 2026-12-31", **written: Any
+) -> Any:
+    """Seconds since 1970; what is a date already, or seconds, is taken as it is.
+
+    `written`: how `pandas.to_datetime` reads other dates than those of ISO 8601.
+    """
     import pandas as pd
 
     if pd.api.types.is_timedelta64_dtype(series):
@@ -134,30 +141,11 @@ def _date(series: Any, first_row: int) -> Any:
         return series.astype(np.float64)
     if not pd.api.types.is_datetime64_any_dtype(series):
         text = series.astype(object).where(series.notna(), None)
-        moments = pd.to_datetime(text, errors="coerce", utc=True, format="ISO8601")
-        _refuse(series, moments, "a date such as 2026-12-31", first_row)
+        form = {"format": "ISO8601"} | written
+        moments = pd.to_datetime(text, errors="coerce", utc=True, **form)
+        _refuse(series, moments, expected, first_row)
     else:
         moments = pd.to_datetime(series, utc=True)
-    return (moments - pd.Timestamp("1970-01-01", tz="UTC")).dt.total_seconds()
-
-
-def _day_first(series: Any, first_row: int) -> Any:
-    return _written_date(series, first_row, True)
-
-
-def _month_first(series: Any, first_row: int) -> Any:
-    return _written_date(series, first_row, False)
-
-
-def _written_date(series: Any, first_row: int, day_first: bool) -> Any:
-    """Dates as people write them; what is a date already, or seconds, is taken as it is."""
-    import pandas as pd
-
-    if series.dtype.kind not in "OU" and not pd.api.types.is_string_dtype(series):
-        return _date(series, first_row)
-    text = series.astype(object).where(series.notna(), None)
-    moments = pd.to_datetime(text, errors="coerce", utc=True, dayfirst=day_first, format="mixed")
-    _refuse(series, moments, "a date such as 31.12.2026" if day_first else "a date", first_row)
     return (moments - pd.Timestamp("1970-01-01", tz="UTC")).dt.total_seconds()
 
 
@@ -183,8 +171,10 @@ _CONVERTERS: dict[str, Any] = {
     "comma": _comma,
     "truth": _truth,
     "date": _date,
-    "day.month": _day_first,
-    "month/day": _month_first,
+    "day.month": partial(
+        _date, expected="a date such as 31.12.2026", format="mixed", dayfirst=True
+    ),
+    "month/day": partial(_date, expected="a date", format="mixed", dayfirst=False),
     "category": _words,
     "text": _words,
 }

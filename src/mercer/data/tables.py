@@ -51,17 +51,22 @@ def open_bytes(path: Path) -> BinaryIO:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
+def read_within_limit(stream: BinaryIO, source: str) -> bytes:
+    """All of a stream; what is beyond the memory limit (a small .gz may hold it) is not read."""
+    limit = get_config().memory_bytes
+    content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise DataError(f"{source} holds more than the memory limit of {show_bytes(limit)}")
+    return content
+
+
 def frame_from_text(
     stream: BinaryIO, source: str, separator: str | None
 ) -> tuple[Any, tuple[str, ...]]:
     """A DataFrame from delimited text of which the separator and the header are found out."""
     import pandas as pd
 
-    # Text beyond the memory limit is not read: a small .gz file may hold any amount.
-    limit = get_config().memory_bytes
-    content = stream.read(limit + 1)
-    if len(content) > limit:
-        raise DataError(f"{source} holds more than the memory limit of {show_bytes(limit)}")
+    limit, content = get_config().memory_bytes, read_within_limit(stream, source)
     head = Header(content[:MAX_HEADER], source, separator)
     lines = max(content.count(b"\n"), content.count(b"\r")) + 1
     need = len(content) + FIELD_COST * lines * len(head.names)
@@ -71,8 +76,7 @@ def frame_from_text(
             f"{show_bytes(need)}; the memory limit is {show_bytes(limit)}. Take a part of its rows "
             "or columns, or raise the limit: mercer.set_config(memory=…)."
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
+    with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
         try:
             frame = pd.read_csv(io.BytesIO(content), low_memory=False, **head.options(content))
         except pd.errors.ParserWarning:
@@ -143,15 +147,8 @@ def _is_number(text: str) -> bool:
 
 def find_separator(line: str) -> str:
     """The separator that occurs most often outside quotes; a comma if none does."""
-    counts = dict.fromkeys(SEPARATORS, 0)
-    quoted = False
-    for character in line[:1_000_000]:
-        if character == '"':
-            quoted = not quoted
-        elif not quoted and character in counts:
-            counts[character] += 1
-    best = max(SEPARATORS, key=lambda s: counts[s])
-    return best if counts[best] else ","
+    plain = re.sub('"[^"]*("|$)', "", line[:1_000_000])
+    return max(SEPARATORS, key=plain.count)
 
 
 def _stray_quotes(content: bytes) -> bool:

@@ -9,22 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer._config import get_config, show_bytes
 from mercer.data.dataset import Dataset
 from mercer.data.making import make
 from mercer.data.schema import DataError
-from mercer.data.tables import check_size, open_bytes
+from mercer.data.tables import check_size, open_bytes, read_within_limit
 
 
 def read_fasta(path: Path, target: str | None, columns: Any = None) -> Dataset:
     """Sequences; the label, if asked for, follows "TARGET=" in the line of the name, or is its last
     word, after a blank or a bar."""
     check_size(path)
-    limit = get_config().memory_bytes
     with open_bytes(path) as stream:
-        content = stream.read(limit + 1)  # a small .gz file may hold any amount
-    if len(content) > limit:
-        raise DataError(f"{path.name} holds more than the memory limit of {show_bytes(limit)}")
+        content = read_within_limit(stream, path.name)
     records = list(fasta_records(io.BytesIO(content), f"{path.name}: "))
     if not records:
         raise DataError(f"{path.name} holds no sequence")

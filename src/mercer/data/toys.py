@@ -18,10 +18,6 @@ from mercer.data.dataset import Pair
 from mercer.data.object_toys import SIZE, check_size, glyphs, mail, strokes
 
 
-def _generator(random_state: Any) -> np.random.Generator:
-    return np.random.default_rng(random_state)
-
-
 def xor(n: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
     """Give Ritter's four points (1,1), (−1,1), (−1,−1), (1,−1) with labels +, −, +, −.
 
@@ -50,7 +46,7 @@ def xor(n: int = 4, noise: float = 0.0, random_state: Any = 0) -> Pair:
     check_size(n, noise)
     corners = np.array([[1.0, 1], [-1, 1], [-1, -1], [1, -1]])
     at = np.arange(n) % 4
-    X = corners[at] + noise * _generator(random_state).normal(size=(n, 2))
+    X = corners[at] + noise * np.random.default_rng(random_state).normal(size=(n, 2))
     return Pair(X, np.where(at % 2, -1, 1))
 
 
@@ -84,7 +80,7 @@ def spirals(n: int = 200, noise: float = 0.0, turns: float = 2.0, random_state: 
     ((100, 2), [-1, 1])
     """
     check_size(n, noise)
-    rng = _generator(random_state)
+    rng = np.random.default_rng(random_state)
     y = np.where(np.arange(n) % 2, -1, 1)
     r = np.sqrt(rng.uniform(0.02, 1.0, n))
     phi = 2 * math.pi * turns * r + np.where(y > 0, 0.0, math.pi)
@@ -119,7 +115,7 @@ def circles(n: int = 200, noise: float = 0.05, factor: float = 0.5, random_state
     ((100, 2), [-1, 1])
     """
     check_size(n, noise)
-    rng = _generator(random_state)
+    rng = np.random.default_rng(random_state)
     y = np.where(np.arange(n) % 2, -1, 1)
     angle = rng.uniform(0, 2 * math.pi, n)
     r = np.where(y > 0, factor, 1.0)
@@ -152,7 +148,7 @@ def moons(n: int = 200, noise: float = 0.1, random_state: Any = 0) -> Pair:
     ((100, 2), [-1, 1])
     """
     check_size(n, noise)
-    rng = _generator(random_state)
+    rng = np.random.default_rng(random_state)
     y = np.where(np.arange(n) % 2, -1, 1)
     t = rng.uniform(0, math.pi, n)
     X = np.column_stack([np.cos(t), np.sin(t)])
@@ -189,7 +185,7 @@ def checkerboard(n: int = 400, squares: int = 4, noise: float = 0.0, random_stat
     check_size(n, noise)
     if int(squares) != squares or squares < 2:
         raise ValueError(f"squares must be a whole number ≥ 2, got {squares!r}")
-    rng = _generator(random_state)
+    rng = np.random.default_rng(random_state)
     X = rng.uniform(0, squares, (n, 2))
     y = np.where(np.floor(X).sum(axis=1) % 2, -1, 1)
     return Pair(X + noise * rng.normal(size=X.shape), y)
@@ -233,7 +229,7 @@ def blobs(
     angle = 2 * math.pi * np.arange(classes) / classes + math.pi / 6
     ring = distance / (2 * math.sin(math.pi / classes))
     centers = ring * np.column_stack([np.cos(angle), np.sin(angle)])
-    X = centers[index] + noise * _generator(random_state).normal(size=(n, 2))
+    X = centers[index] + noise * np.random.default_rng(random_state).normal(size=(n, 2))
     return Pair(X, 1 - 2 * index if classes == 2 else index)
 
 
@@ -294,7 +290,7 @@ def hard_line(n: int = 14, noise: float = 0.0, random_state: Any = 0) -> Pair:
 def _line(n: int, noise: float, random_state: Any, positive: Callable[..., Any]) -> Pair:
     """Evenly spread points, none at 0; a little of the seed in each, so that seeds differ."""
     check_size(n, noise)
-    rng = _generator(random_state)
+    rng = np.random.default_rng(random_state)
     x = np.linspace(-3, 3, n) + 0.05 * rng.uniform(-1, 1, n)
     y = np.where(positive(x), 1, -1)
     return Pair((x + noise * rng.normal(size=n))[:, None], y)
@@ -384,26 +380,17 @@ def pure_noise(n: int = 100, noise: float = 1.0, random_state: Any = 0) -> Pair:
 def _noisy(n: int, noise: float, random_state: Any, f: Callable[..., Any]) -> Pair:
     """f(x) + noise at random x in [0, 10], in their order."""
     check_size(n, noise)
-    rng = _generator(random_state)
+    rng = np.random.default_rng(random_state)
     x = np.sort(rng.uniform(0, 10, n))
     return Pair(x[:, None], f(x) + noise * rng.normal(size=n))
 
 
 TOYS: dict[str, Callable[..., Pair]] = {
-    "xor": xor,
-    "spirals": spirals,
-    "circles": circles,
-    "moons": moons,
-    "checkerboard": checkerboard,
-    "blobs": blobs,
-    "easy_line": easy_line,
-    "hard_line": hard_line,
-    "linear_noise": linear_noise,
-    "sine_linear_noise": sine_linear_noise,
-    "pure_noise": pure_noise,
-    "glyphs": glyphs,
-    "mail": mail,
-    "strokes": strokes,
+    toy.__name__: toy
+    for toy in (
+        *(xor, spirals, circles, moons, checkerboard, blobs, easy_line, hard_line),
+        *(linear_noise, sine_linear_noise, pure_noise, glyphs, mail, strokes),
+    )
 }
 #: Toys that are no vectors: their kind, and the shape of images.
 KINDS: dict[str, tuple[str, tuple[int, int] | None]] = {

@@ -51,14 +51,7 @@ LEARNERS: dict[str, Rule] = {
     "TreesRegressor": rivals.trees_regressor,
     "TreesClassifier": rivals.trees_classifier,
     "LinearClassifier": rivals.linear_classifier,
-    "GaussianProcessClassifier": expansions.refused,
-    "KernelDensity": expansions.refused,
-    "KernelQuantileRegressor": expansions.refused,
-    "SpectralClustering": expansions.refused,
-    "LocalLinearRegressor": expansions.refused,
-    "DeformableTemplateClassifier": expansions.refused,
-    "RFMRegressor": expansions.refused,
-    "RFMClassifier": expansions.refused,
+    **dict.fromkeys(expansions.REFUSED, expansions.refused),
 }
 #: Of scikit-learn, those that a comparison may choose.
 LINEAR = {"LogisticRegression": rivals.linear_classifier, "Ridge": rivals.linear_regressor}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,12 @@ from mercer.onnx.graph import Graph, Wire
 
 
 def _chain(op: str) -> Callable[..., Any]:
-    def fold(g: Graph, *args: Any) -> Any:
-        total = args[0]
-        for arg in args[1:]:
-            total = _fold(g, op, total, arg)
-        return total
+    def joined(g: Graph, u: Any, v: Any) -> Any:
+        if isinstance(u, Wire) or isinstance(v, Wire):
+            return g.add(op, u, v)
+        return u + v if op == "Add" else u * v
 
-    return fold
-
-
-def _fold(g: Graph, op: str, u: Any, v: Any) -> Any:
-    if isinstance(u, Wire) or isinstance(v, Wire):
-        return g.add(op, u, v)
-    return u + v if op == "Add" else u * v
+    return lambda g, *args: reduce(partial(joined, g), args)
 
 
 def _plain(op: str) -> Callable[..., Any]:
@@ -52,10 +46,6 @@ def integer_power(g: Graph, u: Wire, n: int) -> Wire:
     if result is None:
         return Wire(g.add("Add", g.add("Mul", u, 0.0), 1.0))
     return result
-
-
-def _rsqrt(g: Graph, u: Wire) -> Wire:
-    return _quotient(g, 1.0, g.add("Sqrt", u))
 
 
 def _quotient(g: Graph, u: Any, v: Any) -> Wire:
@@ -94,23 +84,16 @@ ONNX: dict[str, Callable[..., Any]] = {
     "add": _chain("Add"),
     "mul": _chain("Mul"),
     "pow": integer_power,
-    "exp": _plain("Exp"),
+    **{op.lower(): _plain(op) for op in ("Exp", "Log", "Sqrt", "Tanh", "Abs", "Sin", "Sign")},
+    **{op.lower(): _plain(op) for op in ("Min", "Max")},
     "exp2": lambda g, u: g.add("Exp", g.add("Mul", u, math.log(2.0))),
-    "log": _plain("Log"),
     "power": _plain("Pow"),
-    "sqrt": _plain("Sqrt"),
-    "rsqrt": _rsqrt,
+    "rsqrt": lambda g, u: _quotient(g, 1.0, g.add("Sqrt", u)),
     "div": _quotient,
-    "tanh": _plain("Tanh"),
-    "abs": _plain("Abs"),
-    "sin": _plain("Sin"),
     "cos": cosine,
     "arcsin": arcsin,
     "arccos": lambda g, u: g.add("Sub", math.pi / 2, arcsin(g, u)),
-    "min": _plain("Min"),
-    "max": _plain("Max"),
     "step": lambda g, u: g.number(g.add("GreaterOrEqual", u, 0.0)),
-    "sign": _plain("Sign"),
     "eq": lambda g, u, v: g.number(g.add("Equal", u, v)),
 }
 

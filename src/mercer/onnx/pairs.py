@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,13 +61,9 @@ class Pairs:
             return found
         # k that does not depend on both sides still is one number per pair.
         with precision(self.graph, self.dtype):
-            zeros = self.graph.zeros(self._any_column())
+            zeros = self.graph.zeros(self.table.column(0).wire)
             wide = self.graph.add("Add", zeros, np.zeros((1, len(self.points))))
             return Wire(self.graph.add("Add", wide, found))
-
-    def _any_column(self) -> Wire:
-        """Something that knows the number of rows."""
-        return self.table.column(0).wire
 
     def own(self, formula: Formula) -> Any:
         """k(x, x), of shape (N, 1) or a number."""
@@ -279,38 +274,6 @@ def dense(points: Any) -> Any:
         return points
 
 
-@lru_cache(maxsize=1024)
-def product_error(formula: Formula, node: Formula, largest: float, dtype: str) -> float:
-    """How far k moves, relative to its largest value, by the rounding of a matrix product.
-
-    s = ‖x − z‖² is off by a few units of rounding of the largest ‖z‖²: next to nothing for a
-    Gaussian of the data's own width, its square root for e^(−‖x − z‖).
-    """
-    off = 4.0 * float(np.finfo(dtype).eps) * max(largest, 1e-300)
-    s = np.concatenate([[0.0], np.logspace(-14, np.log10(4.0), 120) * max(largest, 1e-300)])
-
-    def at(values: np.ndarray) -> np.ndarray:
-        known: dict[Formula, Any] = {}
-        for i, other in enumerate(statistics(formula)):
-            if other is node or other.op == "sqdist":
-                known[other] = values
-            elif other.op in ("l1", "linf"):
-                known[other] = np.sqrt(s)
-            elif other.op == "dot":
-                known[other] = largest - s / 2
-            elif other.op == "sqnorm":
-                known[other] = np.full_like(s, largest)
-            else:
-                known[other] = np.full_like(s, 0.3 + 0.1 * (i % 7))
-        with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(in_numpy(formula, known), float), s.shape)
-
-    before, after = at(s), at(s + off)
-    good = np.isfinite(before) & np.isfinite(after)
-    top = np.abs(before[good]).max(initial=0.0)
-    return float(np.abs(after - before)[good].max(initial=0.0) / top) if top > 0 else 0.0
-
-
 # --- whether float32 holds enough digits ---------------------------------------------------------
 #
 # f(x) = Σᵢ αᵢ k(xᵢ, x) + b cancels where α is large and of both signs: rounding each term by a unit
@@ -334,9 +297,8 @@ def working_dtype(formula: Formula, points: Any, coef: np.ndarray, intercept: An
         return "float64"  # a power of a product overflows in float32 where the library has a number
     coef = coef.reshape(len(coef), -1).astype(np.float64)
     some = np.unique(np.linspace(0, len(coef) - 1, SAMPLE).astype(int))
-    K = np.asarray(
-        HostGram(formula, widened(take(points, some)), widened(points)).dense(), dtype=float
-    )
+    gram = HostGram(formula, widened(take(points, some)), widened(points))
+    K = np.asarray(gram.dense(), dtype=float)
     values = np.abs(K @ coef + intercept).max(initial=0.0)
     if not values > 0:
         return "float64"
@@ -351,6 +313,7 @@ def working_dtype(formula: Formula, points: Any, coef: np.ndarray, intercept: An
                 z = step(z)
             z = np.asarray(dense(z), dtype=float)
             spread = float(np.square(z - z.mean(axis=0)).sum(axis=1).max())
-            error = product_error(formula, node, spread, "float32")
+            ends = accuracy.Ends(spread, spread, spread)
+            error = accuracy.product_error(formula, node, z.shape[1], ends, np.dtype(np.float32))
             noise += error * largest_k * float(np.sqrt(np.square(coef).sum(axis=0)).max())
     return "float32" if noise <= ALLOWED * values else "float64"

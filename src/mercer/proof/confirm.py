@@ -19,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from .target import OutOfTime, Target, count, rounding_of
+from mercer._examples import count
+
+from .target import OutOfTime, Target, rounding_of
 
 SAFETY = 8.0
 #: Steps as a share of the spread of the points; the smallest is a few of their last digits.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -106,16 +108,10 @@ def _best_subset(unit: np.ndarray, among: np.ndarray, size: int, below: float) -
     return rows[int(np.argmax(values <= 0.6 * values.min()))]
 
 
-_COMBINATIONS: dict[tuple[int, int], np.ndarray | None] = {}
-
-
+@cache
 def _combinations(n: int, size: int) -> np.ndarray | None:
-    from math import comb
-
-    if (n, size) not in _COMBINATIONS:
-        small = 0 < comb(n, size) <= MAX_SUBSETS
-        _COMBINATIONS[n, size] = np.array(list(combinations(range(n), size))) if small else None
-    return _COMBINATIONS[n, size]
+    small = 0 < comb(n, size) <= MAX_SUBSETS
+    return np.array(list(combinations(range(n), size))) if small else None
 
 
 def plain_vector(K: np.ndarray, c: np.ndarray) -> np.ndarray:

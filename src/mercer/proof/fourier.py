@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .quadrature import radial_transform
 from .results import shorten
-from .target import Target
+from .target import Target, check_dimension
 
 TOLERANCE = 1e-11  # of ∫|k|: the quadrature's own error is some hundred times smaller
 GRID_TOLERANCE = 1e-6
@@ -122,11 +122,7 @@ def fourier_check(k: Any, n_features: int) -> FourierCheck:
     >>> fourier_check(tent, n_features=1).passes, fourier_check(tent, n_features=2).passes
     (True, False)
     """
-    if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer):
-        raise TypeError(f"n_features must be an integer, not {n_features!r}")
-    if n_features < 1:
-        raise ValueError(f"n_features must be at least 1, not {n_features}")
-    n_features = int(n_features)
+    n_features = check_dimension(n_features)
     if _is_profile(k):
         return _radial(k, lambda r: _values(k, r), n_features)
     from .prover import as_kernel
@@ -149,12 +145,8 @@ def _is_profile(k: Any) -> bool:
         parameters = inspect.signature(k).parameters.values()
     except (TypeError, ValueError):
         return False
-    needed = [
-        p
-        for p in parameters
-        if p.default is p.empty and p.kind in (0, 1)  # positional
-    ]
-    return len(needed) == 1
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.default is p.empty and p.kind in positional for p in parameters) == 1
 
 
 def _values(profile: Any, r: np.ndarray) -> np.ndarray:
@@ -196,9 +188,8 @@ def _lag(kernel: Any, n_features: int) -> Lag:
             )
             mirrored = target.row(z[:1], z[:1] * 0), target.row(-z[:1], z[:1] * 0)
         except ValueError as error:
-            raise ValueError(
-                f"{shorten(kernel)} cannot be evaluated everywhere: {error}"
-            ) from error
+            name = shorten(kernel)
+            raise ValueError(f"{name} cannot be evaluated everywhere: {error}") from error
         size = np.abs(here).max()
         if not np.allclose(here, there, rtol=0, atol=1e-9 * size):
             raise ValueError(
@@ -279,18 +270,12 @@ def _radial(kernel: Any, profile: Lag, n_features: int) -> FourierCheck:
 
 def _product(kernel: Any, lag: Lag, n_features: int) -> FourierCheck:
     """Π S_j(ω_j) is negative somewhere iff one of its factors is."""
-    deepest: FourierCheck | None = None
-    for j in range(n_features):
-        axis = np.eye(n_features)[j]
-        column = _radial(kernel, lambda r, axis=axis: lag(r[:, None] * axis), 1)  # type: ignore[misc]
-        if deepest is None or column.minimum / column.tolerance < (
-            deepest.minimum / deepest.tolerance
-        ):
-            deepest = column
-    assert deepest is not None
-    return FourierCheck(
-        kernel, n_features, deepest.frequencies, deepest.spectrum, deepest.tolerance, "product"
-    )
+    columns = [
+        _radial(kernel, lambda r, axis=axis: lag(r[:, None] * axis), 1)  # type: ignore[misc]
+        for axis in np.eye(n_features)
+    ]
+    deepest = min(columns, key=lambda column: column.minimum / column.tolerance)
+    return replace(deepest, n_features=n_features, method="product")
 
 
 def _grid(kernel: Any, lag: Lag, n_features: int) -> FourierCheck:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._examples import count, take
 from mercer.kernels import Kernel
 from mercer.kernels import as_kernel as kernel_from
 
@@ -14,7 +15,7 @@ from . import rules
 from .results import Counterexample, Proof, Undecided
 from .search import Search
 from .shapes import SCALES
-from .target import MatrixTarget, Target, as_points, count, is_numeric, take
+from .target import MatrixTarget, Target, as_points, check_dimension, is_numeric
 
 DIMENSIONS = (1, 2, 3, 5)
 
@@ -63,8 +64,7 @@ def prove(
     >>> bool(mercer.prove("gaussian() * polynomial(2, offset=1) + 3"))
     True
     """
-    first = _first_of(data)
-    kernel = _with_widths_of(as_kernel(k), data)
+    kernel, first = _looked_at(k, data)
     n_features = _checked_width(n_features, first)
     claim = kernel.claim(n_features)
     proof = rules.from_claim(claim, n_features)
@@ -102,18 +102,14 @@ def prove(
     return Undecided(kernel, reason, tuple(search.tried + notes))
 
 
-def _first_of(data: Any) -> Any:
-    """The first of the examples, if there are any to look at."""
+def _looked_at(k: Any, data: Any) -> tuple[Any, Any]:
+    """The kernel with the widths that data chooses, and the first example; words without data."""
+    kernel = as_kernel(k)
     if data is None:
-        return None
+        return kernel, None
     if count(data) == 0:
         raise ValueError("data is empty")
-    return as_points(take(data, [0]))
-
-
-def _with_widths_of(kernel: Kernel, data: Any) -> Kernel:
-    """The widths that data chooses; they stay words where there is none."""
-    return kernel if data is None else kernel.fitted(data)
+    return kernel.fitted(data), as_points(take(data, [0]))
 
 
 def as_kernel(k: Any) -> Any:
@@ -140,13 +136,10 @@ def _checked_width(n_features: int | None, first: Any) -> int | None:
     width = int(first.shape[1]) if getattr(first, "ndim", 0) == 2 else None
     if n_features is None:
         return width
-    if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer):
-        raise TypeError(f"n_features must be an integer, not {n_features!r}")
-    if n_features < 1:
-        raise ValueError(f"n_features must be at least 1, not {n_features}")
+    n_features = check_dimension(n_features)
     if width is not None and width != n_features:
         raise ValueError(f"data has {width} columns, but n_features is {n_features}")
-    return int(n_features)
+    return n_features
 
 
 def _dimensions(search: Search, n_features: int | None) -> tuple[tuple[int, ...], list[str]]:

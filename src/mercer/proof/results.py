@@ -53,6 +53,9 @@ class Verdict:
         words = {True: "kernel", False: "not a kernel", None: "undecided"}
         return {"kernel": repr(self.kernel), "answer": words[self.holds], "text": str(self)}
 
+    def __bool__(self) -> bool:
+        return self.holds is True
+
     def __str__(self) -> str:
         return "\n".join(lines(self._tree()))
 
@@ -95,9 +98,6 @@ class Proof(Verdict):
     max_dims: int | None = None
 
     holds = True
-
-    def __bool__(self) -> bool:
-        return True
 
     @property
     def limits(self) -> str:
@@ -177,9 +177,6 @@ class Counterexample(Verdict):
 
     holds = False
 
-    def __bool__(self) -> bool:
-        return False
-
     def matrix(self) -> np.ndarray:
         """K on the points, each entry computed alone."""
         return self.target.entries(self.points)
@@ -196,22 +193,16 @@ class Counterexample(Verdict):
 
     def _tree(self) -> Tree:
         how = "in 50-digit arithmetic" if self.exact else "in float64, beyond rounding"
-        body: list[str] = []
-        if self.because:
-            body.append(self.because)
-        shown = (
-            self.target.show(self.points)
-            if self.target is not None
-            else [repr(p) for p in self.points]
-        )
+        body = [self.because] if self.because else []
+        known = self.target is not None
+        shown = self.target.show(self.points) if known else [repr(p) for p in self.points]
         if self.kind == "asymmetric":
             body.append(f"x = {shown[0]}, z = {shown[1]}")
             body.append(f"k(x, z) − k(z, x) = {self.value:.6g} ≠ 0, {how}")
         else:
             n = len(shown)
             body.append(f"{n} point{'s' if n > 1 else ''}: {', '.join(shown)}")
-            vector = np.asarray(self.vector)
-            body.append(f"c = ({', '.join(f'{c:.6g}' for c in vector)})")
+            body.append(f"c = ({', '.join(f'{c:.6g}' for c in np.asarray(self.vector))})")
             body.append(f"cᵀKc = {self.value:.6g} < 0, {how}")
         return f"✗ not a kernel: {shorten(self.kernel)}", [(line, []) for line in body]
 
@@ -245,9 +236,6 @@ class Undecided(Verdict):
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"reason": self.reason, "tried": self.tried}
-
-    def __bool__(self) -> bool:
-        return False
 
     def _tree(self) -> Tree:
         body = [self.reason] if self.reason else []

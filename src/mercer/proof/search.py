@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._examples import count, take
+
 from . import confirm
 from .form import Worst, fewest, plain_vector, worst
 from .results import Counterexample
 from .shapes import SCALES, SHAPES, clouds, mixed
-from .target import Target, count, is_numeric, take
+from .target import Target, is_numeric
 
 #: Candidates less negative than this are rounding of the fast block computation.
 CANDIDATE = -1e-12
@@ -291,15 +293,9 @@ class Search:
             return direction.value / max(float(pairs.min()), 1e-12)
 
         with suppress(Found):
-            minimize(
-                height,
-                (points / scale).ravel(),
-                method="Nelder-Mead",
-                options={"maxfev": evaluations},
-            )
-        if not best:
-            return None
-        return self._shorter(best[0])
+            start, options = (points / scale).ravel(), {"maxfev": evaluations}
+            minimize(height, start, method="Nelder-Mead", options=options)
+        return self._shorter(best[0]) if best else None
 
     def _shorter(self, points: np.ndarray) -> np.ndarray:
         """The same points with as few binary digits as leave the set clearly negative."""

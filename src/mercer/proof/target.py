@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._examples import count, take
 from mercer.formula import ROOT, NotRenderable, pairwise_interval
 from mercer.kernels import Similarity
 from mercer.kernels.catalog import resolve
@@ -22,20 +22,6 @@ from .results import shorten
 
 if TYPE_CHECKING:
     from mercer.formula.interval import Interval
-
-
-def take(points: Any, index: Sequence[int] | np.ndarray) -> Any:
-    """The points with these numbers, in the container they came in."""
-    if hasattr(points, "iloc"):
-        return points.iloc[list(index)]
-    if hasattr(points, "shape"):
-        return points[np.asarray(index, dtype=int)]
-    return [points[i] for i in index]
-
-
-def count(points: Any) -> int:
-    """How many points there are."""
-    return int(points.shape[0]) if hasattr(points, "shape") else len(points)
 
 
 def as_points(data: Any) -> Any:
@@ -65,6 +51,15 @@ def rounding_of(K: np.ndarray) -> float:
     with np.errstate(over="ignore"):
         single = bool((K.astype(np.float32) == K).all())
     return float(np.finfo(np.float32 if single else np.float64).eps)
+
+
+def check_dimension(n_features: Any) -> int:
+    """The number of columns, an integer ≥ 1."""
+    if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer):
+        raise TypeError(f"n_features must be an integer, not {n_features!r}")
+    if n_features < 1:
+        raise ValueError(f"n_features must be at least 1, not {n_features}")
+    return int(n_features)
 
 
 def one_number(value: Any) -> float:
@@ -131,12 +126,9 @@ class Target:
         n = count(points)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if self.function is not None:
-                rows = self._rows(points)
-                entries = [one_number(self.function(x, z)) for x in rows for z in rows]
-            else:
-                rows = [take(points, [i]) for i in range(n)]
-                entries = [one_number(self.kernel(x, z)) for x in rows for z in rows]
+            slow, k = self.slow, self.function or self.kernel
+            rows = self._rows(points) if slow else [take(points, [i]) for i in range(n)]
+            entries = [one_number(k(x, z)) for x in rows for z in rows]
         return np.array(entries, dtype=np.float64).reshape(n, n)
 
     def row(self, points: Any, z: Any) -> np.ndarray:

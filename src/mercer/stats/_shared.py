@@ -64,8 +64,10 @@ def examples(X: Any, name: str, least: int, kernel: Any = None) -> Any:
         raise ValueError(
             f"{name} holds {count(X)} example{'s' * (count(X) != 1)}: a test needs {least} or more"
         )
-    if not (is_chunked(X) or on_gpu(X)):
-        _check_numbers(X, name, kernel)
+    for one in () if is_chunked(X) or on_gpu(X) else _listed(kernel):
+        plain = one.set_params(**dict.fromkeys(one.words, 1.0))
+        for read in numeric_inputs(formula_of(plain)):
+            matrix(X, read, name)
     return X
 
 
@@ -84,13 +86,6 @@ def _rows(X: Any) -> Any:
     if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
         X = X[:, None]
     return X if is_chunked(X) else as_rows(X)
-
-
-def _check_numbers(X: Any, name: str, kernel: Any) -> None:
-    for one in _listed(kernel):
-        plain = one.set_params(**dict.fromkeys(one.words, 1.0))
-        for read in numeric_inputs(formula_of(plain)):
-            matrix(X, read, name)
 
 
 def _listed(kernel: Any) -> list[Kernel]:
@@ -123,11 +118,8 @@ def kernels_to_try(
         if wanted.takes_matrix:
             raise ValueError("a test evaluates k on joined examples: give a kernel, not a matrix")
         chosen, words = wanted.fitted(sample), wanted.words
-        if not words:
-            found.append(chosen)
-            continue
         widths = chosen.get_params()
-        for factor in factors:
+        for factor in factors if words else (1.0,):
             found.append(chosen.set_params(**{path: widths[path] * factor for path in words}))
     return found
 

@@ -76,11 +76,9 @@ class ChangePointsResult:
         return f"{type(self).__name__}(points={self.points.tolist()}, pvalue={self.pvalue:.6g})"
 
     def __str__(self) -> str:
-        lines = [f"  a change at {t}, p = {p:.3g}" for t, p in self._both()]
+        both = zip(self.points, self.pvalues, strict=True)
+        lines = [f"  a change at {t}, p = {p:.3g}" for t, p in both]
         return "\n".join([repr(self), *(lines or ["  no change"])])
-
-    def _both(self) -> Iterator[tuple[int, float]]:
-        return zip(self.points.tolist(), self.pvalues.tolist(), strict=True)
 
 
 def change_points(
@@ -145,7 +143,13 @@ def change_points(
     kernels = kernels_to_try(kernel, rows, FACTORS, random)
     check_matrices(n, len(kernels) + 1, "Give a part of the series, or means of several rows.")
     matrices = [symmetric_matrix(one, rows) for one in kernels]
-    segments = [_Segment.of(matrices, 0, n, random, permutations, least)]
+
+    def segment(start: int, stop: int) -> _Segment:
+        order = orders(random, permutations, stop - start)
+        parts = (K[start:stop, start:stop] for K in matrices)
+        return _Segment(start, stop, np.stack([gains(K, order, least).max(axis=1) for K in parts]))
+
+    segments = [segment(0, n)]
     found: dict[int, tuple[float, int]] = {}
     overall = 1.0
     while segments:
@@ -159,7 +163,7 @@ def change_points(
         segments.remove(widest)
         for start, stop in ((widest.start, t), (t, widest.stop)):
             if stop - start >= 2 * least:
-                segments.append(_Segment.of(matrices, start, stop, random, permutations, least))
+                segments.append(segment(start, stop))
     points = _moved(matrices, found, n, least)
     pvalues = np.array([found[t][0] for t in sorted(found)])
     return ChangePointsResult(points, pvalues, overall, rows)
@@ -172,20 +176,6 @@ class _Segment:
     start: int
     stop: int
     best: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
-        matrices: list[np.ndarray],
-        start: int,
-        stop: int,
-        random: np.random.Generator,
-        permutations: int,
-        least: int,
-    ) -> _Segment:
-        order = orders(random, permutations, stop - start)
-        parts = (K[start:stop, start:stop] for K in matrices)
-        return cls(start, stop, np.stack([gains(K, order, least).max(axis=1) for K in parts]))
 
     def split(self, K: np.ndarray, least: int) -> int:
         """Where the gain is largest: the first row of the second part."""

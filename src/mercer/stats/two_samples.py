@@ -18,11 +18,11 @@ import numpy as np
 from mercer._arrays import host
 from mercer._config import get_config
 from mercer._examples import count, joined, take
-from mercer._tiles import Scratch
+from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import make_gram, solver_gram
 from mercer.kernels import Kernel
-from mercer.stats._pieces import sums_over_pairs
+from mercer.stats._pieces import PairSums, sums_over_pairs
 from mercer.stats._shared import (
     ROUNDING,
     TestResult,
@@ -44,7 +44,7 @@ SINGLE = 1000
 SINGLE_ROUNDING = 1e-6
 #: Rows of a Gram from which small blocks are cut.
 CHUNK = 256
-#: Examples that a result names on either side.
+#: Witness examples reported per sample.
 NAMED = 5
 
 
@@ -94,15 +94,9 @@ class MMDResult(TestResult):
         return x[of_x[x] > 0][:NAMED], y[of_y[y] < 0][:NAMED]
 
     def __str__(self) -> str:
-        x, y = self.points
-        return "\n".join(
-            [
-                repr(self),
-                self._which_kernel(),
-                f"  typical of X and not of Y: {listed('X', x)}",
-                f"  typical of Y and not of X: {listed('Y', y)}",
-            ]
-        )
+        x, y = listed("X", self.points[0]), listed("Y", self.points[1])
+        typical = f"  typical of X and not of Y: {x}\n  typical of Y and not of X: {y}"
+        return f"{self!r}\n{self._which_kernel()}\n{typical}"
 
 
 def mmd_test(
@@ -177,21 +171,16 @@ def mmd_test(
     weights = np.repeat([1.0 / n, -1.0 / m], [n, m])
     statistics, observed = np.empty((len(kernels), permutations + 1)), np.empty(len(kernels))
     single = n + m >= SINGLE
-    for part in _columns(permutations + 1, n + m):
+    # Permutations in as many parts as the memory limit asks for.
+    for part in cut(0, permutations + 1, max(16, get_config().memory_bytes // (24 * (n + m)))):
         W = _permuted(weights, part, random, np.float32 if single else np.float64)
         for i, one in enumerate(kernels):
-            sums = _Sums.of(make_gram(one, both), W)
-            statistics[i, part] = sums.unbiased(sums.squares, W, n, m)
+            sums = sums_of(make_gram(one, both), W)
+            statistics[i, part] = unbiased(sums, sums.squares, W, n, m)
             if part.start == 0:
-                observed[i] = sums.unbiased(sums.first, weights[:, None], n, m)[0]
+                observed[i] = unbiased(sums, sums.first, weights[:, None], n, m)[0]
     p, best = joint_p_value(statistics, SINGLE_ROUNDING if single else ROUNDING)
     return MMDResult(float(observed[best]), p, kernels[best], len(kernels), X, Y)
-
-
-def _columns(total: int, n: int) -> Iterator[slice]:
-    """Permutations in as many parts as the memory limit asks for."""
-    step = max(16, get_config().memory_bytes // (24 * n))
-    return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
 def _permuted(
@@ -204,60 +193,49 @@ def _permuted(
     return np.ascontiguousarray(W.T)
 
 
-@dataclass
-class _Sums:
-    """Of K without its diagonal: wᵀKw for every column w of W, for the first in full precision."""
+def sums_of(gram: Gram, W: np.ndarray) -> PairSums:
+    """The sums of one sweep over the triangle; every thread has sums of its own."""
+    if not gram.together:
+        return sums_over_pairs(gram, W)
+    xp, n = gram.xp, gram.shape[0]
+    columns = gram.asarray(W)
+    given = gram.asarray(np.asarray(W[:, 0], dtype=np.float64))
+    kept: dict[int, list[Any]] = {}
 
-    squares: np.ndarray
-    first: np.ndarray
-    rows: np.ndarray
-
-    @classmethod
-    def of(cls, gram: Gram, W: np.ndarray) -> _Sums:
-        """From one sweep over the triangle; every thread has sums of its own."""
-        if not gram.together:
-            found = sums_over_pairs(gram, W)
-            return cls(found.squares, np.array([found.first]), found.rows)
-        xp, n = gram.xp, gram.shape[0]
-        columns = gram.asarray(W)
-        given = gram.asarray(np.asarray(W[:, 0], dtype=np.float64))
-        kept: dict[int, list[Any]] = {}
-
-        def body(rows: slice, across: slice, tile: Any, scratch: Scratch) -> None:
-            own = kept.get(scratch.thread)
-            if own is None:
-                own = kept[scratch.thread] = [0.0, 0.0, np.zeros(n)]
-            first = max(across.start, rows.start)
-            tile = tile[:, first - across.start :]
-            # Behind the panel's own square every entry stands for itself and its mirror image.
-            square = min(max(rows.stop - first, 0), tile.shape[1])
-            at = np.arange(square)
-            tile[first - rows.start + at, at] = 0.0
-            own[2][rows] += host(xp.sum(tile, axis=1, dtype=xp.float64))
-            own[2][first + square : across.stop] += host(
-                xp.sum(tile[:, square:], axis=0, dtype=xp.float64)
-            )
-            tile[:, square:] *= 2.0
-            here = slice(first, across.stop)
-            own[1] += float(given[rows] @ (xp.astype(tile, xp.float64) @ given[here]))
-            products = xp.astype(tile, columns.dtype) @ columns[here]
-            own[0] += host(xp.sum(columns[rows] * products, axis=0, dtype=xp.float64))
-
-        gram.sweep(body, triangle=True, what="permutations")
-        squares, first, rows = (sum(part) for part in zip(*kept.values(), strict=True))
-        return cls(np.asarray(squares), np.array([first]), np.asarray(rows))
-
-    def unbiased(self, squares: np.ndarray, W: np.ndarray, n: int, m: int) -> np.ndarray:
-        """MMD² from wᵀKw: sums within the samples follow from those of rows, and lose no pair."""
-        total, unit = self.rows.sum(), 1.0 / n + 1.0 / m
-        with_rows = self.rows @ W.astype(np.float64)
-        of_x = (with_rows + total / m) / unit
-        within_x = (squares + 2.0 * with_rows / m + total / m**2) / unit**2
-        within_y = total - 2.0 * of_x + within_x
-        across = of_x - within_x
-        return np.asarray(
-            within_x / (n * (n - 1)) + within_y / (m * (m - 1)) - 2.0 * across / (n * m)
+    def body(rows: slice, across: slice, tile: Any, scratch: Scratch) -> None:
+        own = kept.get(scratch.thread)
+        if own is None:
+            own = kept[scratch.thread] = [0.0, 0.0, np.zeros(n)]
+        first = max(across.start, rows.start)
+        tile = tile[:, first - across.start :]
+        # Behind the panel's own square every entry stands for itself and its mirror image.
+        square = min(max(rows.stop - first, 0), tile.shape[1])
+        at = np.arange(square)
+        tile[first - rows.start + at, at] = 0.0
+        own[2][rows] += host(xp.sum(tile, axis=1, dtype=xp.float64))
+        own[2][first + square : across.stop] += host(
+            xp.sum(tile[:, square:], axis=0, dtype=xp.float64)
         )
+        tile[:, square:] *= 2.0
+        here = slice(first, across.stop)
+        own[1] += float(given[rows] @ (xp.astype(tile, xp.float64) @ given[here]))
+        products = xp.astype(tile, columns.dtype) @ columns[here]
+        own[0] += host(xp.sum(columns[rows] * products, axis=0, dtype=xp.float64))
+
+    gram.sweep(body, triangle=True, what="permutations")
+    squares, first, rows = (sum(part) for part in zip(*kept.values(), strict=True))
+    return PairSums(np.asarray(squares), first, np.asarray(rows))
+
+
+def unbiased(sums: PairSums, squares: Any, W: np.ndarray, n: int, m: int) -> np.ndarray:
+    """MMD² from wᵀKw: sums within the samples follow from those of rows, and lose no pair."""
+    total, unit = sums.rows.sum(), 1.0 / n + 1.0 / m
+    with_rows = sums.rows @ W.astype(np.float64)
+    of_x = (with_rows + total / m) / unit
+    within_x = (squares + 2.0 * with_rows / m + total / m**2) / unit**2
+    within_y = total - 2.0 * of_x + within_x
+    across = of_x - within_x
+    return np.asarray(within_x / (n * (n - 1)) + within_y / (m * (m - 1)) - 2.0 * across / (n * m))
 
 
 # --- blocks and streams ------------------------------------------------------------------------

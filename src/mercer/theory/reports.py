@@ -80,16 +80,16 @@ def report(model: Any, X: Any, y: Any, confidence: float = 0.95) -> Report:
     positive = np.where(y == model.classes_[-1], 1, -1)
     separation = separability(kernel, X, positive, bool(model.fit_intercept))
     mistakes = float(model.n_mistakes_)
-    rows: list[tuple[str, float, float | None]] = [("radius R", radius(kernel, X), None)]
-    rows.append(("half width ρ", separation.margin, None))
-    rows.append(("full width δ = 2ρ", separation.width, None))
-    if separation.separator is not None:
-        bound = mistake_bound(separation.separator, X, positive, bool(model.fit_intercept))
-        rows.append(("mistakes", bound, mistakes))
-        centered = separation.separator
-    else:
-        rows.append(("mistakes", math.inf, mistakes))
-        centered = model.expansion_
+    separator, bound = separation.separator, math.inf
+    if separator is not None:
+        bound = mistake_bound(separator, X, positive, bool(model.fit_intercept))
+    rows: list[tuple[str, float, float | None]] = [
+        ("radius R", radius(kernel, X), None),
+        ("half width ρ", separation.margin, None),
+        ("full width δ = 2ρ", separation.width, None),
+        ("mistakes", bound, mistakes),
+    ]
+    centered = model.expansion_ if separator is None else separator
     if float(centered.intercept) == 0.0 and centered.coef.ndim == 1 and len(centered):
         bound, _ = deviation_bound(centered, X, positive)
         first = getattr(model, "history_", None)

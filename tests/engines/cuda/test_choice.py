@@ -55,5 +55,5 @@ def test_explain_shows_what_runs_on_the_device(monkeypatch):
     assert "that stay on chip" in text
     assert "three products of half-precision parts" in text
     assert "@triton.jit" in text
-    assert "exp2_mixed(" in text
+    assert "exp2_unit(" in text
     assert "PyTorch's own functions" in str(kernel.explain(torch.rand(50, 3).double()))

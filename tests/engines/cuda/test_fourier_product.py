@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import mercer  # noqa: E402
-from mercer.engines.cuda import waves  # noqa: E402
+from mercer.engines.cuda import fourier_product  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.gram.plan.fourier_series import Price  # noqa: E402
 from mercer.kernels import Gaussian, Laplacian  # noqa: E402
@@ -18,9 +18,9 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 @pytest.fixture
 def eager(monkeypatch):
     """A series wherever there is one, in several chunks."""
-    monkeypatch.setattr(waves, "FEW_PAIRS", 0)
-    monkeypatch.setattr(waves, "PRICE", Price(1e-9, 0.0))
-    monkeypatch.setattr(waves, "ENTRIES", 400_000)
+    monkeypatch.setattr(fourier_product, "FEW_PAIRS", 0)
+    monkeypatch.setattr(fourier_product, "PRICE", Price(1e-9, 0.0))
+    monkeypatch.setattr(fourier_product, "ENTRIES", 400_000)
 
 
 def rows(n, d, dtype, seed=0, shift=0.0):
@@ -45,7 +45,7 @@ def test_the_sums_are_those_of_all_pairs(eager, kernel, d, kind, limit):
         G, Q = CudaGram(kernel, X, Z), CudaGram(kernel, X)
     for gram, other in ((G, Z), (Q, X)):
         V = torch.tensor(np.random.default_rng(2).normal(size=(len(other), 3)), device=DEVICE)
-        assert waves.series_of(gram, 3)
+        assert fourier_product.series_of(gram, 3)
         K = kernel(X.double().cpu().numpy(), other.double().cpu().numpy())
         want = K @ V.cpu().numpy()
         scale = K.max() * float(V.norm(dim=0).max())
@@ -77,7 +77,7 @@ def test_tiny_weights_keep_their_digits(eager):
     """Far from all data a weighted mean is made of weights that a series rounds away."""
     Z, far = rows(60, 1, torch.float64), rows(1, 1, torch.float64, shift=4.0)
     G = CudaGram(Gaussian(0.3), far, Z)
-    assert waves.series_of(G, 1)
+    assert fourier_product.series_of(G, 1)
     ones = torch.ones(60, dtype=torch.float64, device=DEVICE)
     want = Gaussian(0.3)(far.cpu().numpy(), Z.cpu().numpy()).sum()
     assert 0 < want < 1e-20
@@ -103,11 +103,11 @@ def test_smoothers_ask_for_all_digits(monkeypatch):
 
 
 def test_few_pairs_many_columns_and_other_kernels_have_no_series(eager, monkeypatch):
-    assert not waves.series_of(CudaGram(Laplacian(1.0), rows(50, 2, torch.float32)), 1)
-    assert not waves.series_of(CudaGram(Gaussian(1.0), rows(50, 6, torch.float32)), 1)
-    assert not waves.series_of(CudaGram(Gaussian(1e-9), rows(50, 2, torch.float32)), 1)
+    assert not fourier_product.series_of(CudaGram(Laplacian(1.0), rows(50, 2, torch.float32)), 1)
+    assert not fourier_product.series_of(CudaGram(Gaussian(1.0), rows(50, 6, torch.float32)), 1)
+    assert not fourier_product.series_of(CudaGram(Gaussian(1e-9), rows(50, 2, torch.float32)), 1)
     few = CudaGram(Gaussian(1.0), rows(50, 2, torch.float32))
-    assert waves.series_of(few, 1)
+    assert fourier_product.series_of(few, 1)
     assert "Fourier series" in few.series_in_words()
-    monkeypatch.setattr(waves, "FEW_PAIRS", 1e9)
-    assert not waves.series_of(few, 1)
+    monkeypatch.setattr(fourier_product, "FEW_PAIRS", 1e9)
+    assert not fourier_product.series_of(few, 1)

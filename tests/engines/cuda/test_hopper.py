@@ -73,7 +73,7 @@ def rows_of(d: int, n: int, seed: int) -> "torch.Tensor":
 def test_the_loop_compiles_without_a_device(key):
     kernel = KERNELS["sum"]
     gram = CudaGram(kernel, rows_of(64 if key[1] else 200, 20, 0))
-    text = render_values(gram.program, layouts_of(gram)[0], 1.0, "any").text
+    text = render_values(gram.program, layouts_of(gram)[0], 1.0).text
     source = Path(hopper.__file__).parents[4]
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     run = subprocess.run(
@@ -133,7 +133,7 @@ def check_values(kernel, x, z):
     if layout.parts == 2:
         t = t + left[0] @ right[1].T + left[1] @ right[0].T
     scale = scale_of(gram, rows, layout.fold) ** -2 if layout.scaled else 1.0
-    written = render_values(gram.program, layout, scale, "any")
+    written = render_values(gram.program, layout, scale)
     text = written.text.replace("@gluon.jit", "")
     text = "\n".join(line for line in text.splitlines() if not line.startswith("from "))
     made: dict = {"tl": Numbers}

@@ -76,10 +76,10 @@ def kept(calls: list[Any], add: Any) -> Kept | None:
 
 def _write(path: Path, value: Any) -> None:
     """Arrays, or fields that hold arrays, numbers and None; by a name that appears when whole."""
-    arrays = {"": value} if not is_dataclass(value) else {
-        field.name: getattr(value, field.name) for field in fields(value)
-    }  # fmt: skip
-    kind = "" if not is_dataclass(value) else f"{type(value).__module__}:{type(value).__qualname__}"
+    kind, arrays = "", {"": value}
+    if is_dataclass(value):
+        kind = f"{type(value).__module__}:{type(value).__qualname__}"
+        arrays = {field.name: getattr(value, field.name) for field in fields(value)}
     given = {f"{name}.": np.asarray(a) for name, a in arrays.items() if a is not None}
     if any(array.dtype.kind not in "biuf" for array in given.values()):
         return  # no numbers: computed again

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_chunked
+from mercer._tiles import cut
 from mercer.engines.cluster.pieces import Block, Changed, Extent, Held, Picked, Piece, some_rows
 from mercer.engines.cluster.pool import Call, gather, reduce
 
@@ -43,8 +44,7 @@ class Chunks:
         if is_dask(rows):
             return cls.of_pieces([Block(d) for d in _delayed(rows)], _known_sizes(rows), rows)
         array = np.asarray(rows)
-        cuts = range(0, len(array), step or max(1, len(array)))
-        return cls.of_pieces([Held(array[i : i + (step or len(array))]) for i in cuts])
+        return cls.of_pieces([Held(array[p]) for p in cut(0, len(array), step or len(array) or 1)])
 
     @classmethod
     def of_pieces(
@@ -93,14 +93,12 @@ class Chunks:
         key = index.tobytes()
         if key not in self._kept:
             asked = [Call(some_rows, part) for part in self._parts(np.sort(index))]
-            rows = np.concatenate(gather(asked, "rows") or [self._none()])
+            none = np.empty((0, *self.shape[1:]), self.dtype)
+            rows = np.concatenate(gather(asked, "rows") or [none])
             back = np.argsort(np.argsort(index, kind="stable"))
             self._kept.clear()  # the last question is often asked again
             self._kept[key] = np.asarray(rows)[back].reshape(len(index), *self.shape[1:])
         return self._kept[key]
-
-    def _none(self) -> np.ndarray:
-        return np.empty((0, *self.shape[1:]), self.dtype)
 
     def picked(self, index: np.ndarray) -> Picked:
         """Some rows, by indices in their order, as one piece that a task loads."""

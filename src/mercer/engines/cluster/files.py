@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._tiles import cut
 from mercer.engines.cluster.chunks import Chunks, is_dask
-from mercer.engines.cluster.pieces import Changed, MappedRows, ParquetRows, Piece
+from mercer.engines.cluster.pieces import Changed, MappedRows, ParquetRows
 from mercer.engines.cluster.tables.lines import column_of, floats_of, lines_of
 from mercer.engines.cluster.tables.sources import files_of, groups_of, kind_of
 
@@ -70,10 +71,9 @@ def _mapped(array: Any, rows: int) -> Chunks:
     if not isinstance(array, np.memmap) or array.filename is None or not array.flags.c_contiguous:
         return Chunks.of(np.ascontiguousarray(array), rows)
     common = (str(array.filename), array.dtype.str, array.shape, int(array.offset))
-    cuts = range(0, len(array), rows)
-    pieces = [MappedRows(*common, i, min(i + rows, len(array))) for i in cuts]
-    sizes = tuple(p.stop - p.start for p in pieces)
-    return Chunks(tuple(pieces), sizes, array.shape, array.dtype)
+    parts = list(cut(0, len(array), rows))
+    pieces = tuple(MappedRows(*common, part.start, part.stop) for part in parts)
+    return Chunks(pieces, tuple(p.stop - p.start for p in parts), array.shape, array.dtype)
 
 
 def _text(files: list[str], target: str | None, columns: Sequence[str] | None, rows: int) -> Any:
@@ -85,51 +85,44 @@ def _text(files: list[str], target: str | None, columns: Sequence[str] | None, r
     sizes, first = tuple(size for _, size in found), found[0][0]
     names = tuple(columns or [c for c in first.names if c != target])
     for lines, _ in found:
-        for column in (*names, *([target] if target else [])):
-            if column not in lines.names:
-                raise ValueError(
-                    f"{lines.path} has no column {column!r}; it has {', '.join(lines.names)}"
-                )
+        _check_columns(lines.path, lines.names, names, target)
     X = tuple(Changed(lines, partial(floats_of, names=names)) for lines, _ in found)
     made = Chunks(X, sizes, (sum(sizes), len(names)), np.dtype(np.float64), names)
     if not target:
         return made
     words = first.load()[target].dtype.kind not in "biuf"
     y = tuple(Changed(li, partial(column_of, name=target, words=words)) for li, _ in found)
-    one = y[0].load()
-    return made, Chunks(y, sizes, (sum(sizes),), one.dtype)
+    return made, Chunks(y, sizes, (sum(sizes),), y[0].load().dtype)
+
+
+def _check_columns(
+    path: str, there: Sequence[str], names: tuple[str, ...], target: str | None
+) -> None:
+    for column in (*names, *([target] if target else [])):
+        if column not in there:
+            raise ValueError(f"{path} has no column {column!r}; it has {', '.join(there)}")
 
 
 def _parquet(files: list[str], target: str | None, columns: Sequence[str] | None, rows: int) -> Any:
     """Pieces of whole row groups, of about so many rows; only outlines of the files are read."""
     import pyarrow.parquet as pq
 
-    X: list[Piece] = []
-    y: list[Piece] = []
-    sizes: list[int] = []
+    found: list[tuple[str, tuple[int, ...], int]] = []
     names: tuple[str, ...] = ()
     for name in files:
         outline = pq.read_metadata(name)
         there = outline.schema.to_arrow_schema()
         if not names:
-            chosen = columns or [c for c in there.names if c != target]
-            names = tuple(chosen)
+            names = tuple(columns or [c for c in there.names if c != target])
             kinds = [there.field(c).type.to_pandas_dtype() for c in names if c in there.names]
-        for column in (*names, *([target] if target else [])):
-            if column not in there.names:
-                raise ValueError(
-                    f"{name} has no column {column!r}; it has {', '.join(there.names)}"
-                )
-        for groups, size in groups_of(outline, rows):
-            X.append(ParquetRows(name, groups, names))
-            sizes.append(size)
-            if target:
-                y.append(ParquetRows(name, groups, (target,)))
-    if not X:
+        _check_columns(name, there.names, names, target)
+        found += [(name, groups, size) for groups, size in groups_of(outline, rows)]
+    if not found:
         raise ValueError("the files hold no rows")
-    shape = (sum(sizes), len(names))
-    found = Chunks(tuple(X), tuple(sizes), shape, np.result_type(*kinds), names)
+    sizes = tuple(size for _, _, size in found)
+    X = tuple(ParquetRows(name, groups, names) for name, groups, _ in found)
+    made = Chunks(X, sizes, (sum(sizes), len(names)), np.result_type(*kinds), names)
     if not target:
-        return found
-    first = np.asarray(y[0].load())
-    return found, Chunks(tuple(y), tuple(sizes), (shape[0],), first.dtype)
+        return made
+    y = tuple(ParquetRows(name, groups, (target,)) for name, groups, _ in found)
+    return made, Chunks(y, sizes, (sum(sizes),), np.asarray(y[0].load()).dtype)

@@ -42,10 +42,8 @@ class ChunkGram(Gram):
         self.columns = self.rows if Z is None else Chunks.of(Z) if is_chunked(Z) else None
         self.centers = None if self.columns is not None else np.asarray(Z)
         self.square = Z is None
-        points: Any = self.centers if self.columns is None else self.columns
-        self.shape = (len(self.rows), len(points))
-        single = self.rows.dtype == np.float32
-        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self.shape = (len(self.rows), len(self.others()))
+        self.dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
 
     @property
     def xp(self) -> Any:
@@ -82,15 +80,12 @@ class ChunkGram(Gram):
         raise TypeError(f"the transpose of K {_TOGETHER}")
 
     def take(self, rows: Any = None, columns: Any = None) -> Gram:
-        X: Any = self.rows if rows is None else self.rows[rows]
-        points = self.centers
-        if columns is not None:
-            points = self.others()[columns]
+        points = self.centers if columns is None else self.others()[columns]
         if rows is None:
-            return ChunkGram(self.kernel, X, points)
+            return ChunkGram(self.kernel, self.rows, points)
         if points is None:
             raise TypeError(f"K between some rows and all of them {_TOGETHER}")
-        return HostGram(self.kernel, X, points)
+        return HostGram(self.kernel, self.rows[rows], points)
 
     def points(self, index: Any = None) -> Any:
         return self.rows if index is None else self.rows[index]

@@ -119,8 +119,11 @@ class _Question:
     @contextmanager
     def _counted(self, bar: progress) -> Any:
         """Leaves report to a topic of their own: a future for each would keep all their results."""
-        handler = _Counter(bar)
-        self.client.subscribe_topic(self.name, handler)
+
+        def counted(event: Any) -> None:
+            bar.advance()  # the clock is not looked at here, in a thread of Dask's
+
+        self.client.subscribe_topic(self.name, counted)
         try:
             yield
         finally:
@@ -172,16 +175,6 @@ class _Question:
             if extents and key in names:
                 return max(extents, key=lambda extent: extent.bytes)
         return None
-
-
-class _Counter:
-    """Advances a bar for each leaf; the clock is not looked at here, in a thread of Dask's."""
-
-    def __init__(self, bar: progress) -> None:
-        self.bar = bar
-
-    def __call__(self, event: Any) -> None:
-        self.bar.advance()
 
 
 def _cancel(client: Any, futures: list[Any]) -> None:

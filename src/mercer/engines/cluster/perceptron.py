@@ -80,11 +80,9 @@ def walk_piece(
         tally=start.tally.copy(), weights=weights,
     )  # fmt: skip
     walker.walk(order, allowed)
-    journal = walker.journal
-    points = rows[np.unique(journal.positions)]
-    return Walked(
-        journal.positions, journal.times, journal.units, points, walker.bias, walker.tally
-    )
+    made = walker.journal
+    points = rows[np.unique(made.positions)]
+    return Walked(made.positions, made.times, made.units, points, walker.bias, walker.tally)
 
 
 class _Pieces:
@@ -126,9 +124,7 @@ class _Pieces:
         known = np.isin(names, self.names)
         self.names = np.concatenate([self.names, names[~known]])
         self.points = np.concatenate([self.points, walked.points[~known]])
-        self.units = np.concatenate(
-            [self.units, np.zeros((int((~known).sum()), len(self.units.T)))]
-        )
+        self.units = np.pad(self.units, ((0, int((~known).sum())), (0, 0)))
         index = np.argsort(self.names, kind="stable")
         slots = index[np.searchsorted(self.names, names, sorter=index)]
         np.add.at(self.units, slots[at], share * walked.units)

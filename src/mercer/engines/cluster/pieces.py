@@ -9,7 +9,7 @@ import hashlib
 import os
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -28,6 +28,21 @@ class Extent:
 
     def __str__(self) -> str:
         return f"piece {self.number} ({self.rows} rows, {show_bytes(self.bytes)})"
+
+
+def runs(sizes: Sequence[int], least: int) -> list[slice]:
+    """Neighbors that have at least so many rows together.
+
+    >>> runs((3, 3, 5, 1, 1), 5)
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None)]
+    """
+    found, start, rows = [], 0, 0
+    for i, size in enumerate(sizes):
+        rows += size
+        if rows >= least or i + 1 == len(sizes):
+            found.append(slice(start, i + 1))
+            start, rows = i + 1, 0
+    return found
 
 
 class Piece(ABC):
@@ -105,9 +120,7 @@ class MappedRows(Piece):
     stop: int
 
     def load(self) -> Any:
-        whole = np.memmap(
-            self.path, dtype=self.dtype, mode="r", offset=self.offset, shape=self.shape
-        )
+        whole = np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
         return np.array(whole[self.start : self.stop])
 
 

@@ -8,6 +8,7 @@ is pinned. A task has the settings of whoever asked for it (`worker`).
 
 from __future__ import annotations
 
+import operator
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +60,7 @@ def gather(calls: list[Call], what: str) -> list[Any]:
 
 def reduce(calls: list[Call], what: str, add: Callable[[Any, Any], Any] | None = None) -> Any:
     """The sum of all results, added in a tree that depends on their number only."""
-    add = add or _plus
+    add = add or operator.add
     checkpoint = kept(calls, add)
     if checkpoint is not None:
         return checkpoint.total(partial(_subtotals, what=what, add=add))
@@ -102,10 +103,6 @@ def in_turn(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tu
         else:
             calls = [Call(function, (item,)) for item in group]
             yield from zip(group, gather(calls, "answers"), strict=True)
-
-
-def _plus(a: Any, b: Any) -> Any:
-    return a + b
 
 
 def _watched(results: Iterator[Any], bar: progress) -> Iterator[Any]:

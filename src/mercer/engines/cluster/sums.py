@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.engines.cluster.chunks import Chunks
+from mercer.engines.cluster.pieces import runs
 from mercer.engines.cluster.plan import Plan, plan_of
 from mercer.engines.cluster.pool import Call, gather, reduce
 from mercer.gram.dispatch import HOST, solver_gram
@@ -144,17 +145,17 @@ class ChunkPanels(Panels):
         `others`: what is cut at the same rows, or None.
         """
         sets = [self.rows, *(self.rows.aligned(o) for o in others if o is not None)]
-        calls, runs = [], _runs(self.rows.sizes, least)
+        calls, parts = [], runs(self.rows.sizes, least)
         if least > 1:
-            plan_of(self, runs).check()
-        for part in runs:
+            plan_of(self, parts).check()
+        for part in parts:
             pieces = [piece for one in sets for piece in one.pieces[part]]
             calls.append(Call(over, (function, part.stop - part.start, *pieces)))
         return reduce(calls, what)
 
     def plan(self, targets: int = 1) -> Plan:
         """What the normal equations take, and about how long."""
-        return plan_of(self, _runs(self.rows.sizes, ROWS_OF_A_MATRIX), targets, timed=True)
+        return plan_of(self, runs(self.rows.sizes, ROWS_OF_A_MATRIX), targets, timed=True)
 
     def normal(self, targets: Any, weights: Any, matrix: bool = True) -> Normal:
         least = ROWS_OF_A_MATRIX if matrix else 1
@@ -195,18 +196,3 @@ def feature_panels(kernel: Any, X: Chunks, n: int) -> ChunkPanels:
     """φ(x) of rows in pieces."""
     first = features_of(kernel, X[[0]])
     return ChunkPanels(X, partial(features_of, kernel), first.shape[1], first.dtype)
-
-
-def _runs(sizes: tuple[int, ...], least: int) -> list[slice]:
-    """Pieces in a row that have at least so many rows together.
-
-    >>> _runs((3, 3, 5, 1, 1), 5)
-    [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None)]
-    """
-    runs, start, rows = [], 0, 0
-    for i, size in enumerate(sizes):
-        rows += size
-        if rows >= least or i + 1 == len(sizes):
-            runs.append(slice(start, i + 1))
-            start, rows = i + 1, 0
-    return runs

@@ -25,7 +25,9 @@ from typing import Any
 import numpy as np
 
 from mercer.engines.cluster.gram import ChunkGram
+from mercer.engines.cluster.pieces import runs
 from mercer.engines.cluster.pool import Call, gather, reduce
+from mercer.engines.cluster.sums import floats
 from mercer.gram.dispatch import solver_gram
 from mercer.solvers.quadratic.decomposition import conditions
 from mercer.solvers.quadratic.parallel import solve_all as solve_together
@@ -54,10 +56,12 @@ def solve_all(
     """As `mercer.solvers.quadratic.parallel.solve_all`, of rows in pieces."""
     found: dict[int, Solution] = {}
     small = [i for i in range(len(tasks)) if len(tasks[i].rows) <= ROWS]
-    batches = _batches([len(tasks[i].rows) for i in small])
-    calls = [_batch(gram, [tasks[small[k]] for k in batch], tol, max_iter) for batch in batches]
+    sizes = [len(tasks[i].rows) for i in small]
+    # How many problems a task solves does not depend on the workers.
+    batches = [small[part] for part in runs(sizes, max(LEAST, sum(sizes) // TASKS))]
+    calls = [_batch(gram, [tasks[i] for i in batch], tol, max_iter) for batch in batches]
     for batch, solutions in zip(batches, gather(calls, what), strict=True):
-        found |= {small[k]: one for k, one in zip(batch, solutions, strict=True)}
+        found |= dict(zip(batch, solutions, strict=True))
     interrupted = False
     for i in sorted(set(range(len(tasks))) - set(small)):
         found[i], cut_short = _Large(gram, tasks[i], tol, max_iter, what).solve()
@@ -66,24 +70,6 @@ def solve_all(
 
 
 # --- small problems --------------------------------------------------------------------------
-
-
-def _batches(sizes: list[int]) -> list[list[int]]:
-    """Problems in a row that one task solves; how many does not depend on the workers.
-
-    >>> _batches([1500, 1500, 1500])
-    [[0, 1], [2]]
-    """
-    enough = max(LEAST, sum(sizes) // TASKS)
-    batches: list[list[int]] = []
-    rows = enough
-    for i, size in enumerate(sizes):
-        if rows >= enough:
-            batches.append([])
-            rows = 0
-        batches[-1].append(i)
-        rows += size
-    return batches
 
 
 def _batch(gram: ChunkGram, tasks: list[Task], tol: float, max_iter: int) -> Call:
@@ -101,8 +87,7 @@ def _solved(kernel: Any, tasks: list[Task], tol: float, max_iter: int, X: Any) -
 
 def finite(X: Any) -> np.ndarray:
     """Rows of a piece as floats; an error for those that are none."""
-    rows = np.asarray(X)
-    rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+    rows = floats(X)
     if not np.isfinite(rows).all():
         raise ValueError("X contains NaN or infinity")
     return rows
@@ -131,16 +116,11 @@ def shard(kernel: Any, tol: float, index: np.ndarray, problem: Quadratic, X: Any
 
 
 def merged(kernel: Any, tol: float, a: Survivors, b: Survivors) -> Survivors:
-    """The support vectors of both, from where they are."""
-    sides = [(p, _start(p)) for p in (a.problem, b.problem)]
-    linear, lower, upper = (
-        np.concatenate([getattr(p, name) for p, _ in sides], axis=1)
-        for name in ("linear", "lower", "upper")
-    )
-    start = np.concatenate([one for _, one in sides], axis=1)
-    both = Quadratic(linear, lower, upper, start)
+    """Merge two solutions, warm-started from both."""
+    sides = [(p.linear, p.lower, p.upper, _start(p)) for p in (a.problem, b.problem)]
+    both = Quadratic(*(np.concatenate(pair, axis=1) for pair in zip(*sides, strict=True)))
     index, X = np.concatenate([a.index, b.index]), np.concatenate([a.X, b.X])
-    found = _survivors(kernel, tol, index, X, both, "resume" if start.any() else "solve")
+    found = _survivors(kernel, tol, index, X, both, "resume" if _start(both).any() else "solve")
     return found if len(found.index) else Survivors(index, X, both)
 
 

@@ -118,7 +118,7 @@ def has_gpu() -> bool:
 
 
 def _unwanted(stop: str) -> Callable[[], bool]:
-    """Whether the task of this thread was given up, asked every so often and not more."""
+    """True if the task was canceled (looked at every `LOOK` seconds)."""
     worker, last, answer = dask_worker(), 0.0, False
     key = None if worker is None else worker.get_current_task()
 

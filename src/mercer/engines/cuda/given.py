@@ -45,7 +45,7 @@ class GivenGram(CudaGram):
             columns = check_columns(Z, m)
             positions = torch.as_tensor(columns.astype(np.int64), device=K.device)
             z = DeviceSide(len(columns), {ROOT: K[:0].T[: len(columns)]}, {}, None, (positions,))
-        self._x, self._z, self.square = x, z, Z is None
+        self._x, self._z, self.square, self.device = x, z, Z is None, K.device
         self.shape = (n, z.n)
         self.torch_dtype = K.dtype
         self.dtype = np.dtype(np.float32 if K.dtype == torch.float32 else np.float64)

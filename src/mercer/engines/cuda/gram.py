@@ -67,17 +67,37 @@ BLOCK = 1 << 26
 PANEL = 1 << 28
 
 
-class CudaGram(Gram):
-    """`Gram` whose rows live on a GPU."""
+class DeviceGram(Gram):
+    """A `Gram` that computes on a GPU, whether its rows stay there or pass over it."""
 
     engine = "cuda"
+    symmetric = True  # type: ignore[assignment]
+    device: torch.device
+
+    @property
+    def xp(self) -> Any:
+        return torch_namespace()
+
+    def asarray(self, values: Any, dtype: Any = None) -> torch.Tensor:
+        return torch.as_tensor(values, device=self.device, dtype=dtype)
+
+    @property
+    def limit_bytes(self) -> int:
+        return device_limit(self.device)
+
+    def __matmul__(self, V: Any) -> Any:
+        return self.times(V)
+
+
+class CudaGram(DeviceGram):
+    """`Gram` whose rows live on a GPU."""
+
     #: Whether kernels can be generated for these rows.
     generated = True
     #: The series of k, once it was asked for: it holds for these rows and parts of them, which copy
     #: it. Unlike `shared`, what a part finds for itself is not for all.
     series: list[Series] | None = None
     program: Program
-    symmetric = True  # type: ignore[assignment]
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         self.kernel, self.formula = kernel, simplified(kernel)
@@ -98,7 +118,7 @@ class CudaGram(Gram):
         if needs_double(self.formula):
             x, z = x.double(), None if z is None else z.double()
             self.torch_dtype = torch.float64
-        self.square = Z is None
+        self.square, self.device = Z is None, x.device
         self.dtype = np.dtype(np.float32 if self.torch_dtype == torch.float32 else np.float64)
         #: Scales and modules that serve all parts of these rows.
         self.shared: dict[Any, Any] = {}
@@ -106,17 +126,15 @@ class CudaGram(Gram):
         self.shape = (x.shape[0], x.shape[0] if z is None else z.shape[0])
 
     def _sides(self, x: torch.Tensor, z: torch.Tensor | None) -> tuple[DeviceSide, DeviceSide]:
-        inputs = numeric_inputs(self.formula)
+        inputs, other = numeric_inputs(self.formula), x if z is None else z
         left = {key: apply_steps(x, key).contiguous() for key in inputs}
         right = left if z is None else {key: apply_steps(z, key).contiguous() for key in inputs}
         for key in inputs:
             check_widths(left[key], right[key])
-        left, right = left or {ROOT: x}, right or {ROOT: x if z is None else z}
+        left, right = left or {ROOT: x}, right or {ROOT: other}
         centers: dict[Input, torch.Tensor | None] = {}
         a = DeviceSide(x.shape[0], left, centers, x)
-        b = DeviceSide(
-            x.shape[0] if z is None else z.shape[0], right, centers, x if z is None else z
-        )
+        b = DeviceSide(other.shape[0], right, centers, other)
         self.exact = self._exact(left, right)
         methods = {
             node.value: self._method(node, a, b)
@@ -134,15 +152,11 @@ class CudaGram(Gram):
         self, left: dict[Input, torch.Tensor], right: dict[Input, torch.Tensor]
     ) -> dict[Input, Exact]:
         """Inputs that one half-precision part holds without loss; narrow ones need no more."""
-        found: dict[Input, Exact] = {}
-        for key, x in left.items():
-            z = right[key]
-            if self.torch_dtype != torch.float32 or x.shape[1] <= NARROW_COLUMNS:
-                continue
-            exact = exact_scale(x, z)
-            if exact is not None:
-                found[key] = exact
-        return found
+        if self.torch_dtype != torch.float32:
+            return {}
+        wide = [key for key, x in left.items() if x.shape[1] > NARROW_COLUMNS]
+        found = {key: exact_scale(left[key], right[key]) for key in wide}
+        return {key: exact for key, exact in found.items() if exact is not None}
 
     def _method(self, node: Formula, x: DeviceSide, z: DeviceSide) -> Method:
         """How ‖x − z‖² is computed; `centers` and `exact` are brought into line with it."""
@@ -162,7 +176,7 @@ class CudaGram(Gram):
             ):
                 del self.exact[key]
         x.centers[key] = center.to(self.torch_dtype)
-        # Rows so narrow that all parts fit into one product are never rounded to one part.
+        # Where all split parts fit one product of tensor cores, full precision is kept.
         kind = "high" if columns <= NARROW_COLUMNS or key in self.exact else self.precision
         error = self._error(node, x, z, kind)
         if error <= (TOLERANCE[self.precision] if self.torch_dtype == torch.float32 else 2e-13):
@@ -191,11 +205,7 @@ class CudaGram(Gram):
     def dense(self, out: Any = None) -> Any:
         if out is None:
             check_room(self.shape, self.dtype, self.limit_bytes, " on the device")
-        result = self.tensor()
-        if out is None:
-            return self._give(result)
-        out[...] = result if isinstance(out, torch.Tensor) else result.cpu().numpy()
-        return out
+        return self._give(self.tensor(), out)
 
     @clear_errors
     def tensor(self, rows: slice | None = None, columns: slice | None = None) -> torch.Tensor:
@@ -211,9 +221,6 @@ class CudaGram(Gram):
             # Afterwards, so that blocks on and off the diagonal are made by one kernel.
             block.diagonal().copy_(diagonal)
         return block
-
-    def __matmul__(self, V: Any) -> Any:
-        return self.times(V)
 
     @clear_errors
     def times(self, V: Any, relative: bool = False) -> Any:
@@ -247,8 +254,7 @@ class CudaGram(Gram):
         for part in cut(0, self.shape[0], self._step(entries, self.limit_bytes)):
             block = self.tensor(part)
             if diagonal is not None:
-                at = torch.arange(part.start, part.stop, device=V.device)
-                block[at - part.start, at] = diagonal[at]
+                block.diagonal(part.start).copy_(diagonal[part])
             result[part] = block @ V
         return result
 
@@ -275,14 +281,10 @@ class CudaGram(Gram):
     def tile(
         self, rows: slice, columns: slice, out: Any = None, scratch: Scratch | None = None
     ) -> Any:
-        values = self.tensor(rows, columns)
-        if out is None:
-            return self._give(values)
-        out[...] = values if isinstance(out, torch.Tensor) else host(values)
-        return out
+        return self._give(self.tensor(rows, columns), out)
 
     def blocks(self) -> Iterator[tuple[slice, slice, CudaGram]]:
-        """Itself, as one part of K; one of streamed rows has more."""
+        """Yield blocks of K: one here, several if rows are streamed."""
         yield slice(0, self.shape[0]), slice(0, self.shape[1]), self
 
     @clear_errors
@@ -303,8 +305,7 @@ class CudaGram(Gram):
             for rows in cut(0, n, self._step(BLOCK, self.limit_bytes)):
                 tile = self.tensor(rows, slice(0, m))
                 if diagonal is not None:
-                    at = torch.arange(rows.start, rows.stop, device=tile.device)
-                    tile[at - rows.start, at] = diagonal[at]
+                    tile.diagonal(rows.start).copy_(diagonal[rows])
                 if out is not None:
                     out[rows] = tile
                     tile = out[rows]
@@ -346,21 +347,6 @@ class CudaGram(Gram):
     # --- where it lives --------------------------------------------------------------------------
 
     @property
-    def xp(self) -> Any:
-        return torch_namespace()
-
-    def asarray(self, values: Any, dtype: Any = None) -> torch.Tensor:
-        return torch.as_tensor(values, device=self.device, dtype=dtype)
-
-    @property
-    def device(self) -> torch.device:
-        return self._x.device
-
-    @property
-    def limit_bytes(self) -> int:
-        return device_limit(self.device)
-
-    @property
     def bytes_per_row(self) -> int:
         return sum(m.shape[1] * m.element_size() for m in self._z.matrices.values())
 
@@ -373,9 +359,7 @@ class CudaGram(Gram):
 
     def points(self, index: Any = None) -> torch.Tensor:
         rows: torch.Tensor = self._x.raw
-        return (
-            rows if index is None else rows[torch.as_tensor(np.asarray(index), device=self.device)]
-        )
+        return rows if index is None else rows[self.asarray(np.asarray(index))]
 
     def others(self) -> torch.Tensor | None:
         return None if self.square else self._z.raw
@@ -433,10 +417,8 @@ class CudaGram(Gram):
             else:
                 tile = differences(source.node, x.numbers(source.rows), z.numbers(source.rows))
             known[Formula("tile", value=i)] = tile
-        for i, values in enumerate(x.values):
-            known[Formula("rowx", value=i)] = values[:, None]
-        for i, values in enumerate(z.values):
-            known[Formula("rowz", value=i)] = values[None, :]
+        known |= {Formula("rowx", value=i): v[:, None] for i, v in enumerate(x.values)}
+        known |= {Formula("rowz", value=i): v[None, :] for i, v in enumerate(z.values)}
         result = evaluate_torch(self.program.epilogue, known)
         shape = (x.n, z.n)
         if not isinstance(result, torch.Tensor):
@@ -454,5 +436,9 @@ class CudaGram(Gram):
         """x·z of centered rows."""
         return x.centered(rows) @ z.centered(rows).T
 
-    def _give(self, tensor: torch.Tensor) -> Any:
-        return tensor if self._as_tensor else host(tensor)
+    def _give(self, tensor: torch.Tensor, out: Any = None) -> Any:
+        """The numbers as the caller has its rows: a tensor, or an array; in `out` if given."""
+        if out is None:
+            return tensor if self._as_tensor else host(tensor)
+        out[...] = tensor if isinstance(out, torch.Tensor) else host(tensor)
+        return out

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from mercer.engines.cuda.exponential import LOWEST
 from mercer.engines.cuda.folding import Fold, folds_of
 from mercer.engines.cuda.triton_source import ProductLayout
 from mercer.formula.nodes import Input
@@ -30,16 +29,13 @@ PADDING = 256
 
 def layouts_of(gram: Any) -> dict[int, ProductLayout]:
     """How the operands of each product are stored; found once, since each product asks."""
-    key = ("layouts", gram.square)
+    key, sources = ("layouts", gram.square), enumerate(gram.program.sources)
     if key not in gram.shared:
-        gram.shared[key] = _layouts(gram)
+        products = {i: source.rows for i, source in sources if source.kind == "product"}
+        folds = folds_of(gram.program.epilogue, tuple(products))
+        found = {i: layout_of(gram, rows, folds.get(i)) for i, rows in products.items()}
+        gram.shared[key] = found
     return gram.shared[key]  # type: ignore[no-any-return]
-
-
-def _layouts(gram: Any) -> dict[int, ProductLayout]:
-    products = {i: s.rows for i, s in enumerate(gram.program.sources) if s.kind == "product"}
-    folds = folds_of(gram.program.epilogue, tuple(products))
-    return {i: layout_of(gram, rows, folds.get(i)) for i, rows in products.items()}
 
 
 def layout_of(gram: Any, rows: Input, fold: Fold | None = None) -> ProductLayout:
@@ -152,15 +148,6 @@ def _append(
         blocks[0] += [one, one, high, low] if right else [high, low, one, one]
 
 
-def bounded(gram: Any, layouts: dict[int, ProductLayout]) -> bool:
-    """Whether every exponent, at least 2 (rowx + rowz), is in the range of float32."""
-    folds = [layout.fold for layout in layouts.values() if layout.fold is not None]
-    sides = ((gram._x, False), (gram._z, True))
-    values = [_row_values(fold, side, right) for fold in folds for side, right in sides]
-    lowest = sum(float(v.min()) for v in values if v is not None)
-    return all(fold.exponent for fold in folds) and 2 * lowest - 1 > LOWEST
-
-
 def dense_length(panels: int, m: int, width: int) -> int:
     """The columns of K that one block of threads fills: few where K has few panels of rows."""
     pieces = max(-(-m // _LONGEST), min(-(-_FEW_BLOCKS // panels), -(-m // width)))
@@ -171,6 +158,27 @@ def product_length(panels: int, m: int, width: int) -> int:
     """The columns that one block multiplies: with few panels of rows several blocks share one."""
     pieces = max(1, min(-(-_BLOCKS // panels), -(-m // (4 * width))))
     return -(-m // (pieces * width)) * width
+
+
+def output_of(
+    kind: str, pairs: tuple[int, int], panels: int, width: int, V: Any, columns: int, device: Any
+) -> tuple[torch.Tensor, torch.Tensor | None, int]:
+    """Where the result goes, V up to whole tiles, and the columns of K that one block walks.
+
+    `columns`: those of V with its padding; None for V stands for K itself.
+    """
+    n, m = pairs
+    if V is None:
+        out = torch.empty(n, m, dtype=torch.float32, device=device)
+        return out, None, dense_length(panels, m, width)
+    if kind == "symmetric":
+        out = torch.zeros(n, dtype=torch.float32, device=device)
+        return out, filled(V, 1), TRIANGLE_LENGTH
+    # Blocks that share a panel have sums of their own, which are added afterwards.
+    length = product_length(panels, m, width)
+    shape = (-(-m // length), n, *(() if kind == "vector" else (columns,)))
+    out = torch.empty(shape, dtype=torch.float32, device=device)
+    return out, filled(V, 1 if kind == "vector" else columns), length
 
 
 def whole_tiles(n: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
+from functools import reduce, singledispatch
 from typing import Any
 
 import numpy as np
@@ -40,23 +40,16 @@ TORCH: dict[str, Callable[..., Any]] = {
     "add": total,
     "mul": product,
     "pow": integer_power,
-    "exp": _unary(torch.exp),
-    "exp2": _unary(torch.exp2),
-    "log": _unary(torch.log),
     "power": lambda u, v: torch.pow(_like(u, v), _like(v, u)),
-    "sqrt": _unary(torch.sqrt),
+    **{op: _unary(getattr(torch, op)) for op in ("exp", "exp2", "log", "sqrt", "abs", "sign")},
+    **{op: _unary(getattr(torch, op)) for op in ("sin", "cos", "tanh")},
     "rsqrt": lambda u: torch.where(_like(u) == 0, 0.0, _like(u).rsqrt()).to(_like(u).dtype),
     "div": _quotient,
-    "tanh": _unary(torch.tanh),
-    "abs": _unary(torch.abs),
-    "sin": _unary(torch.sin),
-    "cos": _unary(torch.cos),
     "arccos": lambda u: torch.arccos(_like(u).clamp(-1, 1)),
     "arcsin": lambda u: torch.arcsin(_like(u).clamp(-1, 1)),
     "min": lambda u, v: torch.minimum(_like(u, v), _like(v, u)),
     "max": lambda u, v: torch.maximum(_like(u, v), _like(v, u)),
     "step": lambda u: (_like(u) >= 0).to(_like(u).dtype),
-    "sign": _unary(torch.sign),
     "eq": lambda u, v: (_like(u, v) == _like(v, u)).to(_like(u, v).dtype),
 }
 
@@ -80,16 +73,7 @@ def differences(node: Formula, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor
     each = map(column, range(x.shape[1]))
     if set_size(how):
         return over_sets(each, set_size(how))  # type: ignore[no-any-return]
-    total: Any = None
-    for term in each:
-        if total is None:
-            total = term.clone()
-        elif how == "prod":
-            total *= term
-        elif how == "max":
-            total = torch.maximum(total, term)
-        else:
-            total += term
+    total: Any = reduce({"prod": torch.mul, "max": torch.maximum}.get(how, torch.add), each)
     return total / x.shape[1] if how == "mean" else total  # type: ignore[no-any-return]
 
 

@@ -134,9 +134,9 @@ class SparseGram(CudaGram):
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.torch_dtype = torch.float32 if single else torch.float64
         self.square, self.exact, self.shared = Z is X, {}, {}
-        device = torch.device(get_config().device)
-        x = SparseRows.of(X.astype(self.dtype), device)
-        z = x if self.square else SparseRows.of(Z.astype(self.dtype), device)
+        self.device = torch.device(get_config().device)
+        x = SparseRows.of(X.astype(self.dtype), self.device)
+        z = x if self.square else SparseRows.of(Z.astype(self.dtype), self.device)
         a = DeviceSide(len(x), {ROOT: x}, {}, X)  # type: ignore[dict-item]
         b = DeviceSide(len(z), {ROOT: z}, {}, Z)  # type: ignore[dict-item]
         self.program = compile_program(self.formula, {ROOT: Method("product", reason="sparse")})

@@ -11,23 +11,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from mercer._arrays import host, torch_namespace
+from mercer._arrays import host
 from mercer._config import get_config
 from mercer._machine.threads import Background
-from mercer._tiles import Scratch
-from mercer.engines.cuda.gram import CudaGram
+from mercer._tiles import Scratch, cut
+from mercer.engines.cuda.gram import CudaGram, DeviceGram
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.rows import to_device
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
-from mercer.gram.base import (
-    Body,
-    Gram,
-    check_factor,
-    check_has_diagonal,
-    indices_of,
-    simplified,
-)
+from mercer.gram.base import Body, Gram, check_factor, check_has_diagonal, indices_of, simplified
 from mercer.gram.plan.planner import Cost
 from mercer.kernels.core import Kernel
 
@@ -87,16 +80,14 @@ def _let_go(address: int) -> None:
         torch.cuda.cudart().cudaHostUnregister(address)
 
 
-class StreamedGram(Gram):
+class StreamedGram(DeviceGram):
     """`Gram` of host rows X and points Z; without Z, of X and itself.
 
     Points are on the device, or are streamed as the rows are where they do not fit. Rows that are
     on the device already are one chunk.
     """
 
-    engine = "cuda"
     resident = False
-    symmetric = True  # type: ignore[assignment]
 
     def __init__(
         self, kernel: Kernel | Formula, X: Any, Z: Any = None, *, device: Any = None,
@@ -143,7 +134,7 @@ class StreamedGram(Gram):
             yield slice(0, len(self._rows)), self._rows
             return
         size = self.chunk if step is None else min(step, self.chunk)
-        cuts = [slice(s, min(s + size, len(self._rows))) for s in range(0, len(self._rows), size)]
+        cuts = list(cut(0, len(self._rows), size))
         stream = torch.cuda.Stream(self.device) if self.device.type == "cuda" else None
 
         coming: list[torch.Tensor] = []
@@ -179,20 +170,11 @@ class StreamedGram(Gram):
 
     # --- numbers -------------------------------------------------------------------------------
 
-    def __matmul__(self, V: Any) -> Any:
-        return self.times(V)
-
     @clear_errors
     def times(self, V: Any, relative: bool = False) -> Any:
         V = np.asarray(host(V), dtype=self.dtype)
         check_factor(self.shape, V.shape)
-        result = np.empty((self.shape[0], *V.shape[1:]), dtype=self.dtype)
-        if self._points is not None:
-            there = self._there(V)
-            for rows, part in self.parts():
-                result[rows] = host(part.times(there, relative=relative))
-            return result
-        result[...] = 0.0
+        result = np.zeros((self.shape[0], *V.shape[1:]), dtype=self.dtype)
         for rows, columns, part in self.blocks():
             result[rows] += host(part.times(self._there(V[columns]), relative=relative))
         return result
@@ -223,12 +205,9 @@ class StreamedGram(Gram):
             out = np.empty(self.shape, dtype=self.dtype)
         if self.square:
             out[...] = CudaGram(self.kernel, self._there(self._rows)).facing_host().dense()
-        elif self._points is None:
-            for rows, columns, part in self.blocks():
-                out[rows, columns] = host(part.dense())
-        else:
-            for rows, part in self.parts(max(1, (1 << 28) // self.shape[1])):
-                out[rows] = host(part.dense())
+            return out
+        for rows, columns, part in self.blocks(max(1, (1 << 28) // self.shape[1])):
+            out[rows, columns] = host(part.dense())
         return out
 
     def in_double(self, index: Any = None) -> torch.Tensor:
@@ -274,10 +253,10 @@ class StreamedGram(Gram):
 
             part.sweep(shifted, exact_diagonal=exact_diagonal, what=what)
 
-    def blocks(self) -> Iterator[tuple[slice, slice, CudaGram]]:
+    def blocks(self, step: int | None = None) -> Iterator[tuple[slice, slice, CudaGram]]:
         """K in parts that fit: chunks of rows, and for each of them all columns in order."""
         if self._points is not None:
-            for rows, part in self.parts():
+            for rows, part in self.parts(step):
                 yield rows, slice(0, self.shape[1]), part
             return
         for rows, chunk in self.chunks():
@@ -286,17 +265,6 @@ class StreamedGram(Gram):
                 yield rows, columns, CudaGram(self.kernel, chunk, z)
 
     # --- where it lives, and views -----------------------------------------------------------
-
-    @property
-    def xp(self) -> Any:
-        return torch_namespace()
-
-    def asarray(self, values: Any, dtype: Any = None) -> torch.Tensor:
-        return torch.as_tensor(values, device=self.device, dtype=dtype)
-
-    @property
-    def limit_bytes(self) -> int:
-        return device_limit(self.device)
 
     @property
     def cost(self) -> Cost:
@@ -331,6 +299,5 @@ class StreamedGram(Gram):
     def T(self) -> Gram:
         if self.square:
             return self
-        return CudaGram(
-            self.kernel, self._there(self.others()), self._there(self._rows)
-        ).facing_host()
+        x, z = self._there(self.others()), self._there(self._rows)
+        return CudaGram(self.kernel, x, z).facing_host()

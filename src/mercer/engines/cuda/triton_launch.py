@@ -12,14 +12,10 @@ import torch
 from mercer.engines.cuda import hopper
 from mercer.engines.cuda.ahead import in_background, wait
 from mercer.engines.cuda.operands import (
-    TRIANGLE_LENGTH,
-    bounded,
-    dense_length,
     extended,
-    filled,
     layouts_of,
+    output_of,
     prepare_products,
-    product_length,
     scale_of,
     split_vectors,
     transposed,
@@ -80,8 +76,7 @@ def _written(gram: Any, layouts: dict[int, ProductLayout], kind: str) -> tuple[R
     """The module for one kind of use: written once, since that takes as long as a small product."""
     key = ("written", kind, tuple(layouts.items()))
     if key not in gram.shared:
-        exponents = "plain" if _interpreted() else "bounded" if bounded(gram, layouts) else "any"
-        written = render(gram.program, layouts, kind, exponents, _few_columns(gram))
+        written = render(gram.program, layouts, kind, not _interpreted(), _few_columns(gram))
         gram.shared[key] = written, load_generated(written.text).kernel
     return gram.shared[key]  # type: ignore[no-any-return]
 
@@ -198,20 +193,8 @@ def _run(
     targets: list[Any] = [torch.zeros(1, device=device) if diagonal is None else extended(diagonal)]
     vectors = 1 if V is None else V.shape[1]
     padded = max(16, 1 << (vectors - 1).bit_length())
-    if V is None:
-        length = dense_length(panels, m, width)
-        out = torch.empty(n, m, dtype=torch.float32, device=device)
-    elif kind == "symmetric":
-        length = TRIANGLE_LENGTH
-        out = torch.zeros(n, dtype=torch.float32, device=device)
-        targets.append(filled(V, 1))
-    else:
-        # Blocks that share a panel have sums of their own, which are added afterwards.
-        length = product_length(panels, m, width)
-        shape = (-(-m // length), n, *(() if kind == "vector" else (padded,)))
-        out = torch.empty(shape, dtype=torch.float32, device=device)
-        targets.append(filled(V, 1 if kind == "vector" else padded))
-    targets.append(out)
+    out, filled, length = output_of(kind, (n, m), panels, width, V, padded, device)
+    targets += [out] if filled is None else [filled, out]
     grid = (panels, -(-m // length))
     wait(kernel)
     _LAUNCHED.add(id(kernel))

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 import mercer
 from mercer import data
-from mercer.kernels import Kernel
-from mercer.kernels.grammar import parse
 from mercer.lab.compute.learners import Learner, Option
 from mercer.lab.compute.presets import DECIMALS, TEST_ROWS, TEST_SEED
-from mercer.lab.compute.states import (
-    MOST_POINTS,
-    expression,
-    fields_of,
-    number,
-    numbers,
-    one_of,
-    options_of,
-    whole,
-)
+from mercer.lab.compute.states import MOST_POINTS, Problem, Source, fields_of, number, numbers
 from mercer.lab.compute.wire import Reply
 
 #: The line that is shown, and how high or low a point may lie.
@@ -49,24 +36,11 @@ TRUTHS = {
 }
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(Source):
     """Which data set the points were drawn from."""
 
-    preset: str
-    n: int
-    noise: float
-    seed: int
-
-    @classmethod
-    def read(cls, given: Any) -> Series:
-        known = {
-            "preset": one_of(TRUTHS, "the preset"),
-            "n": whole(2, MOST_POINTS, "the number of points"),
-            "noise": number(0.0, 5.0, "the noise"),
-            "seed": whole(0, 10**6, "the seed"),
-        }
-        return cls(**fields_of(given, known, "the source"))
+    presets = TRUTHS
+    most_noise = 5.0
 
     def points(self, n: int | None = None, more: int = 0) -> tuple[np.ndarray, np.ndarray]:
         make = getattr(data, self.preset)
@@ -82,42 +56,24 @@ class Series:
 
 
 @dataclass(frozen=True, eq=False)
-class CurveState:
+class CurveState(Problem):
     """The points, the kernel and the smoother."""
 
-    kernel: str
-    learner: str
-    options: dict[str, Any]
     x: np.ndarray
     y: np.ndarray
-    source: Series | None
-    key: str
+
+    learners = SMOOTHERS
+    sources = Series
+    examples = "numbers"
 
     @classmethod
     def read(cls, given: Any) -> CurveState:
-        known = {
-            "kernel": expression,
-            "learner": one_of(SMOOTHERS, "the smoother"),
-            "options": options_of,
-            "x": numbers(MOST_POINTS, LOW - 5, HIGH + 5, "x"),
-            "y": numbers(MOST_POINTS, -REACH, REACH, "y"),
-            "source": lambda value: None if value is None else Series.read(value),
-        }
-        found = fields_of(given, known, "the state")
+        x = numbers(MOST_POINTS, LOW - 5, HIGH + 5, "x")
+        y = numbers(MOST_POINTS, -REACH, REACH, "y")
+        found = cls.fields(given, x=x, y=y)
         if len(found["x"]) != len(found["y"]):
             raise ValueError(f"there are {len(found['x'])} x and {len(found['y'])} y")
-        return cls(**found, key=json.dumps(given, sort_keys=True))
-
-    @cached_property
-    def parsed(self) -> Kernel:
-        kernel = parse(self.kernel)
-        if kernel.takes != "vectors" or kernel.is_opaque:
-            raise ValueError(f"{kernel!r} is not a kernel on numbers")
-        return kernel
-
-    @property
-    def entry(self) -> Learner:
-        return SMOOTHERS[self.learner]
+        return cls(**found)
 
     @property
     def X(self) -> np.ndarray:
@@ -148,11 +104,9 @@ def curve(request: dict[str, Any]) -> Reply:
     """The curve, its band, and where it is least certain."""
     state = fields_of(request, {"state": CurveState.read}, "the request")["state"]
     grid = np.linspace(LOW, HIGH, GRID)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as told:
         model = state.fit()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         mean, low, high = _band(state, model, grid[:, None])
         training = float(np.mean(np.square(model.predict(state.X) - state.y)))
     width = np.where(np.isfinite(high - low), high - low, np.inf)
@@ -189,8 +143,7 @@ def curve_errors(request: dict[str, Any]) -> Reply:
     state = fields_of(request, {"state": CurveState.read}, "the request")["state"]
     (option,) = state.entry.options
     tried = np.geomspace(option.low, option.high, TRIED)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         model = state.fit()
         errors = np.array([_left_out(state, {option.name: value}) for value in tried])
         now = _left_out(state, state.options)
@@ -219,8 +172,7 @@ def query(request: dict[str, Any]) -> Reply:
     known = {"state": CurveState.read, "x": number(LOW, HIGH, "x")}
     given = fields_of(request, known, "the request")
     state, x = given["state"], np.array([[given["x"]]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         model = state.fit()
         facts: dict[str, Any] = {"x": given["x"], "value": float(model.predict(x)[0])}
         if state.learner == "ridge":

@@ -35,16 +35,14 @@ KERNELS = {
 @cache
 def training() -> tuple[np.ndarray, np.ndarray]:
     found = data.digits()
-    return np.asarray(found.X, dtype=np.float64)[:LEARNED], np.asarray(found.y).astype(int)[
-        :LEARNED
-    ]
+    X, y = np.asarray(found.X, dtype=np.float64), np.asarray(found.y).astype(int)
+    return X[:LEARNED], y[:LEARNED]
 
 
 @cache
 def judge(name: str) -> Any:
     """A fitted learner; a worker fits each once."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return JUDGES[name].make(KERNELS[name], {}).fit(*training())
 
 
@@ -66,21 +64,12 @@ def digits(request: dict[str, Any]) -> Reply:
     answers, arrays = [], {}
     for name, entry in JUDGES.items():
         model = judge(name)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             said = np.asarray(model.predict(drawings))
             index, weight = _voters(name, model, drawings[:1], int(said[0]))
-        answers.append(
-            {
-                "name": name,
-                "title": entry.title,
-                "said": said,
-                "voters": [
-                    {"label": int(y[i]), "weight": float(w)}
-                    for i, w in zip(index, weight, strict=True)
-                ],
-            }
-        )
+        votes = zip(y[index].tolist(), weight.tolist(), strict=True)
+        voters = [{"label": label, "weight": w} for label, w in votes]
+        answers.append({"name": name, "title": entry.title, "said": said, "voters": voters})
         arrays[name] = X[index]
     return Reply({"answers": answers}, arrays)
 

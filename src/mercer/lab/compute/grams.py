@@ -27,8 +27,7 @@ def gram(request: dict[str, Any]) -> Reply:
     order = np.argsort(state.y, kind="stable")
     if n > MOST_ROWS:
         order = order[np.unique(np.linspace(0, n - 1, MOST_ROWS).astype(int))]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         kernel = state.parsed.fitted(state.X)
         K = np.asarray(kernel(state.X[order]), dtype=np.float64)
         chained = _chained(K, state.y[order])

@@ -39,13 +39,8 @@ def kernel(request: dict[str, Any]) -> Reply:
         return Reply({"problem": {"words": _short(str(error)), **hint}})
     except (ValueError, TypeError) as error:
         return Reply({"problem": {"words": str(error), "start": 0, "end": len(text), "hint": ""}})
-    return Reply(
-        {
-            "repr": repr(found),
-            "numbers": [_slider(number) for number in numbers],
-            "mathml": formula(found),
-        }
-    )
+    sliders = [_slider(number) for number in numbers]
+    return Reply({"repr": repr(found), "numbers": sliders, "mathml": formula(found)})
 
 
 def _short(words: str) -> str:

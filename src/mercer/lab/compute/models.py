@@ -28,8 +28,7 @@ class Fitted:
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """One column for two classes (positive: the second), else one column per class."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit has said it
+        with warnings.catch_warnings(action="ignore"):  # the fit has said it
             if hasattr(self.model, "decision_function"):
                 values = np.asarray(self.model.decision_function(X), dtype=np.float64)
                 return values.reshape(len(X), -1)
@@ -44,8 +43,7 @@ class Fitted:
 
     def errors(self, X: np.ndarray, y: np.ndarray) -> float:
         """The share of wrong answers."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return float(np.mean(self.model.predict(X) != y))
 
 
@@ -56,8 +54,7 @@ def fitted(state: State) -> Fitted:
         return _models[state.key]
     check(state)
     model, trace = state.entry.make(state.parsed, state.options), None
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as told:
         if state.entry.averaging is None:
             model.fit(state.X, state.y)
         else:
@@ -125,10 +122,5 @@ def _votes(found: Fitted, weight: np.ndarray) -> np.ndarray:
 
 def for_classes(pairs: np.ndarray, classes: int) -> np.ndarray:
     """Contributions to the scores of pairs, as contributions for and against each class."""
-    total, column = np.zeros((len(pairs), classes)), 0
-    for first in range(classes):
-        for second in range(first + 1, classes):
-            total[:, first] += pairs[:, column]
-            total[:, second] -= pairs[:, column]
-            column += 1
-    return total
+    first, second = (np.eye(classes)[index] for index in np.triu_indices(classes, 1))
+    return np.asarray(pairs @ (first - second))

@@ -44,11 +44,8 @@ def points(request: dict[str, Any]) -> Reply:
 
 def field(request: dict[str, Any]) -> Reply:
     """Scores on a picture, and what the learner found on the way there."""
-    given = fields_of(
-        request,
-        {"state": State.read, "size": whole(8, MOST_CELLS, "the size"), "visits": bool},
-        "the request",
-    )
+    known = {"state": State.read, "size": whole(8, MOST_CELLS, "the size"), "visits": bool}
+    given = fields_of(request, known, "the request")
     state, size = given["state"], given["size"]
     found = fitted(state)
     facts, arrays = _described(found)
@@ -151,15 +148,14 @@ def _left_out(found: Fitted) -> tuple[float | None, str]:
     """The error on points left out: in closed form where there is one, else by five folds."""
     state, model = found.state, found.model
     X, y = state.X, state.y
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         if state.learner == "ridge":
             alpha = state.entry.settings(state.options)["alpha"]
             scores = type(model)(state.parsed, alphas=[alpha]).fit(X, y).loo_predictions_
             return float(np.mean(_winner(scores, model.classes_) != y)), "leaving one out"
         if state.learner == "smoother":
-            shares = model.leave_one_out()
-            return float(np.mean(model.classes_[shares.argmax(axis=1)] != y)), "leaving one out"
+            answers = _winner(model.leave_one_out(), model.classes_)
+            return float(np.mean(answers != y)), "leaving one out"
         if state.learner == "neighbors" and model.n_neighbors < len(y):
             return float(np.mean(model.predict(None) != y)), "leaving one out"
         folds = min(FOLDS, len(y))
@@ -173,9 +169,8 @@ def _left_out(found: Fitted) -> tuple[float | None, str]:
 
 
 def _winner(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    if scores.ndim == 1:
-        return np.asarray(classes[(scores > 0).astype(int)])
-    return np.asarray(classes[scores.argmax(axis=1)])
+    best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    return np.asarray(classes[best])
 
 
 def _test(found: Fitted) -> float | None:
@@ -212,15 +207,12 @@ def pixel(request: dict[str, Any]) -> Reply:
     With `visit`, those of a perceptron after so many visits.
     """
     reach = number(-REACH, REACH, "a coordinate")
-    given = fields_of(
-        request,
-        {
-            "state": State.read,
-            "x": lambda v: [reach(part) for part in v],
-            "visit": lambda v: None if v is None else whole(0, 10**6, "the visit")(v),
-        },
-        "the request",
-    )
+    known = {
+        "state": State.read,
+        "x": lambda v: [reach(part) for part in v],
+        "visit": lambda v: None if v is None else whole(0, 10**6, "the visit")(v),
+    }
+    given = fields_of(request, known, "the request")
     if len(given["x"]) != 2:
         raise ValueError("a point of the picture has two coordinates")
     found, x = fitted(given["state"]), np.array([given["x"]])
@@ -246,8 +238,7 @@ def _after(found: Fitted, x: np.ndarray, visits: int) -> tuple[np.ndarray, np.nd
     np.add.at(shares, index, update * np.reshape(stayed, (-1, 1)))
     shares *= k[:, None]
     if averaging == "vote" and len(index):
-        votes = (
-            np.eye(len(last))[each.argmax(axis=1)] if len(last) > 1 else np.where(each > 0, 1, -1)
-        )
+        several = len(last) > 1
+        votes = np.eye(len(last))[each.argmax(axis=1)] if several else np.where(each > 0, 1, -1)
         return votes.mean(axis=0), shares
     return shares.sum(axis=0), shares

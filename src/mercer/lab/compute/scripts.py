@@ -66,7 +66,4 @@ def _test(state: State) -> list[str]:
     assert source is not None
     seed = TEST_SEED + source.seed
     lines = PRESETS[source.preset].script(TEST_ROWS, source.noise, seed, "X_new", "y_new")
-    return [
-        *lines,
-        'print(f"new points     {np.mean(model.predict(X_new) != y_new):.6%}")',
-    ]
+    return [*lines, 'print(f"new points     {np.mean(model.predict(X_new) != y_new):.6%}")']

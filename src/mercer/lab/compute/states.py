@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -106,12 +106,15 @@ class Source:
     noise: float
     seed: int
 
+    presets: ClassVar[dict[str, Any]] = PRESETS
+    most_noise: ClassVar[float] = 1.0
+
     @classmethod
-    def read(cls, given: Any) -> Source:
+    def read(cls, given: Any) -> Self:
         known = {
-            "preset": one_of(PRESETS, "the preset"),
+            "preset": one_of(cls.presets, "the preset"),
             "n": whole(2, MOST_POINTS, "the number of points"),
-            "noise": number(0.0, 1.0, "the noise"),
+            "noise": number(0.0, cls.most_noise, "the noise"),
             "seed": whole(0, 10**6, "the seed"),
         }
         return cls(**fields_of(given, known, "the source"))
@@ -121,43 +124,59 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """The data, the kernel and the learner of the playground."""
+class Problem:
+    """A kernel, a learner with its options, and where the examples come from."""
 
     kernel: str
     learner: str
     options: dict[str, Any]
-    X: np.ndarray
-    y: np.ndarray
-    source: Source | None
+    source: Any
     key: str
 
+    learners: ClassVar[dict[str, Learner]] = LEARNERS
+    sources: ClassVar[type[Source]] = Source
+    examples: ClassVar[str] = "points of the plane"
+
     @classmethod
-    def read(cls, given: Any) -> State:
-        known = {
+    def fields(cls, given: Any, **known: Callable[[Any], Any]) -> dict[str, Any]:
+        """All fields of a state, those of this class and those in `known`."""
+        known |= {
             "kernel": expression,
-            "learner": one_of(LEARNERS, "the learner"),
+            "learner": one_of(cls.learners, "the learner"),
             "options": options_of,
-            "X": numbers(2 * MOST_POINTS, -REACH, REACH, "coordinates"),
-            "y": numbers(MOST_POINTS, 0, MOST_CLASSES - 1, "classes"),
-            "source": lambda value: None if value is None else Source.read(value),
+            "source": lambda value: None if value is None else cls.sources.read(value),
         }
-        found = fields_of(given, known, "the state")
-        X, y = found.pop("X").reshape(-1, 2), found.pop("y").astype(int)
-        if len(X) != len(y):
-            raise ValueError(f"there are {len(X)} points and {len(y)} classes")
-        return cls(**found, X=X, y=y, key=json.dumps(given, sort_keys=True))
+        key = json.dumps(given, sort_keys=True)
+        return fields_of(given, known, "the state") | {"key": key}
 
     @cached_property
     def parsed(self) -> Kernel:
         kernel = parse(self.kernel)
         if kernel.takes != "vectors" or kernel.is_opaque:
-            raise ValueError(f"{kernel!r} is not a kernel on points of the plane")
+            raise ValueError(f"{kernel!r} is not a kernel on {self.examples}")
         return kernel
 
     @property
     def entry(self) -> Learner:
-        return LEARNERS[self.learner]
+        return self.learners[self.learner]
+
+
+@dataclass(frozen=True, eq=False)
+class State(Problem):
+    """The data, the kernel and the learner of the playground."""
+
+    X: np.ndarray
+    y: np.ndarray
+
+    @classmethod
+    def read(cls, given: Any) -> State:
+        coordinates = numbers(2 * MOST_POINTS, -REACH, REACH, "coordinates")
+        classes = numbers(MOST_POINTS, 0, MOST_CLASSES - 1, "classes")
+        found = cls.fields(given, X=coordinates, y=classes)
+        X, y = found.pop("X").reshape(-1, 2), found.pop("y").astype(int)
+        if len(X) != len(y):
+            raise ValueError(f"there are {len(X)} points and {len(y)} classes")
+        return cls(**found, X=X, y=y)
 
     @property
     def generated(self) -> bool:

@@ -178,9 +178,8 @@ async def _conversation(socket: WebSocket, workers: Pool, page: int, first: dict
                 if ask not in REQUESTS or channel not in CHANNELS:
                     raise ValueError("there is no such request")
             except (ValueError, RecursionError) as error:
-                await outbox.put(
-                    "error", packed(Reply({"error": f"refused: {error}"[:200]}), number)
-                )
+                refusal = Reply({"error": f"refused: {error}"[:200]})
+                await outbox.put("error", packed(refusal, number))
                 continue
             reply_to = partial(outbox.put, (ask, channel))
             tell = partial(outbox.put, "state")

@@ -32,7 +32,9 @@ def serve(
     listening = _socket(host, port)
     port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     named = f"[{host}]" if ":" in host else host
-    address = f"http://{named}:{port}/?token={token}{_fragment(state)}"
+    # Signs that have no place after # are written as %xx.
+    shown = f"#{quote(state.removeprefix('#'), safe='=&(),*%+-._~')}" if state else ""
+    address = f"http://{named}:{port}/?token={token}{shown}"
     if host not in LOOPBACK:
         print(
             f"warning: {host} can be reached by other machines. Whoever has the address, token "
@@ -56,11 +58,6 @@ def serve(
     server = uvicorn.Server(config)
     threading.Thread(target=_when_ready, args=(server, address, browser, say), daemon=True).start()
     server.run(sockets=[listening])
-
-
-def _fragment(state: str) -> str:
-    """The part of an address from # on; signs that have no place there are written as %xx."""
-    return f"#{quote(state.removeprefix('#'), safe='=&(),*%+-._~')}" if state else ""
 
 
 def _socket(host: str, port: int) -> socket.socket:

@@ -24,6 +24,5 @@ if os.environ.get("MERCER_LAB_WORKER") == "1":
         import numba  # noqa: F401 (from then on loops are compiled at once, here and not in each worker)
     mercer.set_config(threads=1, progress=False)
     prepare({"learner": "perceptron"})
-    threadpool_limits(
-        1
-    )  # of the libraries that are loaded: NumPy, SciPy and scikit-learn have some
+    # Of the libraries that are loaded: NumPy, SciPy and scikit-learn have some.
+    threadpool_limits(1)

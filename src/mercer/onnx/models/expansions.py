@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from mercer.formula.nodes import ROOT, Formula
 from mercer.formula.ranking import linear_part
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Wire
-from mercer.onnx.models.outputs import Outputs, binary, highest
-from mercer.onnx.pairs import Pairs, check_vectors, precision, working_dtype
+from mercer.onnx.models.outputs import Outputs, highest, shares_of
+from mercer.onnx.pairs import Pairs, check_vectors, dense, precision, working_dtype
 from mercer.onnx.preprocessing.table import Table
 from mercer.onnx.preprocessing.transformers import transform
 
@@ -69,27 +68,10 @@ def coordinates(model: Any, table: Table, out: Outputs) -> None:
     out.numbers("transformed", values_of(model.expansion_, table), len(model.eigenvalues_), False)
 
 
-def classifier(model: Any, table: Table, out: Outputs) -> None:
-    """Sign of one score, or the highest of several."""
-    _scores(model, values_of(model.expansion_, table), out)
-
-
-def _scores(model: Any, scores: Wire, out: Outputs) -> None:
-    g, classes = out.graph, model.classes_
-    one = len(classes) == 2
-    out.labels(binary(g, scores) if one else highest(g, scores), classes)
-    out.numbers("decision", scores, 1 if one else len(classes), one)
-
-
 def logistic(model: Any, table: Table, out: Outputs) -> None:
-    g, scores = out.graph, values_of(model.expansion_, table)
-    if len(model.classes_) == 2:
-        parts = [g.add("Sigmoid", g.add("Neg", scores)), g.add("Sigmoid", scores)]
-        shares = g.side_by_side(parts)
-    else:
-        shares = g.add("Softmax", scores, axis=1)
-    out.probabilities(shares, len(model.classes_))
-    _scores(model, scores, out)
+    scores, classes = values_of(model.expansion_, table), len(model.classes_)
+    out.probabilities(shares_of(out.graph, scores, classes), classes)
+    out.decision(scores, model.classes_)
 
 
 def ridge(model: Any, table: Table, out: Outputs) -> None:
@@ -99,7 +81,7 @@ def ridge(model: Any, table: Table, out: Outputs) -> None:
 
 
 def ridge_classifier(model: Any, table: Table, out: Outputs) -> None:
-    _scores(model, _ridge_values(model, table), out)
+    out.decision(_ridge_values(model, table), model.classes_)
 
 
 def _ridge_values(model: Any, table: Table) -> Wire:
@@ -144,7 +126,7 @@ def centroids(model: Any, table: Table, out: Outputs) -> None:
     g, scores = out.graph, values_of(model.expansion_, table)
     if len(model.classes_) == 2:
         scores = g.add("Sub", g.columns(scores, [1]), g.columns(scores, [0]))
-    _scores(model, scores, out)
+    out.decision(scores, model.classes_)
 
 
 def clusters(model: Any, table: Table, out: Outputs) -> None:
@@ -160,13 +142,10 @@ def svc(model: Any, table: Table, out: Outputs) -> None:
     if n == 2:
         if model.probability:
             out.probabilities(_calibrated(model, values, out), n)
-        _scores(model, values, out)
+        out.decision(values, model.classes_)
         return
     # A positive score of the pair (i, j) votes for i, and the sums break ties.
-    pairs = list(combinations(range(n), 2))
-    first, second = np.zeros((len(pairs), n)), np.zeros((len(pairs), n))
-    for row, (i, j) in enumerate(pairs):
-        first[row, i], second[row, j] = 1.0, 1.0
+    first, second = (np.eye(n)[index] for index in np.triu_indices(n, 1))
     won = g.number(g.add("Greater", values, 0.0))
     lost = g.add("Sub", 1.0, won)
     votes = g.add("Add", g.add("MatMul", won, first), g.add("MatMul", lost, second))
@@ -177,7 +156,7 @@ def svc(model: Any, table: Table, out: Outputs) -> None:
     if model.probability:
         out.probabilities(_calibrated(model, rest if shape == "ovr" else values, out), n)
     out.labels(highest(g, rest if model.break_ties else votes), model.classes_)
-    decision, width = (values, len(pairs)) if shape == "ovo" else (rest, n)
+    decision, width = (values, len(first)) if shape == "ovo" else (rest, n)
     out.numbers("decision", decision, width, False)
 
 
@@ -201,7 +180,7 @@ def _calibrated(model: Any, scores: Wire, out: Outputs) -> Wire:
 
 def kernel_perceptron(model: Any, table: Table, out: Outputs) -> None:
     if model.averaging != "vote":
-        _scores(model, values_of(model.expansion_, table), out)
+        out.decision(values_of(model.expansion_, table), model.classes_)
         return
     memory = model._memory
     K = None
@@ -212,21 +191,19 @@ def kernel_perceptron(model: Any, table: Table, out: Outputs) -> None:
 
 def perceptron(model: Any, table: Table, out: Outputs) -> None:
     g = table.graph
-    phi = table
-    if model.feature_map_ is not None:
-        phi = _features(model.feature_map_, table)
+    phi = table if model.feature_map_ is None else _features(model.feature_map_, table)
     if model.averaging == "vote":
         memory = model._memory
         before = g.add("MatMul", phi.numbers(), model._start_coef.T.astype(float))
-        points = memory.points
         K = None
         if len(memory.names):
-            points = np.asarray(points.toarray() if hasattr(points, "toarray") else points)
-            K = g.add("MatMul", phi.numbers(), points.T.astype(float))
+            K = g.add("MatMul", phi.numbers(), dense(memory.points).T.astype(float))
         _vote(model, K, before, phi, out)
         return
     product = g.add("MatMul", phi.numbers(), model.coef_.T.astype(float))
-    _scores(model, g.add("Add", product, model.intercept_.astype(float).reshape(1, -1)), out)
+    out.decision(
+        g.add("Add", product, model.intercept_.astype(float).reshape(1, -1)), model.classes_
+    )
 
 
 def _features(feature_map: Any, table: Table) -> Table:
@@ -261,28 +238,31 @@ def _vote(model: Any, K: Any, before: Any, table: Table, out: Outputs) -> None:
     else:
         marks = g.add("Where", g.add("Greater", scores, 0.0), 1.0, -1.0)
     weighted = g.add("Mul", marks, lasting.reshape(1, -1, 1))
-    _scores(model, g.add("ReduceSum", weighted, np.array([1]), keepdims=0), out)
+    out.decision(g.add("ReduceSum", weighted, np.array([1]), keepdims=0), model.classes_)
+
+
+#: Why some learners cannot be exported, and what can be in their place.
+REFUSED = {
+    "LocalLinearRegressor": "it solves a small system of equations at every x, and ONNX has no "
+    "operator for that. NadarayaWatsonRegressor (its degree 0) and KernelRidge can be exported",
+    "GaussianProcessClassifier": "its variances are not written for ONNX. "
+    "KernelLogisticRegression with the kernel it learned can be exported",
+    "KernelQuantileRegressor": "several levels that never cross are not written for ONNX. "
+    "KernelRidge and KernelSVR can be exported",
+    "KernelDensity": "log p(x) of far rows needs sums relative to their largest term, which "
+    "are not written for ONNX. KernelOneClass, which also finds outliers, can be exported",
+    "SpectralClustering": "it finds groups among given examples; KernelKMeans, or a classifier "
+    "fitted to labels_, can be exported",
+    "DeformableTemplateClassifier": "it searches over deformations of images; the other "
+    "classifiers can be exported on the pixels",
+    **dict.fromkeys(
+        ("RFMRegressor", "RFMClassifier"),
+        "the ranks of columns that it may see are not written for ONNX. Its expansion_ can be "
+        "exported, a function of the rows that inputs_ makes",
+    ),
+}
 
 
 def refused(model: Any, table: Table, out: Outputs) -> None:
     name = type(model).__name__
-    why = {
-        "LocalLinearRegressor": "it solves a small system of equations at every x, and ONNX has no "
-        "operator for that. NadarayaWatsonRegressor (its degree 0) and KernelRidge can be exported",
-        "GaussianProcessClassifier": "its variances are not written for ONNX. "
-        "KernelLogisticRegression with the kernel it learned can be exported",
-        "KernelQuantileRegressor": "several levels that never cross are not written for ONNX. "
-        "KernelRidge and KernelSVR can be exported",
-        "KernelDensity": "log p(x) of far rows needs sums relative to their largest term, which "
-        "are not written for ONNX. KernelOneClass, which also finds outliers, can be exported",
-        "SpectralClustering": "it finds groups among given examples; KernelKMeans, or a classifier "
-        "fitted to labels_, can be exported",
-        "DeformableTemplateClassifier": "it searches over deformations of images; the other "
-        "classifiers can be exported on the pixels",
-        **dict.fromkeys(
-            ("RFMRegressor", "RFMClassifier"),
-            "the ranks of columns that it may see are not written for ONNX. Its expansion_ can be "
-            "exported, a function of the rows that inputs_ makes",
-        ),
-    }[name]
-    raise NotExportable(f"{name} has no form in ONNX: {why}")
+    raise NotExportable(f"{name} has no form in ONNX: {REFUSED[name]}")

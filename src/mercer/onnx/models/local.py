@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,10 +69,7 @@ def _smoothed(model: Any, table: Table) -> Wire:
     given = model.sample_weight_
     v = np.ones(len(model.y_fit_)) if given is None else given / given.max()
     log2 = log2_of(formula)
-    if log2 is not None:
-        weights = _relative(g, pairs.value(log2))
-    else:
-        weights = pairs.kernel()
+    weights = pairs.kernel() if log2 is None else _relative(g, pairs.value(log2))
     if log2 is None and not never_negative(formula):
         low = g.add("ReduceMin", weights, np.array([1]))
         size = g.add("Mul", g.add("ReduceMax", weights, np.array([1])), -1e-6)
@@ -93,7 +90,7 @@ def _smoothed(model: Any, table: Table) -> Wire:
 
 
 def _divided(table: Table, h: np.ndarray) -> Table:
-    """x / h; words stay."""
+    """Divide numeric columns by h; keep strings."""
     if not table.has_text:
         return table.affine(factor=1.0 / h)
     column_of = {part.wire: i for i, part in enumerate(table.parts)}
@@ -113,11 +110,11 @@ def _relative(g: Graph, logs: Wire) -> Wire:
 # --- neighbors --------------------------------------------------------------------------------
 
 
-class Nearest:
+class Nearest(NamedTuple):
     """Indices (N, k) of the nearest points, and the ranking values there."""
 
-    def __init__(self, indices: Wire, values: Wire) -> None:
-        self.indices, self.values = indices, values
+    indices: Wire
+    values: Wire
 
 
 def _ranked(pairs: Pairs, rank: Ranking) -> Wire:

@@ -25,6 +25,12 @@ class Outputs:
             wire = self.graph.cast(wire, self.fed)
         self.found[name] = (wire, FLOATS[self.fed], [BATCH] if flat else [BATCH, width])
 
+    def decision(self, scores: Wire, classes: Any) -> None:
+        """The scores and what they decide: the sign of one score, or the highest of several."""
+        g, two = self.graph, len(classes) == 2
+        self.labels(binary(g, scores) if two else highest(g, scores), classes)
+        self.numbers("decision", scores, 1 if two else len(classes), two)
+
     def probabilities(self, wire: Wire, width: int) -> None:
         self.numbers("probabilities", wire, width, False)
 
@@ -35,13 +41,9 @@ class Outputs:
             if not all(isinstance(c, str) for c in classes):
                 raise NotExportable(f"classes are numbers or text; got {list(classes)[:5]}")
             classes = classes.astype(str)
-        kinds = {
-            "i": onnx.TensorProto.INT64,
-            "u": onnx.TensorProto.INT64,
-            "b": onnx.TensorProto.BOOL,
-            "f": onnx.TensorProto.DOUBLE,
-            "U": onnx.TensorProto.STRING,
-        }
+        tensor = onnx.TensorProto
+        kinds = {"b": tensor.BOOL, "f": tensor.DOUBLE, "U": tensor.STRING}
+        kinds |= dict.fromkeys("iu", tensor.INT64)
         if classes.dtype.kind not in kinds:
             raise NotExportable(f"classes are numbers or text; got dtype {classes.dtype}")
         wire = self.graph.add("Gather", classes, indices)
@@ -51,6 +53,13 @@ class Outputs:
 def binary(g: Graph, scores: Wire) -> Wire:
     """1 where the one score is positive."""
     return Wire(g.add("Cast", g.add("Greater", g.flat(scores), 0.0), to=onnx.TensorProto.INT64))
+
+
+def shares_of(g: Graph, scores: Wire, classes: int) -> Wire:
+    """Probabilities from one score, or from one per class."""
+    if classes > 2:
+        return Wire(g.add("Softmax", scores, axis=1))
+    return g.side_by_side([g.add("Sigmoid", g.add("Neg", scores)), g.add("Sigmoid", scores)])
 
 
 def highest(g: Graph, scores: Wire) -> Wire:

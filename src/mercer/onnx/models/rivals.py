@@ -10,7 +10,7 @@ import numpy as np
 from mercer.learners.rivals.trees import Trees
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
-from mercer.onnx.models.outputs import Outputs, binary, highest
+from mercer.onnx.models.outputs import Outputs, highest, shares_of
 from mercer.onnx.preprocessing.table import Table
 
 Rule = Callable[[Any, Table, Outputs], None]
@@ -29,18 +29,9 @@ def linear_regressor(model: Any, table: Table, out: Outputs) -> None:
 
 
 def linear_classifier(model: Any, table: Table, out: Outputs) -> None:
-    g, scores = out.graph, _linear(model, table)
-    two = len(model.classes_) == 2
-    out.labels(binary(g, scores) if two else highest(g, scores), model.classes_)
-    out.probabilities(_shares(g, scores, two), len(model.classes_))
-    out.numbers("decision", scores, 1 if two else len(model.classes_), two)
-
-
-def _shares(g: Graph, scores: Wire, two: bool) -> Wire:
-    """Probabilities from one score, or from one per class."""
-    if not two:
-        return Wire(g.add("Softmax", scores, axis=1))
-    return g.side_by_side([g.add("Sigmoid", g.add("Neg", scores)), g.add("Sigmoid", scores)])
+    scores = _linear(model, table)
+    out.probabilities(shares_of(out.graph, scores, len(model.classes_)), len(model.classes_))
+    out.decision(scores, model.classes_)
 
 
 # --- trees ---------------------------------------------------------------------------------------
@@ -84,7 +75,7 @@ def trees_classifier(model: Any, table: Table, out: Outputs) -> None:
     g, sums, count = out.graph, _tree_sums(model, table), len(model.classes_)
     shares, decision = sums, sums
     if model.method == "boosting":
-        shares = _shares(g, sums, count == 2)
+        shares = shares_of(g, sums, count)
     elif count == 2:
         decision = g.add("Sub", g.columns(sums, [1]), g.columns(sums, [0]))
     out.labels(highest(g, shares), model.classes_)
@@ -116,12 +107,3 @@ def calibrated(model: Any, rule: Rule, table: Table, out: Outputs) -> None:
     made = g.add("Add", g.add("MatMul", scores, coef), np.asarray(model.intercept, dtype=float))
     out.found["label"] = inner.found["label"]
     out.probabilities(Wire(g.add("Softmax", made, axis=1)), count)
-
-
-__all__ = [
-    "calibrated",
-    "linear_classifier",
-    "linear_regressor",
-    "trees_classifier",
-    "trees_regressor",
-]

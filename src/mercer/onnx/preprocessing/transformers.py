@@ -40,10 +40,8 @@ def transform(transformer: Any, table: Table) -> Table:
 # --- scaling -----------------------------------------------------------------------------------
 
 
-def _standard(t: Any, table: Table) -> Table:
-    return table.affine(
-        t.mean_ if t.with_mean else None, 1.0 / t.scale_ if t.scale_ is not None else None
-    )
+def _shifted(table: Table, shift: Any, scale: Any) -> Table:
+    return table.affine(shift, None if scale is None else 1.0 / scale)
 
 
 def _min_max(t: Any, table: Table) -> Table:
@@ -52,12 +50,6 @@ def _min_max(t: Any, table: Table) -> Table:
         low, high = map(float, t.feature_range)
         table = table.apply("Max", low).apply("Min", high)
     return table
-
-
-def _robust(t: Any, table: Table) -> Table:
-    return table.affine(
-        t.center_ if t.with_centering else None, 1.0 / t.scale_ if t.with_scaling else None
-    )
 
 
 def _normalizer(t: Any, table: Table) -> Table:
@@ -85,8 +77,8 @@ def _power(t: Any, table: Table) -> Table:
     # The power of 1 (of 0 for Yeo–Johnson) is 0: two answers tell what else is done to a power.
     first = 1.0 if t.method == "box-cox" else 0.0
     rows = np.repeat([[first], [first + 1.0]], t.n_features_in_, axis=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # these rows have no names of columns
+    # A warning says that these rows have no names of columns.
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         zero, one = np.asarray(t.transform(rows))
     factor = (one - zero) / boxcox(2.0, t.lambdas_)
     return table.affine(-zero / factor, factor)
@@ -115,10 +107,6 @@ def _pca(t: Any, table: Table) -> Table:
         table = table.affine(t.mean_)
     whole = table.graph.add("MatMul", table.numbers(), matrix.astype(float))
     return table.replaced(whole, matrix.shape[1])
-
-
-def _selector(t: Any, table: Table) -> Table:
-    return table.take(np.flatnonzero(t.get_support()).tolist())
 
 
 def _function(t: Any, table: Table) -> Table:
@@ -179,8 +167,7 @@ def _indices(chosen: Any, width: int, names: list[str]) -> list[int]:
 
 
 def _column_transformer(t: Any, table: Table) -> Table:
-    weights = t.transformer_weights or {}
-    if weights:
+    if t.transformer_weights:
         raise NotExportable("ColumnTransformer(transformer_weights=…) is not exported: drop them")
     return Table.joined([transform(step, table.take(at)) for step, at in chosen_columns(t)])
 
@@ -191,15 +178,13 @@ def _column_transformer(t: Any, table: Table) -> Table:
 def _monomials(t: Any, table: Table) -> Table:
     """Level by level: every monomial is one of the level below times one column."""
     g, monomials = table.graph, t._monomials
-    zeroth: Any = None
     if hasattr(t, "_scale"):  # the Taylor series of a Gaussian
         table = table.affine(factor=np.broadcast_to(t._scale, table.width))
         square = g.add("ReduceSumSquare", table.numbers(), np.array([1]))
-        zeroth = g.add("Exp", g.add("Mul", square, -0.5))
-    x = table.numbers()
-    if zeroth is None:
-        zeroth = g.add("Add", g.zeros(x), 1.0)
-    level, kept = zeroth, []
+        level = g.add("Exp", g.add("Mul", square, -0.5))
+    else:
+        level = g.add("Add", g.zeros(table.numbers()), 1.0)
+    x, kept = table.numbers(), []
     for degree, variable, parent, _ in monomials._levels():
         if degree:
             level = g.add("Mul", g.columns(level, parent), g.columns(x, variable))
@@ -258,16 +243,16 @@ def _kernel_pca(t: Any, table: Table) -> Table:
 
 
 RULES: dict[str, Callable[[Any, Table], Table]] = {
-    "StandardScaler": _standard,
+    "StandardScaler": lambda t, table: _shifted(table, t.mean_ if t.with_mean else None, t.scale_),
     "MinMaxScaler": _min_max,
     "MaxAbsScaler": lambda t, table: table.affine(factor=1.0 / t.scale_),
-    "RobustScaler": _robust,
+    "RobustScaler": lambda t, table: _shifted(table, t.center_, t.scale_),
     "CommonScale": lambda t, table: table.apply("Div", float(t.scale_)),
     "Normalizer": _normalizer,
     "PowerTransformer": _power,
     "PCA": _pca,
     "TruncatedSVD": _pca,
-    "SelectorMixin": _selector,
+    "SelectorMixin": lambda t, table: table.take(np.flatnonzero(t.get_support()).tolist()),
     "FunctionTransformer": _function,
     "Pipeline": _pipeline,
     "FeatureUnion": _union,

@@ -32,7 +32,8 @@ def nearest(rank: Ranking, X: Any, Z: Any, k: int, own: np.ndarray | None = None
         start += size
     found: Neighbors = reduce(calls, "neighbors", partial(_merged, some))
     if own is not None:
-        found = _merged(k, _without(found, own))
+        others = np.where(found.index == own[:, None], -np.inf, found.value)
+        found = _merged(k, Neighbors(found.index, others))
     return found
 
 
@@ -54,10 +55,6 @@ def _part(rank: Ranking, start: int, size: int) -> Ranking:
 def _nearest_of_piece(rank: Ranking, X: Any, k: int, start: int, Z: Any) -> Neighbors:
     found = search_host(rank, X, floats(Z), min(k, len(Z)), None)
     return Neighbors(found.index + start, found.value)
-
-
-def _without(found: Neighbors, own: np.ndarray) -> Neighbors:
-    return Neighbors(found.index, np.where(found.index == own[:, None], -np.inf, found.value))
 
 
 def _merged(k: int, *parts: Neighbors) -> Neighbors:

@@ -8,7 +8,7 @@ each. No number per row travels, and none is kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -121,9 +121,7 @@ def newton_sums(
     if not matrix:
         return sums
     curved = panels.normal(np.zeros((len(g), 0)), D[:, 0])
-    return NewtonSums(
-        sums.value, slope, sums.slope_b, sums.curvature, triangle_of(curved.H), curved.sums
-    )
+    return replace(sums, triangle=triangle_of(curved.H), border=curved.sums)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import numpy as np
 
 from mercer._config import get_config
 from mercer.data.dataset import Dataset, Note
-from mercer.data.making import make
 from mercer.data.schema import DataError, Schema
+from mercer.data.tables import from_file
 from mercer.data.targets import whole_numbers
 from mercer.engines.cluster.chunks import Chunks
 from mercer.engines.cluster.pieces import Block, Changed, ParquetFrame, Piece
@@ -72,15 +72,11 @@ def _rows_of(frame: Any, index: np.ndarray) -> Any:
 def open_table(source: str, format: str | None = None, rows: int = 25_000) -> Table:
     """A table in pieces of about so many rows."""
     files = files_of(source)
-    pieces: list[Piece] = []
-    sizes: list[int] = []
-    for name in files:
-        for piece, size in _pieces_of(name, kind_of(files, format), rows):
-            pieces.append(piece)
-            sizes.append(size)
-    if not pieces:
+    found = [pair for name in files for pair in _pieces_of(name, kind_of(files, format), rows)]
+    if not found:
         raise DataError(f"{source!r} holds no rows")
-    return Table(tuple(pieces), tuple(sizes), Path(source).name)
+    pieces, sizes = zip(*found, strict=True)
+    return Table(pieces, sizes, Path(source).name)
 
 
 def _pieces_of(path: str, kind: str, rows: int) -> Iterator[tuple[Piece, int]]:
@@ -113,7 +109,8 @@ def table_of(frame: Any) -> Table:
     kept = [(piece, size) for piece, size in zip(pieces, sizes, strict=True) if size]
     if not kept:
         raise DataError("the data frame holds no rows")
-    return Table(tuple(p for p, _ in kept), tuple(n for _, n in kept), "data frame")
+    chosen, counts = zip(*kept, strict=True)
+    return Table(chosen, counts, "data frame")
 
 
 def sample_of(X: Any, y: Any) -> Dataset:
@@ -137,9 +134,7 @@ def sample_of(X: Any, y: Any) -> Dataset:
 def sampled(table: Table, target: str | None, columns: Any = None) -> Sampled:
     """The data set that a sample makes."""
     frame = table.sample(SAMPLE)
-    if target is not None and target in frame.columns and frame[target].dtype == bool:
-        frame = frame.assign(**{target: frame[target].astype(str)})
-    made = make(frame, None, target, columns=columns, source=table.source)
+    made = from_file(frame, target, columns, Path(table.source))
     known = {field.name: getattr(made, field.name) for field in fields(Dataset)}
     found = Sampled(**known, table=table)
     if len(frame) == len(table):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.data.schema import DataError
+from mercer.engines.cluster.pieces import runs
 
 #: What the names of files that are read in pieces end in.
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".txt": "csv", ".tsv": "tsv",
@@ -38,14 +39,6 @@ def kind_of(files: list[str], given: str | None = None) -> str:
 
 def groups_of(outline: Any, rows: int) -> list[tuple[tuple[int, ...], int]]:
     """Row groups that have about so many rows together."""
-    found: list[tuple[tuple[int, ...], int]] = []
-    groups: list[int] = []
-    size = 0
-    for i in range(outline.num_row_groups):
-        groups.append(i)
-        size += outline.row_group(i).num_rows
-        if size >= rows or i + 1 == outline.num_row_groups:
-            if size:
-                found.append((tuple(groups), size))
-            groups, size = [], 0
-    return found
+    sizes = [outline.row_group(i).num_rows for i in range(outline.num_row_groups)]
+    found = [(tuple(range(part.start, part.stop)), sum(sizes[part])) for part in runs(sizes, rows)]
+    return [(groups, size) for groups, size in found if size]

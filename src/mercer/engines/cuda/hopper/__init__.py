@@ -16,13 +16,9 @@ import torch
 
 from mercer.engines.cuda.hopper.values import render_values
 from mercer.engines.cuda.operands import (
-    TRIANGLE_LENGTH,
-    bounded,
-    dense_length,
     extended,
-    filled,
+    output_of,
     prepare_products,
-    product_length,
     scale_of,
     whole_tiles,
 )
@@ -112,7 +108,8 @@ def _launch(
         *_described(gram, z, layout, True, (width, step)),
     ]
     panels = -(-x.n // height)
-    out, weights, length = _targets(kind, x.n, z.n, panels, width, V, numbers)
+    out, weights, length = output_of(kind, (x.n, z.n), panels, width, V, 1, gram.device)
+    weights = numbers if weights is None else weights
     grid = (panels, -(-z.n // length))
     own = numbers if diagonal is None else extended(diagonal)
     with torch.cuda.device(gram.device):
@@ -127,29 +124,13 @@ def _launch(
     return (out if kind == "symmetric" else out.sum(0))[:, None]
 
 
-def _targets(
-    kind: str, n: int, m: int, panels: int, width: int, V: torch.Tensor | None, like: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, int]:
-    """Where the result goes, the vector up to whole tiles, and the columns that one block walks."""
-    if V is None:
-        out = torch.empty(n, m, dtype=torch.float32, device=like.device)
-        return out, like, dense_length(panels, m, width)
-    if kind == "symmetric":
-        out = torch.zeros(n, dtype=torch.float32, device=like.device)
-        return out, filled(V, 1), TRIANGLE_LENGTH
-    length = product_length(panels, m, width)
-    out = torch.empty(-(-m // length), n, dtype=torch.float32, device=like.device)
-    return out, filled(V, 1), length
-
-
 def _written(gram: Any, layout: ProductLayout) -> tuple[Rendered, torch.Tensor, Any]:
     """What k is for a tile of products: its text, its numbers on the device, its functions."""
     key = ("hopper", layout)
     if key not in gram.shared:
         rows = gram.program.sources[0].rows
         scale = scale_of(gram, rows, layout.fold) ** -2 if layout.scaled else 1.0
-        exponents = "bounded" if bounded(gram, {0: layout}) else "any"
-        written = render_values(gram.program, layout, scale, exponents)
+        written = render_values(gram.program, layout, scale)
         numbers = torch.tensor([*written.numbers, 0.0], dtype=torch.float32, device=gram.device)
         module = load_generated(written.text)
         functions = module.of_rows, module.of_columns, module.values

@@ -6,12 +6,15 @@ for everything to the right. So nearly all the work is matrix products, and no s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from scipy.linalg import LinAlgError
 
 from mercer._arrays import host
 from mercer._config import show_bytes
+from mercer._tiles import cut
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.triton_launch import compile_vectors_ahead
@@ -29,16 +32,15 @@ ROUGH = 1e-3
 def cholesky_in_place(A: torch.Tensor, block: int = BLOCK) -> bool:
     """L in the lower triangle of A; False, with A spoiled, where A is not positive definite."""
     n = len(A)
-    for start in range(0, n, block):
-        stop = min(start + block, n)
-        corner = A[start:stop, start:stop]
+    for part in cut(0, n, block):
+        corner, stop = A[part, part], part.stop
         L, info = torch.linalg.cholesky_ex(corner)
         if int(info):
             return False
         corner.copy_(L)
         if stop == n:
             break
-        below = A[stop:, start:stop]
+        below = A[stop:, part]
         below.copy_(torch.linalg.solve_triangular(L.mT, below, upper=True, left=False))
         for j in range(stop, n, block):
             rows = below[j - stop :]
@@ -48,23 +50,27 @@ def cholesky_in_place(A: torch.Tensor, block: int = BLOCK) -> bool:
 
 def solve_lower(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK, first: int = 0) -> None:
     """L⁻¹B in place of B; rows of B before `first` are zero."""
-    for start in range(first, len(L), block):
-        stop = min(start + block, len(L))
-        if start > first:
-            B[start:stop] -= L[start:stop, first:start] @ B[first:start]
-        corner = L[start:stop, start:stop]
-        B[start:stop] = torch.linalg.solve_triangular(corner, B[start:stop], upper=False)
+    for rows in cut(first, len(L), block):
+        before = slice(first, rows.start)
+        if rows.start > first:
+            B[rows] -= L[rows, before] @ B[before]
+        B[rows] = torch.linalg.solve_triangular(L[rows, rows], B[rows], upper=False)
 
 
 def solve_upper(L: torch.Tensor, B: torch.Tensor, block: int = BLOCK) -> None:
     """L⁻ᵀB in place of B."""
-    n = len(L)
-    for start in reversed(range(0, n, block)):
-        stop = min(start + block, n)
-        if stop < n:
-            B[start:stop] -= L[stop:, start:stop].T @ B[stop:]
-        corner = L[start:stop, start:stop].mT
-        B[start:stop] = torch.linalg.solve_triangular(corner, B[start:stop], upper=True)
+    for rows in reversed(list(cut(0, len(L), block))):
+        if rows.stop < len(L):
+            B[rows] -= L[rows.stop :, rows].T @ B[rows.stop :]
+        B[rows] = torch.linalg.solve_triangular(L[rows, rows].mT, B[rows], upper=True)
+
+
+def columns_of_identity(like: torch.Tensor) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Blocks of columns of an identity matrix with the shape of another matrix."""
+    for part in cut(0, len(like), BLOCK):
+        columns = torch.zeros_like(like[:, part])
+        columns[part].fill_diagonal_(1.0)
+        yield part, columns
 
 
 class DeviceShifted:
@@ -102,11 +108,8 @@ class DeviceShifted:
         return DeviceLU(self._matrix(alpha, double=True))
 
     def _matrix(self, alpha: float, double: bool = False) -> torch.Tensor:
-        if double:
-            A = self.gram.in_double()
-        else:
-            n = self.gram.shape[0]
-            A = self.gram.tensor(slice(0, n), slice(0, n))
+        rows = slice(0, self.gram.shape[0])
+        A = self.gram.in_double() if double else self.gram.tensor(rows, rows)
         if self.scale is not None:
             s = self.scale.to(A.dtype)
             A *= s[:, None]
@@ -167,13 +170,10 @@ class DeviceFactor:
     def inverse_diagonal(self) -> np.ndarray:
         """Column sums of squares of L⁻¹, a block of columns at a time."""
         L = self._L
-        n, total = len(L), torch.empty(len(L), dtype=torch.float64, device=L.device)
-        for start in range(0, n, BLOCK):
-            stop = min(start + BLOCK, n)
-            columns = torch.zeros(n, stop - start, dtype=L.dtype, device=L.device)
-            columns[start:stop].fill_diagonal_(1.0)
-            solve_lower(L, columns, first=start)
-            total[start:stop] = columns.double().square().sum(0)
+        total = torch.empty(len(L), dtype=torch.float64, device=L.device)
+        for part, columns in columns_of_identity(L):
+            solve_lower(L, columns, first=part.start)
+            total[part] = columns.double().square().sum(0)
         return host(total)  # type: ignore[no-any-return]
 
 
@@ -191,11 +191,7 @@ class DeviceLU:
 
     def inverse_diagonal(self) -> np.ndarray:
         LU, pivots = self._factors
-        n = len(LU)
-        total = torch.empty(n, dtype=LU.dtype, device=LU.device)
-        for start in range(0, n, BLOCK):
-            stop = min(start + BLOCK, n)
-            columns = torch.zeros(n, stop - start, dtype=LU.dtype, device=LU.device)
-            columns[start:stop].fill_diagonal_(1.0)
-            total[start:stop] = torch.linalg.lu_solve(LU, pivots, columns)[start:stop].diagonal()
+        total = torch.empty(len(LU), dtype=LU.dtype, device=LU.device)
+        for part, columns in columns_of_identity(LU):
+            total[part] = torch.linalg.lu_solve(LU, pivots, columns)[part].diagonal()
         return host(total)  # type: ignore[no-any-return]

@@ -13,13 +13,9 @@ import torch
 
 from mercer._arrays import host
 from mercer._linalg import mirror
+from mercer._tiles import cut
 from mercer.engines.cuda.memory import room_for
-from mercer.engines.cuda.solvers.cholesky import (
-    BLOCK,
-    cholesky_in_place,
-    solve_lower,
-    solve_upper,
-)
+from mercer.engines.cuda.solvers.cholesky import BLOCK, cholesky_in_place, solve_lower, solve_upper
 
 
 def factorized(
@@ -53,22 +49,17 @@ def invert_lower(L: torch.Tensor, block: int = BLOCK) -> None:
 
     Of a block of columns, (L⁻¹)₂₁ = −(L⁻¹)₂₂ L₂₁ (L₁₁)⁻¹, where (L⁻¹)₂₂ is there already.
     """
-    n = len(L)
-    for start in reversed(range(0, n, block)):
-        stop = min(start + block, n)
-        corner = L[start:stop, start:stop]
-        one = torch.eye(stop - start, dtype=L.dtype, device=L.device)
+    for part in reversed(list(cut(0, len(L), block))):
+        corner, stop = L[part, part], part.stop
+        one = torch.eye(len(corner), dtype=L.dtype, device=L.device)
         inverse = torch.linalg.solve_triangular(corner, one, upper=False)
         corner.copy_(inverse)
-        below = L[stop:, start:stop] @ inverse
-        for i in range(stop, n, block):
-            rows = slice(i, min(i + block, n))
-            L[rows, start:stop] = -(L[rows, stop : rows.stop] @ below[: rows.stop - stop])
+        below = L[stop:, part] @ inverse
+        for rows in cut(stop, len(L), block):
+            L[rows, part] = -(L[rows, stop : rows.stop] @ below[: rows.stop - stop])
 
 
 def squares_of_inverse(L: torch.Tensor, block: int = BLOCK) -> None:
     """LᵀL, its lower triangle, in place of L: a block of rows needs only itself and those below."""
-    n = len(L)
-    for start in range(0, n, block):
-        stop = min(start + block, n)
-        L[start:stop, :stop] = L[start:, start:stop].T @ L[start:, :stop]
+    for part in cut(0, len(L), block):
+        L[part, : part.stop] = L[part.start :, part].T @ L[part.start :, : part.stop]

@@ -9,7 +9,7 @@ a problem are a few runs, which are read in place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ import torch
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.rows import DeviceSide
 from mercer.engines.cuda.solvers.working_block import triton_serves
+
+if TYPE_CHECKING:
+    from mercer.engines.cuda.solvers.svm_batch import Batch
 
 #: The share of the limit that all of K may take; otherwise it is computed when it is asked for.
 KEPT = 2 / 3
@@ -39,15 +42,8 @@ class KernelRows(Protocol):
     def block(self, rows: torch.Tensor, twins: bool) -> torch.Tensor:
         """K[W, W] of every problem; `twins`: an example may be two of its variables."""
 
-    def add_combination(
-        self,
-        image: torch.Tensor,
-        index: torch.Tensor,
-        rows: torch.Tensor,
-        changed: torch.Tensor,
-        change: torch.Tensor,
-    ) -> None:
-        """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]], for the problems of `index`."""
+    def add_combination(self, batch: Batch, changed: torch.Tensor, change: torch.Tensor) -> None:
+        """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]], for the problems of a batch."""
 
 
 class KeptRows:
@@ -60,15 +56,9 @@ class KeptRows:
     def block(self, rows: torch.Tensor, twins: bool) -> torch.Tensor:
         return self.K[rows[:, :, None], rows[:, None, :]]
 
-    def add_combination(
-        self,
-        image: torch.Tensor,
-        index: torch.Tensor,
-        rows: torch.Tensor,
-        changed: torch.Tensor,
-        change: torch.Tensor,
-    ) -> None:
+    def add_combination(self, batch: Batch, changed: torch.Tensor, change: torch.Tensor) -> None:
         changed, change, count = changes_first(changed, change)
+        image, rows = batch.image, batch.rows
         if triton_serves(image.device):
             from mercer.engines.cuda.solvers.smo_triton import add_image
 
@@ -118,17 +108,10 @@ class ComputedRows:
                 K[p] = torch.where(same, self.diagonal[own][:, None], K[p])
         return K
 
-    def add_combination(
-        self,
-        image: torch.Tensor,
-        index: torch.Tensor,
-        rows: torch.Tensor,
-        changed: torch.Tensor,
-        change: torch.Tensor,
-    ) -> None:
+    def add_combination(self, batch: Batch, changed: torch.Tensor, change: torch.Tensor) -> None:
         changed, change, count = changes_first(changed, change)
-        x = self.gram._x
-        for p, (many, name) in enumerate(zip(count.tolist(), index.tolist(), strict=True)):
+        x, image = self.gram._x, batch.image
+        for p, (many, name) in enumerate(zip(count.tolist(), batch.index.tolist(), strict=True)):
             if not many:
                 continue
             runs, at = self.places[name]

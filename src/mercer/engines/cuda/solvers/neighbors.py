@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from mercer._arrays import host
+from mercer._tiles import cut
 from mercer.engines.cuda import make
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
@@ -66,8 +67,7 @@ def _nearest_here(
     some = min(k + SPARE, m)
     step = max(1, min(room // m, room // (some * search.width)))
     index, value = [], []
-    for start in range(0, n, step):
-        part = slice(start, min(start + step, n))
+    for part in cut(0, n, step):
         indices, ranks = search.some(part, some, None if mine is None else mine[part])
         # Of equal ones the first: by position, then stably by rank.
         indices, order = indices.sort(dim=1)
@@ -93,8 +93,7 @@ class _Statistics:
         self.gram, self.scale = gram, rank.scale
         self.offset = None
         if rank.offset is not None:
-            offset = torch.as_tensor(rank.offset[columns], device=gram.device)
-            self.offset = offset.to(gram.torch_dtype)
+            self.offset = gram.asarray(rank.offset[columns], gram.torch_dtype)
 
     def some(self, rows: slice, k: int, own: torch.Tensor | None) -> Any:
         block = self.scale * self.gram.tensor(rows, slice(0, self.gram.shape[1]))
@@ -145,13 +144,9 @@ class _Distances:
     def _safely(self, rows: torch.Tensor, k: int, own: torch.Tensor | None) -> torch.Tensor:
         x, z = self.raw
         step, found = max(1, self.room // len(z)), []
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            apart = torch.cdist(
-                x[rows[part]].double(),
-                z.double(),
-                compute_mode="donot_use_mm_for_euclid_dist",
-            ).neg_()
+        how = "donot_use_mm_for_euclid_dist"
+        for part in cut(0, len(rows), step):
+            apart = torch.cdist(x[rows[part]].double(), z.double(), compute_mode=how).neg_()
             _leave_out(apart, None if own is None else own[part])
             found.append(torch.topk(apart, k, dim=1).indices)
         return torch.cat(found)

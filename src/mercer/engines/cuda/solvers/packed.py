@@ -17,13 +17,9 @@ import numpy as np
 import torch
 from scipy.linalg import LinAlgError
 
+from mercer._tiles import cut
 from mercer.engines.cuda.gram import CudaGram
-from mercer.engines.cuda.solvers.cholesky import (
-    BLOCK,
-    cholesky_in_place,
-    solve_lower,
-    solve_upper,
-)
+from mercer.engines.cuda.solvers.cholesky import BLOCK, cholesky_in_place, solve_lower, solve_upper
 
 #: Jitter relative to the mean of the diagonal, in units of ε √m, tried one after the other.
 JITTERS = (4.0, 64.0, 1024.0)
@@ -69,7 +65,7 @@ class PackedFactors:
 
     def _solve_above(self, B: torch.Tensor) -> None:
         """(RᵀR)⁻¹B in place of B: forward with Rᵀ, backward with R."""
-        A, blocks = self.A, _blocks(len(self.A))
+        A, blocks = self.A, list(cut(0, len(self.A), BLOCK))
         for rows, corner in zip(blocks, self.corners, strict=True):
             above = slice(0, rows.start)
             B[rows] -= A[above, rows].T @ B[above]
@@ -80,14 +76,10 @@ class PackedFactors:
             B[rows] = torch.linalg.solve_triangular(corner, B[rows], upper=True)
 
 
-def _blocks(m: int) -> list[slice]:
-    return [slice(start, min(start + BLOCK, m)) for start in range(0, m, BLOCK)]
-
-
 def _gram_above(A: torch.Tensor, weight: float, alpha: float) -> list[torch.Tensor]:
     """c LᵀL + λI above the diagonal, L being below it; its diagonal blocks are given back."""
     corners = []
-    for columns in _blocks(len(A)):
+    for columns in cut(0, len(A), BLOCK):
         # Entry (i, j) with i < j is a sum over the rows from j on: those of L above are zero.
         below = A[columns.start :, columns]
         A[: columns.start, columns].addmm_(
@@ -101,7 +93,7 @@ def _gram_above(A: torch.Tensor, weight: float, alpha: float) -> list[torch.Tens
 
 def _cholesky_above(A: torch.Tensor, corners: list[torch.Tensor]) -> bool:
     """R with RᵀR = S in place of S, whose blocks above the diagonal are in A."""
-    blocks = _blocks(len(A))
+    blocks = list(cut(0, len(A), BLOCK))
     for k, rows in enumerate(blocks):
         L, info = torch.linalg.cholesky_ex(corners[k])
         if int(info):

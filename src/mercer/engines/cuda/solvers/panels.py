@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from mercer._progress import progress
+from mercer._tiles import cut
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.streamed import StreamedGram
 from mercer.gram.base import Gram
@@ -52,16 +53,12 @@ class DevicePanels(Panels):
 
     def pieces(self) -> Iterator[tuple[slice, torch.Tensor]]:
         """Rows of Φ, a block at a time."""
-        for rows in self._cuts():
+        for rows in cut(0, self.shape[0], self._step()):
             yield rows, self.gram.tensor(rows) if self.kept is None else self.kept[rows]
 
     def _step(self) -> int:
         room = min(PIECE, self.gram.limit_bytes // 8)
         return int(max(1, min(self.shape[0], room // (8 * self.shape[1]))))
-
-    def _cuts(self) -> Iterator[slice]:
-        n, step = self.shape[0], self._step()
-        return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
     def each(self, body: Callable[[slice, Any], None], what: str, copies: int = 1) -> None:
         with progress(what, float(self.shape[0])) as bar:

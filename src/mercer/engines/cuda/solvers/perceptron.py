@@ -137,7 +137,7 @@ class DevicePerceptron:
         )
 
     def _since(self) -> tuple[np.ndarray, torch.Tensor]:
-        """The examples of updates that not all scores know, and the sum of what each added."""
+        """Examples with pending updates, and their summed coefficients."""
         new = slice(self._settled, len(self.journal))
         positions, at = np.unique(self.journal.positions[new], return_inverse=True)
         summed = np.zeros((len(positions), self.rule.outputs))

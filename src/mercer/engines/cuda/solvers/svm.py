@@ -55,11 +55,7 @@ PATIENCE, GAIN = 30, 1e-11
 
 
 def solve_all(
-    gram: CudaGram,
-    tasks: Sequence[Task],
-    tol: float,
-    max_iter: int,
-    what: str,
+    gram: CudaGram, tasks: Sequence[Task], tol: float, max_iter: int, what: str
 ) -> tuple[list[Solution], bool]:
     """The solutions, in the order of the tasks, and whether Ctrl-C cut them short.
 
@@ -184,19 +180,17 @@ class _Run:
         done = (now.gap <= tol) | (batch.idle > PATIENCE) | (batch.steps == 0)
         return done | (batch.n_iter >= max_iter) if max_iter >= 0 else done
 
-    def _need(self, size: int) -> int:
-        return _bytes(size, self.batch.a.shape[1], self.item)
-
     def _improve(self, now: Measure, tol: float, max_iter: int, turn: int) -> None:
         """One turn: another working set, SMO on it, F for all rows."""
-        batch = self.batch
-        most = self.size
-        while most < CROWDED and len(batch) * self._need(2 * most) <= self.room:
+        batch, most = self.batch, self.size
+        variables = batch.a.shape[1]
+        room = self.room / len(batch)
+        while most < CROWDED and _bytes(2 * most, variables, self.item) <= room:
             most *= 2
         chosen = choose(batch, now, self.size, most, tol, turn)
         size = chosen.shape[1]
         block = gather(batch, chosen, self.source)
-        whole = batch.a.shape[1] <= size
+        whole = variables <= size
         inner = torch.clamp(now.gap * (0.0 if whole else INNER), min=0.5 * tol)
         limit = torch.full_like(batch.steps, STEPS * size)
         if max_iter >= 0:

@@ -98,7 +98,7 @@ def make_batch(
     )
     if a.any():
         net = torch.as_tensor(a.sum(axis=1), device=device)
-        source.add_combination(batch.image, batch.index, batch.rows, batch.rows, net)
+        source.add_combination(batch, batch.rows, net)
     return batch
 
 
@@ -216,7 +216,7 @@ def scatter(batch: Batch, chosen: torch.Tensor, a: torch.Tensor, source: KernelR
     change = a - batch.a.gather(1, chosen)
     batch.a.scatter_(1, chosen, a)
     rows = batch.rows.gather(1, chosen % batch.rows.shape[1])
-    source.add_combination(batch.image, batch.index, batch.rows, rows, change)
+    source.add_combination(batch, rows, change)
 
 
 def solution_of(
