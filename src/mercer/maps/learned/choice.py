@@ -139,7 +139,7 @@ def chosen(
         longest = len(chain) - 1 if rounds is not None else min(len(chain), most)
         hints = [fitted.shape for _, fitted in chain]
         chains = [_chain(member, part, longest, search, hints) for part in parts]
-        errors = np.array([_judged(chains, search, i) for i in range(min(map(len, chains)))])
+        errors = [_judged(chains, search, i) for i in range(min(map(len, chains)))]
         at = len(errors) - 1 if rounds is not None else _earliest(errors, least)
         recipes.append(_recipe(member, chains, at, search))
     return min(recipes, key=lambda recipe: recipe.error)
@@ -151,7 +151,7 @@ def _judged(chains: list[Chain], search: Search, at: int) -> float:
     return float(np.mean([errors[search.penalties == one.penalty][0] for errors, one in found]))
 
 
-def _earliest(errors: np.ndarray, least: int) -> int:
+def _earliest(errors: list[float], least: int) -> int:
     """The round of the least error; one more must be worth it."""
     at = min(least, len(errors) - 1)
     for i in range(at + 1, len(errors)):
