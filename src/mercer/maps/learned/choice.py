@@ -18,8 +18,8 @@ from mercer.maps.learned.rounds import Fitted, Shape, bent, best_of, outer_produ
 
 METRICS = ("fixed", "diagonal", "full")
 #: Rows that judge, the folds they make, and the rows of the first, small trial: eigenvectors of 600
-#: rows take 30 ms on one core, those of 350 take 8.
-JUDGES, FOLDS, TRIAL = 750, 3, 350
+#: rows take 30 ms on one core, those of 400 take 10.
+JUDGES, FOLDS, TRIAL = 900, 3, 400
 #: Up to so many rows there are more folds, because noise is what decides there.
 SMALL, FOLDS_OF_FEW = 400, 6
 #: Members that are judged on every fold, and rounds at most.
@@ -139,20 +139,19 @@ def chosen(
         longest = len(chain) - 1 if rounds is not None else min(len(chain), most)
         hints = [fitted.shape for _, fitted in chain]
         chains = [_chain(member, part, longest, search, hints) for part in parts]
-        errors = _mean(chains).min(axis=1)
+        errors = [_judged(chains, search, i) for i in range(min(map(len, chains)))]
         at = len(errors) - 1 if rounds is not None else _earliest(errors, least)
         recipes.append(_recipe(member, chains, at, search))
     return min(recipes, key=lambda recipe: recipe.error)
 
 
-def _mean(chains: list[Chain]) -> np.ndarray:
-    """Errors by round and λ, over all folds."""
-    shortest = min(map(len, chains))
-    mean: np.ndarray = np.mean([[one for one, _ in chain[:shortest]] for chain in chains], axis=0)
-    return mean
+def _judged(chains: list[Chain], search: Search, at: int) -> float:
+    """The mean error of a round over all folds, each with the λ that it would have taken."""
+    found = [chain[at] for chain in chains]
+    return float(np.mean([errors[search.penalties == one.penalty][0] for errors, one in found]))
 
 
-def _earliest(errors: np.ndarray, least: int) -> int:
+def _earliest(errors: list[float], least: int) -> int:
     """The round of the least error; one more must be worth it."""
     at = min(least, len(errors) - 1)
     for i in range(at + 1, len(errors)):
@@ -217,6 +216,6 @@ def _recipe(member: Member, chains: list[Chain], at: int, search: Search) -> Rec
     penalties = [
         float(np.exp(np.mean([np.log(chain[i][1].penalty) for chain in chains]))) for i in range(at)
     ]
-    errors = _mean(chains)[at]
+    errors = np.mean([chain[at][0] for chain in chains], axis=0)
     last = float(search.penalties[errors.argmin()])
-    return Recipe(member, shapes, (*penalties, last), float(errors.min()))
+    return Recipe(member, shapes, (*penalties, last), _judged(chains, search, at))
