@@ -460,28 +460,6 @@ def test_a_generous_budget_refines_and_repeats():
     assert len({r.kernel for r in board.rows}) > 3
 
 
-def test_a_winner_too_slow_for_the_last_fit_is_passed_over(monkeypatch):
-    X, y = mercer.data.moons(60)
-    options = {**FEW, "kernels": ["gaussian(0.5)"], "budget": 100}
-    first = compare(X, y, **options).best_row.learner
-    real = Race.fit_seconds
-
-    def fit_seconds(self, entry, rows):
-        slow = entry.trainer.learner == first
-        return 1e9 if slow and rows > 30 else real(self, entry, rows)
-
-    def kept(self, entry):  # so that all candidates run
-        return 0.0
-
-    monkeypatch.setattr(Race, "fit_seconds", fit_seconds)
-    monkeypatch.setattr(Race, "kept", kept)
-    board = compare(X, y, **options)
-    assert board.best_row.learner != first
-    slow = [r for r in board.rows if "too slow" in r.note]
-    assert slow
-    assert all(r.learner == first and r.stopped for r in slow)
-
-
 def test_costs_grow_with_rows():
     X, y = mercer.data.moons(100)
     half = np.random.default_rng(0).permutation(100)

@@ -16,7 +16,6 @@ from mercer.selection.board.scoreboard import OutOfFold, Scoreboard
 from mercer.selection.board.summary import board_of
 from mercer.selection.choice import Choice
 from mercer.selection.holdout import (
-    REFIT_LEAVES,
     REFIT_ROWS,
     SHARE,
     Headline,
@@ -29,7 +28,7 @@ from mercer.selection.holdout import (
 from mercer.selection.preprocess import check_targets
 from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, seconds_of
-from mercer.selection.racing.race import with_workers
+from mercer.selection.racing.race import REFIT, with_workers
 from mercer.selection.rivals.named import rivals_of
 from mercer.selection.traps import check
 
@@ -162,7 +161,7 @@ def compare(
             with suppress(CannotTravel):  # each candidate tries again, and says so
                 apart.begin()  # it gets ready while the first candidates run
         if plan is None:
-            return _board(chosen(None, clock.budget, progress), clock)
+            return _board(chosen(None, clock.rest(), progress), clock)
         run = _parts_in_turn if plan.in_turn else _part_kept_back
         return run(chosen, found, plan, clock, progress)
 
@@ -183,17 +182,18 @@ def _part_kept_back(
     """The choice on most rows, judged on the others; then the winner fitted on all of them."""
     ((train, test),) = plan.parts
     refit = len(found) < REFIT_ROWS
-    budget = None if clock.budget is None else (REFIT_LEAVES if refit else 1.0) * clock.budget
-    made = chosen(train, budget, progress, held=len(test))
+    made = chosen(train, clock.rest(), progress, held=len(test), refit=refit)
+    # What a fit with the rows kept back will take, where it is made.
+    again = REFIT * made.last.seconds * made.contest.crowding
+    complete = len(made.last.rows) == len(train)
+    refit = complete and (refit or clock.budget is not None) and clock.left() > again
     headline = None
     with made.until_interrupted():
-        end = made.clock.end if made.interrupted else clock.end
+        end = made.clock.end if made.interrupted else clock.end - again * refit
         judged = answers_until(end, made.last.best, found, test, made.seed)
         how = plan.how if len(judged.rows) == len(test) else f"{len(judged.rows)} of {plan.how}"
         headline = headline_of([judged], made.measure, how, made.seed, found.classes)
-    complete = len(made.last.rows) == len(train)
-    refit = refit and complete and not made.interrupted and clock.left() > made.last.seconds
-    made.settle(found, train, clock.end if refit else None)
+    made.settle(found, train, clock.end if refit and not made.interrupted else None)
     return _board(made, clock, headline)
 
 
@@ -214,7 +214,7 @@ def _parts_in_turn(
     progress: Any,
 ) -> Scoreboard:
     """The choice on all rows first, so that Ctrl-C keeps it; then anew without each part."""
-    made = chosen(None, None if clock.budget is None else (1 - SHARE) * clock.budget, progress)
+    made = chosen(None, clock.rest(1 - SHARE), progress)
     share = None if clock.budget is None else SHARE / len(plan.parts) * clock.budget
     judged: list[OutOfFold] = []
     for train, test in plan.parts:

@@ -6,7 +6,6 @@ All other learners choose their parameters on a quarter of the training rows, he
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from mercer.gram.base import Gram
 from mercer.gram.host import HostGram
 from mercer.kernels import Precomputed
 from mercer.learners.catalog import find
+from mercer.selection.racing.clock import Stopwatch
 from mercer.selection.trainers.base import Fold, Outcome, Trainer, decide
 from mercer.solvers.linear import exact
 from mercer.solvers.linear.problem import RidgeProblem
@@ -69,22 +69,21 @@ class RidgeTrainer(Trainer):
     """λ by closed-form leave-one-out errors."""
 
     def fold(self, fold: Fold, start: int | None) -> Outcome:
-        begin = time.perf_counter()
+        watch = Stopwatch()
         targets = indicators(fold.y, fold.classes)
         found = best_penalty(HostGram(Precomputed(), fold.train), targets, fold.unit, start)
-        done = time.perf_counter()
+        fit_seconds, watch = watch.seconds(), Stopwatch()
         scores = fold.cross @ found.coef.astype(fold.cross.dtype)
         scores = scores.astype(np.float64) + found.intercept
         predicted, certainty = decide(scores, fold.classes)
         if fold.classes == 2:
             scores = np.column_stack([-scores[:, 0], scores[:, 0]])
-        end = time.perf_counter()
         return Outcome(
             predicted,
             certainty,
             len(fold.y),
-            done - begin,
-            end - done,
+            fit_seconds,
+            watch.seconds(),
             found.index,
             found.tried,
             scores=scores if fold.with_scores else None,
