@@ -1,4 +1,4 @@
-"""What the race expects of time: from the work that was done, not from what others did meanwhile."""
+"""What the race expects of time: from its own work, not from what others did meanwhile."""
 
 import time
 

@@ -423,7 +423,8 @@ class Race:
         if not seen:
             return trainer.grid.exponent
         # A little more than seen: overheads, which do not grow, matter less from stage to stage.
-        return min(max(float(np.median(seen)) + 0.2, LEAST_GROWTH), trainer.grid.exponent + 0.3)
+        least = max(LEAST_GROWTH, trainer.grid.exponent - 0.6)
+        return min(max(float(np.median(seen)) + 0.2, least), trainer.grid.exponent + 0.3)
 
     def fit_seconds(self, entry: Entry, rows: int) -> float:
         """What the fit of this candidate on so many rows will take, the preparation included."""

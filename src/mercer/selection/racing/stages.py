@@ -18,6 +18,8 @@ from mercer.selection.trainers.base import Trainer
 KEEP = (10, 6)
 #: The share of a time budget that may be spent when a stage ends, from the first to the last.
 SHARES = (0.25, 0.5)
+#: The share of the time left that the last folds may take where finalists go on with more rows.
+BEFORE_MORE = 0.4
 #: Of time left over: so many more cross-validations, for so many of the best.
 EXTRA_REPEATS, CLOSE = 3, 3
 #: Factors on a scale that are tried around the best kernel, where there is time.
@@ -90,7 +92,8 @@ def _shrink(race: Race, close: list[Entry]) -> bool:
     """Cut the last stage down to rows on which a few can finish; False if none are worth it."""
     before, size = race.sizes[-2:]
     kept = max((race.reserve(e) for e in close), default=0.0)
-    while race.clock.left() < kept + sum(race.cost(e, size) for e in close):
+    share = 1.0 if race.data.n == race.final_rows else BEFORE_MORE
+    while share * (race.clock.left() - kept) < sum(race.cost(e, size) for e in close):
         size = int(size / 1.3)
         if size < 1.5 * before:
             race.sizes.pop()
