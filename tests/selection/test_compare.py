@@ -270,6 +270,33 @@ def test_widths_may_be_left_to_the_data():
     assert best.sigma > 0
 
 
+def test_what_belongs_elsewhere_is_told_where():
+    from sklearn.svm import SVC
+
+    X, y = mercer.data.moons(60)
+    with pytest.raises(TypeError, match=r"got SVC\(\).*rivals="):
+        compare(X, y, learners=[SVC()])
+    with pytest.raises(mercer.data.DataError, match="objects of the type set"):
+        compare([{1, 2}] * len(y), y)
+    with pytest.raises(mercer.data.DataError, match="objects of the type tuple"):
+        compare([(np.eye(2), ["a", "b"]), (np.eye(3), ["a", "b", "c"])] * 30, [0, 1] * 30)
+    one = compare(X, y, kernels="linear()", learners="ridge", cv=2, holdout=None)
+    assert next(row.learner for row in one.rows) == "KernelRidgeClassifier"
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_progress_may_be_a_truth(progress):
+    assert compare(*mercer.data.moons(60), **FEW, progress=progress).rows
+
+
+def test_a_headline_is_one_sentence():
+    headline = compare(*mercer.data.moons(60), **{**FEW, "holdout": 0.3}).headline
+    for shown in (str(headline), repr(headline)):
+        assert len(shown) < 200
+        assert "\n" not in shown
+    assert str(headline).startswith(f"{headline.score:.4g} (90 % interval ")
+
+
 def test_progress_is_told():
     told = []
     X, y = mercer.data.circles(40)

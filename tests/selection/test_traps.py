@@ -176,6 +176,15 @@ def test_labels_and_counts(y, task):
     assert mercer.data.targets.guess_task(y)[0] == task
 
 
+def test_what_nobody_asked_for_is_not_said_to_be_asked_for():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": np.arange(60), "a": random.normal(size=60)})
+    notes = mercer.compare(frame, np.repeat(["u", "v"], 30), kernels=["linear"], learners=["ridge"],
+                           cv=2, holdout=None).notes  # fmt: skip
+    assert [n for n in notes if "number the rows: id" in n]
+    assert not [n for n in notes if "asked for" in n]
+
+
 def test_the_first_line_says_how_to_take_classes_for_numbers_and_numbers_for_classes():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(60, 2)), np.repeat([0, 1, 2], 20)

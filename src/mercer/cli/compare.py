@@ -125,15 +125,17 @@ def command(
     if whole is not None:
         board = replace(board, budget=whole, seconds=command_seconds())
         end = time.perf_counter() + whole - board.seconds
-    if as_json:
-        print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
-    else:
-        show(board)
-    # Of the pictures, the first takes longest: what draws them must be loaded. After Ctrl-C there
-    # is time for none.
-    end = 0.0 if board.interrupted else end - LAST * begun
-    with announced(end, 0.4 * begun):
-        keep(board, found, paths)
+    try:
+        if as_json:
+            print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
+        else:
+            show(board)
+    finally:  # also where nobody reads on: `mercer compare … | head`
+        # Of the pictures, the first takes longest: what draws them must be loaded. After Ctrl-C
+        # there is time for none.
+        end = 0.0 if board.interrupted else end - LAST * begun
+        with announced(end, 0.4 * begun):
+            keep(board, found, paths)
     return INTERRUPTED if board.interrupted else 0
 
 

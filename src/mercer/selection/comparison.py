@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_chunked
+from mercer._config import config
 from mercer._machine.interrupts import noting_interrupts
 from mercer.data.dataset import Dataset
-from mercer.kernels import as_kernel
+from mercer.kernels import Kernel, as_kernel
 from mercer.selection.board.scoreboard import OutOfFold, Scoreboard
 from mercer.selection.board.summary import board_of
 from mercer.selection.choice import Choice
@@ -52,7 +53,7 @@ def compare(
     groups: Any = None,
     time: Any = None,
     holdout: Any = "auto",
-    progress: Callable[[str, float], None] | None = None,
+    progress: Callable[[str, float], None] | bool | None = None,
 ) -> Scoreboard:
     """Try kernels × learners, and judge them by the same held-out rows.
 
@@ -103,8 +104,9 @@ def compare(
         where there are few rows, and else keeps back a fifth; a share between 0 and 1 is kept back.
         None, fewer than 20 rows or a splitter as `cv` give no headline. With few rows it takes five
         sixths of the time.
-    progress : callable or None
-        Called with what is being done and the share that is done; None draws a bar.
+    progress : callable, bool or None
+        Called with what is being done and the share that is done; None or True draws a bar in a
+        terminal, False draws none.
 
     Returns
     -------
@@ -130,15 +132,18 @@ def compare(
     found, seed = check_targets(_dataset(X, y, task)), int(random_state)
     checked = check(found, groups, time)
     found = checked.found
-    kernels = None if kernels is None else [as_kernel(k) for k in kernels]
-    names = None if learners is None else list(learners)
+    if kernels is not None:
+        kernels = [kernels] if isinstance(kernels, (str, Kernel)) else list(kernels)
+        kernels = [as_kernel(k) for k in kernels]
+    names = learners if learners is None or isinstance(learners, str) else list(learners)
     others = rivals_of(rivals if rivals != "auto" else ("all" if names is None else None))
     # A splitter of the user's own knows which rows belong together; a part of them may not fit it.
     counted = isinstance(cv, (int, np.integer))
     plan = plan_holdout(checked, holdout if counted else None, clock.budget, seed)
     own = clock.budget is not None and not with_workers() and any(not r.stored for r in others)
 
-    with noting_interrupts(), Apart() if own else nullcontext() as apart:
+    quiet = config(progress=False) if progress is False else nullcontext()
+    with quiet, noting_interrupts(), Apart() if own else nullcontext() as apart:
 
         def chosen(rows: Any, seconds: float | None, tell: Any, **more: Any) -> Choice:
             part = checked if rows is None else checked.part(rows)

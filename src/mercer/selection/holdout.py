@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,13 @@ class Headline:
     high: float
     rows: int
     how: str
-    predictions: OutOfFold
+    predictions: OutOfFold = field(repr=False)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.score:.4g} (90 % interval {self.low:.4g} to {self.high:.4g}) on rows that took "
+            f"no part in the choice: {self.how}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         names = ("score", "low", "high", "rows", "how")

@@ -23,7 +23,7 @@ from mercer.selection.racing.race import Entry, Race
 from mercer.selection.trainers.base import Outcome
 
 #: So many times the rows make another last fit worth its time.
-WORTH = 1.25
+WORTH = 1.15
 
 
 class LastFit:

@@ -77,8 +77,9 @@ class Board:
 
 def heading(result: Scoreboard) -> str:
     """The task, how it is known and how to say otherwise; rows and folds."""
-    numbers = result.classes is not None and result.classes.dtype.kind in "iuf"
-    other = numbers and len(result.classes) > 2 and result.task_reason != "as asked for"
+    classes = [] if result.classes is None else result.classes.tolist()
+    numbers = len(classes) > 2 and not isinstance(classes[0], (str, bool))
+    other = numbers and result.task_reason != "as asked for"
     why = result.task_reason + (" (for numbers, task='regression')" if other else "")
     return f"{result.task}: {why}; {result.n_rows} rows, {result.folds}"
 

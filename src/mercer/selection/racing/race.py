@@ -460,7 +460,7 @@ class Race:
         if rows < ALL_ROWS and self.fit_seconds(entry, rows) <= seconds:
             return rows
         while rows >= entry.size and CAREFUL * self.fit_seconds(entry, rows) > seconds:
-            rows = int(rows / 1.2)
+            rows = int(rows / 1.05)
         return rows if rows >= entry.size else 0
 
     def reserve(self, entry: Entry) -> float:

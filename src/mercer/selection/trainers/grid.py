@@ -223,6 +223,18 @@ def trainer_of(
     return made
 
 
+def _checked(names: Iterable[Any]) -> list[str]:
+    """Names of learners; an estimator is told where it belongs."""
+    given = [names] if isinstance(names, str) else list(names)
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"learners takes names such as 'ridge' or 'svm', got {name!r:.80}; an estimator of "
+                "your own goes to rivals=[…]"
+            )
+    return given
+
+
 def trainers_for(
     task: str,
     names: Iterable[str] | None = None,
@@ -237,7 +249,7 @@ def trainers_for(
     if names is None:
         chosen = [entry for entry in learners(task) if entry.raced]
     else:
-        chosen = [find(name, task) for name in names]
+        chosen = [find(name, task) for name in _checked(names)]
         if not chosen:
             raise ValueError("learners is empty: name at least one, or leave it out")
     if class_weight[0] is not None:
