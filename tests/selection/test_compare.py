@@ -280,7 +280,7 @@ def test_what_belongs_elsewhere_is_told_where():
         compare([{1, 2}] * len(y), y)
     with pytest.raises(mercer.data.DataError, match="objects of the type tuple"):
         compare([(np.eye(2), ["a", "b"]), (np.eye(3), ["a", "b", "c"])] * 30, [0, 1] * 30)
-    one = compare(X, y, kernels="linear()", learners="ridge", cv=2, holdout=None)
+    one = compare(X, y, kernels=["linear()"], learners="ridge", cv=2, holdout=None)
     assert next(row.learner for row in one.rows) == "KernelRidgeClassifier"
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import Any
 
 import click
@@ -195,7 +196,8 @@ def _write(what: str, board: Any, found: Any, path: Path, model: Path | None) ->
     import mercer
 
     if what == "report":
-        mercer.report.write(board, found, path, model=model)
+        typed = join(["mercer", *sys.argv[1:]])
+        mercer.report.write(board, found, path, model=model, command=typed)
         return [path, mercer.report.errors_file(path)]
     if what == "scoreboard":
         frame = board.to_frame()

@@ -142,15 +142,7 @@ class Choice:
         groups = None if self.groups is None else self.groups[self.drawn]
         times = None if self.times is None else self.times[self.drawn]
         splits, self.folds, notes = splits_of(
-            cv,
-            rows,
-            y,
-            self.classified,
-            repeats,
-            self.seed,
-            extra,
-            groups,
-            times,
+            cv, rows, y, self.classified, repeats, self.seed, extra, groups, times
         )
         self.notes += notes
         count = 0 if self.classes is None else len(self.classes)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_chunked
-from mercer._config import config
+from mercer._config import config, get_config
 from mercer._machine.interrupts import noting_interrupts
 from mercer.data.dataset import Dataset
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import as_kernel
 from mercer.selection.board.scoreboard import OutOfFold, Scoreboard
 from mercer.selection.board.summary import board_of
 from mercer.selection.choice import Choice
@@ -31,6 +31,7 @@ from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, seconds_of
 from mercer.selection.racing.race import REFIT, with_workers
 from mercer.selection.rivals.named import rivals_of
+from mercer.selection.trainers.grid import names_of_learners
 from mercer.selection.traps import check
 
 
@@ -132,18 +133,16 @@ def compare(
     found, seed = check_targets(_dataset(X, y, task)), int(random_state)
     checked = check(found, groups, time)
     found = checked.found
-    if kernels is not None:
-        kernels = [kernels] if isinstance(kernels, (str, Kernel)) else list(kernels)
-        kernels = [as_kernel(k) for k in kernels]
-    names = learners if learners is None or isinstance(learners, str) else list(learners)
+    kernels = None if kernels is None else [as_kernel(k) for k in kernels]
+    names = None if learners is None else names_of_learners(learners)
     others = rivals_of(rivals if rivals != "auto" else ("all" if names is None else None))
     # A splitter of the user's own knows which rows belong together; a part of them may not fit it.
     counted = isinstance(cv, (int, np.integer))
     plan = plan_holdout(checked, holdout if counted else None, clock.budget, seed)
     own = clock.budget is not None and not with_workers() and any(not r.stored for r in others)
 
-    quiet = config(progress=False) if progress is False else nullcontext()
-    with quiet, noting_interrupts(), Apart() if own else nullcontext() as apart:
+    bar = config(progress=get_config().progress and progress is not False)
+    with bar, noting_interrupts(), Apart() if own else nullcontext() as apart:
 
         def chosen(rows: Any, seconds: float | None, tell: Any, **more: Any) -> Choice:
             part = checked if rows is None else checked.part(rows)
@@ -178,11 +177,7 @@ def _board(made: Choice, clock: Clock, headline: Headline | None = None) -> Scor
 
 
 def _part_kept_back(
-    chosen: Callable[..., Choice],
-    found: Dataset,
-    plan: Plan,
-    clock: Clock,
-    progress: Any,
+    chosen: Callable[..., Choice], found: Dataset, plan: Plan, clock: Clock, progress: Any
 ) -> Scoreboard:
     """The choice on most rows, judged on the others; then the winner fitted on all of them."""
     ((train, test),) = plan.parts
@@ -212,11 +207,7 @@ def _dataset(X: Any, y: Any, task: str | None) -> Dataset:
 
 
 def _parts_in_turn(
-    chosen: Callable[..., Choice],
-    found: Dataset,
-    plan: Plan,
-    clock: Clock,
-    progress: Any,
+    chosen: Callable[..., Choice], found: Dataset, plan: Plan, clock: Clock, progress: Any
 ) -> Scoreboard:
     """The choice on all rows first, so that Ctrl-C keeps it; then anew without each part."""
     made = chosen(None, clock.rest(1 - SHARE), progress)

@@ -9,13 +9,7 @@ from mercer._config import show_bytes
 from mercer._escape import html
 from mercer.learners.catalog import name_of
 from mercer.selection.board.scoreboard import TOO_SLOW, Row, Scoreboard, show_seconds
-from mercer.selection.board.shown import (
-    as_percent,
-    metric_name,
-    show_mean,
-    show_score,
-    with_unit,
-)
+from mercer.selection.board.shown import as_percent, metric_name, show_mean, show_score, with_unit
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

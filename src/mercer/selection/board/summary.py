@@ -52,13 +52,25 @@ def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> 
         oof=replace(oof, rows=choice.rows_given[oof.rows]),
         search=choice.search,
         notes=tuple(notes),
-        folds=choice.folds,
+        folds=_folds(choice),
         seconds=clock.spent(),
         budget=clock.budget,
         n_rows=len(choice.whole),
         kind=choice.found.kind,
         interrupted=choice.interrupted,
+        seed=choice.seed,
     )
+
+
+def _folds(choice: Choice) -> str:
+    """How the winner was judged in the race."""
+    judged, winner = len(choice.winner.scores), choice.winner
+    if judged >= winner.first:
+        return choice.folds
+    if winner.chosen:  # it went on with more rows
+        rows = f"{len(winner.tests[0])} rows held out once"
+        return f"decided on {rows} by fits on {winner.size}, after {choice.folds} on fewer"
+    return f"decided on {judged} of the folds of a {choice.folds}"
 
 
 def _proof(choice: Choice) -> Any:

@@ -87,30 +87,33 @@ class MoreRows:
         size, rounds = race.last, len(race.sizes)
         self.measure([e for e in going if not e.fitted], size)
         while WORTH * size < len(self.pool):
-            steps = (min(int(growth * size), len(self.pool)) for growth in GROWTHS)
-            able = next(filter(None, (self._able(going, step) for step in steps)), None)
-            if able is None:
+            able = next(filter(None, (self._able(going, int(g * size)) for g in GROWTHS)), None)
+            if able is None or not self._round(*able):
                 break
             size, going = able
-            before = {e.index: e.state() for e in going}
-            try:
-                for entry in going:
-                    race.say(f"{size} rows: {entry.name}")
-                    last = min(race.fit_seconds(e, size) for e in going)
-                    with until(race.clock.end - last):
-                        self._judge(entry, size)
-            except (OutOfTime, *CTRL_C) as error:
-                # Who has run must not win by that alone.
-                for entry in going:
-                    vars(entry).update(before[entry.index])
-                if not isinstance(error, OutOfTime):
-                    raise
-                break
             race.sizes.append(size)
             going.sort(key=Entry.rank)
             stay = [*going[: len(going) // 2], *first_of_each(going, attrgetter("kind"))[:2]]
             going = [e for e in going if e in stay]
         return len(race.sizes) > rounds
+
+    def _round(self, size: int, going: list[Entry]) -> bool:
+        """All of them on so many rows; what they were before, and False, if the time is over."""
+        race, before = self.race, {e.index: e.state() for e in going}
+        try:
+            for entry in going:
+                race.say(f"{size} rows: {entry.name}")
+                last = min(race.fit_seconds(e, size) for e in going)
+                with until(race.clock.end - last):
+                    self._judge(entry, size)
+        except (OutOfTime, *CTRL_C) as error:
+            # Who has run must not win by that alone.
+            for entry in going:
+                vars(entry).update(before[entry.index])
+            if not isinstance(error, OutOfTime):
+                raise
+            return False
+        return True
 
     def measure(self, going: list[Entry], size: int) -> None:
         """Time fits as they will be saved, for forecasts: folds choose parameters, besides."""
@@ -120,16 +123,15 @@ class MoreRows:
                 self._fit(entry, min(size, len(self.pool)))
 
     def _able(self, going: list[Entry], size: int) -> tuple[int, list[Entry]] | None:
-        """Those that can run on so many rows, if the leader and another one are among them."""
-        able = [e for e in going if self._fits(e, size, going)]
+        """Those that can run one after the other on so many rows, or on all if these are nearly
+        all, and then be fitted; None without the leader and another one."""
+        race, able, need = self.race, [], 0.0
+        size = size if WORTH * size < len(self.pool) else len(self.pool)
+        for entry in going:
+            need += race.fit_seconds(entry, size)
+            if CAREFUL * (need + race.reserve(entry)) <= race.clock.left():
+                able.append(entry)
         return (size, able) if len(able) > 1 and able[0] is going[0] else None
-
-    def _fits(self, entry: Entry, size: int, going: list[Entry]) -> bool:
-        """Whether this one and those before it can run, and the slowest be fitted at the end."""
-        ahead = going[: going.index(entry) + 1]
-        need = sum(self.race.fit_seconds(e, size) for e in ahead)
-        last = max(map(self.race.reserve, ahead))
-        return CAREFUL * (need + last) <= self.race.clock.left()
 
     def _parts(self, size: int) -> tuple[Any, ...]:
         """Rows to fit on, rows to judge by and all classes; the same objects for a whole round."""

@@ -223,16 +223,16 @@ def trainer_of(
     return made
 
 
-def _checked(names: Iterable[Any]) -> list[str]:
-    """Names of learners; an estimator is told where it belongs."""
-    given = [names] if isinstance(names, str) else list(names)
-    for name in given:
+def names_of_learners(given: Iterable[Any]) -> list[str]:
+    """What `compare` is given as learners; an estimator is told where it belongs."""
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
         if not isinstance(name, str):
             raise TypeError(
                 f"learners takes names such as 'ridge' or 'svm', got {name!r:.80}; an estimator of "
                 "your own goes to rivals=[…]"
             )
-    return given
+    return names
 
 
 def trainers_for(
@@ -249,7 +249,7 @@ def trainers_for(
     if names is None:
         chosen = [entry for entry in learners(task) if entry.raced]
     else:
-        chosen = [find(name, task) for name in _checked(names)]
+        chosen = [find(name, task) for name in names]
         if not chosen:
             raise ValueError("learners is empty: name at least one, or leave it out")
     if class_weight[0] is not None:
