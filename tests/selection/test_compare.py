@@ -516,6 +516,9 @@ def test_costs_grow_with_rows():
     large = trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(40_000))
     middle = trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(5_000))
     assert (middle.solver, middle.alphas) == ("auto", None)
+    for memory, solver in (("8GB", "auto"), ("1GB", "nystrom")):  # K and a factor take 2.3 GB
+        with mercer.config(memory=memory):
+            assert trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(12_000)).solver == solver
     assert len(trainer.final(Gaussian(1.0), outcomes, 1.0, np.zeros(3_000)).alphas) == 3
     assert (large.solver, large.n_centers, large.alphas) == ("nystrom", 3_000, None)
     sibling = race.add(Linear(), trainers["ridge"])

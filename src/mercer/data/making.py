@@ -113,7 +113,7 @@ def _listed(X: Any) -> Any:
         made = np.empty(len(X), dtype=object)
     if made.dtype.kind != "O" or made.ndim != 1:
         return made
-    if all(np.ndim(v) == 0 for v in X[0]) if isinstance(X[0], (list, tuple, np.ndarray)) else False:
+    if isinstance(X[0], (list, tuple, np.ndarray)) and all(np.ndim(v) == 0 for v in X[0]):
         raise DataError("the rows of X have different lengths")
     raise DataError(
         f"X holds objects of the type {type(X[0]).__name__}; rows are lists of numbers, strings or "

@@ -51,8 +51,7 @@ def _kernel_and_rival(board: Any) -> str:
     rival = next((r for r in board.rows if r.rival), None)
     if kernel is None or rival is None or kernel.rows_seen != rival.rows_seen:
         return ""
-    pairs = list(zip(kernel.scores, rival.scores, strict=False))
-    gaps = np.array([a - b for a, b in pairs])
+    gaps = np.array([a - b for a, b in zip(kernel.scores, rival.scores, strict=False)])
     doubt = f" ± {np.std(gaps, ddof=1) / np.sqrt(len(gaps)):.2g}" if len(gaps) > 1 else ""
     return (
         f" The best with a kernel, {kernel.name}, is {abs(gaps.mean()):.2g}{doubt} "

@@ -29,7 +29,7 @@ from mercer.selection.holdout import (
 from mercer.selection.preprocess import check_targets
 from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, seconds_of
-from mercer.selection.racing.race import REFIT, with_workers
+from mercer.selection.racing.race import with_workers
 from mercer.selection.rivals.named import rivals_of
 from mercer.selection.trainers.grid import names_of_learners
 from mercer.selection.traps import check
@@ -184,7 +184,7 @@ def _part_kept_back(
     refit = len(found) < REFIT_ROWS
     made = chosen(train, clock.rest(), progress, held=len(test), refit=refit)
     # What a fit with the rows kept back will take, where it is made.
-    again = REFIT * made.last.seconds * made.contest.crowding
+    again = made.contest.fit_seconds(made.winner, len(found))
     complete = len(made.last.rows) == len(train)
     refit = complete and (refit or clock.budget is not None) and clock.left() > again
     headline = None

@@ -24,6 +24,8 @@ from mercer.selection.trainers.base import Outcome
 
 #: So many times the rows make another last fit worth its time.
 WORTH = 1.15
+#: At most so many times the rows in the next of them.
+STEP = 3
 
 
 class LastFit:
@@ -53,7 +55,9 @@ class LastFit:
             self.fit(winner, found, least)
         with suppress(OutOfTime):
             while len(self.rows) < len(found):
+                # By steps, so that what a fit took corrects the forecast of the next one.
                 count = race.rows_in(winner, race.clock.left())
+                count = min(count, STEP * len(self.rows) or count)
                 if len(self.rows) and count < WORTH * len(self.rows):
                     return
                 with until(race.clock.end - race.answer_seconds(winner, count)):
@@ -101,8 +105,9 @@ def affordable(race: Race, standing: list[Entry]) -> Entry:
     for entry in standing:
         if entry.size < best.size or entry.mean < best.mean - doubt:
             break
-        if race.rows_in(entry, left) >= race.final_rows:
-            for slower in standing[: standing.index(entry)]:
-                slower.slow = True
+        entry.slow = race.rows_in(entry, left) < race.final_rows
+        if not entry.slow:
             return entry
+    for entry in standing:
+        entry.slow = False
     return best

@@ -64,13 +64,12 @@ def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> 
 
 def _folds(choice: Choice) -> str:
     """How the winner was judged in the race."""
-    judged, winner = len(choice.winner.scores), choice.winner
-    if judged >= winner.first:
+    winner, judged = choice.winner, len(choice.winner.tests[0])
+    if len(winner.scores) >= winner.first:
         return choice.folds
     if winner.chosen:  # it went on with more rows
-        rows = f"{len(winner.tests[0])} rows held out once"
-        return f"decided on {rows} by fits on {winner.size}, after {choice.folds} on fewer"
-    return f"decided on {judged} of the folds of a {choice.folds}"
+        return f"decided on {judged} rows held out once by fits on {winner.size}"
+    return f"decided on {len(winner.scores)} of the folds of a {choice.folds}"
 
 
 def _proof(choice: Choice) -> Any:

@@ -68,8 +68,7 @@ class Stopwatch:
         self._clock, self._processor = time.perf_counter(), time.process_time()
 
     def seconds(self) -> float:
-        spent, worked = time.perf_counter() - self._clock, time.process_time() - self._processor
-        return min(spent, worked)
+        return min(time.perf_counter() - self._clock, time.process_time() - self._processor)
 
 
 def threads_pay() -> bool:

@@ -103,8 +103,7 @@ class MoreRows:
         try:
             for entry in going:
                 race.say(f"{size} rows: {entry.name}")
-                last = min(race.fit_seconds(e, size) for e in going)
-                with until(race.clock.end - last):
+                with until(race.clock.end - max(map(race.reserve, going))):
                     self._judge(entry, size)
         except (OutOfTime, *CTRL_C) as error:
             # Who has run must not win by that alone.

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -47,7 +48,7 @@ FEW_ROWS = 40
 #: More folds than this are run on all rows only.
 MOST_FOLDS = 20
 #: The part of a budget that is kept for the last fit, at most.
-MOST_RESERVE = 0.35
+MOST_RESERVE = 0.45
 #: Seconds that are allowed per second that the last fit is expected to take.
 CAREFUL = 1.3
 #: Of a winner that is fitted anew, with the rows kept back: seconds per second of its last fit.
@@ -317,9 +318,9 @@ class Race:
         entry.unit, entry.gram_seconds = unit, seconds
         rows = self.rows(size)
         for number, split in enumerate(self.data.splits[repeat]):
-            known = len(entry.outcomes) > 1  # the first may compile
-            need = entry.seconds * self.crowding if known else 0.0
-            if known and self.clock.left() < self.kept(entry) + need:
+            need = entry.seconds * self.crowding
+            # The first one may have compiled, and tells little.
+            if len(entry.outcomes) > 1 and self.clock.left() < self.kept(entry) + need:
                 break
             # Begin where this fold ended on fewer rows. What another fold chose must not be used:
             # the test rows of this one were among its training rows.
@@ -392,8 +393,7 @@ class Race:
     @property
     def crowding(self) -> float:
         """Seconds by the clock per second of work, as far as the work is done here."""
-        elsewhere = self.apart is not None or with_workers()
-        return 1.0 if elsewhere else self.clock.crowding()
+        return 1.0 if self.apart is not None or with_workers() else self.clock.crowding()
 
     def cost(self, entry: Entry, size: int) -> float:
         """Seconds that all folds at this size will take, from what a smaller stage took."""
@@ -432,12 +432,13 @@ class Race:
         after = self.answer_seconds(entry, rows)
         alike = (e.fitted for e in self.entries if e.trainer is entry.trainer and e.fitted)
         fitted = entry.fitted or next(alike, {})
+        train = entry.size * (1 - 1 / len(self.data.splits[0]))
+        expected = partial(entry.trainer.final_seconds, entry.outcomes, train)
         if fitted:
             most = max(fitted)
-            fit = fitted[most] * (rows / most) ** min(exponent, 2.0)
+            fit = fitted[most] * expected(rows, exponent) / expected(most, exponent)
             return after + fit * self.crowding
-        train = entry.size * (1 - 1 / len(self.data.splits[0]))
-        fit = entry.trainer.final_seconds(entry.outcomes, train, rows, exponent)
+        fit = expected(rows, exponent)
         # K as a whole is only made where it is small; a learner looks at what it needs.
         gram = entry.gram_seconds * (min(rows, EXACT_ROWS) / train) ** 2
         return (fit + gram + self.overhead * rows / self.final_rows) * self.crowding + after

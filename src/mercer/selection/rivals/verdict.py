@@ -21,9 +21,8 @@ def verdict(standing: list[Entry], winner: Entry, metric: str) -> list[str]:
     kernel = next((e for e in same if e.kernel is not None), None)
     if winner.rival is not None and not any(e.kernel is not None for e in standing):
         notes.append(
-            f"no kernel was judged: there was time for {winner.rival.title} only, "
-            f"{metric_name(metric)} {with_unit(winner.mean, metric)} in the race; a longer budget "
-            "compares it with kernels"
+            f"no kernel was judged: there was time for rivals only, {winner.rival.title} the best "
+            f"of them ({metric_name(metric)} {with_unit(winner.mean, metric)})"
         )
     elif winner.rival is not None:
         behind, word = "", "has won"
