@@ -209,9 +209,9 @@ def test_wrong_rows_show_the_columns_that_matter():
     frame = pd.DataFrame(rng.normal(size=(120, 9)), columns=[f"c{i}" for i in range(9)])
     found = Dataset.of(frame, np.where(frame["c8"] > 0.3 * rng.normal(size=120), "u", "v"))
     board = compare(found, kernels=["linear()"], learners=["ridge"], cv=3, holdout=0.4)
-    names = study(board, found, 20.0).columns
-    assert names[0] == "c8"
-    shown = str(errors(board, found, first=names))
+    known = study(board, found, 20.0).importance
+    assert known.names[0] == "c8"
+    shown = str(errors(board, found, known=known))
     assert ">c8</th>" in shown
     assert "The most important 6 of 9 columns" in shown
     assert "The first 6 of 9 columns" in errors(board, found)

@@ -340,7 +340,8 @@ def test_the_best_kernel_stands_beside_the_best_rival_with_its_uncertainty(moons
     worse = tuple(s - gap for s, gap in zip(kernel.scores, (0.1, 0.2, 0.3), strict=True))
     rival = replace(kernel, name="a forest", kernel="", rival=True, scores=worse)
     page = words_only(replace(board, rows=[*board.rows, rival]), found)
-    assert "is 0.2 ± 0.058 ahead of the best without, a forest, on the same 3" in page.text
+    words = "is 0.2 ± 0.058 ahead of the best without, a forest (on the same held-out parts: 3)"
+    assert words in page.text
 
 
 def test_folds_are_those_that_have_decided(monkeypatch):

@@ -12,7 +12,7 @@ import numpy as np
 from mercer._escape.html import Markup, code, tag
 from mercer._escape.spreadsheet import cell
 from mercer.data.schema import DATES
-from mercer.report.study import held_back
+from mercer.report.study import Importance, held_back
 from mercer.report.svg import picture
 from mercer.report.tables import shown, table
 
@@ -22,10 +22,10 @@ SHOWN, VALUES, LETTERS = 12, 6, 240
 MOST_COLUMNS = 200
 
 
-def errors(board: Any, data: Any, file: str = "", first: Sequence[str] = ()) -> Markup:
+def errors(board: Any, data: Any, file: str = "", known: Importance | None = None) -> Markup:
     """The worst of the answers for rows that the model had not seen; `file` has all of them.
 
-    Of many columns those named `first` are shown, the most important before the others.
+    Of many columns those that are `known` to be the most important are shown.
     """
     worst = held_back(board).worst(SHOWN)
     if not len(worst):
@@ -38,7 +38,7 @@ def errors(board: Any, data: Any, file: str = "", first: Sequence[str] = ()) -> 
     elif data.kind in ("strings", "mail"):
         body = _texts(board, data, worst)
     else:
-        body = _table(board, data, worst, first)
+        body = _table(board, data, worst, known.names if known else [])
     return Markup(intro + body)
 
 

@@ -158,7 +158,7 @@ def render(
         tag("h2", "Scoreboard"), standings(board),
         *_judged(board),
         *_studied(board, done),
-        tag("h2", "Errors worth looking at"), errors(board, data, file, done.columns),
+        tag("h2", "Errors worth looking at"), errors(board, data, file, done.importance),
         tag("h2", "The winner"), _kernel(board),
         tag("div", *pictures(board, data), class_="pictures"),
     ]  # fmt: skip

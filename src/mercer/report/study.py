@@ -64,11 +64,6 @@ class Study:
     importance: Importance | None
     missing: str = ""
 
-    @property
-    def columns(self) -> list[str]:
-        """The most important first; none where that is not known."""
-        return [] if self.importance is None else self.importance.names
-
 
 def held_back(board: Any) -> OutOfFold:
     """Answers for rows that took no part in the choice, or else those of the race."""

@@ -55,8 +55,8 @@ def _kernel_and_rival(board: Any) -> str:
     doubt = f" ± {np.std(gaps, ddof=1) / np.sqrt(len(gaps)):.2g}" if len(gaps) > 1 else ""
     return (
         f" The best with a kernel, {kernel.name}, is {abs(gaps.mean()):.2g}{doubt} "
-        f"{'ahead of' if gaps.mean() >= 0 else 'behind'} the best without, {rival.name}, on the "
-        f"same {len(gaps)} held-out part{'s' * (len(gaps) > 1)}."
+        f"{'ahead of' if gaps.mean() >= 0 else 'behind'} the best without, {rival.name} (on the "
+        f"same held-out parts: {len(gaps)})."
     )
 
 

@@ -185,8 +185,8 @@ def _part_kept_back(
     made = chosen(train, clock.rest(), progress, held=len(test), refit=refit)
     # What a fit with the rows kept back will take, where it is made.
     again = made.contest.fit_seconds(made.winner, len(found))
-    complete = len(made.last.rows) == len(train)
-    refit = complete and (refit or clock.budget is not None) and clock.left() > again
+    refit = (refit or clock.budget is not None) and clock.left() > again
+    refit &= len(made.last.rows) == len(train)
     headline = None
     with made.until_interrupted():
         end = made.clock.end if made.interrupted else clock.end - again * refit

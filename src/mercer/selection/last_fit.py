@@ -51,6 +51,7 @@ class LastFit:
         race = self.race
         least = min(winner.size, len(found))
         if race.rows_in(winner, race.clock.left() / race.fits) < len(found):
+            winner.trainer.exact = False
             # On as many as it was compared on: what that takes is known, and little.
             self.fit(winner, found, least)
         with suppress(OutOfTime):

@@ -14,8 +14,6 @@ from mercer._machine.threads import single_threaded_blas
 
 #: Seconds for a last fit after Ctrl-C.
 AFTER = 0.8
-#: Seconds that a budget has in any case.
-LEAST = 0.01
 #: Seconds of work on an idle machine that are assumed before anything has been measured.
 SMOOTH = 0.2
 
@@ -44,7 +42,7 @@ class Clock:
 
     def rest(self, share: float = 1.0) -> float | None:
         """A budget for what is done next: a share of what is left; None without one."""
-        return None if self.budget is None else share * max(self.left(), LEAST)
+        return None if self.budget is None else share * max(self.left(), 0.01)
 
     def crowding(self) -> float:
         """Seconds by the clock per second of the processor so far; 1 on an idle machine."""

@@ -101,9 +101,14 @@ class RidgeTrainer(Trainer):
             alphas = [PENALTIES[i] * unit for i in range(len(PENALTIES)) if abs(i - middle) <= 1]
             return make(alphas=alphas)
         alpha = PENALTIES[middle] * unit
-        if is_exact(len(y)):
+        if self.is_exact(len(y)):
             return make(alpha=alpha)
         return make(alpha=alpha, solver="nystrom", n_centers=centers_for(len(y)))
+
+    def is_exact(self, n: int) -> bool:
+        """Whether a fit on n rows takes all of K instead of centers."""
+        most = EXACT_ROWS if self.exact else SMALL_ROWS
+        return n <= SMALL_ROWS or (n <= most and 16 * n**2 <= get_config().memory_bytes)
 
     def final_seconds(
         self, outcomes: Sequence[Outcome], train: float, n: int, exponent: float
@@ -111,16 +116,11 @@ class RidgeTrainer(Trainer):
         one = float(np.median([o.fit_seconds / len(o.tried) for o in outcomes]))
         if n <= AGAIN_ROWS:
             return 3 * one * (n / train) ** exponent
-        if is_exact(n):
+        if self.is_exact(n):
             # Double precision takes longer than the folds; the inverse for leave-one-out is saved.
             return 1.2 * one * (n / train) ** exponent
         # Beyond, the learner goes on with some centers: N M² operations instead of N³.
         return 1.5 * one * n * centers_for(n) ** 2 / train**3
-
-
-def is_exact(n: int) -> bool:
-    """Whether a fit on n rows takes all of K instead of centers."""
-    return n <= SMALL_ROWS or (n <= EXACT_ROWS and 16 * n**2 <= get_config().memory_bytes)
 
 
 def centers_for(n: int) -> int:
