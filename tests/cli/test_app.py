@@ -130,6 +130,15 @@ def test_who_reads_may_go_away(tmp_path: Path, model: Path) -> None:
     assert run.returncode == 141
 
 
+@pytest.mark.posix
+def test_files_are_written_though_nobody_reads_the_board(tmp_path: Path) -> None:
+    """`mercer compare --out found … | head` has a model in the end."""
+    out, few = tmp_path / "found", "--kernel 'linear()' --learner ridge --cv 2 --holdout none"
+    command = f"{' '.join(PYTHON)} compare moons {few} --out {out} | head -c 0"
+    subprocess.run(["bash", "-c", command], capture_output=True, env=ENVIRONMENT, check=False)
+    assert {"model.mercer", "report.html"} <= {p.name for p in out.iterdir()}
+
+
 ALL = "<&- >&- 2>&-"
 UNWRITABLE = "2< file"  # a stream that can only be read from
 CLOSED = [

@@ -57,6 +57,13 @@ def test_a_value_of_the_wrong_type_is_named_with_its_row(mercer, model: Path) ->
         assert words in mercer("predict", model, stdin=part).stderr
 
 
+def test_without_probabilities_it_is_said_how_to_have_them(mercer, tmp_path: Path) -> None:
+    path = tmp_path / "m.mercer"
+    mercer("fit", "moons", "--kernel", "linear()", "--learner", "ridge", "--model", path)
+    said = mercer("predict", path, "--proba").stderr
+    assert "--probabilities" in said
+
+
 def test_probabilities_and_kept_columns(mercer, model: Path, tmp_path: Path) -> None:
     text = ROWS.replace("age,", "id,age,").replace("60,Rome", "a,60,Rome").replace(
         "60,Oslo", '"b,b",60,Oslo')  # fmt: skip

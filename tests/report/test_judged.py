@@ -20,7 +20,7 @@ from mercer._machine.deadline import announced
 from mercer.data import Dataset
 from mercer.report.bars import importance
 from mercer.report.classes import certainties, class_figures, per_class, recall_curves, roc_curves
-from mercer.report.errors import wrong_rows
+from mercer.report.errors import errors, wrong_rows
 from mercer.report.study import Importance, Point, held_back, more_rows, study
 from mercer.selection import compare
 from mercer.selection.board.scoreboard import OutOfFold
@@ -202,3 +202,16 @@ def test_columns_without_a_bar_are_counted():
     assert words.count('class="bar"') == 15
     assert "5 more columns" in words
     assert "no time for 7 other columns" in words
+
+
+def test_wrong_rows_show_the_columns_that_matter():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(120, 9)), columns=[f"c{i}" for i in range(9)])
+    found = Dataset.of(frame, np.where(frame["c8"] > 0.3 * rng.normal(size=120), "u", "v"))
+    board = compare(found, kernels=["linear()"], learners=["ridge"], cv=3, holdout=0.4)
+    known = study(board, found, 20.0).importance
+    assert known.names[0] == "c8"
+    shown = str(errors(board, found, known=known))
+    assert ">c8</th>" in shown
+    assert "The most important 6 of 9 columns" in shown
+    assert "The first 6 of 9 columns" in errors(board, found)

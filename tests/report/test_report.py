@@ -17,6 +17,7 @@ from mercer._machine.deadline import announced
 from mercer.data import Dataset, Schema
 from mercer.report import svg
 from mercer.report.errors import errors
+from mercer.report.page import fingerprint
 from mercer.report.words import fine_print, summary
 from mercer.selection import SearchNode, SearchTree, compare
 
@@ -309,3 +310,45 @@ def test_without_time_the_formula_is_written_in_characters(moons):
         page = Page(report.render(*moons)).text
     assert re.search(r"k\(x, z\) = (exp\(−‖x − z‖² / 2\)|x · z)", page)
     assert "\\" not in page
+
+
+def test_the_first_sentence_is_in_the_words_of_the_reader(moons, table, words_only):
+    assert "the model gives" in words_only(*moons).text
+    board, found = table
+    off = np.median(np.abs(board.oof.truth - board.oof.predicted))
+    assert f"the model is off by less than {off:.3g} in price" in words_only(board, found).text
+
+
+def test_that_importances_are_missing_is_said(moons, words_only):
+    said = words_only(*moons).text
+    assert "Which columns matter Not known: no rows were kept back from the choice." in said
+
+
+def test_the_page_says_what_made_it(moons):
+    board, found = moons
+    made = fingerprint(found)
+    page = report.render(board, found, command="mercer compare <data>")
+    assert f"seed 0, data {made}: <code>mercer compare &lt;data&gt;</code>" in page
+    assert fingerprint(replace(found, X=found.X.copy())) == made
+    assert fingerprint(replace(found, X=found.X + 1e-9)) != made
+    assert fingerprint(replace(found, y=1 - found.y)) != made
+
+
+def test_the_best_kernel_stands_beside_the_best_rival_with_its_uncertainty(moons, words_only):
+    board, found = moons
+    kernel = next(r for r in board.rows if r.kernel)
+    worse = tuple(s - gap for s, gap in zip(kernel.scores, (0.1, 0.2, 0.3), strict=True))
+    rival = replace(kernel, name="a forest", kernel="", rival=True, scores=worse)
+    page = words_only(replace(board, rows=[*board.rows, rival]), found)
+    words = "is 0.2 ± 0.058 ahead of the best without, a forest (on the same held-out parts: 3)"
+    assert words in page.text
+
+
+def test_folds_are_those_that_have_decided(monkeypatch):
+    from mercer.selection import choice
+
+    monkeypatch.setattr(choice, "MOST_ROWS", 100)
+    X, y = data.moons(300)
+    board = few(Dataset.of(X, y), learners=["ridge"], rivals=["linear"], budget=1000)
+    assert len(board.best_row.scores) == 1
+    assert board.folds.startswith("decided on 34 rows held out once by fits on 266")

@@ -167,10 +167,44 @@ def test_copies_that_could_be_remembered_do_not_flatter():
         (np.repeat(np.arange(0, 52, 2), 20), "regression"),
         (np.repeat(np.arange(25), 400 // np.arange(1, 26) ** 2 + 1), "regression"),  # rare events
         (np.repeat([0, 1, 2], 20), "classification"),
+        (np.repeat(np.arange(0, 101, 10), 900), "regression"),  # doses
+        (np.repeat([-1, 1], 20), "classification"),
+        (np.repeat([1, 2, 4, 8, 16], 20), "classification"),
     ],
 )
 def test_labels_and_counts(y, task):
     assert mercer.data.targets.guess_task(y)[0] == task
+
+
+def test_what_nobody_asked_for_is_not_said_to_be_asked_for():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": np.arange(60), "a": random.normal(size=60)})
+    notes = mercer.compare(frame, np.repeat(["u", "v"], 30), kernels=["linear"], learners=["ridge"],
+                           cv=2, holdout=None).notes  # fmt: skip
+    assert [n for n in notes if "number the rows: id" in n]
+    assert not [n for n in notes if "asked for" in n]
+
+
+def test_the_first_line_says_how_to_take_classes_for_numbers_and_numbers_for_classes():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 2)), np.repeat([0, 1, 2], 20)
+    few = {"kernels": ["linear"], "learners": ["ridge"], "cv": 2, "holdout": None}
+    assert "task='regression'" in str(mercer.compare(X, y, **few)).partition("kernel ")[0]
+    assert "task=" not in str(mercer.compare(X, y, task="classification", **few))[:40]
+    spaced = str(mercer.compare(X, np.repeat(np.arange(0, 60, 10), 10), **few))
+    assert "task='classification'" in spaced.partition("kernel ")[0]
+
+
+def test_a_target_with_decimal_commas_is_a_number(tmp_path):
+    path = tmp_path / "prices.csv"
+    lines = [f"{i};{i // 10}.{100 + i},{i % 10}5" for i in range(60)]
+    path.write_text("\n".join(["x;price", *lines]))
+    found = mercer.data.load(path, "price")
+    assert (found.task, found.y.dtype) == ("regression", float)
+    assert found.y[42] == 4142.25
+    assert mercer.data.Dataset.of(np.eye(3), ["1,5", "2", "3,25"]).y.tolist() == [1.5, 2.0, 3.25]
+    words = mercer.data.Dataset.of(np.eye(3), ["1,5", "2", "three"])
+    assert words.task == "classification"
 
 
 def test_decimal_commas_and_dates_as_people_write_them(tmp_path):

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -66,3 +67,20 @@ def test_a_gram_is_an_array_when_asked_to_be_one():
     G = mercer.Gaussian().gram(X)
     np.testing.assert_array_equal(np.asarray(G), G.dense())
     assert np.asarray(G, dtype=np.float32).dtype == np.float32
+
+
+@pytest.mark.parametrize(("numbers", "words"), [("number", "object"), (np.number, [object, str])])
+def test_columns_chosen_by_their_types(tmp_path, numbers, words):
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["u", "v", "u", "v"]})
+    columns = make_column_transformer(
+        (StandardScaler(), make_column_selector(dtype_include=numbers)),
+        (OneHotEncoder(), make_column_selector(dtype_include=words)),
+    )
+    model = make_pipeline(columns, mercer.KernelSVC("gaussian(1)")).fit(frame, [0, 1, 0, 1])
+    mercer.save(model, tmp_path / "m.mercer")
+    again = mercer.load(tmp_path / "m.mercer")
+    assert np.array_equal(again.decision_function(frame), model.decision_function(frame))
+    assert again.fit(frame, [0, 1, 0, 1]).predict(frame).tolist() == [0, 1, 0, 1]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import Any
 
 import click
@@ -125,15 +126,17 @@ def command(
     if whole is not None:
         board = replace(board, budget=whole, seconds=command_seconds())
         end = time.perf_counter() + whole - board.seconds
-    if as_json:
-        print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
-    else:
-        show(board)
-    # Of the pictures, the first takes longest: what draws them must be loaded. After Ctrl-C there
-    # is time for none.
-    end = 0.0 if board.interrupted else end - LAST * begun
-    with announced(end, 0.4 * begun):
-        keep(board, found, paths)
+    try:
+        if as_json:
+            print_json(board.to_dict() | {"written": {k: str(p) for k, p in paths.items()}})
+        else:
+            show(board)
+    finally:  # also where nobody reads on: `mercer compare … | head`
+        # Of the pictures, the first takes longest: what draws them must be loaded. After Ctrl-C
+        # there is time for none.
+        end = 0.0 if board.interrupted else end - LAST * begun
+        with announced(end, 0.4 * begun):
+            keep(board, found, paths)
     return INTERRUPTED if board.interrupted else 0
 
 
@@ -193,7 +196,8 @@ def _write(what: str, board: Any, found: Any, path: Path, model: Path | None) ->
     import mercer
 
     if what == "report":
-        mercer.report.write(board, found, path, model=model)
+        typed = join(["mercer", *sys.argv[1:]])
+        mercer.report.write(board, found, path, model=model, command=typed)
         return [path, mercer.report.errors_file(path)]
     if what == "scoreboard":
         frame = board.to_frame()

@@ -93,7 +93,8 @@ def names_of(fitted: Any, proba: bool) -> list[str]:
         last = steps_of(fitted)[-1]
         raise DataError(
             f"{type(last).__name__} gives no probabilities; KernelLogisticRegression does, and "
-            "KernelSVC with probability=true"
+            "KernelSVC with probability=true; `mercer compare --probabilities` saves a model that "
+            "does"
         )
     return [f"p({label})" for label in fitted.classes_]
 

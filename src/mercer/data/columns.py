@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from mercer.data.dataset import Note
-from mercer.data.schema import DATES, DataError, convert
+from mercer.data.schema import COMMA, DATES, DataError, convert
 
 #: A column of words of which more than half are different, and more than this many, is text.
 MAX_CATEGORIES = 30
 #: So is one with more than this many different words that are mostly longer than this.
 FEW_WORDS, LONG_WORDS = 10, 40
-#: Numbers with a decimal comma, and perhaps points between thousands; dates as people write them.
-COMMA = r"\s*[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?\s*"
+#: Dates as people write them.
 WRITTEN = r"^(\d{1,2})[./-](\d{1,2})[./-]\d{2,4}\b"
 #: Names that a note lists.
 MOST_NAMES = 8

@@ -76,10 +76,7 @@ def register_format(
 
 
 def load(
-    path: str | Path,
-    target: str | None = None,
-    format: str | None = None,
-    columns: Any = None,
+    path: str | Path, target: str | None = None, format: str | None = None, columns: Any = None
 ) -> Dataset:
     """A data file as a `Dataset`; the format comes from the file's name unless it is given.
 

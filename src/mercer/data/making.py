@@ -109,9 +109,18 @@ def _listed(X: Any) -> Any:
     if X and isinstance(X[0], (str, bytes, Message)):
         return X
     try:
-        return np.asarray(X)
+        made = np.asarray(X)
     except ValueError:
-        raise DataError("the rows of X have different lengths") from None
+        made = np.empty(len(X), dtype=object)
+    if made.dtype.kind != "O" or made.ndim != 1:
+        return made
+    if isinstance(X[0], (list, tuple, np.ndarray)) and all(np.ndim(v) == 0 for v in X[0]):
+        raise DataError("the rows of X have different lengths")
+    raise DataError(
+        f"X holds objects of the type {type(X[0]).__name__}; rows are lists of numbers, strings or "
+        "messages. Graphs, and whatever else a kernel takes, go to a learner with that kernel: "
+        "KernelSVC(kernel).fit(X, y)"
+    )
 
 
 # --- tables --------------------------------------------------------------------------------------

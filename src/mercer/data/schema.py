@@ -17,6 +17,8 @@ from mercer._suggest import nearest
 #: What a column can be. Dates become seconds since 1970, truths 0 and 1. "comma" is a number
 #: written as 1.234,5; "day.month" and "month/day" are dates that begin with the day or the month.
 TYPES = ("number", "comma", "truth", "date", "day.month", "month/day", "category", "text")
+#: Numbers with a decimal comma, and perhaps points between thousands.
+COMMA = r"\s*[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?\s*"
 #: Types whose values are dates, in a form of their own.
 DATES = ("date", "day.month", "month/day")
 

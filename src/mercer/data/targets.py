@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
-from mercer.data.schema import DataError
+from mercer.data.schema import COMMA, DataError
 
 TASKS = ("classification", "regression")
 #: A numeric target with at most this many distinct whole values is read as classes; with up to so
 #: many, if they are 0, 1, 2 … or 1, 2, 3 … and about as frequent: labels are, counts are not.
 MAX_CLASSES, MAX_LABELS = 20, 100
+#: From so many on, values that are more than 1 apart, and all equally far, are numbers: 0, 10, 20 …
+LEAST_STEPS = 5
 #: "About as frequent": every one at least so often as this share of the average.
 EVEN = 0.25
 
@@ -40,6 +43,12 @@ def guess_task(y: Any) -> tuple[str, str]:
         return "classification", "the target is not a number"
     distinct = np.unique(y[np.isfinite(y)] if y.dtype.kind == "f" else y)
     whole = bool(np.all(distinct == np.round(distinct)))
+    steps = np.unique(np.diff(distinct.astype(np.float64)))
+    if whole and len(steps) == 1 and steps[0] > 1 and len(distinct) >= LEAST_STEPS:
+        return "regression", (
+            f"the target takes {len(distinct)} values that are equally far apart; for classes, "
+            "task='classification'"
+        )
     most = MAX_LABELS if whole and _labels(y, distinct) else MAX_CLASSES
     if whole and len(distinct) <= min(most, max(2, len(y) // 3)):
         return "classification", f"the target takes {len(distinct)} whole values"
@@ -67,7 +76,7 @@ def read_targets(y: Any, n: int, name: str = "the target") -> np.ndarray:
     missing = _missing(y)
     if missing.any():
         raise DataError(f"{int(missing.sum())} targets are missing; leave those rows out")
-    y = _plain(y)
+    y = _with_points(_plain(y))
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise DataError(f"{name} holds infinite values; targets must be finite")
     if n and (y == y[0]).all():
@@ -88,6 +97,14 @@ def _plain(y: np.ndarray) -> np.ndarray:
     if y.dtype.kind == "O" and all(isinstance(v, (int, float, np.number)) for v in y):
         return y.astype(bool if all(isinstance(v, bool) for v in y) else np.float64)
     return y.astype(str)
+
+
+def _with_points(y: np.ndarray) -> np.ndarray:
+    """Numbers of texts that all are numbers, some with a decimal comma: as columns are read."""
+    if y.dtype.kind != "U" or not all(re.fullmatch(COMMA, v) for v in y.tolist()):
+        return y
+    plain = np.char.replace(np.char.replace(np.char.strip(y), ".", ""), ",", ".")
+    return plain.astype(np.float64) if (plain != y).any() else y
 
 
 def whole_numbers(y: np.ndarray) -> np.ndarray:

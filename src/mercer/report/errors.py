@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from mercer._escape.html import Markup, code, tag
 from mercer._escape.spreadsheet import cell
 from mercer.data.schema import DATES
-from mercer.report.study import held_back
+from mercer.report.study import Importance, held_back
 from mercer.report.svg import picture
 from mercer.report.tables import shown, table
 
@@ -21,8 +22,11 @@ SHOWN, VALUES, LETTERS = 12, 6, 240
 MOST_COLUMNS = 200
 
 
-def errors(board: Any, data: Any, file: str = "") -> Markup:
-    """The worst of the answers for rows that the model had not seen; `file` has all of them."""
+def errors(board: Any, data: Any, file: str = "", known: Importance | None = None) -> Markup:
+    """The worst of the answers for rows that the model had not seen; `file` has all of them.
+
+    Of many columns those that are `known` to be the most important are shown.
+    """
     worst = held_back(board).worst(SHOWN)
     if not len(worst):
         return tag("p", "Every held-out row was predicted right: there is no error to look at.")
@@ -34,7 +38,7 @@ def errors(board: Any, data: Any, file: str = "") -> Markup:
     elif data.kind in ("strings", "mail"):
         body = _texts(board, data, worst)
     else:
-        body = _table(board, data, worst)
+        body = _table(board, data, worst, known.names if known else [])
     return Markup(intro + body)
 
 
@@ -124,10 +128,12 @@ def _cut(example: Any) -> str:
     return words if len(words) <= LETTERS else words[: LETTERS - 1] + "…"
 
 
-def _table(board: Any, data: Any, worst: np.ndarray) -> Markup:
+def _table(board: Any, data: Any, worst: np.ndarray, first: Sequence[str]) -> Markup:
     framed = hasattr(data.X, "iloc")
     columns = list(data.X.columns) if framed else list(range(data.X.shape[1]))
-    chosen = columns[:VALUES]
+    at = {name: i for i, name in enumerate(first)}
+    label = str if framed else "x{}".format
+    chosen = sorted(columns, key=lambda c: at.get(label(c), len(at)))[:VALUES]
     types = _types(data) if framed else {}
     held = held_back(board)
     lines: list[list[Any]] = []
@@ -136,13 +142,13 @@ def _table(board: Any, data: Any, worst: np.ndarray) -> Markup:
         values = data.X.iloc[row] if framed else _dense(data.X, row)
         cells = [_value(values[c], types.get(c, "")) for c in chosen]
         lines.append([*_answer(board, data, index), *cells])
-    names = [str(c) if framed else f"x{c}" for c in chosen]
-    heads = ["row", "truth", "predicted", *names]
+    heads = ["row", "truth", "predicted", *map(label, chosen)]
     numbers = [i for i, c in enumerate(chosen) if not framed or data.X[c].dtype.kind in "iuf"]
     made = table(heads, lines, frozenset({0, *(3 + i for i in numbers)}))
     if len(chosen) == len(columns):
         return made
-    words = f"The first {len(chosen)} of {len(columns)} columns."
+    which = "The most important" if first else "The first"
+    words = f"{which} {len(chosen)} of {len(columns)} columns."
     return Markup(made + tag("p", words, class_="soft"))
 
 

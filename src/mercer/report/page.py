@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from shlex import quote
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import mercer
+from mercer._arrays import is_sparse
 from mercer._config import show_bytes
 from mercer._escape.html import Markup, code, join, tag
 from mercer._escape.mathematics import in_characters
@@ -23,13 +25,7 @@ from mercer.report.standings import standings
 from mercer.report.study import Study, held_back, more_rows, study
 from mercer.report.style import CSS
 from mercer.report.svg import formula
-from mercer.report.words import (
-    error_sizes,
-    fine_print,
-    held_words,
-    summary,
-    unbroken,
-)
+from mercer.report.words import error_sizes, fine_print, held_words, in_short, summary, unbroken
 from mercer.selection.board.render import fitted_words
 from mercer.selection.board.scoreboard import show_seconds
 from mercer.selection.board.shown import metric_name, with_unit
@@ -40,7 +36,9 @@ from mercer.store import write_atomically
 MOST_TURNED_DOWN = 4
 
 
-def write(board: Any, data: Any, path: str | os.PathLike[str], model: Any = None) -> Path:
+def write(
+    board: Any, data: Any, path: str | os.PathLike[str], model: Any = None, command: str = ""
+) -> Path:
     """Write the report on a `Scoreboard` and what it compared on: a `Dataset`, or (X, y).
 
     Beside it a CSV file has all rows that were predicted wrongly, named after the report:
@@ -56,6 +54,8 @@ def write(board: Any, data: Any, path: str | os.PathLike[str], model: Any = None
         The HTML file.
     model : str, path-like or None
         Where the best is saved, as the page shows it.
+    command : str
+        What was typed, as the page shows it.
 
     Returns
     -------
@@ -74,7 +74,8 @@ def write(board: Any, data: Any, path: str | os.PathLike[str], model: Any = None
     """
     path, data = Path(path), _dataset(board, data)
     file = errors_file(path)
-    text = render(board, data, "model.mercer" if model is None else Path(model).name, file.name)
+    name = "model.mercer" if model is None else Path(model).name
+    text = render(board, data, name, file.name, command)
     _write(path, text)
     _write(file, wrong_rows(board, data))
     return path
@@ -112,7 +113,9 @@ def _dataset(board: Any, data: Any) -> Dataset:
     return Dataset.of(X, y, task=board.task)
 
 
-def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -> str:
+def render(
+    board: Any, data: Any, model: str = "model.mercer", file: str = "", command: str = ""
+) -> str:
     """The page as text: no script, no link, nothing that is fetched.
 
     Parameters
@@ -125,6 +128,8 @@ def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -
         Where the best is saved, as the page shows it.
     file : str
         Name of the file of wrong rows, as the page shows it.
+    command : str
+        What was typed, as the page shows it.
 
     Returns
     -------
@@ -146,14 +151,15 @@ def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -
     body = [
         tag("h1", "What predicts ", tag("em", str(data.target or "the target")), " in ",
             data.source or "the data", "?"),
-        tag("p", unbroken(summary(board)), class_="lead"),
+        tag("p", in_short(board, held_back(board), str(data.target or "target")), class_="lead"),
+        tag("p", unbroken(summary(board))),
         _cards(board, data),
         tag("p", unbroken(fine_print(board)), class_="note"),
         _notes(board),
         tag("h2", "Scoreboard"), standings(board),
         *_judged(board),
         *_studied(board, done),
-        tag("h2", "Errors worth looking at"), errors(board, data, file),
+        tag("h2", "Errors worth looking at"), errors(board, data, file, done.importance),
         *reasons(board, data, done),
         tag("h2", "The winner"), _kernel(board),
         tag("div", *pictures(board, data), class_="pictures"),
@@ -161,7 +167,8 @@ def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -
     if board.search is not None:
         body += [tag("h2", "The search for a kernel"), _search(board.search)]
     body += [tag("h2", "Use the model"), _use(board, data, model)]
-    body.append(tag("footer", f"Written by mercer {mercer.__version__}."))
+    made = f"Written by mercer {mercer.__version__}, seed {board.seed}, data {fingerprint(data)}"
+    body.append(tag("footer", made, *([": ", code(command)] if command else []), "."))
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -172,6 +179,19 @@ def render(board: Any, data: Any, model: str = "model.mercer", file: str = "") -
     )
     page = tag("html", head, "\n", tag("body", tag("main", join(body))), lang="en")
     return f"<!DOCTYPE html>\n{page}\n"
+
+
+def fingerprint(data: Dataset) -> str:
+    """Twelve digits of a SHA-256 sum over rows and targets: the same data have the same."""
+    X, found = data.X, hashlib.sha256(np.asarray(data.y).tobytes())
+    if hasattr(X, "iloc"):
+        parts: Any = [X[c].to_numpy() for c in X.columns]
+    else:
+        parts = [X.data, X.indices, X.indptr] if is_sparse(X) else [X]
+    for part in parts:
+        plain = isinstance(part, np.ndarray) and part.dtype.kind != "O"
+        found.update(part.tobytes() if plain else repr(list(part)).encode("utf-8", "replace"))
+    return found.hexdigest()[:12]
 
 
 def _judged(board: Any) -> list[Markup]:
@@ -202,6 +222,8 @@ def _studied(board: Any, done: Study) -> list[Markup]:
     if done.importance is not None:
         made += [tag("h2", "Which columns matter"),
                  *importance(done.importance, metric)]  # fmt: skip
+    elif board.kind in ("table", "vectors"):
+        made += [tag("h2", "Which columns matter"), tag("p", f"Not known: {done.missing}.")]
     if board.headline is not None:
         made += [
             tag("h2", "Would more rows help?"),

@@ -58,8 +58,11 @@ class Importance:
 
 @dataclass(frozen=True)
 class Study:
+    """`missing` says why no column has an importance, where none has."""
+
     curve: list[Point]
     importance: Importance | None
+    missing: str = ""
 
 
 def held_back(board: Any) -> OutOfFold:
@@ -71,7 +74,7 @@ def held_back(board: Any) -> OutOfFold:
 def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
     """Fit the winner on growing parts of the rows that were not kept back, and shuffle columns."""
     if board.headline is None:
-        return Study([], None)
+        return Study([], None, "no rows were kept back from the choice")
     if seconds is None:  # of what a budget leaves, most is for pictures
         seconds = min(PATIENCE, max(0.0, announced_seconds() / 3))
     end = time.perf_counter() + seconds
@@ -95,7 +98,8 @@ def study(board: Any, data: Dataset, seconds: float | None = None) -> Study:
         if names:
             with suppress(OutOfTime), until(end):
                 _shuffle_columns(data, models, metric, falls)
-    return Study(curve[::-1], _importance(names, falls))
+    missing = "there was no time for it" if names else f"more than {MOST_COLUMNS:,} columns"
+    return Study(curve[::-1], _importance(names, falls), missing)
 
 
 def as_fitted(board: Any, data: Dataset) -> Dataset:
@@ -216,10 +220,7 @@ def _column_names(data: Dataset) -> list[str]:
 
 
 def _shuffle_columns(
-    data: Dataset,
-    models: list[tuple[Any, np.ndarray]],
-    metric: Metric,
-    falls: list[list[float]],
+    data: Dataset, models: list[tuple[Any, np.ndarray]], metric: Metric, falls: list[list[float]]
 ) -> None:
     """Shuffle one column at a time in the held-back rows; adds by how much the score falls."""
     y = np.asarray(data.y)

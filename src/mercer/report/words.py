@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.selection.board.render import fitted_words
-from mercer.selection.board.scoreboard import show_seconds
+from mercer.selection.board.scoreboard import OutOfFold, show_seconds
 from mercer.selection.board.shown import as_percent, metric_name, show_mean, with_unit
 from mercer.selection.metrics import r2
 
@@ -16,6 +16,22 @@ from mercer.selection.metrics import r2
 def unbroken(words: str) -> str:
     """No line ends between a number and its unit."""
     return re.sub(r"(?<=\d) (?=(%|s|ms|min)(\W|$))", "\N{NO-BREAK SPACE}", words)
+
+
+def in_short(board: Any, held: OutOfFold, target: str) -> str:
+    """How often, or how nearly, the target is predicted right, and what guessing would give."""
+    if board.task == "classification":
+        labels, sizes = np.unique(held.truth, return_counts=True)
+        right, guess = np.mean(held.truth == held.predicted), sizes.max() / sizes.sum()
+        return (
+            f"Of 100 rows it has not seen, the model gives {100 * right:.3g} the right {target}; "
+            f"always saying {labels[sizes.argmax()]} would be right for {100 * guess:.3g}."
+        )
+    off, guess = (np.median(abs(held.truth - s)) for s in (held.predicted, held.truth.mean()))
+    return (
+        f"For half of the rows it has not seen, the model is off by less than {off:.3g} in "
+        f"{target}; always saying the mean, by less than {guess:.3g}."
+    )
 
 
 def summary(board: Any) -> str:
@@ -26,7 +42,22 @@ def summary(board: Any) -> str:
         f"Of {len(board.rows) - 1} candidates, {what} did best: {_scored(board)}. "
         f"{_baseline(board)} reaches {with_unit(base.mean, board.metric)}."
     )
-    return found + _verdict(board)
+    return found + _verdict(board) + _kernel_and_rival(board)
+
+
+def _kernel_and_rival(board: Any) -> str:
+    """The best with a kernel beside the best without, on the folds that both had."""
+    kernel = next((r for r in board.rows if r.kernel), None)
+    rival = next((r for r in board.rows if r.rival), None)
+    if kernel is None or rival is None or kernel.rows_seen != rival.rows_seen:
+        return ""
+    gaps = np.array([a - b for a, b in zip(kernel.scores, rival.scores, strict=False)])
+    doubt = f" ± {np.std(gaps, ddof=1) / np.sqrt(len(gaps)):.2g}" if len(gaps) > 1 else ""
+    return (
+        f" The best with a kernel, {kernel.name}, is {abs(gaps.mean()):.2g}{doubt} "
+        f"{'ahead of' if gaps.mean() >= 0 else 'behind'} the best without, {rival.name} (on the "
+        f"same held-out parts: {len(gaps)})."
+    )
 
 
 def _scored(board: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from mercer.selection.metrics import metric_of, needs
 from mercer.selection.preprocess import Preprocessing, preprocessing
 from mercer.selection.racing.apart import Apart
 from mercer.selection.racing.candidates import kernels_for
-from mercer.selection.racing.clock import Clock
+from mercer.selection.racing.clock import Clock, Stopwatch
 from mercer.selection.racing.more_rows import MoreRows
 from mercer.selection.racing.race import Data, Entry, Race
 from mercer.selection.racing.stages import EXTRA_REPEATS, planned, run_stages
@@ -48,8 +47,9 @@ INTERRUPTED = "interrupted: the best of what had been tried until then was fitte
 class Choice:
     """`standing` are the candidates, best first; `winner` is fitted in `last`; `notes` are told.
 
-    `held` rows, which are not among these, will be answered by the winner. Ctrl-C ends the race,
-    and the best until then is fitted; without `keep`, Ctrl-C is raised.
+    `held` rows, which are not among these, will be answered by the winner; with `refit` it is then
+    fitted on them, too. Ctrl-C ends the race, and the best until then is fitted; without `keep`,
+    Ctrl-C is raised.
     """
 
     def __init__(
@@ -66,8 +66,9 @@ class Choice:
         held: int = 0,
         apart: Apart | None = None,
         keep: bool = True,
+        refit: bool = False,
     ) -> None:
-        self.clock, self.held = Clock(budget), held
+        self.clock, self.held, self.refit = Clock(budget), held, refit
         self.apart, self.keep = apart, keep
         found, self.groups, self.seed = checked.found, checked.groups, seed
         self.times = checked.times
@@ -132,24 +133,16 @@ class Choice:
         """Draw the rows that the choice is made on, make them ready, and cut them into folds."""
         order = draw_order(self.y, self.classified, self.seed)
         self.drawn = np.sort(order[: min(MOST_ROWS, _rows_that_fit())])
-        begin = perf_counter()
+        watch = Stopwatch()
         rows = _prepared(self.steps, self.found.take(self.drawn))
-        self.overhead = (perf_counter() - begin) * len(self.y) / len(self.drawn)
+        self.overhead = watch.seconds() * len(self.y) / len(self.drawn)
         y = self.y[self.drawn]
         y = y if self.classes is None else np.searchsorted(self.classes, y)
         extra = 0 if self.clock.budget is None else EXTRA_REPEATS
         groups = None if self.groups is None else self.groups[self.drawn]
         times = None if self.times is None else self.times[self.drawn]
         splits, self.folds, notes = splits_of(
-            cv,
-            rows,
-            y,
-            self.classified,
-            repeats,
-            self.seed,
-            extra,
-            groups,
-            times,
+            cv, rows, y, self.classified, repeats, self.seed, extra, groups, times
         )
         self.notes += notes
         count = 0 if self.classes is None else len(self.classes)
@@ -186,31 +179,25 @@ class Choice:
     def race(self, kernels: list[Kernel], repeats: int, say: Callable[[str], None]) -> None:
         """Run the candidates; Ctrl-C ends the race and keeps what was found."""
         race = self.contest = Race(
-            self.data, self.clock, len(self.y), self.overhead, say, self.held, self.apart
-        )
+            self.data, self.clock, len(self.y), self.overhead, say, self.held, self.apart,
+            self.refit,
+        )  # fmt: skip
         self.last = LastFit(race, self.steps, self.probabilities, self.seed)
         with self.until_interrupted():
             # The search may find, and a caller may name, what is there already: it races once.
             rivals = rival_trainers(
                 self.rivals, self.data.X, self.task, self.data.classes, self.class_weight
             )
-            go_on = self._more_rows if self.times is None else None
-            run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals, go_on)
+            more = None
+            if self.times is None:
+                order = draw_order(self.y, self.classified, self.seed)
+                more = MoreRows(
+                    race, self.found, self.drawn, order, self.groups, self.measure,
+                    self.last.pipeline,
+                )  # fmt: skip
+            run_stages(race, list(dict.fromkeys(kernels)), self.trainers, repeats, rivals, more)
         if self.interrupted and not race.best():
             raise KeyboardInterrupt
-
-    def _more_rows(self) -> bool:
-        """There are more rows than the race has come to: the best few go on with them."""
-        order = draw_order(self.y, self.classified, self.seed)
-        return MoreRows(
-            self.contest,
-            self.found,
-            self.drawn,
-            order,
-            self.groups,
-            self.measure,
-            self.last.pipeline,
-        ).run()
 
     def finish(self, say: Callable[[str], None]) -> list[Entry]:
         """Fit the winner on all rows; the candidates, best first, without those too slow for it."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._arrays import is_chunked
+from mercer._config import config, get_config
 from mercer._machine.interrupts import noting_interrupts
 from mercer.data.dataset import Dataset
 from mercer.kernels import as_kernel
@@ -16,7 +17,6 @@ from mercer.selection.board.scoreboard import OutOfFold, Scoreboard
 from mercer.selection.board.summary import board_of
 from mercer.selection.choice import Choice
 from mercer.selection.holdout import (
-    REFIT_LEAVES,
     REFIT_ROWS,
     SHARE,
     Headline,
@@ -31,6 +31,7 @@ from mercer.selection.racing.apart import Apart, CannotTravel
 from mercer.selection.racing.clock import Clock, seconds_of
 from mercer.selection.racing.race import with_workers
 from mercer.selection.rivals.named import rivals_of
+from mercer.selection.trainers.grid import names_of_learners
 from mercer.selection.traps import check
 
 
@@ -53,7 +54,7 @@ def compare(
     groups: Any = None,
     time: Any = None,
     holdout: Any = "auto",
-    progress: Callable[[str, float], None] | None = None,
+    progress: Callable[[str, float], None] | bool | None = None,
 ) -> Scoreboard:
     """Try kernels × learners, and judge them by the same held-out rows.
 
@@ -104,8 +105,9 @@ def compare(
         where there are few rows, and else keeps back a fifth; a share between 0 and 1 is kept back.
         None, fewer than 20 rows or a splitter as `cv` give no headline. With few rows it takes five
         sixths of the time.
-    progress : callable or None
-        Called with what is being done and the share that is done; None draws a bar.
+    progress : callable, bool or None
+        Called with what is being done and the share that is done; None or True draws a bar in a
+        terminal, False draws none.
 
     Returns
     -------
@@ -132,14 +134,15 @@ def compare(
     checked = check(found, groups, time)
     found = checked.found
     kernels = None if kernels is None else [as_kernel(k) for k in kernels]
-    names = None if learners is None else list(learners)
+    names = None if learners is None else names_of_learners(learners)
     others = rivals_of(rivals if rivals != "auto" else ("all" if names is None else None))
     # A splitter of the user's own knows which rows belong together; a part of them may not fit it.
     counted = isinstance(cv, (int, np.integer))
     plan = plan_holdout(checked, holdout if counted else None, clock.budget, seed)
     own = clock.budget is not None and not with_workers() and any(not r.stored for r in others)
 
-    with noting_interrupts(), Apart() if own else nullcontext() as apart:
+    bar = config(progress=get_config().progress and progress is not False)
+    with bar, noting_interrupts(), Apart() if own else nullcontext() as apart:
 
         def chosen(rows: Any, seconds: float | None, tell: Any, **more: Any) -> Choice:
             part = checked if rows is None else checked.part(rows)
@@ -162,7 +165,7 @@ def compare(
             with suppress(CannotTravel):  # each candidate tries again, and says so
                 apart.begin()  # it gets ready while the first candidates run
         if plan is None:
-            return _board(chosen(None, clock.budget, progress), clock)
+            return _board(chosen(None, clock.rest(), progress), clock)
         run = _parts_in_turn if plan.in_turn else _part_kept_back
         return run(chosen, found, plan, clock, progress)
 
@@ -174,26 +177,23 @@ def _board(made: Choice, clock: Clock, headline: Headline | None = None) -> Scor
 
 
 def _part_kept_back(
-    chosen: Callable[..., Choice],
-    found: Dataset,
-    plan: Plan,
-    clock: Clock,
-    progress: Any,
+    chosen: Callable[..., Choice], found: Dataset, plan: Plan, clock: Clock, progress: Any
 ) -> Scoreboard:
     """The choice on most rows, judged on the others; then the winner fitted on all of them."""
     ((train, test),) = plan.parts
     refit = len(found) < REFIT_ROWS
-    budget = None if clock.budget is None else (REFIT_LEAVES if refit else 1.0) * clock.budget
-    made = chosen(train, budget, progress, held=len(test))
+    made = chosen(train, clock.rest(), progress, held=len(test), refit=refit)
+    # What a fit with the rows kept back will take, where it is made.
+    again = made.contest.fit_seconds(made.winner, len(found))
+    refit = (refit or clock.budget is not None) and clock.left() > again
+    refit &= len(made.last.rows) == len(train)
     headline = None
     with made.until_interrupted():
-        end = made.clock.end if made.interrupted else clock.end
+        end = made.clock.end if made.interrupted else clock.end - again * refit
         judged = answers_until(end, made.last.best, found, test, made.seed)
         how = plan.how if len(judged.rows) == len(test) else f"{len(judged.rows)} of {plan.how}"
         headline = headline_of([judged], made.measure, how, made.seed, found.classes)
-    complete = len(made.last.rows) == len(train)
-    refit = refit and complete and not made.interrupted and clock.left() > made.last.seconds
-    made.settle(found, train, clock.end if refit else None)
+    made.settle(found, train, clock.end if refit and not made.interrupted else None)
     return _board(made, clock, headline)
 
 
@@ -207,14 +207,10 @@ def _dataset(X: Any, y: Any, task: str | None) -> Dataset:
 
 
 def _parts_in_turn(
-    chosen: Callable[..., Choice],
-    found: Dataset,
-    plan: Plan,
-    clock: Clock,
-    progress: Any,
+    chosen: Callable[..., Choice], found: Dataset, plan: Plan, clock: Clock, progress: Any
 ) -> Scoreboard:
     """The choice on all rows first, so that Ctrl-C keeps it; then anew without each part."""
-    made = chosen(None, None if clock.budget is None else (1 - SHARE) * clock.budget, progress)
+    made = chosen(None, clock.rest(1 - SHARE), progress)
     share = None if clock.budget is None else SHARE / len(plan.parts) * clock.budget
     judged: list[OutOfFold] = []
     for train, test in plan.parts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,10 +35,9 @@ PARTS, SHARE = 5, 0.55
 KEPT, MOST_KEPT = 0.2, 10_000
 #: So many rows are judged whatever the time.
 FEWEST_ANSWERS = 250
-#: Below this, the winner is fitted anew on all rows, those kept back included.
-REFIT_ROWS = 10_000
-#: The share of a budget that is left to the choice where a last fit on all rows is to follow.
-REFIT_LEAVES = 0.92
+#: Below this, the winner is fitted anew on all rows, those kept back included, and its time is
+#: reserved; beyond, where a budget leaves time for it.
+REFIT_ROWS = 20_000
 #: Added to the seed: these rows are drawn apart from the folds of the race.
 SEED = 17
 #: How sure the interval is, and how often rows are drawn anew for it: less often for many values.
@@ -67,7 +66,13 @@ class Headline:
     high: float
     rows: int
     how: str
-    predictions: OutOfFold
+    predictions: OutOfFold = field(repr=False)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.score:.4g} (90 % interval {self.low:.4g} to {self.high:.4g}) on rows that took "
+            f"no part in the choice: {self.how}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         names = ("score", "low", "high", "rows", "how")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,14 @@ from mercer.data.dataset import Dataset
 from mercer.learners.probabilities import CalibratedScores, evidence
 from mercer.selection.folds import draw_order
 from mercer.selection.preprocess import Preprocessing
-from mercer.selection.racing.race import CAREFUL, Entry, Race
+from mercer.selection.racing.clock import Stopwatch
+from mercer.selection.racing.race import Entry, Race
 from mercer.selection.trainers.base import Outcome
 
-#: A winner is fitted on all rows, or at least on so many times those that it was compared on.
-ENOUGH = 3
-#: The share of a budget by which a better candidate may end later than the fastest.
-LATE = 0.02
 #: So many times the rows make another last fit worth its time.
-WORTH = 1.25
+WORTH = 1.15
+#: At most so many times the rows in the next of them.
+STEP = 3
 
 
 class LastFit:
@@ -48,34 +47,24 @@ class LastFit:
         return Pipeline([*steps, ("model", model)])
 
     def run(self, winner: Entry, found: Dataset) -> None:
-        """On as many rows as the time allows."""
+        """On all rows, or on as many as the time allows; what a fit took corrects the forecast."""
         race = self.race
         least = min(winner.size, len(found))
-        count = max(least, race.rows_in(winner, race.clock.left()))
-        end = race.clock.end - race.answer_seconds(winner, count)
-        try:
-            with until(end):
-                self.fit(winner, found, count)
-        except OutOfTime:
-            # As many as it was compared on: what that takes is known, and little.
+        if race.rows_in(winner, race.clock.left() / race.fits) < len(found):
+            winner.trainer.exact = False
+            # On as many as it was compared on: what that takes is known, and little.
             self.fit(winner, found, least)
-            return
-        self._on_more_rows(winner, found)
-
-    def _on_more_rows(self, winner: Entry, found: Dataset) -> None:
-        """Once more, where the fit took so much less than expected that there is time for it."""
-        race = self.race
-        while len(self.rows) < len(found):
-            winner.fitted[len(self.rows)] = self.seconds
-            count = race.rows_in(winner, race.clock.left())
-            end = race.clock.end - race.answer_seconds(winner, count)
-            if count < WORTH * len(self.rows):
-                return
-            try:
-                with until(end):
+        with suppress(OutOfTime):
+            while len(self.rows) < len(found):
+                # By steps, so that what a fit took corrects the forecast of the next one.
+                count = race.rows_in(winner, race.clock.left())
+                count = min(count, STEP * len(self.rows) or count)
+                if len(self.rows) and count < WORTH * len(self.rows):
+                    return
+                with until(race.clock.end - race.answer_seconds(winner, count)):
                     self.fit(winner, found, count)
-            except OutOfTime:
-                return
+        if not len(self.rows):
+            self.fit(winner, found, least)
 
     def fit(self, winner: Entry, found: Dataset, count: int) -> None:
         """The winner on so many rows of a data set."""
@@ -85,13 +74,14 @@ class LastFit:
         part = found if count == len(found) else replace(found, X=found.take(rows), y=found.y[rows])
         assert part.y is not None
         best = self.pipeline(winner, part.y)
-        begin = perf_counter()
+        watch = Stopwatch()
         with self.race.threads(count, winner), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             best.fit(part.X, part.y)
         check_wanted()  # a solver that was interrupted gives what it has
         best.schema_ = found.schema  # a saved model knows how to read new rows
-        self.best, self.rows, self.seconds = best, rows, perf_counter() - begin
+        self.best, self.rows, self.seconds = best, rows, watch.seconds()
+        winner.fitted[count] = self.seconds
 
     def again(self, winner: Entry, whole: Dataset, end: float) -> bool:
         """On all rows, those kept back included, until `end`; whether there was time for it."""
@@ -110,15 +100,15 @@ def _calibrated(model: Any, outcomes: Sequence[Outcome]) -> CalibratedScores:
 
 
 def affordable(race: Race, standing: list[Entry]) -> Entry:
-    """The best candidate that can be fitted on enough rows in the time left, or the fastest."""
-    if race.clock.budget is None:
-        return standing[0]
-    left, n = race.clock.left() + 0.05 * race.clock.budget, race.final_rows
-    fastest = min(standing, key=lambda e: race.fit_seconds(e, n))
-    # What the fastest takes is spent whatever is left: a little more must not cost a better one.
-    left = max(left, CAREFUL * race.fit_seconds(fastest, n) + LATE * race.clock.budget)
+    """The best candidate, or one level with it that can be fitted on all rows where it cannot."""
+    best, left = standing[0], race.clock.left()
+    doubt = np.std(best.scores) / math.sqrt(len(best.scores))
     for entry in standing:
-        if entry is fastest or race.rows_in(entry, left) >= min(n, ENOUGH * entry.size):
+        if entry.size < best.size or entry.mean < best.mean - doubt:
+            break
+        entry.slow = race.rows_in(entry, left) < race.final_rows
+        if not entry.slow:
             return entry
-        entry.slow = True
-    return fastest
+    for entry in standing:
+        entry.slow = False
+    return best

@@ -79,7 +79,9 @@ def check(found: Dataset, groups: Any = None, time: Any = None) -> Checked:
     if len(found) >= LEAST_ROWS:
         gone = _numbering(found, notes)
         if found.kind == "table" and gone:
-            found, gone = found.without([found.X.columns[j] for j in gone]), []
+            told = found.notes  # why they are left out is said below; nobody has asked for it
+            found = replace(found.without([found.X.columns[j] for j in gone]), notes=told)
+            gone = []
         notes += [*_columns(found, gone), *named_classes(found), *_targets(found)]
         notes += [] if times is not None else _order(found)
         notes += [] if together is not None else _shared(found)

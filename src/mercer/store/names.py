@@ -69,7 +69,7 @@ PRIVATE = {
 #: The preprocessing and the densities of scikit-learn that travel with our models.
 SKLEARN = {
     "sklearn.calibration": ("CalibratedClassifierCV",),
-    "sklearn.compose": ("ColumnTransformer",),
+    "sklearn.compose": ("ColumnTransformer", "make_column_selector"),
     "sklearn.decomposition": ("PCA", "TruncatedSVD"),
     "sklearn.feature_selection": ("VarianceThreshold",),
     "sklearn.impute": ("MissingIndicator", "SimpleImputer"),

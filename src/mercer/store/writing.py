@@ -211,6 +211,8 @@ class Writer:
             )
         name = self._name_of(cls, where)
         state = _state(value)
+        if name == "sklearn.compose.make_column_selector":  # pandas knows types by their names, too
+            state = {key: _type_names(part) for key, part in state.items()}
         fields = {k: self.encode(v, f"{where}.{k}", depth) for k, v in state.items()}
         note = {"expression": repr(value)[:2000]} if isinstance(value, Kernel) else {}
         return {"object": name, "state": fields, **note}
@@ -233,6 +235,13 @@ _ENCODERS: dict[type, Callable[[Writer, Any, str, int], Any]] = {
     np.random.RandomState: Writer._random,
     np.ufunc: lambda w, v, at, d: {"numpy function": v.__name__},
 }
+
+
+def _type_names(value: Any) -> Any:
+    """Types by their names, one or a list; all else as it is."""
+    if isinstance(value, (list, tuple)):
+        return [_type_names(one) for one in value]
+    return value.__name__ if isinstance(value, type) else value
 
 
 def _state(value: Any) -> dict[str, Any]:

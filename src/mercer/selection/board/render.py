@@ -9,13 +9,7 @@ from mercer._config import show_bytes
 from mercer._escape import html
 from mercer.learners.catalog import name_of
 from mercer.selection.board.scoreboard import TOO_SLOW, Row, Scoreboard, show_seconds
-from mercer.selection.board.shown import (
-    as_percent,
-    metric_name,
-    show_mean,
-    show_score,
-    with_unit,
-)
+from mercer.selection.board.shown import as_percent, metric_name, show_mean, show_score, with_unit
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -56,7 +50,7 @@ class Board:
         from rich.text import Text
 
         result, best = self.result, self.result.best_row
-        yield Text(f"{result.task}: {result.task_reason}; {result.n_rows} rows, {result.folds}")
+        yield Text(heading(result))
         yield ""
         yield table(result, options.max_width)
         yield Text("by mean ± spread over the folds of the race, which has chosen the best of them",
@@ -77,6 +71,15 @@ class Board:
             yield Text(f"· {note}", style="dim")
         if result.search is not None:
             yield result.search.__rich__()
+
+
+def heading(result: Scoreboard) -> str:
+    """The task, how it is known and how to say otherwise; rows and folds."""
+    classes = [] if result.classes is None else result.classes.tolist()
+    numbers = len(classes) > 2 and not isinstance(classes[0], (str, bool))
+    other = numbers and result.task_reason != "as asked for"
+    why = result.task_reason + (" (for numbers, task='regression')" if other else "")
+    return f"{result.task}: {why}; {result.n_rows} rows, {result.folds}"
 
 
 def headline_words(result: Scoreboard) -> str:
@@ -109,7 +112,6 @@ def _heads(result: Scoreboard) -> tuple[str, ...]:
 
 def as_html(result: Scoreboard) -> str:
     """For notebooks: all rows that saw everything, and how many did not."""
-    heading = f"{result.task}: {result.task_reason}; {result.n_rows} rows, {result.folds}"
     rows = []
     for row in result.rows:
         if not row.stopped:
@@ -121,7 +123,7 @@ def as_html(result: Scoreboard) -> str:
     notes = [f"{stopped} candidates were stopped early"] if stopped else []
     below = [html.tag("li", note) for note in (*notes, *result.notes)]
     board = html.table(heads, rows, frozenset(range(2, len(heads))))
-    return html.tag("div", html.tag("p", heading), board, html.tag("ul", *below))
+    return html.tag("div", html.tag("p", heading(result)), board, html.tag("ul", *below))
 
 
 def table(result: Scoreboard, width: int) -> Table:

@@ -191,6 +191,8 @@ class Scoreboard:
         "table", "vectors", "images", "strings" or "mail".
     interrupted : bool
         Whether Ctrl-C ended the race; the notes say so.
+    seed : int
+        What folds and samples were drawn with.
 
     Examples
     --------
@@ -220,6 +222,7 @@ class Scoreboard:
     n_rows: int
     kind: str
     interrupted: bool = False
+    seed: int = 0
 
     @property
     def baseline(self) -> Row:

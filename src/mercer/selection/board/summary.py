@@ -52,13 +52,24 @@ def board_of(choice: Choice, clock: Clock, headline: Headline | None = None) -> 
         oof=replace(oof, rows=choice.rows_given[oof.rows]),
         search=choice.search,
         notes=tuple(notes),
-        folds=choice.folds,
+        folds=_folds(choice),
         seconds=clock.spent(),
         budget=clock.budget,
         n_rows=len(choice.whole),
         kind=choice.found.kind,
         interrupted=choice.interrupted,
+        seed=choice.seed,
     )
+
+
+def _folds(choice: Choice) -> str:
+    """How the winner was judged in the race."""
+    winner, judged = choice.winner, len(choice.winner.tests[0])
+    if len(winner.scores) >= winner.first:
+        return choice.folds
+    if winner.chosen:  # it went on with more rows
+        return f"decided on {judged} rows held out once by fits on {winner.size}"
+    return f"decided on {len(winner.scores)} of the folds of a {choice.folds}"
 
 
 def _proof(choice: Choice) -> Any:

@@ -1,4 +1,4 @@
-"""The time of a comparison: budgets, what is left of one, and whether threads are worth it."""
+"""The time of a comparison: budgets, what work takes, and whether threads are worth it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from mercer._machine.threads import single_threaded_blas
 
 #: Seconds for a last fit after Ctrl-C.
 AFTER = 0.8
+#: Seconds of work on an idle machine that are assumed before anything has been measured.
+SMOOTH = 0.2
 
 
 class Clock:
@@ -21,6 +23,7 @@ class Clock:
 
     def __init__(self, budget: float | None) -> None:
         self.begin, self.budget = time.perf_counter(), budget
+        self._processor = time.process_time()
 
     def spent(self) -> float:
         return time.perf_counter() - self.begin
@@ -36,6 +39,34 @@ class Clock:
 
     def left(self) -> float:
         return math.inf if self.budget is None else self.budget - self.spent()
+
+    def rest(self, share: float = 1.0) -> float | None:
+        """A budget for what is done next: a share of what is left; None without one."""
+        return None if self.budget is None else share * max(self.left(), 0.01)
+
+    def crowding(self) -> float:
+        """Seconds by the clock per second of the processor so far; 1 on an idle machine."""
+        spent, worked = time.perf_counter() - self.begin, time.process_time() - self._processor
+        return max(1.0, (spent + SMOOTH) / (worked + SMOOTH))
+
+
+class Stopwatch:
+    """Seconds of work since it was made: of the processor, and no more than by the clock.
+
+    On a busy machine the clock counts the work of others, too; with several threads the processor
+    counts each of them.
+
+    >>> watch = Stopwatch()
+    >>> time.sleep(0.1)
+    >>> watch.seconds() < 0.05
+    True
+    """
+
+    def __init__(self) -> None:
+        self._clock, self._processor = time.perf_counter(), time.process_time()
+
+    def seconds(self) -> float:
+        return min(time.perf_counter() - self._clock, time.process_time() - self._processor)
 
 
 def threads_pay() -> bool:

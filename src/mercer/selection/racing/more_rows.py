@@ -6,9 +6,11 @@ others go on learning. So the order on a sample need not be that of the models i
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from operator import attrgetter
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,23 +21,34 @@ from mercer.data.dataset import Dataset
 from mercer.selection.board.scoreboard import OutOfFold
 from mercer.selection.holdout import answers_for, judged_answers
 from mercer.selection.metrics import Metric
+from mercer.selection.racing.clock import Stopwatch
 from mercer.selection.racing.race import CAREFUL, Entry, Race
 from mercer.selection.trainers.base import Outcome, Trainer
 
-#: Candidates that go on, one per learner; the better half of them from size to size.
-MOST = 4
-#: By so much the rows grow.
-GROWTH = 2.5
-#: Folds whose test rows judge; they are fitted on nowhere here.
-FOLDS = 2
+#: Candidates that go on; from size to size the better half, and the best two kinds.
+MOST = 5
+#: By so much the rows grow, the larger step where there is time for it; and the least worth it.
+GROWTHS, WORTH = (2.5, 1.5), 1.2
+#: The share of the time left that the measurement of a fit may take.
+MEASURED = 0.1
+#: The share of all rows that judge, if that many were drawn; they are fitted on nowhere here.
+JUDGES = 0.2
 
 
-def best_of_each_learner(standing: list[Entry]) -> list[Entry]:
-    """Of candidates in their order, best first, the first of each learner in the same order."""
+def first_of_each(standing: list[Entry], key: Callable[[Entry], str]) -> list[Entry]:
+    """Of candidates in their order, best first, the first of each learner or kind."""
     first: dict[str, Entry] = {}
     for entry in standing:
-        first.setdefault(entry.trainer.learner, entry)
+        first.setdefault(key(entry), entry)
     return list(first.values())
+
+
+def finalists(standing: list[Entry]) -> list[Entry]:
+    """The best of each kind and the best learners, best first."""
+    kinds = first_of_each(standing, attrgetter("kind"))
+    others = first_of_each(standing, attrgetter("trainer.learner"))
+    chosen = list(dict.fromkeys(e.index for e in (*kinds, *others)))[:MOST]
+    return [e for e in standing if e.index in chosen]
 
 
 class MoreRows:
@@ -52,7 +65,8 @@ class MoreRows:
         build: Callable[[Entry, np.ndarray], Any],
     ) -> None:
         self.race, self.found, self.metric, self.build = race, found, metric, build
-        tests = [test for _, test in race.data.splits[0][:FOLDS]]
+        folds = [test for _, test in race.data.splits[0]]
+        tests = [*folds[:1], *(t for t in folds[1:2] if 2 * len(t) <= JUDGES * len(order))]
         #: Rows to judge by, among those drawn for the race and among all.
         self.tests = np.sort(np.concatenate(tests))
         self.held = drawn[self.tests]
@@ -69,38 +83,54 @@ class MoreRows:
         Whether there was a round.
         """
         race = self.race
-        going = best_of_each_learner([e for e in race.best() if e.size == race.last])[:MOST]
+        going = finalists([e for e in race.best() if e.size == race.last])
         size, rounds = race.last, len(race.sizes)
-        while size < len(self.pool):
-            size = min(int(GROWTH * size), len(self.pool))
-            able = [e for e in going if self._fits(e, size, going)]
-            if len(able) < 2 or able[0] is not going[0]:  # the leader must be among them
+        self.measure([e for e in going if not e.fitted], size)
+        while WORTH * size < len(self.pool):
+            able = next(filter(None, (self._able(going, int(g * size)) for g in GROWTHS)), None)
+            if able is None or not self._round(*able):
                 break
-            going = able
-            before = {e.index: e.state() for e in going}
-            try:
-                for entry in going:
-                    race.say(f"{size} rows: {entry.name}")
-                    last = min(race.fit_seconds(e, size) for e in going)
-                    with until(race.clock.end - last):
-                        self._fit(entry, size)
-            except (OutOfTime, *CTRL_C) as error:
-                # Who has run must not win by that alone.
-                for entry in going:
-                    vars(entry).update(before[entry.index])
-                if not isinstance(error, OutOfTime):
-                    raise
-                break
+            size, going = able
             race.sizes.append(size)
-            going = sorted(going, key=Entry.rank)[: max(2, len(going) // 2)]
+            going.sort(key=Entry.rank)
+            stay = [*going[: len(going) // 2], *first_of_each(going, attrgetter("kind"))[:2]]
+            going = [e for e in going if e in stay]
         return len(race.sizes) > rounds
 
-    def _fits(self, entry: Entry, size: int, going: list[Entry]) -> bool:
-        """Whether this one and those before it can run, and the slowest be fitted at the end."""
-        ahead = going[: going.index(entry) + 1]
-        need = sum(self.race.fit_seconds(e, size) for e in ahead)
-        last = max(self.race.fit_seconds(e, self.race.final_rows) for e in ahead)
-        return CAREFUL * (need + last) <= self.race.clock.left()
+    def _round(self, size: int, going: list[Entry]) -> bool:
+        """All of them on so many rows; what they were before, and False, if the time is over."""
+        race, before = self.race, {e.index: e.state() for e in going}
+        try:
+            for entry in going:
+                race.say(f"{size} rows: {entry.name}")
+                with until(race.clock.end - max(map(race.reserve, going))):
+                    self._judge(entry, size)
+        except (OutOfTime, *CTRL_C) as error:
+            # Who has run must not win by that alone.
+            for entry in going:
+                vars(entry).update(before[entry.index])
+            if not isinstance(error, OutOfTime):
+                raise
+            return False
+        return True
+
+    def measure(self, going: list[Entry], size: int) -> None:
+        """Time fits as they will be saved, for forecasts: folds choose parameters, besides."""
+        for entry in going:
+            left = self.race.clock.left() - self.race.kept(entry)
+            with suppress(OutOfTime), until(perf_counter() + MEASURED * left):
+                self._fit(entry, min(size, len(self.pool)))
+
+    def _able(self, going: list[Entry], size: int) -> tuple[int, list[Entry]] | None:
+        """Those that can run one after the other on so many rows, or on all if these are nearly
+        all, and then be fitted; None without the leader and another one."""
+        race, able, need = self.race, [], 0.0
+        size = size if WORTH * size < len(self.pool) else len(self.pool)
+        for entry in going:
+            need += race.fit_seconds(entry, size)
+            if CAREFUL * (need + race.reserve(entry)) <= race.clock.left():
+                able.append(entry)
+        return (size, able) if len(able) > 1 and able[0] is going[0] else None
 
     def _parts(self, size: int) -> tuple[Any, ...]:
         """Rows to fit on, rows to judge by and all classes; the same objects for a whole round."""
@@ -111,7 +141,7 @@ class MoreRows:
             self._made = (found.take(rows), found.y[rows], *held, found.classes)
         return self._made
 
-    def _fit(self, entry: Entry, size: int) -> None:
+    def _fit(self, entry: Entry, size: int) -> tuple[OutOfFold, Outcome]:
         check_time()
         parts = self._parts(size)
         model = self.build(entry, parts[1])
@@ -119,27 +149,30 @@ class MoreRows:
             entry, size, fit_and_answer, parts, model, entry.trainer, entry.outcomes[0].pick
         )
         check_wanted()  # a solver that was interrupted gives what it has
+        entry.fitted[size] = outcome.fit_seconds
+        return said, outcome
+
+    def _judge(self, entry: Entry, size: int) -> None:
+        said, outcome = self._fit(entry, size)
         entry.chosen = entry.chosen or entry.outcomes
         entry.outcomes = [outcome]
         entry.size, entry.tests, entry.gram_seconds = size, [self.tests], 0.0
         entry.scores = [self.metric(*judged_answers(said, self.metric, self.found.classes))]
         entry.folds = entry.first
-        entry.fitted[size] = outcome.fit_seconds
 
 
 def fit_and_answer(
     parts: tuple[Any, ...], model: Any, trainer: Trainer, pick: int
 ) -> tuple[OutOfFold, Outcome]:
     """Fit a pipeline on some rows; its answers for others, and what both took."""
-    (X, y, examples, truth, classes), begin = parts, time.perf_counter()
+    (X, y, examples, truth, classes), watch = parts, Stopwatch()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y)
-    done = time.perf_counter()
+    fit_seconds, watch = watch.seconds(), Stopwatch()
     said = answers_for(model, examples, truth, classes)
-    end = time.perf_counter()
+    seconds = fit_seconds, watch.seconds()
     predicted = said.predicted if classes is None else np.searchsorted(classes, said.predicted)
     learner = getattr(model[-1], "estimator_", model[-1])
     support, memory = trainer.support(learner, len(y)), trainer.memory(learner)
-    seconds = done - begin, end - done
     return said, Outcome(predicted, said.certainty, support, *seconds, pick, {pick: 0.0}, memory)

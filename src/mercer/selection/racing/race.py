@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -29,7 +30,7 @@ from mercer.kernels import Kernel
 from mercer.selection.folds import Split, within
 from mercer.selection.metrics import Metric
 from mercer.selection.racing.apart import Apart, CannotTravel
-from mercer.selection.racing.clock import Clock, threads_pay
+from mercer.selection.racing.clock import Clock, Stopwatch, threads_pay
 from mercer.selection.rivals.named import Rival
 from mercer.selection.rivals.trainer import RivalTrainer
 from mercer.selection.scores import judged
@@ -46,12 +47,16 @@ LEAST_ROWS = 150
 FEW_ROWS = 40
 #: More folds than this are run on all rows only.
 MOST_FOLDS = 20
-#: The part of a budget that is kept for the last fit while stages are small.
-MOST_RESERVE = 0.35
+#: The part of a budget that is kept for the last fit, at most.
+MOST_RESERVE = 0.45
 #: Seconds that are allowed per second that the last fit is expected to take.
 CAREFUL = 1.3
+#: Of a winner that is fitted anew, with the rows kept back: seconds per second of its last fit.
+REFIT = 1.6
 #: The share of a budget that a candidate may take of which nothing is known.
 UNKNOWN = 0.12
+#: Below so many rows the last fit takes all of them where its forecast just fits.
+ALL_ROWS = 20_000
 #: Rows that are to be judged after the last fit, at least.
 JUDGED = 1_000
 #: The least exponent with which the seconds of a fit are expected to grow with its rows.
@@ -119,6 +124,13 @@ class Entry:
             kind = "" if self.rival.learns_metric else " (rival without a kernel)"
             return f"{self.rival.title}{kind}"
         return f"{self.kernel!r} with {self.trainer.learner}"
+
+    @property
+    def kind(self) -> str:
+        """What learns alike: kernels, trees, or a rival by its name."""
+        if self.rival is None:
+            return "kernel"
+        return "trees" if self.rival.name in ("boosting", "forest") else self.rival.name
 
     @property
     def mean(self) -> float:
@@ -207,7 +219,10 @@ class Race:
         say: Callable[[str], None],
         held: int = 0,
         apart: Apart | None = None,
+        refit: bool = False,
     ) -> None:
+        # Fits on all rows that come after the race, in units of the first one.
+        self.fits = 1.0 + REFIT * refit
         self.apart = apart
         self.here: dict[str, str] = {}
         self.data, self.clock, self.final_rows, self.overhead = data, clock, final_rows, overhead
@@ -243,7 +258,7 @@ class Race:
             self._matrix = None  # frees the old one first
             rows = take(self.data.X, self.rows(size))
             HostGram(kernel, take(rows, slice(FEW_ROWS))).dense()  # compiles, before the clock runs
-            begin = time.perf_counter()
+            watch = Stopwatch()
             # As many threads as in the folds: sums in another order differ in their last digits,
             # and how many the process has must not decide between candidates.
             with self.threads(size):
@@ -253,7 +268,7 @@ class Race:
             if not np.isfinite(K).all():
                 raise ValueError("k is not finite on these rows")
             unit = float(np.mean(np.diagonal(K), dtype=np.float64))
-            seconds = time.perf_counter() - begin
+            seconds = watch.seconds()
             self._matrix = (key, K, unit if unit > 0 else 1.0, seconds)
         return self._matrix[1:]
 
@@ -304,8 +319,9 @@ class Race:
         entry.unit, entry.gram_seconds = unit, seconds
         rows = self.rows(size)
         for number, split in enumerate(self.data.splits[repeat]):
-            known = bool(entry.outcomes)
-            if known and self.clock.left() < self.kept(entry) + entry.seconds:
+            need = entry.seconds * self.crowding
+            # The first one may have compiled, and tells little.
+            if len(entry.outcomes) > 1 and self.clock.left() < self.kept(entry) + need:
                 break
             # Begin where this fold ended on fewer rows. What another fold chose must not be used:
             # the test rows of this one were among its training rows.
@@ -375,6 +391,11 @@ class Race:
 
     # --- times ------------------------------------------------------------------------------
 
+    @property
+    def crowding(self) -> float:
+        """Seconds by the clock per second of work, as far as the work is done here."""
+        return 1.0 if self.apart is not None or with_workers() else self.clock.crowding()
+
     def cost(self, entry: Entry, size: int) -> float:
         """Seconds that all folds at this size will take, from what a smaller stage took."""
         like = entry
@@ -388,7 +409,7 @@ class Race:
         growth = size / like.size
         folds = len(self.data.splits[0])
         fits = like.seconds * growth ** self.exponent(entry.trainer) * folds
-        return fits + like.gram_seconds * growth**2
+        return (fits + like.gram_seconds * growth**2) * self.crowding
 
     def exponent(self, trainer: Trainer) -> float:
         """How the seconds of a fold grow with its rows: as seen between stages, or as expected."""
@@ -403,20 +424,25 @@ class Race:
         if not seen:
             return trainer.grid.exponent
         # A little more than seen: overheads, which do not grow, matter less from stage to stage.
-        return min(max(float(np.median(seen)) + 0.2, LEAST_GROWTH), trainer.grid.exponent + 0.3)
+        least = max(LEAST_GROWTH, trainer.grid.exponent - 0.6)
+        return min(max(float(np.median(seen)) + 0.2, least), trainer.grid.exponent + 0.3)
 
     def fit_seconds(self, entry: Entry, rows: int) -> float:
         """What the fit of this candidate on so many rows will take, the preparation included."""
         exponent = self.exponent(entry.trainer)
         after = self.answer_seconds(entry, rows)
-        if entry.fitted:
-            most = max(entry.fitted)
-            return after + entry.fitted[most] * (rows / most) ** min(exponent, 2.0)
+        alike = (e.fitted for e in self.entries if e.trainer is entry.trainer and e.fitted)
+        fitted = entry.fitted or next(alike, {})
         train = entry.size * (1 - 1 / len(self.data.splits[0]))
-        fit = entry.trainer.final_seconds(entry.outcomes, train, rows, exponent)
+        expected = partial(entry.trainer.final_seconds, entry.outcomes, train)
+        if fitted:
+            most = max(fitted)
+            fit = fitted[most] * expected(rows, exponent) / expected(most, exponent)
+            return after + fit * self.crowding
+        fit = expected(rows, exponent)
         # K as a whole is only made where it is small; a learner looks at what it needs.
         gram = entry.gram_seconds * (min(rows, EXACT_ROWS) / train) ** 2
-        return fit + gram + self.overhead * rows / self.final_rows + after
+        return (fit + gram + self.overhead * rows / self.final_rows) * self.crowding + after
 
     def answer_seconds(self, entry: Entry, rows: int) -> float:
         """What answers for some of the rows kept back will take after a fit on so many."""
@@ -428,13 +454,15 @@ class Race:
         seconds += entry.gram_seconds * tested / entry.size
         # A model that keeps examples has the more of them the more rows it was fitted on.
         growth = rows / entry.size if kept else 1.0
-        return float(seconds / tested * growth) * min(self.held, JUDGED)
+        return float(seconds / tested * growth) * min(self.held, JUDGED) * self.crowding
 
     def rows_in(self, entry: Entry, seconds: float) -> int:
         """On how many rows it can be fitted in so many seconds; 0 if not on those it has seen."""
         rows = self.final_rows
+        if rows < ALL_ROWS and self.fit_seconds(entry, rows) <= seconds:
+            return rows
         while rows >= entry.size and CAREFUL * self.fit_seconds(entry, rows) > seconds:
-            rows = int(rows / 1.2)
+            rows = int(rows / 1.05)
         return rows if rows >= entry.size else 0
 
     def reserve(self, entry: Entry) -> float:
@@ -443,10 +471,9 @@ class Race:
             return 0.0
         if not entry.outcomes:
             return self.overhead
-        whole = self.fit_seconds(entry, self.final_rows)
-        # What a small stage says of all rows is a guess; it must not keep others from running.
-        most = MOST_RESERVE if entry.size < self.last else 1.0
-        return min(whole, most * self.clock.budget)
+        whole = self.fits * self.fit_seconds(entry, self.final_rows)
+        # What a stage says of all rows is a guess; it must not keep others from running.
+        return min(whole, MOST_RESERVE * self.clock.budget)
 
     def kept(self, entry: Entry) -> float:
         """Seconds that this candidate must leave: for its own last fit, and for the leader's."""

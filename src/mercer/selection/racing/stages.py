@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 
 from mercer.kernels import Gaussian, Kernel, Sum
 from mercer.selection.racing.candidates import rounded
-from mercer.selection.racing.race import Entry, Race, with_workers
+from mercer.selection.racing.more_rows import MoreRows, first_of_each
+from mercer.selection.racing.race import SECOND_ROWS, Entry, Race, with_workers
 from mercer.selection.rivals.trainer import RivalTrainer
 from mercer.selection.trainers.base import Trainer
 
 #: Candidates that go on to the second and to the last stage where no budget says otherwise.
 KEEP = (10, 6)
 #: The share of a time budget that may be spent when a stage ends, from the first to the last.
-SHARES = (0.3, 0.6)
+SHARES = (0.25, 0.5)
+#: The share of the time left that the last folds may take where finalists go on with more rows.
+BEFORE_MORE = 0.4
 #: Of time left over: so many more cross-validations, for so many of the best.
 EXTRA_REPEATS, CLOSE = 3, 3
 #: Factors on a scale that are tried around the best kernel, where there is time.
@@ -30,7 +33,7 @@ def run_stages(
     trainers: dict[str, Trainer],
     repeats: int,
     rivals: Sequence[RivalTrainer] = (),
-    go_on: Callable[[], bool] | None = None,
+    more: MoreRows | None = None,
 ) -> None:
     """Run the race: cheap learners judge all kernels, the others try the best of them; then the
     better candidates go on from stage to stage."""
@@ -38,13 +41,15 @@ def run_stages(
     everyone = {t.learner for t in (*trainers.values(), *rivals)}
     judges = {t.learner for t in trainers.values() if t.entry.judges}
     first(race, kernels, trainers, rivals, 0.0 if budget is None else _left_after(race, 0))
+    if budget is not None and more is not None:
+        more.measure(first_of_each(race.best(), attrgetter("kind")), SECOND_ROWS)
     level = 1
     while level < len(race.sizes) and _next_stage(race, level, judges, everyone):
         level += 1
     for repeat in range(1, min(repeats, len(race.data.splits))):
         race.run_all(_complete(race), race.last, repeat)
     # After a stage on more rows, what has been tried on fewer only is no match.
-    if budget is not None and not (go_on is not None and go_on()):
+    if budget is not None and not (more is not None and more.run()):
         spend_the_rest(race, repeats)
 
 
@@ -61,6 +66,9 @@ def _next_stage(race: Race, level: int, judges: set[str], everyone: set[str]) ->
         return False
     # The best first, as many as the time allows.
     going = _survivors(standing, 2 * keep, best_of)
+    # The best of each kind first: on more rows, others may lead.
+    kinds = first_of_each(standing, attrgetter("kind"))
+    going = [*kinds, *(e for e in going if e not in kinds)]
     done = race.stage(going, race.sizes[level], _left_after(race, level))
     if not done:
         del race.sizes[level:]
@@ -84,7 +92,8 @@ def _shrink(race: Race, close: list[Entry]) -> bool:
     """Cut the last stage down to rows on which a few can finish; False if none are worth it."""
     before, size = race.sizes[-2:]
     kept = max((race.reserve(e) for e in close), default=0.0)
-    while race.clock.left() < kept + sum(race.cost(e, size) for e in close):
+    share = 1.0 if race.data.n == race.final_rows else BEFORE_MORE
+    while share * (race.clock.left() - kept) < sum(race.cost(e, size) for e in close):
         size = int(size / 1.3)
         if size < 1.5 * before:
             race.sizes.pop()
@@ -114,7 +123,7 @@ def first(
     size, everyone = race.sizes[0], list(trainers.values())
     on_matrix = [t for t in everyone if not t.entry.chooses_scale]
     judges = [t for t in on_matrix if t.entry.judges] or on_matrix
-    own = operator.attrgetter("own")
+    own = attrgetter("own")
     without = sorted([race.add(None, t) for t in rivals], key=own)
     cheapest = list(itertools.filterfalse(own, without[:1]))
     judged = [race.add(k, t) for k in kernels for t in judges]

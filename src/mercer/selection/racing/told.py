@@ -13,8 +13,11 @@ from mercer.selection.racing.clock import Clock
 class Told:
     """Tells it to a bar, or to whoever asked."""
 
-    def __init__(self, told: Callable[[str, float], None] | None, clock: Clock, steps: int) -> None:
-        self.told, self.clock, self.steps = told, clock, steps
+    def __init__(
+        self, told: Callable[[str, float], None] | bool | None, clock: Clock, steps: int
+    ) -> None:
+        self.told = told if callable(told) else None
+        self.clock, self.steps = clock, steps
         self.done, self.share = 0, 0.0
 
     def __enter__(self) -> Callable[[str], None]:

@@ -19,7 +19,12 @@ def verdict(standing: list[Entry], winner: Entry, metric: str) -> list[str]:
         )
     same = [e for e in standing if e.size == winner.size]
     kernel = next((e for e in same if e.kernel is not None), None)
-    if winner.rival is not None:
+    if winner.rival is not None and not any(e.kernel is not None for e in standing):
+        notes.append(
+            f"no kernel was judged: there was time for rivals only, {winner.rival.title} the best "
+            f"of them ({metric_name(metric)} {with_unit(winner.mean, metric)})"
+        )
+    elif winner.rival is not None:
         behind, word = "", "has won"
         if kernel:
             shown = with_unit(kernel.mean, metric)

@@ -71,6 +71,9 @@ class Trainer:
     #: For the folds, in which classes are numbers, and for the last fit.
     class_weight: tuple[Any, Any] = (None, None)
 
+    #: Whether the last fit may take all of K where centers are faster.
+    exact = True
+
     def __init__(self, entry: Learner, task: str) -> None:
         self.entry, self.task = entry, task
         self.learner = entry.class_name(task)

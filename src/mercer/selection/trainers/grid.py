@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mercer.learners.catalog import Learner, find, learners
+from mercer.selection.racing.clock import Stopwatch
 from mercer.selection.scores import class_scores, judged_inside
 from mercer.selection.trainers.base import Fold, Outcome, Trainer, decide
 from mercer.selection.trainers.ridge import RidgeTrainer
@@ -74,27 +74,27 @@ class GridTrainer(Trainer):
         return climb(score, start, size)
 
     def fold(self, fold: Fold, start: int | None) -> Outcome:
-        begin = time.perf_counter()
+        watch = Stopwatch()
         size = self.size(fold)
         tried = self.search(fold, start, size) if size > 1 else {}
         pick = smoothed_best(tried) if tried else 0
         model = self.make(IN_FOLDS, pick, fold.unit, fold.spread)
-        return self.outcome(model, fold, self.blocks(fold), begin, pick, tried)
+        return self.outcome(model, fold, self.blocks(fold), watch, pick, tried)
 
     def outcome(
         self,
         model: Any,
         fold: Fold,
         rows: tuple[Any, Any],
-        begin: float,
+        watch: Stopwatch,
         pick: int,
         tried: dict[int, float],
     ) -> Outcome:
         """Fit on the training rows, predict the test rows, and say what that took."""
         model.fit(rows[0], fold.y)
-        done = time.perf_counter()
+        fit_seconds, watch = watch.seconds(), Stopwatch()
         predicted, certainty = predictions(model, rows[1], fold.classes)
-        end = time.perf_counter()
+        predict_seconds = watch.seconds()
         scores, probable = None, False
         if fold.with_scores:
             scores, probable = class_scores(model, rows[1], fold.classes)
@@ -102,8 +102,8 @@ class GridTrainer(Trainer):
             predicted,
             certainty,
             self.support(model, len(fold.y)),
-            done - begin,
-            end - done,
+            fit_seconds,
+            predict_seconds,
             pick,
             tried,
             self.memory(model),
@@ -121,9 +121,9 @@ class ScaleTrainer(GridTrainer):
     """A learner that takes the examples themselves and finds its own bandwidth."""
 
     def fold(self, fold: Fold, start: int | None) -> Outcome:
-        begin = time.perf_counter()
+        watch = Stopwatch()
         model = self.weighted(self.make("gaussian(1)", 0, fold.unit, fold.spread), IN_FOLDS)
-        return self.outcome(model, fold, fold.examples(), begin, 0, {})
+        return self.outcome(model, fold, fold.examples(), watch, 0, {})
 
 
 def mean_log_probability(model: Any, cross: np.ndarray, y: np.ndarray) -> float:
@@ -221,6 +221,18 @@ def trainer_of(
     made = (RidgeTrainer if by_formula and class_weight[0] is None else kind)(entry, task)
     made.class_weight = class_weight
     return made
+
+
+def names_of_learners(given: Iterable[Any]) -> list[str]:
+    """What `compare` is given as learners; an estimator is told where it belongs."""
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"learners takes names such as 'ridge' or 'svm', got {name!r:.80}; an estimator of "
+                "your own goes to rivals=[…]"
+            )
+    return names
 
 
 def trainers_for(
