@@ -87,6 +87,7 @@ FORMULAS = {
     "eq and mean": (mercer.Hamming(), WIDE, False),
     "row values": (mercer.Tanimoto() + Polynomial(3, 1.0).normalized(), NARROW, False),
     "step": (mercer.Uniform(1.3) * Linear() - Gaussian(), NARROW, False),
+    "power": (mercer.PowerExponential(1.7, 1.2, norm=1.5), NARROW, False),
     "everything else": (odd_operations(), NARROW, False),
 }
 

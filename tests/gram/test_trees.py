@@ -110,6 +110,7 @@ LEAVES: list[tuple[Kernel, Function]] = [
         lambda X, Z: np.exp(-0.5 * ((gap(X, Z)[:, :, :3] / SIGMAS) ** 2).sum(-1)),
     ),
     (mercer.Laplacian(0.7), lambda X, Z: np.exp(-0.7 * norm2(X, Z))),
+    (mercer.PowerExponential(1.3, 0.8), lambda X, Z: np.exp(-((norm2(X, Z) / 1.3) ** 0.8))),
     (mercer.Laplacian(0.3, norm=1), lambda X, Z: np.exp(-0.3 * np.abs(gap(X, Z)).sum(-1))),
     (
         mercer.Laplacian(0.7, norm="inf").on([0, 1]),

@@ -321,7 +321,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
     ('primal', array([ 1.,  0., -2.,  0.,  0.]))
     >>> model = KernelRidge("gaussian(0.5)", alphas=[1e-3, 1e-1, 10]).fit(x, np.sin(3 * x[:, 0]))
     >>> model.alpha_, model.loo_errors_.round(4)
-    (0.001, array([0.0063, 0.038 , 0.3707]))
+    (0.001, array([0.0073, 0.0433, 0.4392]))
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

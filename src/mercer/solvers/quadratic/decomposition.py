@@ -65,7 +65,11 @@ class Options:
 
 
 def solve(kernel: RowsOfK, problem: Quadratic, options: Options) -> Solution:
-    """Solve to a gap of `options.tol` over all rows, from the start of the problem."""
+    """Solve to a gap of `options.tol` over all rows, from the start of the problem.
+
+    Two sides that have a sum each are given `apart`, over the same rows twice.
+    """
+    assert not problem.has_separate_sides
     return _Decomposition(kernel, problem, options).run()
 
 
