@@ -13,7 +13,7 @@ KERNELS = [entry for entry in attack.FUZZERS if entry[1][0].startswith(("fuzz_k"
 @pytest.mark.linux
 @pytest.mark.parametrize(("name", "script"), KERNELS)
 def test_a_short_attack_finds_nothing(name, script):
-    report = attack.attack(script, 60, 11)
+    report = attack.attack(script, 60, 5)
     assert not report["problems"]
     assert sum(report["outcomes"].values()) == 60
     assert report["outcomes"]["accepted"] >= 5

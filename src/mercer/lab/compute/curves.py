@@ -26,7 +26,12 @@ _WIDTH = Option("bandwidth", "h", 0.5, 0.05, 5.0)
 SMOOTHERS = {
     "nadaraya": Learner("Nadaraya–Watson smoother", "NadarayaWatsonRegressor", (_WIDTH,)),
     "local": Learner("local linear regression", "LocalLinearRegressor", (_WIDTH,)),
-    "ridge": Learner("ridge regression", "KernelRidge", (Option("alpha", "λ", 0.1, 1e-4, 100),)),
+    "ridge": Learner(
+        "ridge regression",
+        "KernelRidge",
+        (Option("alpha", "λ", 0.1, 1e-4, 100),),
+        {"fit_intercept": False},
+    ),
 }
 #: The function without noise, as the data sets of `mercer.data` have it.
 TRUTHS = {
