@@ -63,7 +63,7 @@ def jobs() -> dict[str, Callable[[], Any]]:
         k = mercer.Gaussian(2.0)
         found[f"Gram {n}"] = partial(k, X)
         for model, y in (
-            (mercer.KernelRidge(k, alpha=0.1), numbers),
+            (mercer.KernelRidge(k, alpha=0.1, fit_intercept=False), numbers),
             (mercer.KernelSVC(k, C=10), labels),
             (mercer.KernelNeighborsClassifier(k), labels),
             (mercer.KernelLogisticRegression(k), labels),

@@ -44,7 +44,7 @@ SAME = "  the same, vs one fit by eigh"
 
 
 def models() -> tuple[Any, Any]:
-    ours = KernelRidge(Gaussian.from_gamma(GAMMA), ALPHA, solver="cholesky")
+    ours = KernelRidge(Gaussian.from_gamma(GAMMA), ALPHA, solver="cholesky", fit_intercept=False)
     return ours, Peer(kernel="rbf", gamma=GAMMA, alpha=ALPHA)
 
 
@@ -78,8 +78,8 @@ def measure() -> list[Row]:
     )
     memory = [in_new_process(__file__, "growth", which) / MB for which in (0, 1)]
     kernel = Gaussian.from_gamma(GAMMA)
-    path = KernelRidge(kernel, alphas=ALPHAS, solver="eigh")
-    one = KernelRidge(kernel, ALPHA, solver="eigh")
+    path = KernelRidge(kernel, alphas=ALPHAS, solver="eigh", fit_intercept=False)
+    one = KernelRidge(kernel, ALPHA, solver="eigh", fit_intercept=False)
     with all_cores():
         seconds, by_eigh = timed(lambda: path.fit(X, Y)), timed(lambda: one.fit(X, Y))
     best = f"best alpha {path.alpha_:.3g}"

@@ -60,7 +60,7 @@ PAIRS = {
     "SVC": Pair(mercer.KernelSVC(KERNEL, C=10), SVC(gamma=GAMMA, C=10), True, 2.3, 2.0),
     "SVR": Pair(mercer.KernelSVR(KERNEL, C=10), SVR(gamma=GAMMA, C=10), False, 2.3, 2.0),
     "ridge": Pair(
-        mercer.KernelRidge(KERNEL, alpha=1.0, solver="cholesky"),
+        mercer.KernelRidge(KERNEL, alpha=1.0, solver="cholesky", fit_intercept=False),
         KernelRidge(**WORDS),
         False,
         3.0,
@@ -68,7 +68,9 @@ PAIRS = {
         "all",
     ),
     "ridge, centers": Pair(
-        mercer.KernelRidge(KERNEL, alpha=1.0, solver="nystrom", n_centers=CENTERS),
+        mercer.KernelRidge(
+            KERNEL, alpha=1.0, solver="nystrom", n_centers=CENTERS, fit_intercept=False
+        ),
         make_pipeline(Nystroem(gamma=GAMMA, n_components=CENTERS), Ridge()),
         False,
         1.0,

@@ -259,7 +259,7 @@ def ridge(problem: Problem) -> Contest:
     alpha = 1.0 / problem.C
     return numbers(
         problem,
-        lambda kernel: mercer.KernelRidge(kernel, alpha=alpha),
+        lambda kernel: mercer.KernelRidge(kernel, alpha=alpha, fit_intercept=False),
         lambda words: KernelRidge(alpha=alpha, **words),
     )
 

@@ -54,7 +54,7 @@ def pairs(k: Any, gamma: float) -> dict[str, tuple[Any, Any, bool, float]]:
         "SVC": (mercer.KernelSVC(k, C=10), SVC(gamma=gamma, C=10), True, 2.0),
         "SVR": (mercer.KernelSVR(k, C=10), SVR(gamma=gamma, C=10), False, 1.0),
         "ridge": (
-            mercer.KernelRidge(k, alpha=0.1),
+            mercer.KernelRidge(k, alpha=0.1, fit_intercept=False),
             KernelRidge(kernel="rbf", gamma=gamma, alpha=0.1),
             False,
             1.0,
