@@ -39,6 +39,7 @@ from mercer.formula.inputs import (
 from mercer.formula.nodes import X_J, Z_J, Formula, Input, rows_of, set_size, statistics
 from mercer.gram.base import formula_of
 from mercer.gram.dispatch import make_gram
+from mercer.gram.rows.prepared import over_sets
 from mercer.gram.rows.validate import as_rows, matrix
 from mercer.kernels.catalog import FUNCTIONS
 from mercer.kernels.core import Kernel
@@ -198,10 +199,7 @@ def _sets(values: list[np.ndarray], size: int) -> Any:
     """The sum over all sets of `size` arrays of their products."""
     if size == len(values):
         return np.prod(values, axis=0) if values else 1.0
-    sums: list[Any] = [1.0] + [0.0] * size
-    for value in values:
-        sums[1:] = [own + value * less for own, less in zip(sums[1:], sums[:-1], strict=True)]
-    return sums[size]
+    return over_sets(values, size) if size else 1.0
 
 
 _SLOPES: dict[str, Callable[..., list[Any]]] = {

@@ -130,7 +130,7 @@ LLOYD_ARRAYS = 6
 #: Images that are warped at a time, and the relative gain below which a step is the last.
 WARP_IMAGES, WARP_GAIN = 256, 1e-3
 
-# --- neighbors: bench/knn.py -----------------------------------------------------------------
+# --- neighbors: bench/shapes.py, bench/neighbors_mnist.py --------------------------------------
 
 #: Pairs of query and example up to which NumPy sorts: below, compiled loops gain nothing, and the
 #: import of Numba takes half a second.
