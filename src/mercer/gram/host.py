@@ -70,7 +70,7 @@ class HostGram(Gram):
         self.dtype = self._x.dtype
 
     def _with(self, x: Operand, z: Operand, square: bool, swapped: bool) -> HostGram:
-        """The same kernel and program on other sides."""
+        """Make the Gram of the same kernel and program on other operands."""
         gram = HostGram.of_sides(self.kernel, self.program, x, z)
         gram.formula, gram.dtype = self.formula, self.dtype
         gram.square, gram._swapped = square, swapped
@@ -78,7 +78,7 @@ class HostGram(Gram):
 
     @staticmethod
     def of_sides(kernel: Kernel | Formula, program: Program, x: Operand, z: Operand) -> HostGram:
-        """K of two sides that were prepared for this program."""
+        """Make K of two operands that were prepared for this program."""
         gram: HostGram = object.__new__(HostGram)
         gram.kernel, gram.formula, gram.program = kernel, program.formula, program
         gram._x, gram._z = x, z
@@ -120,7 +120,7 @@ class HostGram(Gram):
             return self
         x, z = self._z, self._x
         if self.program.row_x or self.program.row_z:
-            # Row values belong to their side; a symmetric formula has the same ones on both.
+            # Row values belong to their operand; a symmetric formula has the same ones on both.
             x, z = swap_values(self.program, x, z)
         return self._with(x, z, self.square, not self._swapped)
 
@@ -178,6 +178,7 @@ class HostGram(Gram):
 
     @property
     def is_small(self) -> bool:
+        """Whether K is made in one piece, without a plan: sizes and the program decide."""
         program, x, z = self.program, self._x, self._z
         pairs, sources = self.shape[0] * self.shape[1], len(program.sources)
         if pairs * self.dtype.itemsize > FEW_BYTES or sources > FEW_SOURCES or program.is_opaque:
