@@ -7,6 +7,9 @@ among the slow tests: this file is the whole list.
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -22,7 +25,6 @@ from mercer import (
     KernelOneClass,
     KernelPCA,
     KernelPerceptron,
-    KernelQuantileRegressor,
     KernelRidge,
     KernelRidgeClassifier,
     KernelSVC,
@@ -34,29 +36,12 @@ from mercer import (
     SpectralClustering,
 )
 
-#: SVC, SVR, OneClassSVM and Perceptron: equal to the tolerance of the solver, or to one update.
-WEIGHTS = (
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-)
-EXCUSED = {
-    KernelSVC: WEIGHTS,
-    KernelSVR: WEIGHTS,
-    KernelOneClass: WEIGHTS,
-    KernelPerceptron: WEIGHTS,
-    KernelQuantileRegressor: WEIGHTS,
-    Perceptron: WEIGHTS,
-    # As KMeans: copies of rows change what a start is drawn among. And four different rows make no
-    # eight groups, which is an error here, and a warning there.
-    KernelKMeans: (*WEIGHTS, "check_sample_weights_shape", "check_sample_weights_not_overwritten"),
-}
+#: The one list of what is excused and why, which `make test-peers` reads, too.
+CONTRACT = runpy.run_path(str(Path(__file__).parents[1] / "peers" / "exceptions.py"))["CONTRACT"]
 #: NuSVC: these weights of classes leave no feasible ν.
 INFEASIBLE = ("check_class_weight_classifiers", "check_classifiers_one_label_sample_weights")
 #: SVC, too: the largest of the scores of pairs of classes is no class.
 PAIRS = ("check_classifiers_train",)
-#: A line through 0 cannot favor a class everywhere.
-NO_INTERCEPT = ("check_class_weight_classifiers",)
-
 DEFAULTS = [getattr(mercer, name)() for name in mercer.learners.__all__]
 FAST = [
     KernelOneClass("linear"),
@@ -125,15 +110,13 @@ MODELS = [
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learns_checks(model) -> None:
-    excused = set(EXCUSED.get(type(model), ()))
+    excused = set(CONTRACT.get(type(model).__name__, ()))
     if getattr(model, "nu", None) is not None and isinstance(model, KernelSVC):
         excused.update(INFEASIBLE)
     if getattr(model, "decision_function_shape", "") == "ovo":
         excused.update(PAIRS)
     if isinstance(model, KernelLogisticRegression) and model.solver == "nystrom":
-        excused.update(WEIGHTS)  # equal to the tolerance of the solver, too
-    if isinstance(model, Perceptron):
-        excused.update(NO_INTERCEPT)
+        excused.update(CONTRACT["KernelSVC"])  # equal to the tolerance of the solver, too
     found = check_estimator(model, on_skip=None, on_fail=None)
     failed = {one["check_name"]: one["exception"] for one in found if one["status"] == "failed"}
     assert not {name: error for name, error in failed.items() if name not in excused}

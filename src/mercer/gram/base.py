@@ -19,6 +19,7 @@ from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.derive import derive_by_name
 from mercer.formula.nodes import ROOT
+from mercer.gram.arithmetic import Arithmetic
 from mercer.gram.plan.planner import Cost
 from mercer.kernels.core import Kernel
 
@@ -26,7 +27,7 @@ from mercer.kernels.core import Kernel
 Body = Callable[[slice, slice, Any, Scratch], None]
 
 
-class Gram(ABC):
+class Gram(Arithmetic, ABC):
     """K = k(X, Z), lazily: ``G @ V``, ``G.block(rows, columns)``, ``G.diagonal()``, ``G.dense()``.
 
     Made by ``kernel.gram(X, Z)``, which picks the class that fits the data.
@@ -40,6 +41,8 @@ class Gram(ABC):
     (2, 2)
     >>> (G @ np.ones(2)).round(4)
     array([1.6065, 1.6065])
+    >>> (2 * G + 1).trace(), G.max()
+    (6.0, 1.0)
     """
 
     kernel: Kernel | Formula
@@ -190,7 +193,7 @@ class Gram(ABC):
         each brings a `scratch` of its own and `prepare_tiles` was called before.
         """
 
-    def prepare_tiles(self) -> None:  # noqa: B027 - not every engine compiles
+    def prepare_tiles(self) -> None:
         """Compile now what `tile` needs, before several threads ask for it at once."""
 
     @abstractmethod

@@ -78,7 +78,12 @@ class Engine:
         return found
 
 
-HOST = Engine("cpu", lambda kernel, X, Z: True, lambda k, X, Z: HostGram(k, _near(X), _near(Z)))
+HOST = Engine(
+    "cpu",
+    lambda kernel, X, Z: True,
+    lambda k, X, Z: HostGram(k, _near(X), _near(Z)),
+    solvers={"shifted": "mercer.solvers.linear.factor:shifted"},
+)
 _engines: dict[str, Engine] = {}
 _told: set[str] = set()
 

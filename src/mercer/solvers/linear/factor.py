@@ -14,6 +14,7 @@ For one λ only, the upper triangle is all that is computed, and the factor take
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -183,7 +184,7 @@ class Cholesky:
     def condition(self, shift: float) -> float:
         """A bound from the trace where that settles it, and an estimate where it does not."""
         # K ≥ 0 as far as is known: its norm is at most its trace, and no eigenvalue is below λ.
-        bound = (self._trace + shift) / shift
+        bound = (self._trace + shift) / shift if shift else math.inf
         if not doubtful(bound, self.A.dtype):
             return bound
         # Inverse iteration: the smallest eigenvalue, to a factor, at the price of three solves.
