@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from _harness import Row, Target, at_most, claim, main, race, skipped
 
-from mercer.gram.byte_products.vnni import tile_shape
+from mercer.gram.cpu.byte_loops import tile_shape
 from mercer.kernels import Gaussian
 
 N, D, SIGMA = 8192, 784, 5.0

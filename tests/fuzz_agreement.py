@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from fuzz_kernels import Wrong, _normalized, _pair, _power, _times
 from kernels.test_extremes import EXACT
 
-from mercer.gram.plan.accuracy import PROMISED
+from mercer.gram.accuracy import PROMISED
 from mercer.testing.oracle import oracle
 
 mpf = mpmath.mpf

@@ -20,7 +20,7 @@ COMPILES = """
     import warnings
     import numpy as np
     from mercer import Gaussian
-    from mercer.gram.plan import planner
+    from mercer.gram import plan as planner
 
     planner.COMPILE_WORK = 0
     X = np.linspace(0, 1, 1800).reshape(600, 3)

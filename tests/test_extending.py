@@ -21,7 +21,7 @@ from mercer.formula import Op, register_op
 from mercer.formula.nodes import Formula, Input, dot, sqdist
 from mercer.gram import Engine, Gram, register
 from mercer.gram.dispatch import unregister
-from mercer.gram.plan.planner import Cost
+from mercer.gram.plan import Cost
 from mercer.kernels import Kernel, kernel, parse
 from mercer.learners import (
     KernelLogisticRegression,

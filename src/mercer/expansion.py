@@ -24,7 +24,7 @@ from mercer.gram.monomial_sums import (
 from mercer.kernels import Kernel, Linear, Polynomial, as_kernel
 
 if TYPE_CHECKING:
-    from mercer.gram.rows.examples import Rows
+    from mercer.gram.rows import Rows
 
 #: What is found again from the points, and not saved with them.
 DERIVED = ("_rows", "_rows_in_single", "_is_polynomial", "_monomials", "_single")

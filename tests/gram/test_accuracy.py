@@ -15,8 +15,8 @@ import mercer
 from mercer import Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.formula import Formula, evaluate, simplify
 from mercer.formula.nodes import ROOT, statistics
+from mercer.gram import accuracy
 from mercer.gram.fill import direct
-from mercer.gram.plan import accuracy
 from mercer.kernels import Uniform
 
 LIMIT = {np.dtype(f"f{size}").name: error for size, error in accuracy.PROMISED.items()}

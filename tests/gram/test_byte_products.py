@@ -10,11 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 import mercer
 from mercer._machine.lanes import tile_sums
 from mercer._tiles import Scratch
-from mercer.gram.byte_products import product as byte_product
-from mercer.gram.byte_products import rows as grid_rows
-from mercer.gram.byte_products import vnni
-from mercer.gram.byte_products.grid import Grid, find_grid
-from mercer.gram.byte_products.rows import GridRows, on_grid, rows_on
+from mercer.gram import byte_rows as grid_rows
+from mercer.gram.byte_rows import Grid, GridRows, find_grid, on_grid, rows_on
+from mercer.gram.cpu import byte_loops as byte_product
+from mercer.gram.cpu import byte_loops as vnni
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels import Gaussian, Intersection, Laplacian, Linear, Polynomial
 from mercer.learners import KernelPerceptron

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.gram.rows import columns
+from mercer.gram import rows as columns
 from mercer.kernels import BSpline, Gaussian, Laplacian, Polynomial
 
 

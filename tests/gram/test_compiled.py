@@ -14,12 +14,12 @@ import mercer
 from mercer import Gaussian, Gram, Laplacian, Linear, Polynomial, Similarity
 from mercer.formula import ROOT, Formula
 from mercer.formula.nodes import X_J, Z_J, dot, reduce_columns
+from mercer.gram import plan
 from mercer.gram.cpu import compiled, generated
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import NUMBA, render
 from mercer.gram.host import HostGram
-from mercer.gram.plan import planner as plan
-from mercer.gram.rows.prepared import CHUNK
+from mercer.gram.operand import CHUNK
 from mercer.kernels import parse
 from mercer.testing import oracle
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.gram.cpu import fourier_product
-from mercer.gram.plan.fourier_series import Price
+from mercer.gram import fourier_product
+from mercer.gram.fourier_series import Price
 from mercer.kernels import Gaussian, Laplacian
 
 

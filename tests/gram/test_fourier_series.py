@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.gram.base import simplified
-from mercer.gram.plan.fourier_series import Series, mixture, series_of
+from mercer.gram.fourier_series import Series, mixture, series_of
 from mercer.kernels import Gaussian, Laplacian, Linear
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import Gaussian, Laplacian, Polynomial, Similarity
-from mercer.gram.plan import planner as plan
+from mercer.gram import plan
 from mercer.kernels import parse
 
 RNG = np.random.default_rng(9)
@@ -180,7 +180,7 @@ def test_the_rows_that_input_maps_make_are_counted(text: str) -> None:
 def test_what_products_of_sparse_rows_make_is_counted(
     columns: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("rows.sparse", "plan.products"):
+    for module in ("rows", "plan"):
         monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda *_: False)
     rows = sp.random_array((2000, columns), density=share, rng=RNG, format="csr")
     with mercer.config(memory="4MB", threads=1):
@@ -192,7 +192,7 @@ def test_what_products_of_sparse_rows_make_is_counted(
 
 
 def test_sparse_rows_by_columns_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("rows.sparse", "plan.products"):
+    for module in ("rows", "plan"):
         monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda *_: True)
     rows = sp.random_array((500, 300), density=0.1, rng=RNG, format="csr")
     assert Gaussian().gram(rows)._products.held >= rows.nnz * 12

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mercer.gram import operand as prepared
 from mercer.gram.cpu.single_precision import suffices
-from mercer.gram.rows import prepared
 from mercer.kernels import as_kernel
 
 

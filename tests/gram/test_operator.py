@@ -222,7 +222,7 @@ def test_explain_shows_every_part() -> None:
 
 
 def test_explain_shows_the_generated_source(monkeypatch) -> None:
-    from mercer.gram.plan import planner as plan
+    from mercer.gram import plan
 
     monkeypatch.setattr(plan, "COMPILE_WORK", 0)
     e = Gaussian().explain(X)

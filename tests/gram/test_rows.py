@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import Gaussian, Kernel, KernelExpansion, KernelSVC, Laplacian, Linear
+from mercer.gram import rows as examples
 from mercer.gram.dispatch import held, make_gram
-from mercer.gram.rows import examples
-from mercer.gram.rows.examples import Rows
+from mercer.gram.rows import Rows
 from mercer.kernels import parse
 from mercer.maps import NystromMap
 

@@ -5,9 +5,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from mercer.gram.byte_products.product import works
+from mercer.gram.cpu.byte_loops import works
 from mercer.gram.cpu.row_function import byte_function, loop_program, row_function
-from mercer.gram.rows.prepared import BLOCK, TOGETHER
+from mercer.gram.operand import BLOCK, TOGETHER
 from mercer.kernels import as_kernel
 
 #: Examples in several panels.

@@ -11,7 +11,7 @@ from mercer import Anova
 from mercer._tiles import Scratch
 from mercer.formula import pairwise_mp
 from mercer.formula.nodes import ROOT, X_J, reduce_columns
-from mercer.gram.rows.prepared import over_sets
+from mercer.gram.operand import over_sets
 
 RNG = np.random.default_rng(3)
 

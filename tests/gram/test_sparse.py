@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import mercer
 from mercer import Gaussian, Laplacian, Polynomial
 from mercer._machine.jit import compiles
-from mercer.gram.sparse_products import scattered
+from mercer.gram.cpu import sparse_loops as scattered
 
 RNG = np.random.default_rng(0)
 NEEDS_NUMBA = pytest.mark.skipif(not compiles(), reason="needs Numba")
@@ -20,7 +20,7 @@ def rows(n, share, columns=120):
 
 
 #: Modules that ask whether the loop is there.
-ASKING = ("rows.sparse", "fill", "plan.products")
+ASKING = ("rows", "fill", "plan")
 
 
 @pytest.fixture(params=[True, False], ids=["by a loop", "by SciPy"])
@@ -74,14 +74,14 @@ def test_rows_of_sums_are_cut_where_they_would_leave_the_cache(monkeypatch):
     X, Z = rows(9, 0.1), rows(50, 0.1)
     Z[:, 7] = 0.0
     by_column, out = scattered.columns_of(sp.csr_array(Z)), np.empty((5, 41))
-    scattered.multiply(sp.csr_array(X), slice(2, 7), by_column, slice(3, 44), out)
+    scattered.multiply_scattered(sp.csr_array(X), slice(2, 7), by_column, slice(3, 44), out)
     np.testing.assert_allclose(out, X[2:7] @ Z[3:44].T, atol=1e-12)
 
 
 @NEEDS_NUMBA
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_panels_hold_any_part_of_the_rows(kind):
-    from mercer.gram.sparse_products import panels
+    from mercer.gram.cpu import sparse_loops as panels
 
     X, Z = rows(9, 0.3).astype(kind), rows(150, 0.3).astype(kind)
     X[4] = 0.0
@@ -89,7 +89,7 @@ def test_panels_hold_any_part_of_the_rows(kind):
     whole = sp.csr_array(Z)
     halves = np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr
     z = sp.csr_array(halves, Z.shape)  # numbers may come in parts
-    panels.multiply(sp.csr_array(X), slice(2, 7), z, slice(3, 103), out[:, 20:120])
+    panels.multiply_in_panels(sp.csr_array(X), slice(2, 7), z, slice(3, 103), out[:, 20:120])
     expected = X[2:7] @ Z[3:103].T
     np.testing.assert_allclose(out[:, 20:120], expected, atol=1e-5 if kind == "float32" else 1e-12)
     assert np.isnan(out[:, :20]).all()

@@ -3,9 +3,10 @@
     kernel ──► Form ┐
     X, Z   ──► Rows ┴─► prepare ──► two operands, a program ──► plan ──► fill, tile by tile
 
-`form` holds what the formula decides by itself, `rows` the examples, validated once; `plan/prepare`
-chooses how distances are made, `plan/planner` the tiles, `fill` makes their numbers. `base` is the
-Gram that solvers see, `host` the one of arrays in memory, `dispatch` the choice of an engine.
+`form` holds what the formula decides by itself, `rows` the examples, validated once; `prepare`
+chooses how distances are made, `plan` the tiles, `fill` makes their numbers. `base` is the Gram
+that solvers see, `host` the one of arrays in memory, `rows_of_k` its rows by index, `dispatch` the
+choice of an engine. `cpu` has the compiled loops.
 """
 
 from mercer.gram.base import Gram

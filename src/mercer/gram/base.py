@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.derive import derive_by_name
 from mercer.formula.nodes import ROOT
 from mercer.gram.arithmetic import Arithmetic
-from mercer.gram.plan.planner import Cost
 from mercer.kernels.core import Kernel
+
+if TYPE_CHECKING:
+    from mercer.gram.plan import Cost
 
 #: What `Gram.sweep` calls for every tile: body(rows, columns, tile, scratch).
 Body = Callable[[slice, slice, Any, Scratch], None]

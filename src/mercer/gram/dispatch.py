@@ -25,7 +25,7 @@ from mercer.formula.ops import without_form
 from mercer.gram.base import Gram
 from mercer.gram.form import form_for
 from mercer.gram.host import HostGram
-from mercer.gram.rows.examples import Rows
+from mercer.gram.rows import Rows
 
 #: Modules that register an engine when they are imported; they must be cheap to import.
 BUILT_IN = {"cuda": "mercer.engines.cuda", "cluster": "mercer.engines.cluster"}

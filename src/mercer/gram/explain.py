@@ -8,9 +8,9 @@ from mercer._config import show_bytes
 from mercer._lazy import record
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import make_gram
+from mercer.gram.form import Program
 from mercer.gram.host import HostGram
-from mercer.gram.plan.planner import Plan
-from mercer.gram.plan.program import Program
+from mercer.gram.plan import Plan
 from mercer.kernels.core import Kernel
 
 

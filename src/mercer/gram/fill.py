@@ -19,15 +19,12 @@ from mercer._tiles import Scratch, cut
 from mercer.formula import Formula, evaluate
 from mercer.formula.evaluate import evaluate_into
 from mercer.formula.nodes import Input, is_column_product, set_size
-from mercer.gram.byte_products.rows import worth
-from mercer.gram.plan.accuracy import NEAR
-from mercer.gram.plan.augmented_product import beside
-from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import Operand, over_sets, reduced
-from mercer.gram.rows.sparse import scatters, stays_sparse
+from mercer.gram.accuracy import NEAR
+from mercer.gram.byte_rows import worth
+from mercer.gram.form import Program
+from mercer.gram.operand import Operand, over_sets, reduced
+from mercer.gram.rows import scatters, stays_sparse
 
-#: Rows of a tile from which values per row are worth two more columns of the product.
-FOLDED_ROWS = 32
 #: Elements handled at a time where temporaries should stay in cache.
 CACHE_ELEMENTS = 1 << 16
 
@@ -59,9 +56,6 @@ class Filler:
             self.fill(rows, columns, whole, scratch)
             out[...] = whole
             return
-        if self.compiled is None and self._folds(out):
-            self._fill_folded(rows, columns, out)
-            return
         tiles = self._buffers(out, scratch)
         if not self.program.fused:
             self._fill_matrices(rows, columns, tiles, scratch)
@@ -75,31 +69,6 @@ class Filler:
                     x, z = self.x.dense(source.rows, rows), self.z.dense(source.rows, columns)
                     direct(source.node, x, z, tile)
             self._epilogue(rows, columns, tiles, out)
-
-    def _folds(self, out: np.ndarray) -> bool:
-        """Whether values per row go into the product: two columns more, three passes less."""
-        if self.program.folded is None or len(out) < FOLDED_ROWS:
-            return False
-        key = self.program.sources[0].rows
-        left, right = self.x.matrices[key], self.z.matrices[key]
-        if key in self.x.grids or is_sparse(left) or is_sparse(right):
-            return False
-        same = left.dtype == right.dtype == out.dtype
-        return same and right.size <= CACHE_ELEMENTS and right.shape[1] <= out.shape[1]
-
-    def _fill_folded(self, rows: slice, columns: slice, out: np.ndarray) -> None:
-        """k from one product (x, v(x), 1)·(a z, 1, w(z)) = a x·z + v(x) + w(z)."""
-        assert self.program.folded is not None
-        (factor, epilogue), key = self.program.folded, self.program.sources[0].rows
-        left = beside(self.x.panel(key, rows), self.x.values[0][rows], 1.0)
-        if "folded" not in self.z.kept:
-            points = self.z.panel(key, slice(None)) * self.z.dtype.type(factor)
-            self.z.kept["folded"] = beside(points, 1.0, self.z.values[0])
-        np.matmul(left, self.z.kept["folded"][columns].T, out=out)
-        tile = Formula("tile", value=0)
-        with np.errstate(over="ignore"):
-            for part in cut(0, len(out), max(1, CACHE_ELEMENTS // out.shape[1])):
-                evaluate_into(out[part], epilogue, {tile: out[part]})
 
     def _fill_matrices(
         self, rows: slice, columns: slice, tiles: list[Any], scratch: Scratch
@@ -225,17 +194,17 @@ def _of_sparse_and_dense_rows(
 def _in_panels(
     filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
 ) -> None:
-    from mercer.gram.sparse_products.panels import multiply
+    from mercer.gram.cpu.sparse_loops import multiply_in_panels
 
-    multiply(filler.x.matrices[key], part[0], filler.z.matrices[key], part[1], out)
+    multiply_in_panels(filler.x.matrices[key], part[0], filler.z.matrices[key], part[1], out)
 
 
 def _scattered(
     filler: Filler, key: Input, part: tuple[slice, slice], out: np.ndarray, scratch: Scratch
 ) -> None:
-    from mercer.gram.sparse_products.scattered import multiply
+    from mercer.gram.cpu.sparse_loops import multiply_scattered
 
-    multiply(filler.x.matrices[key], part[0], *filler.z.by_column(key, part[1]), out)
+    multiply_scattered(filler.x.matrices[key], part[0], *filler.z.by_column(key, part[1]), out)
 
 
 def _by_scipy(

@@ -17,6 +17,8 @@ from mercer._machine.threads import WORTH_FLOPS, blas_for_product, single_thread
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
+from mercer.gram import fourier_product
+from mercer.gram.accuracy import is_little_work
 from mercer.gram.base import (
     Body,
     Gram,
@@ -27,24 +29,22 @@ from mercer.gram.base import (
     indices_of,
     simplified_diagonal,
 )
-from mercer.gram.cpu import fourier_product
 from mercer.gram.fill import PRODUCTS, Filler
-from mercer.gram.form import form_for
-from mercer.gram.plan.accuracy import is_little_work
-from mercer.gram.plan.fourier_series import Series, in_words
-from mercer.gram.plan.planner import (
+from mercer.gram.form import Program, form_for
+from mercer.gram.fourier_series import Series, in_words
+from mercer.gram.operand import Operand, row_value
+from mercer.gram.plan import (
     COMPILE_WORK,
     FUSED_COLUMNS,
     Cost,
     Plan,
+    Products,
     make_plan,
     operations,
+    products_of,
 )
-from mercer.gram.plan.prepare import prepare, swap_values
-from mercer.gram.plan.products import Products, products_of
-from mercer.gram.plan.program import Program
-from mercer.gram.rows.examples import Rows
-from mercer.gram.rows.prepared import Operand, row_value
+from mercer.gram.prepare import prepare, swap_values
+from mercer.gram.rows import Rows
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
 
@@ -58,7 +58,7 @@ class HostGram(Gram):
     program: Program
     #: k(x, z) may depend on the order of its arguments; then a transposed Gram swaps them back.
     _swapped = False
-    #: Fourier series for K V (`mercer.gram.cpu.fourier_product`), once they were looked for.
+    #: Fourier series for K V (`mercer.gram.fourier_series`), once they were looked for.
     series: list[Series] | None = None
 
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:

@@ -17,7 +17,7 @@ from mercer._tiles import Scratch, Tiling
 from mercer.formula import derive
 from mercer.formula.derive import lengths_of, parameters_of
 from mercer.gram.base import Body, Gram, formula_of
-from mercer.gram.rows.validate import matrix
+from mercer.gram.rows import matrix
 
 #: The share of the memory limit from which on tiles are made to fit beside W; their rows, and bytes
 #: that an entry takes: of K, of its product with W, and of what they are made of.

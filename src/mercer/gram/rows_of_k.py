@@ -21,8 +21,8 @@ from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._tiles import Scratch, Tiling, cut, sweep
 from mercer.gram.fill import Filler
-from mercer.gram.plan.planner import FUSED_COLUMNS, PRODUCT_ROWS, SCRATCH
-from mercer.gram.rows.prepared import GrowingOperand, Operand
+from mercer.gram.operand import GrowingOperand, Operand
+from mercer.gram.plan import FUSED_COLUMNS, PRODUCT_ROWS, SCRATCH
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -163,14 +163,16 @@ class RowsOfK:
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """k between some examples and others: kept rows are read, the rest is computed."""
+        from mercer.gram.cpu.loops import gather
+
         out = np.empty((len(rows), len(columns)), dtype=self.dtype)
         slots, kept = self._kept(rows)
         if kept.all():
-            _loops().gather(self._table, slots, columns, out)
+            gather(self._table, slots, columns, out)
             return out
         if kept.any():
             part = np.empty((int(kept.sum()), len(columns)), dtype=out.dtype)
-            _loops().gather(self._table, slots[kept], columns, part)
+            gather(self._table, slots[kept], columns, part)
             out[kept] = part
         rest = rows[~kept]
         values = np.empty((len(rest), len(columns)), dtype=self.dtype)
@@ -183,6 +185,8 @@ class RowsOfK:
 
     def combine(self, coef: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Σᵢ cᵢ k(xᵢ, xⱼ) for every column j, in float64."""
+        from mercer.gram.cpu.loops import add_rows
+
         slots, kept = self._kept(rows)
         total = np.zeros(self._z.n)
         if not kept.all():
@@ -193,7 +197,7 @@ class RowsOfK:
         slots, weights = slots[kept], coef[kept]
 
         def body(columns: slice, _: slice, scratch: Scratch) -> None:
-            _loops().add_rows(self._table, slots, weights, columns.start, total[columns])
+            add_rows(self._table, slots, weights, columns.start, total[columns])
 
         if len(slots):
             n = len(total)
@@ -324,10 +328,3 @@ class RowsOfK:
         """Where these rows are in the table, and which of them are there."""
         slots = np.full(len(rows), -1) if self._slot is None else self._slot[rows]
         return slots, slots >= 0
-
-
-def _loops() -> Any:
-    """Loops over kept rows; the compiler is loaded when the first of them runs."""
-    from mercer.gram.cpu import kept_rows
-
-    return kept_rows

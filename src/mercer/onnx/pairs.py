@@ -19,10 +19,10 @@ from mercer.formula.inputs import Categories
 from mercer.formula.nodes import Formula, Input, at_diagonal, const, dependence, statistics
 from mercer.formula.shape import is_stationary
 from mercer.formula.simplify import simplify
+from mercer.gram import accuracy
 from mercer.gram.host import HostGram
-from mercer.gram.plan import accuracy
-from mercer.gram.rows.prepared import reduced
-from mercer.gram.rows.validate import matrix, row_weights
+from mercer.gram.operand import reduced, row_weights
+from mercer.gram.rows import matrix
 from mercer.onnx import NotExportable
 from mercer.onnx.graph import Graph, Wire
 from mercer.onnx.inputs import apply, row_number

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import mercer  # noqa: E402
 from mercer.engines.cuda import fourier_product  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
-from mercer.gram.plan.fourier_series import Price  # noqa: E402
+from mercer.gram.fourier_series import Price  # noqa: E402
 from mercer.kernels import Gaussian, Laplacian  # noqa: E402
 from mercer.solvers.local.weights import Weights  # noqa: E402
 

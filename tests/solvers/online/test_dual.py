@@ -318,7 +318,7 @@ def test_scores_that_overflow_are_reported():
 @pytest.mark.parametrize("kernel", [Polynomial(2, offset=1.0), Laplacian(1.0, norm=1)], ids=repr)
 def test_compiled_loops_make_the_same_updates(kernel, monkeypatch):
     """What large sets get: a compiled epilogue, and no tile at all where all is one loop."""
-    from mercer.gram.plan import planner as plan
+    from mercer.gram import plan
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))

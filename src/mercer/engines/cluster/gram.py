@@ -16,7 +16,7 @@ from mercer.formula import Formula
 from mercer.gram.base import Body, Gram, check_factor, check_room, simplified
 from mercer.gram.dispatch import solver_gram
 from mercer.gram.host import HostGram
-from mercer.gram.plan.planner import Cost
+from mercer.gram.plan import Cost
 from mercer.kernels.core import Kernel
 
 #: Rows of a task, of an array next to points in pieces.

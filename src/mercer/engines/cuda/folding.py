@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mercer.formula.nodes import Formula
-from mercer.gram.plan.program import Program
+from mercer.gram.form import Program
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """K V of Gaussians in few columns by their Fourier series: two passes over rows, none over pairs.
 
-`gram.plan.fourier_series` has the formula. The rows of Z give a coefficient to every wave,
+`mercer.gram.fourier_series` has the formula. The rows of Z give a coefficient to every wave,
 C_k = Σ_j V_j e^{−ik·z_j}, and those of X sum the waves, Σ_k w_k C_k e^{ik·x_i}. A wave over
 several columns is a product of waves of one, so both are matrix products with short factors. For
 10⁶ rows in three columns that takes a fiftieth of what all pairs take. Where the data has many
@@ -20,7 +20,7 @@ import torch
 
 from mercer._tiles import cut
 from mercer.formula.nodes import Input
-from mercer.gram.plan.fourier_series import (
+from mercer.gram.fourier_series import (
     MOST_COLUMNS,
     Price,
     Series,

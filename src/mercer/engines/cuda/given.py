@@ -18,7 +18,7 @@ from mercer.engines.cuda.ops import widened
 from mercer.engines.cuda.rows import DeviceSide, to_device
 from mercer.formula.nodes import ROOT
 from mercer.gram.base import simplified
-from mercer.gram.plan.planner import Cost
+from mercer.gram.plan import Cost
 from mercer.kernels.opaque import Precomputed, check_columns, check_square
 
 #: The place of a new row, which is none of the columns.

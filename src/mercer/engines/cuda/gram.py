@@ -34,6 +34,13 @@ from mercer.engines.cuda.triton_launch import (
 )
 from mercer.formula import Formula, at_diagonal, simplify
 from mercer.formula.nodes import ROOT, Input, statistics
+from mercer.gram.accuracy import (
+    Ends,
+    Method,
+    needs_double,
+    slope_between,
+    tolerates_rounding,
+)
 from mercer.gram.base import (
     Body,
     Gram,
@@ -43,17 +50,10 @@ from mercer.gram.base import (
     indices_of,
     simplified,
 )
-from mercer.gram.plan.accuracy import (
-    Ends,
-    Method,
-    needs_double,
-    slope_between,
-    tolerates_rounding,
-)
-from mercer.gram.plan.fourier_series import Series, in_words
-from mercer.gram.plan.planner import Cost
-from mercer.gram.plan.program import Program, compile_program
-from mercer.gram.rows.validate import check_widths, numeric_inputs
+from mercer.gram.form import Program, compile_program
+from mercer.gram.fourier_series import Series, in_words
+from mercer.gram.plan import Cost
+from mercer.gram.rows import check_widths, numeric_inputs
 from mercer.kernels.core import Kernel
 
 #: Rounding unit of a product of split operands, and of a single half-precision part.

@@ -15,7 +15,7 @@ import torch
 
 from mercer._arrays import host
 from mercer.engines.cuda.ops import CHUNK, NARROW, widened
-from mercer.gram.byte_products.grid import FIRST, find_grid, rounding
+from mercer.gram.byte_rows import FIRST, find_grid, rounding
 
 #: Steps from zero that a row may have; from a center on the grid it then has twice as many.
 FARTHEST = 1024

@@ -22,10 +22,10 @@ from mercer.engines.cuda.streamed import RESIDENT
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
 from mercer.formula.nodes import ROOT, Input, statistics
+from mercer.gram.accuracy import Method, needs_double
 from mercer.gram.base import simplified
-from mercer.gram.plan.accuracy import Method, needs_double
-from mercer.gram.plan.program import compile_program
-from mercer.gram.rows.validate import check_widths, numeric_inputs
+from mercer.gram.form import compile_program
+from mercer.gram.rows import check_widths, numeric_inputs
 
 #: Share of numbers that are stored, below which a sparse product is the faster one.
 FEW = 1 / 200

@@ -21,7 +21,7 @@ from mercer.engines.cuda.rows import to_device
 from mercer.formula import Formula
 from mercer.formula.inputs import check_finite, numeric
 from mercer.gram.base import Body, Gram, check_factor, check_has_diagonal, indices_of, simplified
-from mercer.gram.plan.planner import Cost
+from mercer.gram.plan import Cost
 from mercer.kernels.core import Kernel
 
 #: The share of the device's memory that rows may take at rest; beyond it they are streamed.

@@ -22,7 +22,7 @@ from mercer.engines.cuda.folding import Fold, folded
 from mercer.formula.nodes import Formula, set_size
 from mercer.formula.ops import form_of
 from mercer.gram.cpu.numba_source import power_statements
-from mercer.gram.plan.program import Program
+from mercer.gram.form import Program
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from mercer._machine.jit import may_compile
 from mercer.formula.nodes import is_column_product
 from mercer.gram.cpu.generated import load_generated
 from mercer.gram.cpu.numba_source import render, renderable
-from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import Operand
+from mercer.gram.form import Program
+from mercer.gram.operand import Operand
 
 
 @record

@@ -7,11 +7,11 @@ described in `mercer.gram.cpu.row_function`.
 
 from __future__ import annotations
 
-from mercer.gram.byte_products.rows import BEFORE
+from mercer.gram.byte_rows import BEFORE
 from mercer.gram.cpu.numba_header import header
 from mercer.gram.cpu.numba_source import Writer
-from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import BLOCK, TOGETHER
+from mercer.gram.form import Program
+from mercer.gram.operand import BLOCK, TOGETHER
 
 #: Statistics that `mercer.gram.cpu.panel_sums` adds up, for several rows at a time.
 SUMS = ("sqdist", "dot", "l1")
@@ -32,7 +32,7 @@ def render_row(
     """The text of a module whose `rows` are rows of K at an address, and the numbers it takes.
 
     `form`: what rows hold: their numbers ("panel"); ‖x‖², a 0, and their numbers ("product"); or a
-    sum and a scale, and words of four bytes ("byte", `mercer.gram.byte_products.rows`).
+    sum and a scale, and words of four bytes ("byte", `mercer.gram.byte_rows`).
     """
     writer = RowWriter(program, widths)
     writer.form = form

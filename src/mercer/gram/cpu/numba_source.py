@@ -19,8 +19,8 @@ from mercer.formula.nodes import Formula, set_size
 from mercer.formula.ops import Sign, form_of
 from mercer.formula.profile import DISTANCES, sign_of
 from mercer.gram.cpu.numba_header import header
-from mercer.gram.plan.program import Program
-from mercer.gram.rows.prepared import CHUNK
+from mercer.gram.form import Program
+from mercer.gram.operand import CHUNK
 
 #: Up to this many features the loop over them is written out.
 UNROLL = 8

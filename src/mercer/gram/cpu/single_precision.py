@@ -9,8 +9,8 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
-from mercer.gram.plan.accuracy import TOLERANCE, Ends, sensitivity, tolerates_rounding
-from mercer.gram.rows.prepared import Operand, squared_norms
+from mercer.gram.accuracy import TOLERANCE, Ends, sensitivity, tolerates_rounding
+from mercer.gram.operand import Operand, squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram

@@ -31,7 +31,7 @@ from mercer._parameters import (
     random_from,
 )
 from mercer.gram.host import HostGram
-from mercer.gram.rows.validate import as_rows, check_not_empty
+from mercer.gram.rows import as_rows, check_not_empty
 from mercer.learners._base import classes_of, encode, targets
 from mercer.learners._device import ClassifierMixin, RegressorMixin
 from mercer.learners._saving import Savable

@@ -16,11 +16,11 @@ from mercer._arrays import are_float_rows, winners
 from mercer._machine.jit import may_compile
 from mercer.expansion import KernelExpansion
 from mercer.formula.nodes import statistics
+from mercer.gram.accuracy import TOLERANCE, Ends, product_error, rounding_error
 from mercer.gram.base import simplified
 from mercer.gram.cpu.single_precision import suffices
 from mercer.gram.host import HostGram
-from mercer.gram.plan.accuracy import TOLERANCE, Ends, product_error, rounding_error
-from mercer.gram.rows.prepared import squared_norms
+from mercer.gram.operand import squared_norms
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.learners.svms.votes import pair_votes, pairs_per_class
 

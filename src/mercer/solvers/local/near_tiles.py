@@ -28,8 +28,8 @@ from mercer._lazy import record
 from mercer._tiles import Tiling
 from mercer.formula import Formula
 from mercer.formula.profile import Reach, reach
-from mercer.gram.rows.prepared import CHUNK
-from mercer.gram.rows.validate import matrix
+from mercer.gram.operand import CHUNK
+from mercer.gram.rows import matrix
 
 #: Rows of a panel of queries, and training examples that share a box (a chunk of the compiled
 #: loops). Smaller ones fit the data more closely, larger ones run faster.

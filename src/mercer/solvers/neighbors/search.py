@@ -21,13 +21,13 @@ from mercer._tiles import Scratch
 from mercer.formula import Formula, simplify
 from mercer.formula.nodes import ROOT, dot, sqdist
 from mercer.formula.ranking import Ranking, ranking
+from mercer.gram.accuracy import SMALL_WORK
 from mercer.gram.base import Gram, constant_diagonal
-from mercer.gram.byte_products.rows import ROOM
+from mercer.gram.byte_rows import ROOM
 from mercer.gram.dispatch import HOST, engine_for, solver_gram
 from mercer.gram.host import HostGram
-from mercer.gram.plan.accuracy import SMALL_WORK
-from mercer.gram.rows.prepared import squared_norms
-from mercer.gram.rows.validate import matrix
+from mercer.gram.operand import squared_norms
+from mercer.gram.rows import matrix
 from mercer.solvers import tuning
 
 

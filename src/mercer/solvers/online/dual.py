@@ -32,7 +32,7 @@ from mercer._machine.threads import Background, Job, single_threaded_blas, threa
 from mercer._steps import listener
 from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
-from mercer.gram.plan.planner import PRODUCT_ROWS
+from mercer.gram.plan import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers import tuning
 from mercer.solvers.online.rounding_bounds import Part, Sizes

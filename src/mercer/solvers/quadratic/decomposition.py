@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.gram.rows.prepared import BLOCK
+from mercer.gram.operand import BLOCK
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.solvers.quadratic.flat_problems import IMAGE, SAME, STEPS, A, Problems, split
 from mercer.solvers.quadratic.free_newton import newton

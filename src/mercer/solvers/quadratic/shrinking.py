@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer.gram.rows.prepared import BLOCK
+from mercer.gram.operand import BLOCK
 from mercer.solvers.quadratic.flat_problems import (
     COMPUTED,
     FEWER,

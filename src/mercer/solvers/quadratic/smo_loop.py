@@ -43,7 +43,7 @@ from mercer._machine.lanes import (
     store,
     transpose_of,
 )
-from mercer.gram.rows.prepared import BLOCK, TOGETHER
+from mercer.gram.operand import BLOCK, TOGETHER
 from mercer.solvers.quadratic.flat_problems import (
     COMPUTED,
     FRESH,

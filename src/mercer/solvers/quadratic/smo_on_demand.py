@@ -15,7 +15,7 @@ import numpy as np
 from mercer._machine.deadline import check_time, when_over
 from mercer._machine.threads import interruptible, run_threads
 from mercer._progress import progress
-from mercer.gram.rows.prepared import BLOCK, TOGETHER
+from mercer.gram.operand import BLOCK, TOGETHER
 from mercer.solvers.quadratic.flat_problems import FRESH, IMAGE, STEPS, A, Problems
 from mercer.solvers.quadratic.shrinking import Shrinking
 from mercer.tuning import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from mercer.engines.cuda import exponential
 from mercer.engines.cuda.folding import folded
 from mercer.engines.cuda.triton_source import ProductLayout, Rendered, Writer
-from mercer.gram.plan.program import Program
+from mercer.gram.form import Program
 
 
 def render_values(program: Program, layout: ProductLayout, scale: float) -> Rendered:

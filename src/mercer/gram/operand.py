@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
+from mercer._examples import count
 from mercer._tiles import cut
 from mercer.formula import evaluate
 from mercer.formula.nodes import Formula, Input, set_size, statistics
-from mercer.gram.byte_products.rows import GridRows
-from mercer.gram.rows.columns import ROOM
-from mercer.gram.rows.validate import row_weights
+
+if TYPE_CHECKING:
+    from mercer.gram.byte_rows import GridRows
 
 #: Columns of Z that the generated loops take at a time; they stay in the first-level cache.
 CHUNK = 256
@@ -25,6 +26,8 @@ CHUNK = 256
 #: read Z in panels of so many rows. Columns of a longer panel are farther apart in memory: with 256
 #: rows an entry of K over 120 columns took 1.3 times as long, and one over 784 twice as long.
 BLOCK, TOGETHER = 64, 4
+#: The largest share of the memory limit that a copy of an operand in another order may take.
+ROOM = 0.125
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 #: Rows, and numbers, handled at a time where a pass over the data needs a temporary copy.
 PANEL, NUMBERS = 2048, 1 << 15
@@ -108,7 +111,7 @@ class Operand:
 
     def by_column(self, rows: Input, index: slice) -> tuple[Any, slice]:
         """Sparse rows as a loop over those of the other side takes them, and which these are."""
-        from mercer.gram.sparse_products.scattered import columns_of
+        from mercer.gram.cpu.sparse_loops import columns_of
 
         if not self.keeps_columns(rows):
             return columns_of(self.matrices[rows][index]), slice(0, index.stop - index.start)
@@ -252,6 +255,21 @@ def row_value(formula: Formula, side: Operand, raw: Any, name: str) -> np.ndarra
             "k(x, x) overflows or is negative; scale the data or use float64."
         )
     return value
+
+
+def row_weights(function: Any, values: Any, name: str) -> np.ndarray:
+    """f(x) for each row, from a function of rows."""
+    weights = np.asarray(function(values), dtype=float)
+    n = count(values)
+    if weights.size != n:
+        raise ValueError(
+            f"reweight: f gave {weights.size} numbers for {n} rows; it takes a set of rows and "
+            "gives one number for each"
+        )
+    weights = weights.reshape(n)
+    if not np.isfinite(weights).all():
+        raise ValueError(f"reweight: f gave NaN or infinite values on {name}")
+    return weights
 
 
 def statistic(node: Formula, side: Operand, raw: Any, name: str) -> np.ndarray:

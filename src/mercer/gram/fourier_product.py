@@ -1,8 +1,9 @@
 """K V of Gaussians in few columns by their Fourier series, on the cores of a CPU.
 
-`gram.plan.series` has the formula: the rows of Z give every wave a coefficient, those of X sum the
-waves. Both are products of short factors, for a few hundred rows at a time, which stay in the
-cache. 10⁵ rows in two columns take a fortieth of what all pairs take, and 10⁶ ten times as long.
+`mercer.gram.fourier_series` has the formula: the rows of Z give every wave a coefficient, those of
+X sum the waves. Both are products of short factors, for a few hundred rows at a time, which stay in
+the cache. 10⁵ rows in two columns take a fortieth of what all pairs take, and 10⁶ ten times as
+long.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from mercer._machine.threads import single_threaded_blas, threads_for
 from mercer._tiles import Scratch, Tiling, sweep
 from mercer.formula.nodes import Input
-from mercer.gram.plan.fourier_series import (
+from mercer.gram.fourier_series import (
     MOST_COLUMNS,
     Price,
     Series,

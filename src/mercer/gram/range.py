@@ -15,8 +15,8 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.nodes import Input, side_of, statistics
-from mercer.gram.plan.accuracy import at_distances
-from mercer.gram.rows.prepared import Operand, squared_norms, statistic
+from mercer.gram.accuracy import at_distances
+from mercer.gram.operand import Operand, squared_norms, statistic
 from mercer.kernels.radial import FARTHEST
 
 #: Numbers up to here fit every dtype.

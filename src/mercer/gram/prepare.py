@@ -10,17 +10,12 @@ import numpy as np
 from mercer._arrays import is_sparse
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
-from mercer.gram.byte_products.grid import Grid
-from mercer.gram.byte_products.rows import GridRows, about, on_grid
-from mercer.gram.form import Form
-from mercer.gram.plan import accuracy
-from mercer.gram.plan.program import Program
-from mercer.gram.plan.range import check_range
-from mercer.gram.rows.columns import without_empty_columns
-from mercer.gram.rows.examples import Rows
-from mercer.gram.rows.prepared import NOTHING, Operand, row_value
-from mercer.gram.rows.sparse import made_dense
-from mercer.gram.rows.validate import check_widths, common_dtype
+from mercer.gram import accuracy
+from mercer.gram.byte_rows import Grid, GridRows, about, on_grid
+from mercer.gram.form import Form, Program
+from mercer.gram.operand import NOTHING, Operand, row_value
+from mercer.gram.range import check_range
+from mercer.gram.rows import Rows, check_widths, common_dtype, made_dense, without_empty_columns
 
 #: How much longer than the shortest row, in squares, a center may be that x·z is put right for
 #: afterwards: the product with it takes the digits of a row near 0.

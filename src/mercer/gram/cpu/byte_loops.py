@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 
 from mercer._machine.jit import njit
-from mercer._machine.lanes import Shape, larger, tile_sums
-from mercer.gram.byte_products.vnni import tile_shape
+from mercer._machine.lanes import Shape, larger, processor, tile_sums
+
+
+@lru_cache(maxsize=1)
+def tile_shape() -> Shape | None:
+    """The tile for this processor; None where it cannot add four products of bytes at once."""
+    features = processor()
+    if features.get("avx512vnni") and features.get("avx512f"):
+        return Shape(16, 6, 4)
+    return Shape(8, 3, 4) if features.get("avxvnni") else None
+
 
 #: On a processor without the instruction `multiply` is never called, but Numba still needs a shape
 #: to define it.

@@ -1,0 +1,310 @@
+"""Rows: the examples of one operand of K, whatever holds them, validated once.
+
+A Gram makes Rows of what it is given. Whoever compares new rows with the same examples again and
+again (a fitted expansion, a feature map) holds their Rows, and what was found of them stays: the
+numbers in each precision, norms, the mean, the operand of each program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._arrays import is_plain, is_sparse
+from mercer._config import get_config
+from mercer._examples import count
+from mercer._machine.jit import may_compile
+from mercer.formula.inputs import check_finite, numeric
+from mercer.formula.nodes import Formula, Input, statistics
+from mercer.gram.accuracy import SMALL_WORK
+from mercer.gram.operand import ROOM, squared_norms
+
+if TYPE_CHECKING:
+    from mercer.gram.form import Form
+
+
+class Rows:
+    """Examples, and the numbers that the inputs of a formula read of them.
+
+    `dtypes`: of the numbers that k reads; of the examples themselves where k reads no numbers.
+
+    >>> from mercer import Gaussian
+    >>> from mercer.gram.form import form_of
+    >>> Rows.of(form_of(Gaussian().formula()), [[1.0], [2.0]]).n
+    2
+    """
+
+    #: Whether others than one Gram use them: what is found of them is worth keeping then.
+    is_held = False
+
+    def __init__(self, form: Form, raw: Any, name: str) -> None:
+        self.raw = raw = raw if type(raw) is np.ndarray else as_rows(raw)
+        self.n = check_not_empty(raw, name)
+        self.matrices = {key: matrix(raw, key, name) for key in form.inputs}
+        read: list[Any] = [dtype_of(raw, key, values) for key, values in self.matrices.items()]
+        self.dtypes = read or [getattr(raw, "dtype", None)]
+        self.is_sparse = False
+        for values in self.matrices.values():
+            self.is_sparse = self.is_sparse or is_sparse(values)
+        self._kept: dict[Hashable, Any] = {}
+
+    @classmethod
+    def of(cls, form: Form, examples: Any, name: str = "X") -> Rows:
+        """The Rows of some examples; Rows stay what they are."""
+        return examples if isinstance(examples, Rows) else cls(form, examples, name)
+
+    def owns(self, *matrices: Any) -> bool:
+        """Whether these are kept here, so that what is found of them may be kept, too."""
+        return all(id(m) in self._own for m in matrices)
+
+    @cached_property
+    def _own(self) -> set[int]:
+        return {id(m) for m in self.matrices.values()}
+
+    def numbers(self, dtype: np.dtype) -> dict[Input, Any]:
+        """The numbers of every input for a K of this precision."""
+        # Numbers that an input map widened stay so in float32.
+        if dtype == np.float32:
+            return self.matrices
+        for values in self.matrices.values():
+            if values.dtype != dtype:
+                break
+        else:
+            return self.matrices
+        if dtype not in self._kept:
+            self._kept[dtype] = {k: m.astype(dtype, copy=False) for k, m in self.matrices.items()}
+            self._own |= {id(m) for m in self._kept[dtype].values()}
+        return self._kept[dtype]  # type: ignore[no-any-return]
+
+    def dense(self, rows: Any) -> np.ndarray:
+        """A matrix among the numbers, a sparse one as a dense copy."""
+        if not is_sparse(rows):
+            return rows  # type: ignore[no-any-return]
+        copy: np.ndarray = self.once(("dense", id(rows)), rows.toarray)
+        self._own.add(id(copy))
+        return copy
+
+    def norms(self, rows: Any, center: np.ndarray | None = None) -> np.ndarray:
+        """‖x − c‖² for every row of a matrix; kept where the matrix is."""
+        with np.errstate(over="ignore"):
+            if not self.owns(rows):
+                return squared_norms(rows, center)
+            where = None if center is None else center.tobytes()
+            return self.once(("norms", id(rows), where), lambda: squared_norms(rows, center))  # type: ignore[no-any-return]
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make` gives, called once per key."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+
+#: Statistics whose input is read as numbers.
+_DOUBLE = np.dtype(np.float64)
+_NUMERIC = frozenset({"dot", "sqdist", "l1", "linf", "sqnorm", "reduce"})
+
+
+def as_rows(raw: Any) -> Any:
+    """Examples that can be mapped and selected: CSR for any sparse format, an array for lists."""
+    if is_sparse(raw):
+        return raw.tocsr()
+    if isinstance(raw, (list, tuple)) and raw and isinstance(raw[0], (list, tuple, np.ndarray)):
+        try:
+            array = np.asarray(raw)
+        except ValueError:  # rows of different lengths: perhaps a kernel on lists
+            return raw
+        return array if array.ndim == 2 and array.dtype.kind in "biuf" else raw
+    return raw
+
+
+def check_not_empty(rows: Any, name: str) -> int:
+    """How many examples there are; an error where there are none."""
+    n = count(rows)
+    if n == 0:
+        raise ValueError(f"{name} is empty: at least one example is needed")
+    return n
+
+
+def matrix(raw: Any, rows: Input, name: str) -> Any:
+    """The numbers of `raw` after the input map: 2-D, finite, float32 or float64, or CSR."""
+    values = raw
+    if not rows.steps and is_plain(raw) and raw.ndim == 2:
+        return raw
+    for step in rows.steps:
+        values = step(values)
+    values = numeric(values)
+    if values.shape[1] == 0:
+        raise ValueError(f"{name} has no columns: shape {values.shape}")
+    check_finite(values, name)
+    if is_sparse(values):
+        return values
+    return np.ascontiguousarray(values)
+
+
+def check_widths(x: Any, z: Any) -> None:
+    """Rows of both sides must have the same columns."""
+    if x.shape[1] != z.shape[1]:
+        raise ValueError(f"X has {x.shape[1]} columns and Z has {z.shape[1]}: they must agree")
+
+
+def numeric_inputs(formula: Formula) -> list[Input]:
+    """The distinct inputs that a formula reads as numbers, in order of first use."""
+    seen: dict[Input, None] = {}
+    for node in statistics(formula):
+        if node.op in _NUMERIC:
+            value = node.value
+            seen[value if isinstance(value, Input) else value[1]] = None
+    return list(seen)
+
+
+def dtype_of(raw: Any, rows: Input, values: Any) -> np.dtype:
+    """The dtype of K for these rows: that of the data, even if an input map widened it."""
+    if not rows.steps or values.dtype == np.float32 or not rows.steps[-1].widens:
+        return values.dtype  # type: ignore[no-any-return]
+    for step in rows.steps[:-1]:
+        raw = step(raw)
+    return numeric(raw).dtype  # type: ignore[no-any-return]
+
+
+def common_dtype(dtypes: Iterable[Any]) -> np.dtype:
+    """float32 where all floating numbers are float32; float64 otherwise."""
+    dtypes = list(dtypes)
+    if _DOUBLE in dtypes:
+        return _DOUBLE
+    kinds = {d.newbyteorder("=") for d in dtypes if getattr(d, "kind", "") == "f"}
+    return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else _DOUBLE
+
+
+# --- columns that are zero in every row ------------------------------------------------------
+# They change no statistic and are dropped: borders of images, indicators that never occur. That
+# costs a copy of the rows; it is made where it saves a visible share of the work.
+
+#: Rows that are read first: most columns have a number other than 0 among them.
+FIRST = 256
+#: Narrower data is not searched for empty columns: dropping some would save too little.
+WIDE = 64
+#: The least share of columns worth a copy.
+SAVED = 0.04
+#: Multiplications of a product in the time that a number takes to be copied: 2 ns at 25 per ns.
+COPYING = 50
+
+
+def without_empty_columns(
+    left: dict[Input, Any], right: dict[Input, Any], *fixed: Collection[Input]
+) -> tuple[dict[Input, Any], dict[Input, Any]]:
+    """The numbers of both operands, each input without the columns that are zero in both.
+
+    Inputs in one of `fixed` are left as they are.
+    """
+    x, z = left, right
+    for key in left:
+        sides = [left[key]] if right is left else [left[key], right[key]]
+        if any(m.shape[1] < WIDE or is_sparse(m) for m in sides) or any(key in f for f in fixed):
+            continue
+        if sum(m.nbytes for m in sides) > ROOM * get_config().memory_bytes:
+            continue
+        used = used_columns(*sides)
+        empty = sides[0].shape[1] - len(used)
+        saved = len(sides[0]) * len(sides[-1]) * empty
+        pays = saved >= COPYING * len(used) * sum(len(m) for m in sides)
+        if pays and 0 < len(used) <= (1 - SAVED) * left[key].shape[1]:
+            taken = left[key].take(used, axis=1)
+            x = {**x, key: taken}
+            z = x if right is left else {**z, key: right[key].take(used, axis=1)}
+    return x, z
+
+
+def used_columns(*sides: np.ndarray) -> np.ndarray:
+    """The columns that hold anything but zeros on either side."""
+    return np.flatnonzero(np.logical_or.reduce([_used(m) for m in sides]))
+
+
+def _used(matrix: np.ndarray) -> np.ndarray:
+    """Which columns hold anything but zeros.
+
+    The first rows decide for most columns. If few columns are still all zero after them, the rest
+    of the rows is not read and these columns count as used.
+    """
+    used = (matrix[:FIRST] != 0).any(axis=0)
+    rest = np.flatnonzero(~used)
+    few = len(rest) < SAVED * len(used)
+    used[rest] = True if few else matrix[FIRST:, rest].any(axis=0)
+    return used
+
+
+# --- sparse rows -----------------------------------------------------------------------------
+# Where a share s of the numbers is not 0, two rows of D columns have about D s² columns in common.
+# Nanoseconds per pair on one core, measured with 30 to 20,000 columns:
+#
+#     dense rows                0.04 D       a matrix product
+#     compiled loops            0.7 D s²     or 0.1 D s, see `mercer.gram.cpu.sparse_loops`
+#     SciPy, both sparse        5 D s²       and more for the sparse matrix that it makes
+#     SciPy, one operand dense  0.25 D s
+#
+# So the loops are ahead of dense rows below a fifth. Without them both operands stay sparse below a
+# twentieth, and one does below 15 %. Fuller rows are made dense once, where a copy is small beside
+# the memory limit; else tiles are made dense one by one, under the product.
+
+#: Shares of numbers other than 0 below which both sides stay sparse: with a compiled loop, without;
+#: and below which one side does.
+LOOP, BOTH, ONE = 0.2, 0.05, 0.15
+#: Columns from which on both stay sparse: dense tiles are far larger than the tiles of K over them.
+WIDEST = 4096
+#: Multiplications from which a compiled loop makes the product: SciPy takes 1 ms for them.
+COMPILED = 2e5
+
+
+def scatters(x: Any, z: Any) -> bool:
+    """Whether a compiled loop multiplies these two sparse matrices."""
+    return may_compile() and _count(x) * _count(z) / max(1, x.shape[1]) >= COMPILED
+
+
+def stays_sparse(rows: Any, others: Any) -> bool:
+    """Whether a product with `others` takes `rows` as a sparse matrix."""
+    most = LOOP if scatters(rows, others) else BOTH
+    return is_sparse(rows) and (rows.shape[1] > WIDEST or _share(rows) < most)
+
+
+def made_dense(
+    X: Rows, Z: Rows, left: dict[Input, Any], right: dict[Input, Any]
+) -> tuple[dict[Input, Any], dict[Input, Any]]:
+    """The numbers of both operands, sparse ones dense where they are better multiplied so."""
+    same = right is left
+    for key in left:
+        x, z = left[key], right[key]
+        few = x.shape[0] * z.shape[0] * x.shape[1] <= SMALL_WORK
+        if not few and not _are_better_dense(x, z):
+            continue
+        both = few or _share(x) >= ONE
+        copies = [z] if same or not both else [x, z]
+        if sum(map(dense_bytes, copies)) > ROOM * get_config().memory_bytes:
+            continue
+        right = {**right, key: Z.dense(z)}
+        if same:
+            left = right
+        elif both:
+            left = {**left, key: X.dense(x)}
+    return left, right
+
+
+def _are_better_dense(x: Any, z: Any) -> bool:
+    """Whether these two sparse matrices are multiplied faster as dense ones."""
+    both = is_sparse(x) and is_sparse(z)
+    return both and not stays_sparse(x, z) and not stays_sparse(z, x)
+
+
+def dense_bytes(rows: Any) -> int:
+    """Bytes of a dense copy."""
+    return int(rows.shape[0] * rows.shape[1] * rows.dtype.itemsize)
+
+
+def _count(rows: Any) -> int:
+    """Numbers that are stored."""
+    return int(rows.nnz if is_sparse(rows) else rows.shape[0] * rows.shape[1])
+
+
+def _share(rows: Any) -> float:
+    return float(_count(rows) / max(1, rows.shape[0] * rows.shape[1]))

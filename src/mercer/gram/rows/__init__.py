@@ -1,1 +1,0 @@
-"""The rows of one side of K: validated once, prepared once, columns of zeros left out."""
