@@ -59,3 +59,198 @@ SVM_THREADED_ROWS = 2000
 SVM_DUPLICATE_ROWS, SVM_DISTINCT_SHARE = 1000, 0.6
 #: Rows in which repeats are looked for first.
 SVM_DUPLICATE_SAMPLE = 512
+
+# --- all solvers -----------------------------------------------------------------------------
+
+#: Rows up to which a solver with an N×N matrix is chosen: with more it takes minutes, and centers
+#: take seconds. An engine with a factorization of its own may have an "exact rows" of its own.
+EXACT_ROWS = 20_000
+#: Numbers of a matrix from which on threads share its product: below, starting them costs more.
+THREADED_ELEMENTS = 500_000
+
+# --- ridge regression: bench/shapes.py, bench/ridge_mnist8k.py -------------------------------
+
+#: Reduction of K to a tridiagonal matrix, for paths of penalties. Condition × N × ε (no unit) up to
+#: which its factors have digits to spare; above, eigenvectors tell which directions to leave out.
+TRIDIAGONAL_CONDITION = 0.1
+#: Numbers of the work arrays for some penalties at a time: 0.5 MB each stay in the second-level
+#: cache. More penalties at a time mean fewer calls of NumPy.
+TRIDIAGONAL_BATCH_NUMBERS = 1 << 16
+
+#: Penalties up to which each has a Cholesky factor of its own; beyond, all share one decomposition
+#: of K. On a path every factor is also inverted for its leave-one-out errors, which takes three
+#: times as long: with 1000 rows a factor and its inverse take 17 ms, the decomposition 76 ms.
+FEW_PENALTIES, FEW_ON_PATH = 12, 5
+#: Condition × ε from which on fewer than three digits of the coefficients are certain: warned of.
+FEW_DIGITS = 1e-3
+#: Condition × ε from which on single precision leaves less than one digit, and double goes on.
+SINGLE_NOISE = 0.1
+#: Rows up to which an ill-conditioned matrix is given eigenvectors, and how many times as long as a
+#: Cholesky factor these take.
+SPECTRUM_ROWS, SPECTRUM_TIMES = 4000, 20
+#: Rounding units of the largest eigenvalue below which an eigenvalue in single precision is 0. The
+#: bound that proofs give, N units, would take a good part of the spectrum for noise.
+NULL_UNITS = 10
+#: Rows handled at a time where a pass over a matrix needs temporaries.
+MATRIX_PANEL_ROWS = 512
+#: Multiplications up to which OpenBLAS reads thin factors as they are, without a copy in its own
+#: order: 5630 × 200 times 200 × 5 takes 0.34 ms in blocks of that size and 0.73 ms at once, its
+#: transpose 0.34 and 1.6 ms. Blocks of fewer rows than `UNPACKED_ROWS` cost more in calls.
+UNPACKED_FLOPS, UNPACKED_ROWS = 500_000, 64
+#: Rows of a square block of a symmetric matrix at most, so that it stays in the cache.
+SQUARE_ROWS = 320
+#: Columns up to which BLAS multiplies a symmetric matrix by one after the other. With one thread
+#: 2500 rows take it 0.95 ms, and two threads 2.2 ms in squares; 6000 rows 6.6 and 14 ms.
+SYMV_COLUMNS = 2
+#: A factor in single precision, refined: rows from which on a second matrix pays (1000 rows are
+#: factorized in 5 ms; 1800 × 50 numbers fit in 0.4 instead of 1.0 CPU seconds), condition × ε of
+#: float32 up to which it converges, steps at most, the share of a residual that is left after a
+#: step that led nowhere, and rows rounded or solved for at a time.
+REFINED_ROWS, REFINED_CONDITION, REFINED_STEPS = 1500, 0.05, 20
+REFINED_STALLED, REFINED_PANEL_ROWS = 0.3, 256
+#: Some columns of K and products with it: rows from which on that is tried. Of fourteen problems of
+#: 1000 to 2000 rows seven took 1.2 to 1.8 times as long as by a factor, and none less than 0.77 of
+#: that; of eight of 2000 to 4000 rows none took more than 1.3 times as long, half less than 0.8.
+PIVOTED_ROWS = 2000
+#: The residual ‖B − AC‖/‖B‖ to reach, by the bytes of a number of K.
+PIVOTED_RESIDUAL = {8: 1e-11, 4: 1e-6}
+#: The largest trace(K)/λ × ε, likewise; beyond it digits are lost that a factor may keep.
+PIVOTED_CONDITION = {8: 1e-6, 4: SINGLE_NOISE}
+#: Columns that are added at a time, and the share of N that they may come to.
+PIVOTED_COLUMNS, PIVOTED_SHARE = 128, 0.2
+#: Steps until the speed of convergence is judged, and how often a solution is corrected at most.
+PIVOTED_PROBE, PIVOTED_CORRECTIONS = 8, 3
+#: What decides between steps and a factor, of which only ratios count: operations per second of a
+#: factorization in single precision, and of adding columns; bytes per second of a matrix from
+#: memory, of which a refined factorization reads and writes so many per entry; bytes of one
+#: triangle per second times one or two vectors; seconds of a step besides. Measured for 1000 to
+#: 6000 rows.
+FACTOR_FLOPS, COLUMN_FLOPS, MEMORY_BYTES, FACTOR_BYTES = 160e9, 30e9, 10e9, {8: 80, 4: 8}
+VECTOR_BYTES, STEP_SECONDS = 22e9, 2e-4
+#: How many times as long as a factorization the steps may be expected to take: first estimates of
+#: their number are rather high.
+STEP_DOUBT = 1.5
+#: Conjugate gradients: steps without a smaller residual after which they are judged by the share of
+#: ½ xᵀAx − bᵀx that they gained. Residuals alone do not tell: where A is badly conditioned they
+#: grow for hundreds of steps, and the solution gets better with each.
+STALLED_STEPS, STALLED_GAIN = 100, 1e-10
+#: The same steps for the normal equations of centers, which rounding ends sooner.
+CENTER_STALLED_STEPS = 10
+#: A true residual above this is warned of, if a smaller one was asked for.
+ROUGH_RESIDUAL = 1e-4
+#: Operations of the normal matrix of centers from which on conjugate gradients take less time.
+NORMAL_MATRIX_FLOPS = 4e14
+#: Bytes per pair of centers: four arrays in double precision, counted from the code.
+CENTER_PAIR_BYTES = 4 * 8
+#: Rows of a panel of Φ at most, and the memory that a thread's panels may take.
+PHI_PANEL_ROWS, PHI_PANEL_BYTES = 1024, 100_000_000
+#: What is added to the diagonal, relative to its mean, where a matrix is not definite; and up to
+#: which of them no prediction changes in a digit that is shown.
+JITTERS, UNSEEN_JITTER = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6), 1e-10
+
+# --- smooth losses: bench/logistic_mnist10k.py -----------------------------------------------
+
+#: The share of the memory limit that a preconditioner may take, and the matrices of its rank that
+#: are there at once; products take most of the rest.
+PRECONDITIONER_SHARE, PRECONDITIONER_MATRICES = 1 / 8, 8
+#: An eigendecomposition takes about as long as this many products and inverses of its size.
+MODES_TIMES = 4
+#: What independent rows of a positive semi-definite K leave of any entry, at most, by k(x, x).
+INDEFINITE_SHARE = 1e-4
+#: The share of a Newton step's gain that conjugate gradients may leave, far from the optimum.
+LOOSEST_STEP = 0.25
+#: Where single precision ends, an objective this near to its minimum (relative) is near enough.
+ROUGH_OBJECTIVE = 1e-4
+
+# --- eigenvectors, groups, warps: bench/scaling.py -------------------------------------------
+
+#: Rows up to which a matrix is decomposed at once, in a tenth of a second, and the share of its
+#: eigenvectors from which on that is faster than products.
+SPECTRAL_DENSE_ROWS, SPECTRAL_DENSE_SHARE = 500, 0.125
+#: ‖Ax − θx‖ relative to the largest θ where products end, and where an eigenvalue is 0.
+SPECTRAL_RESIDUAL = {"float64": 1e-12, "float32": 1e-6}
+#: The share of the memory limit for the basis of the products.
+BASIS_MEMORY_SHARE = 0.2
+#: Vectors that are kept at a restart beyond those wanted, or in a block that holds all of them:
+#: they separate the last ones from the rest. Vectors of a block where products are cheap: enough to
+#: use K while it is in the cache. Vectors of the basis at most, as a multiple of those kept.
+SPARE_VECTORS, NARROW_BLOCK, BASIS_MULTIPLE = 8, 8, 12
+#: Eigenvalues closer than this to each other, relative to the largest, may be one.
+EQUAL_EIGENVALUES = 1e-6
+#: Steps toward a pre-image at most, and the step relative to the spread of the examples that ends
+#: them.
+PREIMAGE_STEPS, PREIMAGE_STEP = 1000, 1e-10
+#: Arrays of examples × groups per start of k-means that are there at once, counted from the code.
+LLOYD_ARRAYS = 6
+#: Images that are warped at a time, and the relative gain below which a step is the last.
+WARP_IMAGES, WARP_GAIN = 256, 1e-3
+
+# --- neighbors: bench/shapes.py, bench/neighbors_mnist.py --------------------------------------
+
+#: Pairs of query and example up to which NumPy sorts: below, compiled loops gain nothing, and the
+#: import of Numba takes half a second.
+NUMPY_PAIRS = 1 << 15
+#: Numbers up to which NumPy subtracts listed examples from their queries, likewise.
+NUMPY_DIFFERENCES = 1 << 16
+#: Neighbors from which on tiles are sorted and not inserted entry by entry, which takes k² steps:
+#: 3000 × 20 numbers with 300 neighbors take 220 ms by insertion, with 1000 neighbors 1400 ms.
+LONG_LIST = 512
+#: Multiply-adds from which on products of bytes are faster than a search in panels of float32:
+#: 5000 × 784 bytes take 90 ms, panels 190 ms.
+BYTE_PRODUCT_FLOPS = 5e9
+#: Sparse rows are copied to dense ones up to so many columns, or from this share of non-zeros on: a
+#: number that is scattered costs fifty times as much as one of a panel.
+DENSE_COPY_COLUMNS, DENSE_COPY_SHARE = 20, 0.15
+#: Candidates listed beyond k where products rank them, in double precision: hardly any distances
+#: are nearer to each other than its rounding. More candidates mean fewer second searches.
+PRODUCT_SPARE = 2
+#: Candidates listed beyond k in a search by panels of float32, where scores are products, which
+#: cancel, and where they are differences. More candidates mean fewer second searches.
+PANEL_SPARE, NEAR_SPARE = 3, 1
+#: Columns up to which panels that are too far off are left out.
+NEAR_COLUMNS = 20
+#: Queries × columns, per halving of the examples, from which on an order of them pays. Estimated:
+#: a number takes 8 ns to be put into one half, and a query 0.05 ns per number of an example.
+ORDERED_NUMBERS = 100
+#: Numbers of a block of queries, which stays in the second-level cache with a panel, and
+#: multiply-adds of one call: what a core does in a fifth of a second, so that Ctrl-C is heard.
+QUERY_NUMBERS, QUERY_FLOPS = 1 << 17, 1e10
+#: What a multiply-add costs, packing a number, and putting it into one half of the rows, in the
+#: operations that `threads_for` counts.
+PANEL_FLOP_COST, PACKING_COST, HALVING_COST = 0.4, 10.0, 100.0
+#: Magnitudes within which squares are far from the ends of float32, and rows are not scaled.
+UNSCALED_RANGE = 2.0**-40, 2.0**40
+#: Rows that are looked at for the center, and whether numbers are whole.
+CENTER_SAMPLE_ROWS = 64
+#: Queries that share a block of K where k of listed pairs is computed: their neighbors overlap, and
+#: a larger block has more columns that few of its rows need.
+LISTED_BLOCK_ROWS = 64
+
+# --- perceptrons: bench/freund_schapire.py ---------------------------------------------------
+
+#: Rows that wait for one product together: more rows, a better shape of the product.
+WALK_ROWS = 4096
+#: Rows walked in sequence: fewer cost more small products, more cost longer columns of K.
+LEAF_ROWS = 256
+#: Rows that a thread takes at a time, at least: thinner products run at half the rate.
+THREAD_ROWS = 256
+#: Bytes of rows copied at a time where the order of visits is not that of the data.
+COPIED_ROWS_BYTES = 64_000_000
+#: What the calls for one column of K cost, in operations of a product: some 50 microseconds; and by
+#: how much an entry of K is cheaper in a square than in a column alone, which waits for memory.
+COLUMN_CALL_FLOPS, SQUARE_GAIN = 1_000_000, 4
+#: Scores of one pass from which its loops are compiled: in Python a score takes 4 µs, and the
+#: import of Numba takes as long as a hundred thousand of them.
+COMPILED_SCORES = 2000
+#: Rows whose scores are computed together with a budget, before they are visited in sequence.
+BUDGET_ROWS = 256
+#: A point whose squared distance to the span of the others is below this share of k(x, x) is not
+#: independent of them.
+INDEPENDENT_SHARE = 1e-8
+#: Bytes of K at a time between many examples and new points, and where a vote reads K on a device;
+#: and of a thread that votes, whose part of K stays in its cache.
+PANEL_BYTES, VOTE_TILE_BYTES = 32_000_000, 1_000_000
+#: Rows whose votes are counted together; loops over 64 are too short for their overhead.
+VOTE_ROWS = 128
+#: Operations per row and update, for the decision whether threads are worth their start.
+VOTE_OPERATIONS = 8

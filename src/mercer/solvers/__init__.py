@@ -12,7 +12,6 @@
     density/          densities, and their bandwidths
     evidence/         the likelihood of a Gaussian process
     warping.py        images bent onto each other
-    tuning.py         every threshold of these, with its unit and what it trades
 
 A solver sees K through a `Gram` only; where its rows are is the business of an engine.
 """

@@ -27,17 +27,13 @@ GIVES = {"loo": "leave-one-out errors", "std": "standard deviations"}
 
 @record
 class Size:
-    """How many examples, targets, features φ and centers there are; the bytes of a number of K.
-
-    `center_bytes`: what the arrays over pairs of centers take.
-    """
+    """How many examples, targets, features φ and centers there are; the bytes of a number of K."""
 
     n: int
     targets: int = 1
     features: int = 0
     centers: int = 0
     itemsize: int = 8
-    center_bytes: float = 0.0
 
 
 @record

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._lazy import record
 from mercer._machine.deadline import check_time
 from mercer._machine.threads import single_threaded_blas
-from mercer.solvers.tuning import WARP_GAIN, WARP_IMAGES
+from mercer.tuning import WARP_GAIN, WARP_IMAGES
 
 
 @record

@@ -7,9 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from scipy.linalg import LinAlgError  # noqa: E402
 
-from mercer import Gaussian, NegativeSquaredDistance, Sigmoid  # noqa: E402
+from mercer import Gaussian, NegativeSquaredDistance  # noqa: E402
 from mercer.engines.cuda.gram import CudaGram  # noqa: E402
 from mercer.engines.cuda.solvers import cholesky, evidence  # noqa: E402
 
@@ -110,31 +109,3 @@ def test_a_kernel_that_is_not_positive_definite(small_blocks, known):
     np.testing.assert_allclose(A @ found.solve(b), b, atol=1e-8)
     np.testing.assert_allclose(A @ found.solve(b[:, 0]), b[:, 0], atol=1e-8)
     np.testing.assert_allclose(found.inverse_diagonal(), np.linalg.inv(A).diagonal(), rtol=1e-7)
-
-
-def test_packed_factors_precondition_the_normal_equations(monkeypatch):
-    """L below and R above the diagonal of one matrix: (L RᵀR Lᵀ)⁻¹ by four triangular solves."""
-    from mercer.engines.cuda.solvers import packed
-
-    monkeypatch.setattr(packed, "BLOCK", 16)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 3))
-    gram = CudaGram(Gaussian(1.0), torch.tensor(X))
-    positions = np.arange(0, 90, 2)
-    K = Gaussian(1.0)(X[positions])
-    factors = packed.PackedFactors(gram, positions, 3.0, 0.7)
-    V = rng.normal(size=(len(K), 2))
-    want = np.linalg.solve(K @ (3.0 * K + 0.7 * np.eye(len(K))), V)
-    got = factors.solve(torch.tensor(V)).numpy()
-    again = K @ (3.0 * K + 0.7 * np.eye(len(K))) @ got
-    assert np.allclose(again, K @ (3.0 * K + 0.7 * np.eye(len(K))) @ want, atol=1e-6)
-    assert np.allclose(factors.kernel_product(torch.tensor(V)).numpy(), K @ V)
-
-
-def test_packed_factors_refuse_an_indefinite_kernel():
-    from mercer.engines.cuda.solvers.packed import PackedFactors
-
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    gram = CudaGram(Sigmoid(1.0, -1.0), torch.tensor(X))
-    with pytest.raises(LinAlgError, match="40 centers"):
-        PackedFactors(gram, np.arange(40), 1.0, 1.0)

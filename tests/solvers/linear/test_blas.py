@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.solvers import tuning
+import mercer.tuning as tuning
 from mercer.solvers.linear import blas
 
 

@@ -7,8 +7,7 @@ import pytest
 from scipy.linalg import cho_factor, cho_solve
 
 import mercer
-from mercer import Gaussian, KernelRidge, Laplacian
-from mercer.solvers import tuning
+from mercer import Gaussian, KernelRidge, Laplacian, tuning
 from mercer.solvers.linear import pivoted
 from mercer.solvers.linear.iterations import conjugate_gradients
 from mercer.solvers.linear.problem import RidgeProblem
@@ -23,9 +22,9 @@ WEIGHTS = RNG.random(N) * (np.arange(N) % 50 > 0)
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Problems as small as these are tried, too."""
-    monkeypatch.setattr("mercer.solvers.tuning.PIVOTED_COLUMNS", 16)
-    monkeypatch.setattr("mercer.solvers.tuning.STEP_SECONDS", 0.0)
-    monkeypatch.setattr("mercer.solvers.tuning.FACTOR_FLOPS", 1e8)
+    monkeypatch.setattr("mercer.tuning.PIVOTED_COLUMNS", 16)
+    monkeypatch.setattr("mercer.tuning.STEP_SECONDS", 0.0)
+    monkeypatch.setattr("mercer.tuning.FACTOR_FLOPS", 1e8)
 
 
 def fit(kernel, rows=X, targets=TARGETS[:, 0], weights=None, **options):
@@ -98,7 +97,7 @@ def test_equal_data_give_equal_numbers():
     ],
 )
 def test_what_does_not_pay_is_factorized_and_says_so(monkeypatch, options, why):
-    monkeypatch.setattr("mercer.solvers.tuning.FACTOR_FLOPS", 160e9)
+    monkeypatch.setattr("mercer.tuning.FACTOR_FLOPS", 160e9)
     options = {"kernel": Gaussian(6.0)} | options
     with pytest.warns() if options["alpha"] < 1e-12 else mercer.config():
         model = KernelRidge(solver="pivoted", **options).fit(X, TARGETS[:, 0])
@@ -108,9 +107,9 @@ def test_what_does_not_pay_is_factorized_and_says_so(monkeypatch, options, why):
 
 def test_k_goes_on_to_the_factorization_where_steps_are_slow(monkeypatch):
     made = []
-    monkeypatch.setattr("mercer.solvers.tuning.PIVOTED_PROBE", 1)
+    monkeypatch.setattr("mercer.tuning.PIVOTED_PROBE", 1)
     monkeypatch.setattr(pivoted, "expected_steps", lambda ratio, itemsize: 0.0)
-    monkeypatch.setattr("mercer.solvers.tuning.FACTOR_FLOPS", 160e9)
+    monkeypatch.setattr("mercer.tuning.FACTOR_FLOPS", 160e9)
     whole = pivoted.scaled_matrix
     monkeypatch.setattr(pivoted, "scaled_matrix", lambda *a, **k: made.append(1) or whole(*a, **k))
     monkeypatch.setattr("mercer.solvers.linear.factor.scaled_matrix", None)

@@ -12,7 +12,7 @@ from mercer.solvers.linear.factor import Refined, Shifted
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.solvers.tuning.REFINED_ROWS", 50)
+    monkeypatch.setattr("mercer.tuning.REFINED_ROWS", 50)
 
 
 def rows(n: int = 400) -> np.ndarray:
@@ -41,7 +41,7 @@ def test_what_is_badly_conditioned_is_factorized_in_double_precision(small):
 
 def test_what_does_not_converge_is_factorized_in_double_precision(small, monkeypatch):
     gram, b = mercer.Gaussian(2.0).gram(rows()), np.ones((400, 1))
-    monkeypatch.setattr("mercer.solvers.tuning.REFINED_STEPS", 1)
+    monkeypatch.setattr("mercer.tuning.REFINED_STEPS", 1)
     found = Shifted(gram, once=True).factor(0.1).solve(b)
     np.testing.assert_allclose((gram @ found) + 0.1 * found, b, atol=1e-12)
 

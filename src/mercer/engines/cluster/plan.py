@@ -14,7 +14,7 @@ from mercer._config import get_config, show_bytes
 from mercer.engines.cluster.pieces import Changed, Held, Piece
 from mercer.engines.cluster.pool import client_of
 from mercer.engines.cluster.worker import SHARE, TaskSettings, task
-from mercer.solvers.tuning import PHI_PANEL_BYTES
+from mercer.tuning import PHI_PANEL_BYTES
 
 #: Rows that are computed here to tell how long all of them take.
 TIMED = 512

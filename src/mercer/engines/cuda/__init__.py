@@ -96,8 +96,6 @@ register(
             "exact rows": 80_000,
             "centers": f"{_SOLVERS}.panels:panels",
             "evidence": f"{_SOLVERS}.evidence:factorized",
-            "packed factors": f"{_SOLVERS}.packed:PackedFactors",
-            "bytes of packed factors": f"{_SOLVERS}.packed:bytes_needed",
             "perceptron": f"{_SOLVERS}.perceptron:DevicePerceptron",
             "svm": f"{_SOLVERS}.svm:solve_all",
             "neighbors": f"{_SOLVERS}.neighbors:nearest",

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from mercer.engines.cuda import hopper
-from mercer.engines.cuda.ahead import in_background, wait
 from mercer.engines.cuda.operands import (
     extended,
     layouts_of,
@@ -131,25 +130,6 @@ def _sides(gram: Any, i: int, x: Any, z: Any) -> list[Any]:
     return both + ([scale_of(gram, source.rows, layout.fold) ** -2] if layout.scaled else [])
 
 
-def compile_vectors_ahead(gram: Any) -> None:
-    """Compile K V in the background by computing one with zeros, if none was yet."""
-    if gram.device.type != "cuda" or not usable(gram) or blocks_serve(gram, 2):
-        return
-    kernel = _written(gram, layouts_of(gram), "vectors")[1]
-    if id(kernel) in _LAUNCHED:
-        return
-
-    def work() -> None:
-        V = torch.zeros(gram.shape[1], 2, device=gram.device)
-        launch(gram, "vectors", gram._x, gram._z, V, gram.diagonal_tensor())
-
-    in_background(kernel, work)
-
-
-#: Kernels that were launched: they are compiled.
-_LAUNCHED: set[int] = set()
-
-
 def _halves_serve(gram: Any, layouts: dict[int, ProductLayout], V: torch.Tensor | None) -> bool:
     """Whether k and V may be halves: "fast" precision, few vectors, narrow rows."""
     few = V is not None and 2 * V.shape[1] <= 16
@@ -196,8 +176,6 @@ def _run(
     out, filled, length = output_of(kind, (n, m), panels, width, V, padded, device)
     targets += [out] if filled is None else [filled, out]
     grid = (panels, -(-m // length))
-    wait(kernel)
-    _LAUNCHED.add(id(kernel))
     with current(device):
         kernel[grid](
             *operands, *targets, n, m, whole_tiles(n), whole_tiles(m), length, *numbers,

@@ -25,7 +25,7 @@ from mercer.gram.base import Gram
 from mercer.solvers.linear.iterations import conjugate_gradients
 from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.panels import panels_of
-from mercer.solvers.tuning import EXACT_ROWS
+from mercer.tuning import EXACT_ROWS
 
 
 @record

@@ -17,7 +17,7 @@ from mercer._progress import progress
 from mercer.gram.base import Gram
 from mercer.maps.centers import choose_centers
 from mercer.solvers.linear.panels import Panels, panels_of
-from mercer.solvers.tuning import LLOYD_ARRAYS
+from mercer.tuning import LLOYD_ARRAYS
 
 
 @record

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
+import mercer.tuning as tuning
 from mercer._config import get_config
 from mercer._linalg import mirror
 from mercer._tiles import Scratch, Tiling, cut, sweep
-from mercer.solvers import tuning
 
 __all__ = [
     "add_squares",

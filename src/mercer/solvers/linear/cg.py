@@ -25,7 +25,7 @@ from mercer.solvers.linear.factor import doubtful, warn_condition
 from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients
 from mercer.solvers.linear.matrix import operator_norm
 from mercer.solvers.linear.problem import RidgeProblem, RidgeSolution
-from mercer.solvers.tuning import ROUGH_RESIDUAL
+from mercer.tuning import ROUGH_RESIDUAL
 
 
 def ridge(

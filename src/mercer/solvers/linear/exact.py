@@ -20,7 +20,7 @@ from mercer.solvers.linear.factor import (
 from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 from mercer.solvers.linear.tridiagonal import tridiagonal_path
-from mercer.solvers.tuning import FEW_DIGITS
+from mercer.tuning import FEW_DIGITS
 
 Parts = Iterator[tuple[np.ndarray, np.ndarray, Any]]
 #: Coefficients in units of √w, intercepts, and the precision of the solution.

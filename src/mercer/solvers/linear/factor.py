@@ -22,12 +22,12 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
 
+import mercer.tuning as tuning
 from mercer._config import show_bytes
 from mercer._machine import cholesky as lapack
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import blas_for
 from mercer.gram.base import Gram
-from mercer.solvers import tuning
 from mercer.solvers.linear import refined
 from mercer.solvers.linear.blas import mirror
 from mercer.solvers.linear.matrix import matrix_fits, operator_norm, scaled_matrix

@@ -15,7 +15,7 @@ from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
 from mercer._steps import ConjugateStep, listener
-from mercer.solvers.tuning import STALLED_GAIN, STALLED_STEPS
+from mercer.tuning import STALLED_GAIN, STALLED_STEPS
 
 #: product(P, columns): of the columns that are still running, and which ones those are.
 Product = Callable[[Any, Any], Any]

@@ -4,13 +4,10 @@
 K_nm in the precision of the data, each of which exists only for a moment. Where N m² is out of
 proportion, conjugate gradients in q = Lᵀβ, K_mm = LLᵀ, need products only: there the system is
 L⁻¹K_nmᵀWK_nmL⁻ᵀ + λI ≈ (Σw/m) LᵀL + λI, and that approximation, factorized, preconditions it.
-Where the four m×m arrays of this do not fit, an engine may have both factors in one of single
-precision ("packed factors"); they precondition the equations for β.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -29,7 +26,7 @@ from mercer.solvers.linear import primal
 from mercer.solvers.linear.iterations import Iterations, NotDefinite, conjugate_gradients
 from mercer.solvers.linear.panels import Normal, Panels, panels_of
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
-from mercer.solvers.tuning import CENTER_PAIR_BYTES, CENTER_STALLED_STEPS, NORMAL_MATRIX_FLOPS
+from mercer.tuning import CENTER_PAIR_BYTES, CENTER_STALLED_STEPS, NORMAL_MATRIX_FLOPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,20 +69,14 @@ def draw_centers(
     gram: Gram,
     wanted: int | None,
     random: np.random.RandomState,
-    packed: bool = False,
     how: Any = "uniform",
 ) -> Centers:
-    """Centers among the examples, in their order (see `mercer.maps.centers`), or those given.
-
-    `packed`: the caller can do with packed factors.
-    """
+    """Centers among the examples, in their order (see `mercer.maps.centers`), or those given."""
     n = gram.shape[0]
     m = count_centers(n, wanted, how)
-    need, limit = bytes_needed(gram, n, m, packed), gram.limit_bytes
+    need, limit = bytes_needed(m), gram.limit_bytes
     if need > limit:
-        most = m
-        while bytes_needed(gram, n, most, packed) > limit:
-            most = int(0.99 * most)
+        most = int((limit / CENTER_PAIR_BYTES) ** 0.5)
         raise MemoryError(
             f"{m} centers need {show_bytes(need)}, but the memory limit is {show_bytes(limit)}: "
             f"{most} centers fit (n_centers=…), or raise the limit with "
@@ -106,18 +97,9 @@ def centers_at(gram: Gram, given: Any) -> Centers:
     return Centers(None, given, panels_of(columns), own, np.arange(count(given)))
 
 
-def bytes_needed(gram: Gram, n: int, m: int, packed: bool = False) -> float:
-    """Four m×m arrays in double precision; less where they do not fit and an engine packs them."""
-    whole = float(CENTER_PAIR_BYTES) * m * m
-    if not packed or _fits(gram, m) or not by_products(n, m):
-        return whole
-    small = gram.solver("bytes of packed factors", None)
-    return whole if small is None else float(small(m))
-
-
-def _fits(gram: Gram, m: int) -> bool:
-    """Whether the arrays leave a tenth of the memory to vectors over the examples."""
-    return float(CENTER_PAIR_BYTES) * m * m <= 0.9 * gram.limit_bytes
+def bytes_needed(m: int) -> float:
+    """Bytes of four m×m arrays in double precision."""
+    return float(CENTER_PAIR_BYTES) * m * m
 
 
 def by_products(n: int, m: int) -> bool:
@@ -150,14 +132,9 @@ def _by_products(
     normal = panels.normal(problem.targets, problem.weights, matrix=False)
     R = normal.centered()[1] if problem.intercept else normal.R
     coef, runs = 0.0 * R, []
-    packed = centers.own.solver("packed factors", None)
-    whole = packed is None or _fits(centers.own, panels.shape[1])
-    L = primal.lower_factor(centers.penalty) if whole else None
+    L = primal.lower_factor(centers.penalty)
     for alpha, mine in problem.each_alpha():
-        if L is None:
-            system: _Normal = _PackedSystem(packed, centers, normal, problem, alpha)
-        else:
-            system = _System(panels, L, normal, problem, alpha)
+        system = _System(panels, L, normal, problem, alpha)
         coef[:, mine], run = system.solve(R[:, mine], tol, max_iter)
         runs.append(run)
     b = normal.intercept(coef) if problem.intercept else np.zeros(len(problem.alphas))
@@ -166,82 +143,40 @@ def _by_products(
     return RidgeSolution(host(coef), host(b), max(run.n_iter for run in runs), stopped)
 
 
-class _Normal(ABC):
-    """ΦᵀWΦ + λK_mm in some basis, W without its mean where b is free, and a preconditioner."""
+class _System:
+    """L⁻¹ΦᵀWΦL⁻ᵀ + λI, W without its mean where b is free, in q = Lᵀβ; and a preconditioner."""
 
-    def __init__(self, panels: Panels, normal: Normal, problem: RidgeProblem, alpha: float) -> None:
-        self.panels, self.normal, self.alpha = panels, normal, alpha
+    def __init__(
+        self, panels: Panels, L: Any, normal: Normal, problem: RidgeProblem, alpha: float
+    ) -> None:
+        self.panels, self.L, self.normal, self.alpha = panels, L, normal, alpha
         self.intercept = problem.intercept
         self.w = None if problem.weights is None else panels.asarray(problem.weights)
+        inner = (normal.weight / len(L)) * (L.T @ L)
+        add_to_diagonal(inner, alpha)
+        self.A = cholesky(inner)
 
-    def image(self, beta: Any) -> Any:
-        """ΦᵀWΦβ."""
+    def multiply(self, q: Any, columns: Any) -> Any:
+        beta = solve_lower(self.L, q, transposed=True)
         image = self.panels.normal_product(beta, self.w)
         if self.intercept:
             sums = self.normal.sums
             image -= sums[:, None] * ((sums @ beta) / self.normal.weight)
-        return image
+        return solve_lower(self.L, image) + self.alpha * q
 
-    @abstractmethod
-    def multiply(self, q: Any) -> Any: ...
-
-    @abstractmethod
-    def precondition(self, r: Any) -> Any: ...
+    def precondition(self, r: Any, columns: Any) -> Any:
+        return cholesky_solve(self.A, r)
 
     def solve(self, R: Any, tol: float, max_iter: int) -> tuple[Any, Iterations]:
+        """Return β for right-hand sides R, and how the iterations ended."""
+        right = solve_lower(self.L, R)
         try:
             run = conjugate_gradients(
-                lambda q, _: self.multiply(q),
-                R,
-                lambda r, _: self.precondition(r),
-                tol,
-                max_iter,
-                CENTER_STALLED_STEPS,
+                self.multiply, right, self.precondition, tol, max_iter, CENTER_STALLED_STEPS
             )
         except NotDefinite as error:
             raise LinAlgError(
                 f"the normal equations are not positive definite to rounding ({error}): raise "
                 "alpha, or take fewer centers or float64"
             ) from error
-        return run.X, run
-
-
-class _System(_Normal):
-    """In q = Lᵀβ: L⁻¹ΦᵀWΦL⁻ᵀ + λI."""
-
-    def __init__(
-        self, panels: Panels, L: Any, normal: Normal, problem: RidgeProblem, alpha: float
-    ) -> None:
-        super().__init__(panels, normal, problem, alpha)
-        self.L = L
-        inner = (normal.weight / len(L)) * (L.T @ L)
-        add_to_diagonal(inner, alpha)
-        self.A = cholesky(inner)
-
-    def multiply(self, q: Any) -> Any:
-        beta = solve_lower(self.L, q, transposed=True)
-        return solve_lower(self.L, self.image(beta)) + self.alpha * q
-
-    def precondition(self, r: Any) -> Any:
-        return cholesky_solve(self.A, r)
-
-    def solve(self, R: Any, tol: float, max_iter: int) -> tuple[Any, Iterations]:
-        q, run = super().solve(solve_lower(self.L, R), tol, max_iter)
-        return solve_lower(self.L, q, transposed=True), run
-
-
-class _PackedSystem(_Normal):
-    """In β itself, with the packed factors of the engine."""
-
-    def __init__(
-        self, packed: Any, centers: Centers, normal: Normal, problem: RidgeProblem, alpha: float
-    ) -> None:
-        super().__init__(centers.panels, normal, problem, alpha)
-        share = normal.weight / len(centers.index)
-        self.factors = packed(centers.own, centers.index, share, alpha)
-
-    def multiply(self, beta: Any) -> Any:
-        return self.image(beta) + self.alpha * self.factors.kernel_product(beta)
-
-    def precondition(self, r: Any) -> Any:
-        return self.factors.solve(r)
+        return solve_lower(self.L, run.X, transposed=True), run

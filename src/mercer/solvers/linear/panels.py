@@ -23,7 +23,7 @@ from mercer.gram.base import Gram
 from mercer.kernels import Kernel
 from mercer.solvers.linear import blas
 from mercer.solvers.linear.matrix import upper_triangle
-from mercer.solvers.tuning import PHI_PANEL_BYTES, PHI_PANEL_ROWS, THREADED_ELEMENTS
+from mercer.tuning import PHI_PANEL_BYTES, PHI_PANEL_ROWS, THREADED_ELEMENTS
 
 
 @record

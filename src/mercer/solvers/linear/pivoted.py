@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import host
 from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve
@@ -29,7 +30,6 @@ from mercer._machine.threads import single_threaded_blas
 from mercer._steps import listening
 from mercer.gram.base import Gram
 from mercer.maps.centers import pivoted_cholesky
-from mercer.solvers import tuning
 from mercer.solvers.linear import exact
 from mercer.solvers.linear.blas import (
     mirror_beside_diagonal,

@@ -19,7 +19,7 @@ from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, eigh, solve_lower
 from mercer.solvers.linear.panels import Panels
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
-from mercer.solvers.tuning import JITTERS, UNSEEN_JITTER
+from mercer.tuning import JITTERS, UNSEEN_JITTER
 
 
 @record

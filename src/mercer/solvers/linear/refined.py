@@ -17,13 +17,13 @@ import math
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
+import mercer.tuning as tuning
 from mercer._config import get_config
 from mercer._lazy import record
 from mercer._machine.cholesky import factorize
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import single_threaded_blas
 from mercer._tiles import Scratch, Tiling, cut, sweep
-from mercer.solvers import tuning
 from mercer.solvers.linear.blas import mirror_beside_diagonal, symmetric_times
 
 

@@ -31,7 +31,7 @@ from mercer.solvers.requirements import (
     register_solver,
     solvers_for,
 )
-from mercer.solvers.tuning import EXACT_ROWS, FEW_ON_PATH, FEW_PENALTIES, PIVOTED_ROWS
+from mercer.tuning import EXACT_ROWS, FEW_ON_PATH, FEW_PENALTIES, PIVOTED_ROWS
 
 
 @record
@@ -69,7 +69,6 @@ class RidgeTask:
             self.features or 0,
             m,
             self.gram.dtype.itemsize,
-            nystrom.bytes_needed(self.gram, n, m, packed=not self.path),
         )
         asks = {"loo": "alphas="} if self.path else {}
         distinct = len(self.problem.distinct)
@@ -159,9 +158,7 @@ def _cg(task: RidgeTask) -> RidgeSolution:
 
 def _nystrom(task: RidgeTask) -> RidgeSolution:
     options = task.options
-    packed = not task.path
-    how = options.centers
-    centers = nystrom.draw_centers(task.gram, options.n_centers, options.random, packed, how)
+    centers = nystrom.draw_centers(task.gram, options.n_centers, options.random, options.centers)
     if task.path:
         path = nystrom.ridge_path(centers, task.problem)
         return RidgeSolution.of_path(path, centers=centers.kept)
@@ -303,8 +300,8 @@ for _solver in (
         "f in the span of `n_centers` examples only",
         frozenset({"penalty"}),
         _BOTH,
-        bytes=lambda s: s.center_bytes + _target_bytes(s),
-        memory="4 M×M for M centers; on a GPU ½ M×M where that is more than there is",
+        bytes=lambda s: nystrom.bytes_needed(s.centers) + _target_bytes(s),
+        memory="4 M×M for M centers",
         pick=_pick_nystrom,
         when="otherwise",
         where="where the data is, streamed, or in pieces",

@@ -24,7 +24,7 @@ from mercer._progress import progress
 from mercer.gram.base import Gram
 from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem
-from mercer.solvers.tuning import TRIDIAGONAL_BATCH_NUMBERS, TRIDIAGONAL_CONDITION
+from mercer.tuning import TRIDIAGONAL_BATCH_NUMBERS, TRIDIAGONAL_CONDITION
 
 
 @record

@@ -16,7 +16,7 @@ from mercer.formula.nodes import statistics
 from mercer.formula.ranking import Ranking
 from mercer.gram.dispatch import HOST
 from mercer.solvers.neighbors.search import Neighbors
-from mercer.solvers.tuning import LISTED_BLOCK_ROWS
+from mercer.tuning import LISTED_BLOCK_ROWS
 
 
 def weights_of(rank: Ranking, X: Any, Z: Any, found: Neighbors) -> np.ndarray:

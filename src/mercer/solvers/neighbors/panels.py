@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._lazy import record
 from mercer._machine.threads import threads_for
 from mercer._tiles import Scratch, Tiling, sweep
-from mercer.solvers import tuning
 
 DOUBLE = float(np.finfo(np.float64).eps)
 SINGLE, TINY = np.finfo(np.float32).eps, np.finfo(np.float32).tiny

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._arrays import is_sparse
 from mercer._config import get_config
 from mercer._examples import count, widened
@@ -28,7 +29,6 @@ from mercer.gram.dispatch import HOST, engine_for, solver_gram
 from mercer.gram.host import HostGram
 from mercer.gram.operand import squared_norms
 from mercer.gram.rows import matrix
-from mercer.solvers import tuning
 
 
 @record

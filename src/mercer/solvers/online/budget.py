@@ -23,7 +23,7 @@ from mercer.gram.host import HostGram
 from mercer.solvers.online.rounding_bounds import Sizes, norms
 from mercer.solvers.online.rule import RULE, Rule, next_update
 from mercer.solvers.online.run import Journal, Tally
-from mercer.solvers.tuning import BUDGET_ROWS, COMPILED_SCORES, INDEPENDENT_SHARE
+from mercer.tuning import BUDGET_ROWS, COMPILED_SCORES, INDEPENDENT_SHARE
 
 POLICIES = ("oldest", "random", "project", "merge")
 

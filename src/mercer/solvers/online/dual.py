@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+import mercer.tuning as tuning
 from mercer._config import get_config
 from mercer._machine.jit import with_callees
 from mercer._machine.threads import Background, Job, single_threaded_blas, threads_for
@@ -34,7 +35,6 @@ from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
 from mercer.gram.plan import PRODUCT_ROWS
 from mercer.gram.rows_of_k import RowsOfK
-from mercer.solvers import tuning
 from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import RULE, Rule, add_update, next_update
 from mercer.solvers.online.run import Journal, Tally, Visits

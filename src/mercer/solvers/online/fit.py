@@ -21,7 +21,7 @@ from mercer.solvers.online.rounding_bounds import Part
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Outcome, Schedule, Tally, run
 from mercer.solvers.requirements import resident
-from mercer.solvers.tuning import PANEL_BYTES
+from mercer.tuning import PANEL_BYTES
 
 
 def learn_dual(

@@ -22,7 +22,7 @@ from mercer.gram.dispatch import solver_gram
 from mercer.kernels import Kernel
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Tally
-from mercer.solvers.tuning import PANEL_BYTES, VOTE_OPERATIONS, VOTE_TILE_BYTES
+from mercer.tuning import PANEL_BYTES, VOTE_OPERATIONS, VOTE_TILE_BYTES
 
 
 class Memory:

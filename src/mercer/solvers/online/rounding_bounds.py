@@ -25,7 +25,7 @@ from mercer.formula import statistics
 from mercer.gram.base import Gram
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal
-from mercer.solvers.tuning import PANEL_BYTES
+from mercer.tuning import PANEL_BYTES
 
 #: A summand of a score: K between all examples and some points, their coefficients and k(x, x).
 Part = tuple[Gram, np.ndarray, Any]

@@ -14,7 +14,7 @@ import numpy as np
 from mercer._machine.jit import inner, njit
 from mercer._machine.threads import threads_for
 from mercer._tiles import Scratch, Tiling, sweep
-from mercer.solvers.tuning import VOTE_OPERATIONS, VOTE_ROWS
+from mercer.tuning import VOTE_OPERATIONS, VOTE_ROWS
 
 #: Rows that are walked together are a multiple of this, by padding, and the loops say so, which
 #: lets the compiler use vectors throughout.

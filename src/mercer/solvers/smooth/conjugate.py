@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mercer._lazy import record
-from mercer.solvers.tuning import LOOSEST_STEP
+from mercer.tuning import LOOSEST_STEP
 
 
 @record

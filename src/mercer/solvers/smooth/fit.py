@@ -23,7 +23,7 @@ from mercer.solvers.smooth.descent import gradient_descent
 from mercer.solvers.smooth.losses import SmoothLoss
 from mercer.solvers.smooth.newton import SmoothSolution, newton
 from mercer.solvers.smooth.spaces import CenterSpan, Span
-from mercer.solvers.tuning import EXACT_ROWS
+from mercer.tuning import EXACT_ROWS
 
 
 @record

@@ -19,7 +19,7 @@ from mercer._steps import DescentStep, listener
 from mercer.solvers.smooth.conjugate import Curvature, Direction, Step, conjugate_step
 from mercer.solvers.smooth.losses import SmoothLoss
 from mercer.solvers.smooth.spaces import Space
-from mercer.solvers.tuning import ROUGH_OBJECTIVE
+from mercer.tuning import ROUGH_OBJECTIVE
 
 
 @dataclass

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+import mercer.tuning as tuning
 from mercer._arrays import host
 from mercer._config import show_bytes
 from mercer._lazy import record
 from mercer.gram.base import Gram
-from mercer.solvers import tuning
 from mercer.solvers.linear.matrix import matrix_bytes, scaled_matrix
 from mercer.solvers.linear.panels import Panels, panels_of
 from mercer.solvers.spectral import krylov

@@ -30,7 +30,7 @@ from mercer.solvers.spectral.components import (
     pairs_by_blocks,
     signs,
 )
-from mercer.solvers.tuning import EXACT_ROWS, SPECTRAL_DENSE_ROWS, SPECTRAL_DENSE_SHARE
+from mercer.tuning import EXACT_ROWS, SPECTRAL_DENSE_ROWS, SPECTRAL_DENSE_SHARE
 
 
 @record

@@ -19,7 +19,7 @@ from mercer._arrays import host, namespace
 from mercer._lazy import record
 from mercer._machine.threads import single_threaded_blas
 from mercer._progress import progress
-from mercer.solvers.tuning import BASIS_MULTIPLE, EQUAL_EIGENVALUES, SPARE_VECTORS
+from mercer.tuning import BASIS_MULTIPLE, EQUAL_EIGENVALUES, SPARE_VECTORS
 
 
 @record

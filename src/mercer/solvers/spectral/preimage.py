@@ -21,7 +21,7 @@ from mercer.formula.inputs import numeric
 from mercer.formula.nodes import ROOT, statistics
 from mercer.gram.dispatch import HOST, solver_gram
 from mercer.kernels import Kernel, Linear, as_kernel
-from mercer.solvers.tuning import PREIMAGE_STEP, PREIMAGE_STEPS
+from mercer.tuning import PREIMAGE_STEP, PREIMAGE_STEPS
 
 
 def preimage(kernel: Any, X: Any, coef: Any = None) -> Any:

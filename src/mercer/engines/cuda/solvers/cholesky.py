@@ -17,9 +17,8 @@ from mercer._config import show_bytes
 from mercer._tiles import cut
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
-from mercer.engines.cuda.triton_launch import compile_vectors_ahead
 from mercer.solvers.linear.factor import Factor, warn_condition, warn_indefinite
-from mercer.solvers.tuning import FEW_DIGITS
+from mercer.tuning import FEW_DIGITS
 
 #: Columns of a block.
 BLOCK = 4096
@@ -79,8 +78,6 @@ class DeviceShifted:
     def __init__(self, gram: CudaGram, scale: np.ndarray | None = None, once: bool = False) -> None:
         self.gram = gram
         self.scale = None if scale is None else torch.as_tensor(scale, device=gram.device)
-        # Residuals need products: their kernel is compiled while K is factorized.
-        compile_vectors_ahead(gram)
 
     def factor(self, alpha: float) -> Factor:
         """By Cholesky, in double precision where single is not enough; by LU where K is not PSD."""

@@ -19,7 +19,7 @@ import torch
 from mercer._arrays import host
 from mercer._tiles import cut
 from mercer.engines.cuda.gram import PANEL, CudaGram
-from mercer.engines.cuda.solvers.perceptron_walk import Table, TableWalk, block_rows, prepare
+from mercer.engines.cuda.solvers.perceptron_walk import Table, TableWalk, block_rows
 from mercer.solvers.online.rounding_bounds import Part, Sizes
 from mercer.solvers.online.rule import TIE, Rule
 from mercer.solvers.online.run import Journal, Tally
@@ -66,7 +66,6 @@ class DevicePerceptron:
         item = gram.torch_dtype.itemsize
         affordable = math.isqrt(int(SHARE * gram.limit_bytes) // item)
         self._span = min(n, max(block_rows(rule.outputs), affordable))
-        prepare(rule, self._span, gram.torch_dtype, device)
         if self._span == n:
             self._all.K = self._block(torch.arange(n, device=device))
         self._settled = 0  # entries of the journal that all scores know

@@ -20,7 +20,6 @@ import triton
 import triton.language as tl
 
 from mercer._arrays import host
-from mercer.engines.cuda.ahead import compile_ahead, wait
 from mercer.engines.cuda.triton_launch import current
 
 #: Scores in registers: rows of a block times outputs.
@@ -185,19 +184,6 @@ def _options(rule: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return walk, {"HEIGHT": max(16, APPLIED // width), "WIDTH": width, "num_warps": 4}
 
 
-def prepare(rule: Any, n: int, K: torch.dtype, device: torch.device) -> None:
-    """Compile both programs while K is being computed."""
-    f64, i64, i32 = torch.float64, torch.int64, torch.int32
-    walk, apply = _options(rule)
-    rows = min(n, block_rows(rule.outputs))
-    updates = (f64, i32, f64, i32)
-    compile_ahead(
-        device, _walk, f64, K, i64, i64, f64, f64, f64, f64, f64, *updates, f64, 0, rows, n,
-        rule.outputs, **walk,
-    )  # fmt: skip
-    compile_ahead(device, _apply, f64, K, i64, *updates, n, n, rule.outputs, **apply)
-
-
 @dataclass
 class Table:
     """Rows that a walk knows K of: scores, labels, √k(x, x) and weights of each.
@@ -247,8 +233,6 @@ class TableWalk:
         n, stride = len(table.scores), table.K.shape[1]
         walk, apply = _options(self.rule)
         updates = (self._numbers, self._found, self._units, self._counts)
-        wait(_walk)
-        wait(_apply)
         with current(self.order.device):
             for start in range(0, len(self.order), self.rows):
                 count = min(self.rows, len(self.order) - start)

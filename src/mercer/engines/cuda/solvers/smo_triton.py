@@ -15,7 +15,6 @@ import torch
 import triton
 import triton.language as tl
 
-from mercer.engines.cuda.ahead import compile_ahead, wait
 from mercer.engines.cuda.solvers.working_block import TAU, Block
 
 #: Warps that share the variables of a working set: few, because every reduction joins them.
@@ -115,7 +114,6 @@ def smo(block: Block, tol: torch.Tensor, limit: torch.Tensor, groups: int) -> to
     """Move `block.a` to a gap of `tol`, or for `limit` steps, each problem its own; gives steps."""
     problems, size = block.a.shape
     steps = torch.empty_like(limit)
-    wait(_smo)
     _smo[(problems,)](
         block.K, block.diagonal, block.f, block.a, block.lower, block.upper, block.group, tol,
         limit, steps, TAU, size, groups, num_warps=_warps(size),
@@ -125,20 +123,6 @@ def smo(block: Block, tol: torch.Tensor, limit: torch.Tensor, groups: int) -> to
 
 def _warps(size: int) -> int:
     return max(1, min(WARPS, size // 64))
-
-
-def prepare(device: torch.device, K: torch.dtype, sizes: list[int], groups: int) -> None:
-    """Compile both kernels for working sets of these sizes while K is being computed."""
-    f64, i32, i64 = torch.float64, torch.int32, torch.int64
-    for size in sizes:
-        compile_ahead(
-            device, _smo, K, K, f64, f64, f64, f64, i32, f64, i32, i32, TAU, size, groups,
-            num_warps=_warps(size),
-        )  # fmt: skip
-    compile_ahead(
-        device, _add_image, K, f64, i64, i64, f64, i32, 16, 16, 16, COLUMNS,
-        min(ROWS, min(sizes)), num_warps=4,
-    )  # fmt: skip
 
 
 @triton.jit
@@ -173,7 +157,6 @@ def add_image(
     """image[p] += Σ_w change[p, w] K[changed[p, w], rows[p]] over the first `count[p]` of them."""
     problems, width = image.shape
     size = changed.shape[1]
-    wait(_add_image)
     _add_image[(problems, -(-width // COLUMNS))](
         K, image, rows, changed, change, count, K.shape[1], width, size,
         COLUMNS, min(ROWS, size), num_warps=4,

@@ -34,7 +34,7 @@ from mercer.engines.cuda.solvers.svm_batch import (
     scatter,
     solution_of,
 )
-from mercer.engines.cuda.solvers.working_block import newton, smo, triton_serves
+from mercer.engines.cuda.solvers.working_block import newton, smo
 from mercer.engines.cuda.triton_launch import current
 from mercer.solvers.quadratic.parallel import GapProgress
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
@@ -69,7 +69,6 @@ def solve_all(
         def work(thread: int) -> None:
             with current(gram.device), room_for(gram.points()):
                 limit = gram.limit_bytes
-                _compile_ahead(gram, problems)
                 source = kernel_rows(gram, limit, rows)
                 room = limit - source.held
                 for part, size in _batches(problems, gram, room):
@@ -78,16 +77,6 @@ def solve_all(
                     run.solve(solutions, tol, max_iter, shares, stop.is_set)
 
         return solutions, interruptible(work, 1, stop)
-
-
-def _compile_ahead(gram: CudaGram, problems: Sequence[Quadratic]) -> None:
-    if triton_serves(gram.device):
-        from mercer.engines.cuda.solvers.smo_triton import prepare
-
-        size = _size_of(max(problem.linear.size for problem in problems))
-        sizes = [size, CROWDED] if size == LARGEST else [size]
-        groups = max(len(problem.members()) for problem in problems)
-        prepare(gram.device, gram.torch_dtype, sizes, groups)
 
 
 def _size_of(variables: int) -> int:
