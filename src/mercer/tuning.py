@@ -19,9 +19,9 @@ SVM_SINGLE, SVM_FEW_COLUMNS = 32_000, 32
 #: Rows up to which all of K is computed where the kernel has no compiled row function: for a
 #: function of the user's, each of whose calls is slow, and for a formula.
 SVM_OPAQUE_ROWS, SVM_WHOLE_ROWS = 500, 3000
-#: Problems, rows of the largest of them, and columns from which all problems read one K: 4950 pairs
-#: of 100 classes take 0.8 of the time.
-SVM_MANY_PROBLEMS, SVM_SHARED_ROWS, SVM_NARROW = 6, 64, 24
+#: Rows of the largest problem up to which, and columns from which all problems read one K: 4950
+#: pairs of 100 classes take 0.8 of the time.
+SVM_SHARED_ROWS, SVM_NARROW = 64, 24
 #: Bytes of a problem's sparse rows, made dense, up to which a row function reads them.
 SVM_SPARSE_BYTES = 8_000_000
 #: Steps, or steps per row, after which a problem goes on in working sets with Newton steps.
@@ -41,14 +41,6 @@ SVM_STEP_COLUMNS = 16
 SVM_SHRINK_PAYS = 2.0
 #: The share of the active rows that must leave: copying the others takes time.
 SVM_SHRINK_SHARE = 0.1
-#: Times the tolerance to which a problem is solved before all rows return for the first time.
-SVM_SHRINK_LOOSE = 10.0
-#: Bytes of rows of K that a kernel of few operations per entry keeps: a row is computed again
-#: faster than the system provides fresh memory for it. Operations per entry above which all memory
-#: is used.
-SVM_CHEAP_BYTES, SVM_CHEAP_OPERATIONS = 256_000_000, 500
-#: Rows up to which the memory of a problem is not counted where the limit is at least this (bytes).
-SVM_FREE_ROWS, SVM_FREE_LIMIT = 500, 1_000_000_000
 #: Rows from which several threads compute the rows of K of one problem by working sets.
 SVM_THREADED_ROWS = 2000
 
@@ -93,10 +85,9 @@ SPECTRUM_ROWS, SPECTRUM_TIMES = 4000, 20
 NULL_UNITS = 10
 #: Rows handled at a time where a pass over a matrix needs temporaries.
 MATRIX_PANEL_ROWS = 512
-#: Multiplications up to which OpenBLAS reads thin factors as they are, without a copy in its own
-#: order: 5630 × 200 times 200 × 5 takes 0.34 ms in blocks of that size and 0.73 ms at once, its
-#: transpose 0.34 and 1.6 ms. Blocks of fewer rows than `UNPACKED_ROWS` cost more in calls.
-UNPACKED_FLOPS, UNPACKED_ROWS = 500_000, 64
+#: Multiplications of a square block of a symmetric matrix: OpenBLAS reads such thin factors as they
+#: are, without a copy in its own order.
+UNPACKED_FLOPS = 500_000
 #: Rows of a square block of a symmetric matrix at most, so that it stays in the cache.
 SQUARE_ROWS = 320
 #: Columns up to which BLAS multiplies a symmetric matrix by one after the other. With one thread

@@ -205,7 +205,7 @@ def test_where_rows_come_from(noisy):
     assert (single.dtype, exact.dtype) == (np.float32, np.float64)
     assert single.K is exact.K is None
     # Many small problems read one K, and so does a kernel without machine code for its rows.
-    (whole,) = row_sources(wide, [small] * sources.SVM_MANY_PROBLEMS)
+    (whole,) = row_sources(wide, [small] * 6)
     assert whole.K.shape == (600, 600)
     (whole,) = row_sources(ArcCosine(1).gram(rng.normal(size=(600, 3))), [task])
     assert whole.K.shape == (600, 600)

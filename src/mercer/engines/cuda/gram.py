@@ -29,7 +29,6 @@ from mercer.engines.cuda.triton_launch import (
     blocks_serve,
     describe,
     launch,
-    prepare_side,
     usable,
 )
 from mercer.formula import Formula, at_diagonal, simplify
@@ -392,11 +391,6 @@ class CudaGram(DeviceGram):
         if columns is not None:
             z = z.take(indices_of(columns, self.shape[1], "column"))
         return self.between(x, z)
-
-    def prepare_rows(self) -> None:
-        """What kernels read of the rows, now: runs of them that are taken later share it."""
-        if usable(self):
-            prepare_side(self, self._x)
 
     def between(self, x: DeviceSide, z: DeviceSide) -> CudaGram:
         """K of rows that were taken from these; what is known of all holds for them, too."""

@@ -149,12 +149,6 @@ def blocks_serve(gram: Any, vectors: int) -> bool:
     )
 
 
-def prepare_side(gram: Any, x: Any) -> None:
-    """The operands that rows of x become on the left of products."""
-    for i, layout in layouts_of(gram).items():
-        prepare_products(gram, x, gram.program.sources[i].rows, layout, False)
-
-
 def _run(
     kernel: Any,
     kind: str,

@@ -6,8 +6,6 @@ them waiting for each other, the more so on a machine that others use, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
@@ -24,9 +22,6 @@ __all__ = [
     "times",
     "transposed_times",
 ]
-
-#: A square block of a symmetric matrix has as many multiplications as OpenBLAS leaves unpacked,
-#: and at most so many rows, which stay in the cache.
 
 
 def add_squares(P: np.ndarray, C: np.ndarray) -> None:
@@ -48,8 +43,7 @@ def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     result = np.empty((len(A), B.shape[1]))
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-        for part in _pieces(rows, A.shape[1], B.shape[1]):
-            result[part] = A[part] @ B
+        result[rows] = A[rows] @ B
 
     sweep(_shares(A), body, "product")
     return result
@@ -107,19 +101,10 @@ def transposed_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     parts = np.zeros((plan.threads, A.shape[1], B.shape[1]))
 
     def body(rows: slice, columns: slice, scratch: Scratch) -> None:
-        for part in _pieces(rows, A.shape[1], B.shape[1]):
-            parts[scratch.thread] += A[part].T @ B[part].astype(A.dtype, copy=False)
+        parts[scratch.thread] += A[rows].T @ B[rows].astype(A.dtype, copy=False)
 
     sweep(plan, body, "product")
     return parts.sum(axis=0)
-
-
-def _pieces(rows: slice, m: int, columns: int) -> Iterable[slice]:
-    """Slices of rows of A; the product of each with a thin B is one call of BLAS."""
-    step = tuning.UNPACKED_FLOPS // max(1, m * columns)
-    return (
-        [rows] if columns == 1 or step < tuning.UNPACKED_ROWS else cut(rows.start, rows.stop, step)
-    )
 
 
 def _shares(A: np.ndarray) -> Tiling:

@@ -29,13 +29,7 @@ from mercer.solvers.quadratic.problem import Solution, Task, Tasks
 from mercer.solvers.quadratic.row_sources import row_sources
 from mercer.solvers.quadratic.small import is_small, solve_small
 from mercer.solvers.quadratic.smo_on_demand import solve_on_demand
-from mercer.tuning import (
-    SVM_CHEAP_BYTES,
-    SVM_CHEAP_OPERATIONS,
-    SVM_FREE_LIMIT,
-    SVM_FREE_ROWS,
-    SVM_THREADED_ROWS,
-)
+from mercer.tuning import SVM_THREADED_ROWS
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
@@ -157,24 +151,16 @@ def _decomposed(
 def _share(gram: Gram, most: int, threads: int) -> tuple[int, int]:
     """Threads, and the bytes of each for rows of K and K[W, W], inside the memory limit."""
     item, limit = gram.dtype.itemsize, gram.limit_bytes
-    if most <= SVM_FREE_ROWS and limit >= SVM_FREE_LIMIT:
-        return threads, SVM_FREE_ROWS * SVM_FREE_ROWS * item
     wide = gram.bytes_per_row
     everything = most == gram.shape[0]
     # Beyond the rows: the columns of the problem side by side, its vectors, a tile, rows at hand.
     fixed = most * (0 if everything else wide) + 400 * most + 2 * HEIGHT * WIDTH * item
     fixed += HEIGHT * wide
     least = LEAST * (most + LEAST) * item
-    # Where all rows fit several times over, none is ever computed again.
-    cheap = 4 * most**2 * item <= SVM_CHEAP_BYTES
-    if not cheap:
-        work = gram.cost
-        operations = work.flops + 10 * work.pair_operations
-        cheap = operations < SVM_CHEAP_OPERATIONS * gram.shape[0] ** 2
     for count in range(threads, 0, -1):
         memory = int(0.9 * limit / count - fixed)
         if memory >= least:
-            return count, max(least, min(memory, SVM_CHEAP_BYTES)) if cheap else memory
+            return count, memory
     need = (fixed + least) / 0.9
     raise MemoryError(
         f"a support vector machine on {most} examples needs {show_bytes(need)} for its working "

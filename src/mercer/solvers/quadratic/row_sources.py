@@ -20,7 +20,6 @@ from mercer.gram.host import HostGram
 from mercer.solvers.quadratic.problem import Task, Tasks
 from mercer.tuning import (
     SVM_FEW_COLUMNS,
-    SVM_MANY_PROBLEMS,
     SVM_NARROW,
     SVM_OPAQUE_ROWS,
     SVM_SHARED_ROWS,
@@ -57,7 +56,7 @@ def row_sources(gram: HostGram, tasks: Sequence[Task]) -> Iterator[Source]:
     opaque = any(source.kind == "opaque" for source in gram.program.sources)
     whole = n <= (SVM_OPAQUE_ROWS if opaque else SVM_WHOLE_ROWS)
     whole &= 4 * n * n * gram.dtype.itemsize <= gram.limit_bytes
-    shared = len(tasks) >= SVM_MANY_PROBLEMS and most <= SVM_SHARED_ROWS and width > SVM_NARROW
+    shared = most <= SVM_SHARED_ROWS and width > SVM_NARROW
     # A row function makes sparse rows dense.
     sparse = any(is_sparse(rows) for rows in gram.sides()[0].matrices.values())
     wide = sparse and 4 * width * most > SVM_SPARSE_BYTES

@@ -3,7 +3,7 @@
     ┌─► `SVM_SHRINK_PERIOD` steps on the active rows           compiled: `smo_loop`
     │   rows leave that rest at a bound, beyond what any pair can want
     │   columns, masks and kept rows of K of the others move together
-    └── until the gap over the active rows is closed, at first only to a loose tolerance
+    └── until the gap over the active rows is closed
         then all rows return: those that had left get F = K a from what has changed since,
         and the gap is closed over all
 
@@ -28,7 +28,6 @@ from mercer.solvers.quadratic.flat_problems import (
     Problems,
 )
 from mercer.tuning import (
-    SVM_SHRINK_LOOSE,
     SVM_SHRINK_PAYS,
     SVM_SHRINK_PERIOD,
     SVM_SHRINK_SHARE,
@@ -54,21 +53,17 @@ class Shrinking:
         self.before = self.variables
 
     def solve(self, stop: Stop) -> None:
-        tol, n = self.problems.tol, len(self.rows)
-        limit, loose = self.left, SVM_SHRINK_LOOSE * tol
+        """Take steps until the gap is closed over all rows, or the limit or the caller ends it."""
+        limit = self.left
         while True:
             burst = min(SVM_SHRINK_PERIOD, self.left)
-            steps = self._advance(loose, burst, stop)
-            over = stop.is_set() or self.left <= 0
-            if steps == burst and not over:
+            steps = self._advance(self.problems.tol, burst, stop)
+            if steps == burst and not stop.is_set() and self.left > 0:
                 self._leave(limit - self.left)
-            elif len(self.active) < n:
+            elif len(self.active) < len(self.rows):
                 self._return()
-                loose = tol
-            elif over or loose == tol:
-                break
             else:
-                loose = tol
+                break
         self.found[0, COMPUTED] = self.computed
         self.problems.taken[self.p] += limit - self.left
 

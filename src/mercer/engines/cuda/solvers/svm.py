@@ -25,6 +25,7 @@ from mercer._progress import progress
 from mercer.engines.cuda.gram import CudaGram
 from mercer.engines.cuda.memory import room_for
 from mercer.engines.cuda.solvers.kernel_rows import KernelRows, kernel_rows
+from mercer.engines.cuda.solvers.smo_triton import smo
 from mercer.engines.cuda.solvers.svm_batch import (
     Measure,
     choose,
@@ -34,7 +35,7 @@ from mercer.engines.cuda.solvers.svm_batch import (
     scatter,
     solution_of,
 )
-from mercer.engines.cuda.solvers.working_block import newton, smo
+from mercer.engines.cuda.solvers.working_block import newton
 from mercer.engines.cuda.triton_launch import current
 from mercer.solvers.quadratic.parallel import GapProgress
 from mercer.solvers.quadratic.problem import Quadratic, Solution, Task
@@ -69,7 +70,7 @@ def solve_all(
         def work(thread: int) -> None:
             with current(gram.device), room_for(gram.points()):
                 limit = gram.limit_bytes
-                source = kernel_rows(gram, limit, rows)
+                source = kernel_rows(gram, limit)
                 room = limit - source.held
                 for part, size in _batches(problems, gram, room):
                     run = _Run(gram, source, part, problems, rows, size, room)
