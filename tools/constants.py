@@ -55,6 +55,7 @@ def is_number(node: ast.expr) -> bool:
 def constants_of(text: str) -> Iterator[tuple[str, str]]:
     """Names in capitals that a module gives numbers to, and the numbers as they are written."""
     for statement in ast.parse(text).body:
+        pairs: list[tuple[ast.expr, ast.expr]]
         if isinstance(statement, ast.AnnAssign) and statement.value is not None:
             pairs = [(statement.target, statement.value)]
         elif isinstance(statement, ast.Assign):
