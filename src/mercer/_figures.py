@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-#: Okabe and Ito's colors, told apart by most people with a color deficiency and by lightness.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#F0E442")
+#: The laboratory's colors, told apart by most people with a color deficiency and by lightness.
+COLORS = ("#1f5fa8", "#b4540a", "#17805f", "#a8497f", "#c08a00", "#5ba3d9", "#7f7f7f", "#8a7a1c")
 #: A second sign beside the color: one mark per class.
-MARKERS = "osD^vP*X"
-#: Boundaries, arrows and rings; things of lesser weight.
-INK, QUIET = "0.15", "0.6"
+MARKERS = "oDs^vP*X"
+#: Boundaries, arrows and rings; things of lesser weight; behind a plane of inputs.
+INK, QUIET, WELL = "#1b1c1e", "#8f9299", "#f6f4ee"
 
 
 def axes(ax: Any = None, size: tuple[float, float] = (5.0, 4.0), projection: Any = None) -> Any:
@@ -59,16 +59,53 @@ def few_ticks_in_space(ax: Any, zoom: float) -> Any:
     return ax
 
 
+def shades(scale: float = 1.0) -> Any:
+    """Colors of a score: paper at 0, toward the first class below and the second above."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+    ends = [tuple(1 - 0.55 * scale * (1 - c) for c in to_rgb(COLORS[i])) for i in (0, 1)]
+    return LinearSegmentedColormap.from_list("score", [ends[0], "white", ends[1]])
+
+
+def shaded(ax: Any, a: Any, b: Any, score: np.ndarray, scale: float | None = None) -> None:
+    """f over the plane: the color of its sign, stronger where |f| is large, and none where f = 0.
+
+    The line f = 0 is drawn where f passes it; where f only touches 0, its shade shows that.
+    """
+    size = scale or float(np.quantile(np.abs(score), 0.9)) or 1.0
+    strength = np.sign(score) * np.sqrt(np.minimum(np.abs(score) / size, 1.0))
+    ax.pcolormesh(a, b, strength, cmap=shades(), vmin=-1, vmax=1, shading="gouraud",
+                  rasterized=True, zorder=0)  # fmt: skip
+    level(ax, a, b, score, 0.0)
+
+
+def level(ax: Any, a: Any, b: Any, score: Any, value: float, width: float = 1.4) -> None:
+    """A level line where the score passes it, by more than rounding; dashed unless it is 0."""
+    room = 1e-9 * float(np.abs(score).max())
+    if score.min() < value - room and score.max() > value + room:
+        style = "-" if value == 0 else "--"
+        ax.contour(a, b, score, [value], colors=INK, linewidths=width, linestyles=style)
+
+
+def as_circles(ax: Any, X: np.ndarray) -> None:
+    """One scale for both axes, so that circles are round, where the columns are of one size."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if 0.2 < (high[0] - low[0]) / max(high[1] - low[1], 1e-300) < 5:
+        ax.set_aspect("equal", adjustable="box")
+
+
 def tidy(ax: Any, title: str = "", x: str = "", y: str = "") -> Any:
     """Title and labels where they are given; no frame where nothing is."""
     if title:
-        ax.set_title(title)
+        ax.set_title(title, family="serif", color=INK)
     if x:
         ax.set_xlabel(x)
     if y:
         ax.set_ylabel(y)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
+    ax.spines[:].set_color(QUIET)
+    ax.tick_params(color=QUIET, labelcolor=INK)
     return ax
 
 
@@ -122,12 +159,19 @@ def short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def scatter(ax: Any, X: np.ndarray, y: Any, size: float = 0.0, labels: bool = True) -> None:
-    """Points by class, in two or three columns, with a legend where the classes are few."""
-    classes = np.unique(y)
+def scatter(
+    ax: Any, X: np.ndarray, y: Any, size: float = 0.0, labels: bool = True, classes: Any = None
+) -> None:
+    """Points by class, in two or three columns, with a legend where the classes are few.
+
+    `classes` are those of a model, whose colors they have; by default those of `y`.
+    """
+    classes = np.unique(y) if classes is None or not np.isin(y, classes).all() else classes
     size = size or (70.0 if len(X) <= 12 else 26.0)
     for i, label in enumerate(classes):
         part = X[np.asarray(y) == label]
+        if not len(part):
+            continue
         ax.scatter(
             *part.T, s=size, c=color_of(i), marker=MARKERS[i % len(MARKERS)], edgecolors="white",
             linewidths=0.6, label=str(label) if labels else None, zorder=3,

@@ -6,6 +6,8 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mercer._suggest import suggest
 from mercer.data.dataset import Dataset
 from mercer.data.making import make
@@ -13,13 +15,19 @@ from mercer.data.schema import DataError
 from mercer.data.toys import KINDS, TOYS
 
 
-def digits() -> Dataset:
+def digits(size: int = 8) -> Dataset:
     """Give scikit-learn's 1797 images of digits, 8 × 8, its pixels over 16: in [0, 1].
+
+    Parameters
+    ----------
+    size : int, default 8
+        Pixels along one side. Larger images are interpolated by cubic splines: 28 gives vectors of
+        784 numbers, as in the lectures.
 
     Returns
     -------
     Dataset
-        With X of shape (1797, 64) and y from 0 to 9.
+        With X of shape (1797, size²) and y from 0 to 9.
 
     Examples
     --------
@@ -28,10 +36,16 @@ def digits() -> Dataset:
     >>> X.shape
     (1797, 64)
     """
+    from scipy.ndimage import zoom
     from sklearn.datasets import load_digits
 
+    if int(size) != size or not 8 <= size <= 64:
+        raise ValueError(f"size must be a whole number from 8 to 64, got {size!r}")
     X, y = load_digits(return_X_y=True)
-    return _quiet(X / 16.0, y, "digit", "digits", kind="images", shape=(8, 8))
+    if size > 8:
+        large = zoom(X.reshape(-1, 8, 8), (1, size / 8, size / 8), grid_mode=True, mode="nearest")
+        X = np.clip(large, 0, 16).reshape(len(X), -1)
+    return _quiet(X / 16.0, y, "digit", "digits", kind="images", shape=(size, size))
 
 
 def _quiet(X: Any, y: Any, target: str, source: str, **options: Any) -> Dataset:

@@ -233,6 +233,39 @@ def blobs(
     return Pair(X, 1 - 2 * index if classes == 2 else index)
 
 
+def clicks(n: int = 200, noise: float = 1.0, random_state: Any = 0) -> Pair:
+    """Draw who clicked on a link: (place on the page, match with the question) ↦ 1 or 0.
+
+    P(click) = σ(⟨w, x⟩ + b), the neuron of Gordon and Smola: links far up that match are clicked.
+
+    Parameters
+    ----------
+    n : int
+        Number of examples.
+    noise : float, default 1.0
+        How random a click is: 0 decides by the sign of ⟨w, x⟩ + b alone.
+    random_state : int, RandomState or None
+        Draws the examples; the same number draws the same ones.
+
+    Returns
+    -------
+    Pair of ndarray
+        X and y; also as attributes ``.X`` and ``.y``.
+
+    Examples
+    --------
+    >>> from mercer import data
+    >>> X, y = data.clicks(50)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((50, 2), [0, 1])
+    """
+    check_size(n, noise)
+    rng = np.random.default_rng(random_state)
+    X = np.column_stack([rng.integers(1, 11, n), rng.uniform(0, 1, n)]).astype(float)
+    odds = 8 * X[:, 1] - 0.6 * X[:, 0] - 1
+    return Pair(X, (odds + noise * rng.logistic(size=n) > 0).astype(int))
+
+
 def easy_line(n: int = 14, noise: float = 0.0, random_state: Any = 0) -> Pair:
     """Draw points of a line that one threshold parts: 1 above 0, −1 below; noise moves them.
 
@@ -388,7 +421,7 @@ def _noisy(n: int, noise: float, random_state: Any, f: Callable[..., Any]) -> Pa
 TOYS: dict[str, Callable[..., Pair]] = {
     toy.__name__: toy
     for toy in (
-        *(xor, spirals, circles, moons, checkerboard, blobs, easy_line, hard_line),
+        *(xor, spirals, circles, moons, checkerboard, blobs, clicks, easy_line, hard_line),
         *(linear_noise, sine_linear_noise, pure_noise, glyphs, mail, strokes),
     )
 }

@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+#: Signs of a formula, and their LaTeX.
+_SIGNS = str.maketrans(
+    {"−": "-", "·": r" \cdot ", "‖": r"\|", "≈": r"\approx ", "≤": r"\le ", "Σ": r"\sum ",
+     "…": r"\dots ", "ᵀ": r"^\top ", "ₙ": "_n", "ⁿ": "^n", "φ": r"\varphi ", "ψ": r"\psi ",
+     "Φ": r"\Phi ", "λ": r"\lambda ", "σ": r"\sigma "}
+)  # fmt: skip
+
+
+def to_latex(text: str) -> str:
+    r"""A formula of this kind in LaTeX.
+
+    >>> print(to_latex("φ(x) = [1, √2 x₁x₂²]"))
+    \varphi (x) = [1, \sqrt{2} \, x_{1}x_{2}^{2}]
+    """
+    for digits, mark in ((_RAISED, "^"), (_LOWERED, "_")):
+        run = "".join(map(chr, digits.values())) + "⁻" * (mark == "^")
+        plain = {up: low for low, up in digits.items()} | {ord("⁻"): "-"}
+        text = re.sub(f"[{run}]+", lambda m, t=plain, s=mark: f"{s}{{{m[0].translate(t)}}}", text)
+    text = re.sub(r"√(\d+)", r"\\sqrt{\1}", text)
+    text = re.sub(r"(?<=[\d}]) (?=[x(φ√])", r" \\, ", text)
+    return text.translate(_SIGNS).replace("exp(", r"\exp(").replace("  ", " ")
 
 
 def raised(power: int) -> str:

@@ -35,7 +35,7 @@ class PolarMap(FeatureMap):
     Attributes
     ----------
     n_features_in_ : int
-        Columns of the training rows.
+        Columns of the training rows. Nothing else is learned: `transform` works without `fit`.
 
     Examples
     --------
@@ -67,11 +67,19 @@ class PolarMap(FeatureMap):
         self.unrolled = unrolled
 
     def _fit(self, X: Any) -> None:
-        first, second = (self._index(c, X.shape[1]) for c in self.columns)
+        self.split(X.shape[1])
+
+    def split(self, n_features: int) -> tuple[tuple[int, int], list[int]]:
+        """The two columns that are turned, and those passed through, of rows of this width."""
+        first, second = (self._index(c, n_features) for c in self.columns)
         if first == second:
             raise ValueError(f"columns must be two different columns, not {self.columns!r}")
-        self._pair = (first, second)
-        self._rest = [j for j in range(X.shape[1]) if j not in (first, second)]
+        return (first, second), [j for j in range(n_features) if j not in (first, second)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False  # nothing is learned: warp(PolarMap()) works at once
+        return tags
 
     def _index(self, column: Any, n_features: int) -> int:
         if isinstance(column, str):
@@ -88,7 +96,8 @@ class PolarMap(FeatureMap):
         return column % n_features
 
     def _transform(self, X: Any) -> NDArray[Any]:
-        x1, x2 = X[:, self._pair[0]], X[:, self._pair[1]]
+        (first, second), rest = self.split(X.shape[1])
+        x1, x2 = X[:, first], X[:, second]
         # arctan2 takes −0.0 for a side of the cut; adding 0.0 makes it the 0 it equals.
         r, angle = np.hypot(x1, x2), np.arctan2(x1 + 0.0, x2 + 0.0)
         out = np.empty_like(X, order="C")
@@ -101,21 +110,22 @@ class PolarMap(FeatureMap):
                 out[:, 0], out[:, 1] = r, (turned + quarter) % (4 * quarter) - quarter
             else:
                 out[:, 0], out[:, 1] = np.cos(turned), np.sin(turned)
-        out[:, 2:] = X[:, self._rest]
+        out[:, 2:] = X[:, rest]
         return out
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """(r, φ) ↦ (r sin φ, r cos φ), each column back in its place. Needs ``winding=None``."""
-        check_is_fitted(self)
+        check_is_fitted(self, "n_features_in_")
         if self.winding is not None:
             raise ValueError("with a winding the radius is gone: the map cannot be inverted")
         X = check_array(X, dtype=(np.float64, np.float32))
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} columns, and the map gives {self.n_features_in_}")
         out = np.empty_like(X, order="C")
-        out[:, self._pair[0]] = X[:, 0] * np.sin(X[:, 1])
-        out[:, self._pair[1]] = X[:, 0] * np.cos(X[:, 1])
-        out[:, self._rest] = X[:, 2:]
+        (first, second), rest = self.split(X.shape[1])
+        out[:, first] = X[:, 0] * np.sin(X[:, 1])
+        out[:, second] = X[:, 0] * np.cos(X[:, 1])
+        out[:, rest] = X[:, 2:]
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -126,4 +136,4 @@ class PolarMap(FeatureMap):
         else:
             turned = f"phi{-self.winding:+g}r"
             new = ["r", turned] if self.unrolled else [f"cos({turned})", f"sin({turned})"]
-        return np.asarray(new + [names[j] for j in self._rest], dtype=object)
+        return np.asarray(new + [names[j] for j in self.split(len(names))[1]], dtype=object)

@@ -11,14 +11,17 @@ from mercer._figures import (
     INK,
     QUIET,
     arrow,
+    as_circles,
     axes,
     color_of,
     frame,
+    level,
     mesh,
     plane,
     require_fitted,
     rings,
     scatter,
+    shaded,
     tidy,
 )
 
@@ -60,32 +63,35 @@ def points(X: Any, y: Any, ax: Any = None) -> Any:
         return tidy(ax, x="x")
     scatter(ax, X, y)
     ax.margins(0.12)
+    as_circles(ax, X)
     return tidy(ax, x="x₁", y="x₂")
 
 
 def decision_regions(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     ax: Any = None,
     points: int = 200,
     margins: bool | None = None,
     support: Any = None,
     extent: tuple[float, float, float, float] | None = None,
 ) -> Any:
-    """argmax_c f_c(x): which class a fitted classifier gives where, with the points (X, y).
+    """argmax_c f_c(x): which class a fitted model gives where, with the points (X, y).
 
-    For rows of two numbers; rows of one number are drawn on a line by `thresholds`. Rows of X that
-    are support vectors of the model are ringed, whether X is the training set or not.
+    For rows of two numbers; rows of one number are drawn on a line by `thresholds`. With a score f,
+    colors are stronger where |f| is large. Rows of X that are support vectors of the model are
+    ringed, whether X is the training set or not. A `KernelOneClass` has the classes −1 (novel) and
+    1 (typical), a `KernelKMeans` its clusters.
 
     Parameters
     ----------
-    model : classifier
+    model : classifier, KernelOneClass or KernelKMeans
         Fitted.
     X : array of shape (n, 2) or (n, 1)
         Points to show, of the training set or others.
-    y : array of shape (n,)
-        Their classes.
+    y : array of shape (n,), optional
+        Their classes; by default what the model says.
     ax : matplotlib Axes or None
         Where to draw; None makes a new figure.
     points : int, default 200
@@ -110,29 +116,36 @@ def decision_regions(
     """
     require_fitted(model)
     X = plane(X, "decision_regions", (1, 2))
+    y = model.predict(X) if y is None else np.asarray(y)
     if X.shape[1] == 1:
         return thresholds(model, X, y, ax)
     ax = axes(ax)
     corners = X if extent is None else np.reshape(extent, (2, 2)).T.astype(float)
     a, b, grid = mesh(corners, points, 0.08 if extent is None else 0.0)
-    region = np.searchsorted(model.classes_, model.predict(grid)).reshape(a.shape)
-    colors = [color_of(i) for i in range(len(model.classes_))]
-    ax.contourf(a, b, region, np.arange(len(colors) + 1) - 0.5, colors=colors, alpha=0.16)
-    if len(colors) == 2 and hasattr(model, "decision_function"):
+    classes = _classes_of(model)
+    if len(classes) == 2 and hasattr(model, "decision_function"):
         score = np.asarray(model.decision_function(grid)).reshape(a.shape)
-        _contour(ax, a, b, score, 0.0, "-")
+        shaded(ax, a, b, score)
         if _has_margins(model) if margins is None else margins:
-            for level in (-1.0, 1.0):
-                _contour(ax, a, b, score, level, "--")
-    scatter(ax, X, y)
+            for value in (-1.0, 1.0):
+                level(ax, a, b, score, value)
+    else:
+        region = np.searchsorted(classes, model.predict(grid)).reshape(a.shape)
+        colors = [color_of(i) for i in range(len(classes))]
+        ax.contourf(a, b, region, np.arange(len(colors) + 1) - 0.5, colors=colors, alpha=0.16)
+    scatter(ax, X, y, classes=classes)
     rings(ax, X[support_rows(model, X) if support is None else np.asarray(support, dtype=int)])
+    as_circles(ax, corners)
     return tidy(ax, type(model).__name__, "x₁", "x₂")
 
 
-def _contour(ax: Any, a: Any, b: Any, score: Any, level: float, style: str) -> None:
-    """A level line where the score passes it: matplotlib draws a stray box where it does not."""
-    if score.min() < level < score.max():
-        ax.contour(a, b, score, [level], colors=INK, linewidths=1.3, linestyles=style)
+def _classes_of(model: Any) -> np.ndarray:
+    """The answers that a model can give: classes, clusters, or −1 and 1 for novel and typical."""
+    if hasattr(model, "classes_"):
+        return np.asarray(model.classes_)
+    if hasattr(model, "labels_"):
+        return np.unique(model.labels_)
+    return np.array([-1, 1])
 
 
 def _has_margins(model: Any) -> bool:
@@ -192,14 +205,15 @@ def thresholds(model: Any, X: Any, y: Any, ax: Any = None, points: int = 801) ->
     ax = axes(ax, (5.6, 2.6))
     low, high = frame(x)
     line = np.linspace(low[0], high[0], points)
-    said = np.searchsorted(model.classes_, model.predict(line[:, None]))
+    classes = _classes_of(model)
+    said = np.searchsorted(classes, model.predict(line[:, None]))
     edges = np.flatnonzero(np.diff(said))
     cuts = [line[0], *(line[edges] + line[edges + 1]) / 2, line[-1]]
     for left, right in pairwise(cuts):
         inside = int(said[np.searchsorted(line, (left + right) / 2)])
         ax.axvspan(left, right, color=color_of(inside), alpha=0.16, linewidth=0)
     ax.axhline(0, color=QUIET, linewidth=1, zorder=1)
-    if len(model.classes_) == 2 and hasattr(model, "decision_function"):
+    if len(classes) == 2 and hasattr(model, "decision_function"):
         f = np.asarray(model.decision_function(line[:, None]))
         ax.plot(line, f, color=INK, linewidth=1.2, label="f(x)")
         ax.set_ylabel("f(x)")

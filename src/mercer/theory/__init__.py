@@ -22,6 +22,7 @@ from mercer.theory.derivations import (
     gaussian_series,
     monomial_table,
     ridge_dual,
+    verify_expansion,
 )
 from mercer.theory.lengths import margin, radius, signs
 from mercer.theory.reports import Report, report
@@ -50,5 +51,6 @@ __all__ = [
     "ridge_dual",
     "separability",
     "signs",
+    "verify_expansion",
     "version_space",
 ]

@@ -7,14 +7,16 @@ is a dot product, and what is inside the Gaussian.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from math import comb, factorial, prod
 from typing import Any
 
 import numpy as np
 
-from mercer.formula.written import lowered, number, raised, summed, term
+from mercer.formula.written import lowered, monomial, number, raised, summed, term, to_latex
 from mercer.maps import PolynomialMap, TaylorGaussianMap
 
 
@@ -73,6 +75,11 @@ class Derivation:
     @property
     def residual(self) -> float:
         return max(line.residual for line in self.lines)
+
+    def latex(self) -> str:
+        """The lines as LaTeX, one below the other."""
+        rows = " \\\\\n".join(f"& {to_latex(line.formula)}" for line in self.lines)
+        return f"\\begin{{aligned}}\n{rows}\n\\end{{aligned}}"
 
     def __iter__(self) -> Iterator[Line]:
         return iter(self.lines)
@@ -237,6 +244,67 @@ def binomial_expansion(degree: int, offset: float, x: Any, z: Any) -> Derivation
         (f"= φ(x)·φ(z), φ(x) = {whole.fit(x).formula()}", dot(whole)),
     ]
     return Derivation.of(steps)
+
+
+def verify_expansion(degree: int, offset: int = 0, n_features: int = 2) -> Derivation:
+    """(x·z + c)^d and φ(x)·φ(z) multiplied out in symbols, each with its exact coefficients.
+
+    The values of both lines are tables: exponents of x₁, …, z₁, … to a fraction. That they are the
+    same table proves the identity for all x and z, not for some numbers only.
+
+    Parameters
+    ----------
+    degree : int
+        The power d.
+    offset : int, default 0
+        The number c.
+    n_features : int, default 2
+        How many coordinates x and z have.
+
+    Returns
+    -------
+    Derivation
+        Two lines; the residual is the largest difference of two coefficients, 0 if it is proved.
+
+    Examples
+    --------
+    >>> from mercer import theory
+    >>> found = theory.verify_expansion(2, 1)
+    >>> found.residual
+    0.0
+    >>> found.lines[0].formula
+    '(x·z + 1)² = 1 + 2 x₁z₁ + 2 x₂z₂ + x₁²z₁² + 2 x₁x₂z₁z₂ + x₂²z₂²'
+    """
+    m = int(n_features)
+    unit = np.eye(2 * m, dtype=int)
+    factor = {tuple(unit[i] + unit[m + i]): Fraction(1) for i in range(m)}
+    if offset:
+        factor[(0,) * 2 * m] = Fraction(offset)
+    left = {(0,) * 2 * m: Fraction(1)}
+    for _ in range(degree):
+        product: dict[Any, Fraction] = {}
+        for (a, u), (b, v) in itertools.product(left.items(), factor.items()):
+            powers = tuple(map(sum, zip(a, b, strict=True)))
+            product[powers] = product.get(powers, Fraction(0)) + u * v
+        left = product
+    phi = PolynomialMap(degree, float(offset)).fit(np.zeros((1, m)))
+    pairs = zip(phi.powers_.tolist(), phi.weights_, strict=True)
+    right = {(*p, *p): Fraction(float(w) ** 2).limit_denominator(10**6) for p, w in pairs}
+    names = [f"{v}{lowered(i + 1)}" if m > 1 else v for v in "xz" for i in range(m)]
+
+    def written(table: dict[Any, Fraction]) -> str:
+        order = sorted(table, key=lambda powers: (sum(powers), [-p for p in powers]))
+        return summed(term(float(table[powers]), monomial(powers, names)) for powers in order)
+
+    apart = {p: left.get(p, Fraction(0)) - right.get(p, Fraction(0)) for p in {*left, *right}}
+    start = f"(x·z + {number(offset)}){raised(degree)}" if offset else f"(x·z){raised(degree)}"
+    return Derivation(
+        (
+            Line(f"{start} = {written(left)}", left, 0.0),
+            Line(f"φ(x)·φ(z) = {written(right)}, φ(x) = {phi.formula()}", right,
+                 float(max(map(abs, apart.values())))),
+        )
+    )  # fmt: skip
 
 
 def gaussian_series(x: Any, z: Any, sigma: float = 1.0, order: int = 8) -> Derivation:

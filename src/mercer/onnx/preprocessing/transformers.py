@@ -196,7 +196,8 @@ def _monomials(t: Any, table: Table) -> Table:
 
 def _polar(t: Any, table: Table) -> Table:
     g = table.graph
-    x1, x2 = (table.column(i).wire for i in t._pair)
+    turned_columns, others = t.split(table.width)
+    x1, x2 = (table.column(i).wire for i in turned_columns)
     r = g.add("Sqrt", g.add("Add", g.add("Mul", x1, x1), g.add("Mul", x2, x2)))
     safe = g.add("Where", g.add("Equal", r, 0.0), 1.0, r)
     # Each arcsin only where its slope is mild: of the smaller of the two coordinates.
@@ -212,7 +213,7 @@ def _polar(t: Any, table: Table) -> Table:
     else:
         turned = g.add("Sub", angle, g.add("Mul", r, float(t.winding)))
         pair = [cosine(g, turned), g.add("Sin", turned)]
-    rest = [table.take(t._rest).numbers()] if t._rest else []
+    rest = [table.take(others).numbers()] if others else []
     return table.replaced(g.side_by_side([*pair, *rest]))
 
 

@@ -10,17 +10,30 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._figures import INK, QUIET, color_of, frame, legend, mesh, plane, scatter, tidy
+from mercer._figures import (
+    QUIET,
+    as_circles,
+    color_of,
+    frame,
+    legend,
+    level,
+    mesh,
+    plane,
+    scatter,
+    shaded,
+    tidy,
+)
 
 
-def stage(rows: int, size: tuple[float, float] = (9.6, 5.4)) -> tuple[Any, Any, list[Any]]:
+def stage(rows: int, size: tuple[float, float] = (10.6, 6.0)) -> tuple[Any, Any, list[Any]]:
     """A figure with one large panel at the left and small ones at the right, at fixed places."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size)
+    heights = (1, 2.2, 1) if rows == 3 else (1,) * rows  # the proof in the middle needs room
     grid = figure.add_gridspec(
-        rows, 2, width_ratios=(1.35, 1), left=0.08, right=0.98, top=0.92, bottom=0.13, wspace=0.25,
-        hspace=0.95 if rows > 2 else 0.45,
+        rows, 2, width_ratios=(1.1, 1), left=0.07, right=0.98, top=0.88, bottom=0.12, wspace=0.2,
+        hspace=0.75 if rows > 2 else 0.45, height_ratios=heights,
     )  # fmt: skip
     return (
         figure,
@@ -67,19 +80,13 @@ class Field:
         return np.asarray(self.K @ alpha + b).reshape(self.a.shape)
 
     def show(self, ax: Any, f: np.ndarray, title: str, levels: Sequence[float] = (0.0,)) -> None:
-        """The two regions, level lines of f (dashed but for 0), and the points."""
+        """f in shades of the two classes, its level lines (dashed but for 0), and the points."""
         ax.clear()
-        ax.contourf(
-            self.a, self.b, f > 0, [-0.5, 0.5, 1.5], colors=[color_of(0), color_of(1)], alpha=0.16
-        )
-        self.lines(ax, f, levels)
+        shaded(ax, self.a, self.b, f)
+        for value in levels:
+            if value:
+                level(ax, self.a, self.b, f, value)
         self.mark(ax, title)
-
-    def lines(self, ax: Any, f: np.ndarray, levels: Sequence[float] = (0.0,)) -> None:
-        for level in levels:
-            if f.min() < level < f.max():
-                style = "-" if level == 0 else "--"
-                ax.contour(self.a, self.b, f, [level], colors=INK, linewidths=1.4, linestyles=style)
 
     def mark(self, ax: Any, title: str) -> None:
         """The points, and a frame that does not move."""
@@ -87,6 +94,7 @@ class Field:
         # Below the frame: inside it there is always a frame in which something is covered.
         legend(ax, loc="upper left", bbox_to_anchor=(-0.03, -0.07), ncols=2, frameon=False)
         ax.set(xlim=(self.low[0], self.high[0]), ylim=(self.low[1], self.high[1]))
+        as_circles(ax, self.X)
         tidy(ax, title, "x₁", "x₂")
 
     def bars(self, ax: Any, alpha: np.ndarray, limit: float, name: str) -> None:

@@ -8,11 +8,27 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._figures import INK, QUIET, arrow, color_of, legend, rings, short, tidy
+from mercer._figures import (
+    INK,
+    QUIET,
+    arrow,
+    color_of,
+    legend,
+    level,
+    rings,
+    shades,
+    short,
+    tidy,
+)
+from mercer.formula.written import number
 from mercer.kernels import Linear
 from mercer.plot.films.field import Field, chosen, fitted, stage
 from mercer.plot.films.reel import Film
 from mercer.plot.perceptrons import convergence_proof, proof_curves
+
+
+#: Examples whose sums are written out term by term, as on the board, at most.
+FEW = 6
 
 
 def perceptron_film(model: Any, X: Any, y: Any, frames: int) -> Film:
@@ -32,6 +48,8 @@ def perceptron_film(model: Any, X: Any, y: Any, frames: int) -> Film:
     )
     reach = 0.3 * float(np.min(field.high - field.low))
     longest = max(np.sqrt(max(v.squared_norm, 0.0)) for v in visits) or 1.0
+    few = len(field.X) <= FEW and hasattr(final, "kernel_")
+    K = np.asarray(final.kernel_(field.X)) if few else None
     figure, left, (bars, proof, count) = stage(3)
 
     def draw(index: int) -> str:
@@ -39,6 +57,8 @@ def perceptron_film(model: Any, X: Any, y: Any, frames: int) -> Film:
         caption = f"epoch {visit.epoch}, visit {shown[index] + 1}: " + (
             f"mistake {visit.mistakes}" if visit.updated else "right"
         )
+        if K is not None:
+            caption += f"\n{by_hand(K, visits, shown[index])}"
         field.show(left, field.scores(visit.alpha, visit.intercept), caption)
         rings(left, field.X[[visit.index]])
         if visit.updated:
@@ -53,6 +73,18 @@ def perceptron_film(model: Any, X: Any, y: Any, frames: int) -> Film:
         return caption
 
     return Film(figure, draw, len(shown))
+
+
+def by_hand(K: np.ndarray, visits: list[Any], t: int) -> str:
+    """The score of visit t as the lecture writes it: the row of α before it times a row of K."""
+    visit = visits[t]
+    before = visits[t - 1].alpha if t else np.zeros(len(K))
+    terms = " + ".join(
+        f"{number(a)}×{number(k)}" for a, k in zip(before, K[visit.index], strict=True)
+    )
+    offset = visits[t - 1].intercept if t else 0.0
+    bias = f" + {number(offset)}" if offset else ""
+    return f"$x^{{{visit.index + 1}}}$: {terms}{bias} = {number(visit.score)}, so {visit.predicted}"
 
 
 def _proof_panel(
@@ -93,8 +125,6 @@ def _mistakes_panel(ax: Any, made: np.ndarray, seen: int, curves: Any) -> None:
 
 def descent_film(model: Any, X: Any, y: Any, frames: int) -> Film:
     """Step by step: P(Y|x) over the plane, the objective on its way down, the coefficients."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     final = fitted(model, X, y)
     field = Field(final, X, y)
     with warnings.catch_warnings():
@@ -103,7 +133,6 @@ def descent_film(model: Any, X: Any, y: Any, frames: int) -> Film:
     # Early steps change most: frames are even on a logarithmic scale.
     early = np.unique(np.geomspace(1, len(steps), frames).astype(int)) - 1
     shown = chosen([int(i) for i in early], len(steps), min(frames, len(early) + 1))
-    colors = LinearSegmentedColormap.from_list("classes", [color_of(0), "white", color_of(1)])
     objectives = np.array([s.objective for s in steps])
     largest = float(np.abs([s.coef for s in steps]).max()) or 1.0
     figure, left, (curve, bars) = stage(2)
@@ -114,8 +143,8 @@ def descent_film(model: Any, X: Any, y: Any, frames: int) -> Film:
         f = field.scores(step.coef, float(np.ravel(step.intercept)[0]))
         left.clear()
         p = 1 / (1 + np.exp(-np.clip(f, -50, 50)))
-        left.contourf(field.a, field.b, p, np.linspace(0, 1, 21), cmap=colors, alpha=0.55)
-        field.lines(left, f)
+        left.contourf(field.a, field.b, p, np.linspace(0, 1, 21), cmap=shades())
+        level(left, field.a, field.b, f, 0.0)
         field.mark(left, caption)
         curve.clear()
         curve.plot(np.arange(1, len(steps) + 1), objectives, color=QUIET, linewidth=1)

@@ -224,7 +224,11 @@ def _pick_pivoted(request: Request) -> str:
 
 def _pick_cholesky(request: Request) -> str:
     n, most = request.size.n, _exact_rows(request)
-    return f"K fits into memory, and {n} examples are at most {most}" if n <= most else ""
+    if n > most:
+        return ""
+    if request.features is not None and n <= request.features:
+        return f"{n} examples are no more than the {request.features} features of φ: the dual"
+    return f"K fits into memory, and {n} examples are at most {most}"
 
 
 def _pick_nystrom(request: Request) -> str:
