@@ -2,7 +2,8 @@
 
 In the order in which `comparison` uses them: `preprocess` makes rows ready, `folds` holds some out,
 `racing` runs candidates against each other by means of `trainers` and `metrics`, `board` shows what
-came out; `contest` is a board for people. `kernel_search` grows kernels from building blocks; `parameters` learns theirs by descent.
+came out. `contest` is a board for people. `kernel_search` grows kernels from building blocks;
+`parameters` learns theirs by descent.
 """
 
 from mercer.selection.board.scoreboard import OutOfFold, Row, Scoreboard

@@ -27,7 +27,7 @@ class Contest:
     >>> from mercer import KernelSVC, data, selection
     >>> X, y = data.moons(80)
     >>> contest = selection.Contest(X[40:], y[40:])
-    >>> contest.enter("guess", [0] * 40)
+    >>> contest.enter("guess", [-1] * 40)
     0.5
     >>> contest.enter("svm", KernelSVC("gaussian(0.5)").fit(X[:40], y[:40])) > 0.9
     True

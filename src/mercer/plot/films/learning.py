@@ -26,7 +26,6 @@ from mercer.plot.films.field import Field, chosen, fitted, stage
 from mercer.plot.films.reel import Film
 from mercer.plot.perceptrons import convergence_proof, proof_curves
 
-
 #: Examples whose sums are written out term by term, as on the board, at most.
 FEW = 6
 
