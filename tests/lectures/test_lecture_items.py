@@ -50,6 +50,7 @@ def test_the_expansion_is_verified_in_symbols():
 
 
 def test_a_wrong_feature_is_found(monkeypatch):
+    """001, line 181."""
     weights = PolynomialMap.weights_.fget
     monkeypatch.setattr(PolynomialMap, "weights_", property(lambda self: 2 * weights(self)))
     assert theory.verify_expansion(2).residual == 6.0  # 8 instead of 2 before x₁x₂z₁z₂
