@@ -65,10 +65,6 @@ THREADED_ELEMENTS = 500_000
 #: Reduction of K to a tridiagonal matrix, for paths of penalties. Condition × N × ε (no unit) up to
 #: which its factors have digits to spare; above, eigenvectors tell which directions to leave out.
 TRIDIAGONAL_CONDITION = 0.1
-#: Numbers of the work arrays for some penalties at a time: 0.5 MB each stay in the second-level
-#: cache. More penalties at a time mean fewer calls of NumPy.
-TRIDIAGONAL_BATCH_NUMBERS = 1 << 16
-
 #: Penalties up to which each has a Cholesky factor of its own; beyond, all share one decomposition
 #: of K. On a path every factor is also inverted for its leave-one-out errors, which takes three
 #: times as long: with 1000 rows a factor and its inverse take 17 ms, the decomposition 76 ms.
@@ -109,8 +105,8 @@ PIVOTED_RESIDUAL = {8: 1e-11, 4: 1e-6}
 PIVOTED_CONDITION = {8: 1e-6, 4: SINGLE_NOISE}
 #: Columns that are added at a time, and the share of N that they may come to.
 PIVOTED_COLUMNS, PIVOTED_SHARE = 128, 0.2
-#: Steps until the speed of convergence is judged, and how often a solution is corrected at most.
-PIVOTED_PROBE, PIVOTED_CORRECTIONS = 8, 3
+#: How often a solution is corrected at most.
+PIVOTED_CORRECTIONS = 3
 #: What decides between steps and a factor, of which only ratios count: operations per second of a
 #: factorization in single precision, and of adding columns; bytes per second of a matrix from
 #: memory, of which a refined factorization reads and writes so many per entry; bytes of one

@@ -42,10 +42,7 @@ def test_a_reduced_matrix_is_the_matrix(n):
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
-@pytest.mark.parametrize("batch", [1 << 16, 300])
-def test_the_path_is_that_of_eigenvectors(weights, intercept, batch, monkeypatch):
-    module = "mercer.solvers.linear.tridiagonal.TRIDIAGONAL_BATCH_NUMBERS"
-    monkeypatch.setattr(module, batch)  # 300: two penalties at a time, and one at the end
+def test_the_path_is_that_of_eigenvectors(weights, intercept):
     arguments = KERNEL.gram(X), RidgeProblem(TARGETS, ALPHAS, weights, intercept)
     path, other = tridiagonal_path(*arguments), exact.eigh_path(*arguments)
     for name in ("alphas", "coef", "intercept", "loo"):

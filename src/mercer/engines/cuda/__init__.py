@@ -40,9 +40,9 @@ def make(kernel: Any, X: Any, Z: Any = None) -> Gram:
     X, Z = as_tensor(X), as_tensor(Z)
     with room_for(X, Z):
         if isinstance(kernel, Precomputed):
-            from mercer.engines.cuda.given import GivenGram
+            from mercer.engines.cuda.precomputed import PrecomputedGram
 
-            return GivenGram(kernel, X, Z)
+            return PrecomputedGram(kernel, X, Z)
         if is_sparse(X):
             from mercer.engines.cuda.sparse import sparse_gram
 

@@ -20,7 +20,7 @@ from mercer._config import get_config
 from mercer._progress import progress
 from mercer._tiles import Scratch, cut
 from mercer.engines.cuda import fourier_product
-from mercer.engines.cuda.grid import ROUNDING, Exact, exact_scale
+from mercer.engines.cuda.half_precision import ROUNDING, Exact, exact_scale
 from mercer.engines.cuda.memory import clear_errors, device_limit
 from mercer.engines.cuda.operands import NARROW_COLUMNS
 from mercer.engines.cuda.ops import apply_steps, computed_in, differences, evaluate_torch

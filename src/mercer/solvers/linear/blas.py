@@ -32,9 +32,9 @@ def add_squares(P: np.ndarray, C: np.ndarray) -> None:
     if P.dtype != C.dtype or C.shape != (P.shape[1], P.shape[1]):
         raise ValueError(f"PᵀP of {P.dtype} {P.shape} does not fit into {C.dtype} {C.shape}")
     for rows in cut(0, len(C), tuning.SQUARE_ROWS):
-        own = P[:, rows]
-        C[rows, rows] += own.T @ own  # NumPy makes one triangle of a square, and copies it
-        C[rows, rows.stop :] += own.T @ P[:, rows.stop :]
+        some = P[:, rows]
+        C[rows, rows] += some.T @ some  # NumPy makes one triangle of a square, and copies it
+        C[rows, rows.stop :] += some.T @ P[:, rows.stop :]
 
 
 def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -76,10 +76,10 @@ def symmetric_times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     def body(share: slice, _: slice, scratch: Scratch) -> None:
         outs = [sums[share.start, cut] for cut in cuts]
         for i, j in pairs[share.start :: threads]:
-            block, own, other = A[cuts[i], cuts[j]], outs[i], outs[j]
-            own += block @ parts[j]
+            block, above, below = A[cuts[i], cuts[j]], outs[i], outs[j]
+            above += block @ parts[j]
             if i != j:
-                other += block.T @ parts[i]
+                below += block.T @ parts[i]
 
     sweep(Tiling((threads, 1), (1, 1), threads, fixed=True), body, "product")
     return sums.sum(axis=0)

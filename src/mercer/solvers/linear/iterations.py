@@ -42,13 +42,8 @@ def conjugate_gradients(
     tol: float = 1e-6,
     max_iter: int = 1000,
     patience: int = STALLED_STEPS,
-    *,
-    hopeless: Callable[[int, float], bool] | None = None,
 ) -> Iterations:
-    """Ends where all residuals are at most `tol`, or where rounding leaves nothing to gain.
-
-    `hopeless(n_iter, worst residual)` may end it, too, as "slow".
-    """
+    """Solve until all residuals are at most `tol`, or until rounding leaves nothing to gain."""
     columns = _Columns(B, precondition, tol)
     stopped, tell = "", listener()
     with progress("conjugate gradients", None) as bar, single_threaded_blas():
@@ -66,9 +61,6 @@ def conjugate_gradients(
                 bar.advance(note=f"residual {worst:.1e}")
                 if columns.lead_nowhere(patience):
                     stopped = "rounding"
-                    break
-                if hopeless is not None and hopeless(columns.n_iter, worst):
-                    stopped = "slow"
                     break
                 columns.turn()
         except KeyboardInterrupt:

@@ -10,13 +10,12 @@ where the trace is far below λ. They end at a residual of `tol`: then C = Sa is
 changed by that share, f at the examples is wrong by at most tol‖B‖, and a by tol‖B‖/λ.
 
 Whether this pays is found out on the way: columns are added as long as they save more steps than
-they cost, and where the residuals fall too slowly, SKS goes on to the factorization.
+they cost, and where steps take longer than a factorization would, that is made of SKS instead.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -47,14 +46,14 @@ def ridge(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
     least, scale = float(problem.alphas.min()), problem.scale
     itemsize, n = gram.dtype.itemsize, gram.shape[0]
     budget = _Budget(n, itemsize, problem.targets.shape[1] + int(problem.intercept))
-    own = host(gram.diagonal()).astype(np.float64) * problem.s**2
+    diagonal = host(gram.diagonal()).astype(np.float64) * problem.s**2
     if not gram.symmetric:
         return _factorized(gram, problem, "k(x, z) need not be k(z, x)")
-    unsure = float(own.sum()) / least * float(np.finfo(gram.dtype).eps)
+    unsure = float(diagonal.sum()) / least * float(np.finfo(gram.dtype).eps)
     if not unsure <= tuning.PIVOTED_CONDITION[itemsize]:
         return _factorized(gram, problem, "K + λI is badly conditioned")
     F, trace = _columns(gram, scale, least, budget)
-    if not budget.allows(F.shape[1], expected_steps(trace / least, itemsize) / tuning.STEP_DOUBT):
+    if expected_steps(trace / least, itemsize) > budget.steps(F.shape[1]):
         return _factorized(gram, problem, "K is far from any matrix of low rank")
     A = scaled_matrix(gram, scale, triangle=True)
     if budget.targets > tuning.SYMV_COLUMNS or itemsize == 4:
@@ -64,7 +63,7 @@ def ridge(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
         # Steps know nothing of weights and intercepts. BLAS has one thread: others would be waiting
         # busily between the steps, and still when the model is asked.
         with listening(None), single_threaded_blas():
-            found = exact.for_each_alpha(
+            solution = exact.for_each_alpha(
                 lambda alpha, which: exact.solved_by(system.at(alpha), problem, which),
                 problem,
                 gram.dtype,
@@ -74,7 +73,7 @@ def ridge(gram: Gram, problem: RidgeProblem) -> RidgeSolution:
         if isinstance(error, NotDefinite):
             why = "K is not positive definite"
         return _factorized(gram, problem, why, A)
-    return replace(found, n_iter=system.n_iter)
+    return replace(solution, n_iter=system.n_iter)
 
 
 def _factorized(
@@ -106,17 +105,18 @@ class _Budget:
 
     def step(self, r: int) -> float:
         n, t, triangle = self.n, self.targets, self.n * self.n * self.itemsize / 2
-        own = 2.0 * n * r * (self.itemsize + t - 1) / tuning.VECTOR_BYTES + tuning.STEP_SECONDS
+        columns = 2.0 * n * r * (self.itemsize + t - 1) / tuning.VECTOR_BYTES + tuning.STEP_SECONDS
         if t <= tuning.SYMV_COLUMNS and self.itemsize == 8:
-            return own + t * triangle / tuning.VECTOR_BYTES
-        return own + triangle / tuning.MEMORY_BYTES + 2.0 * n * n * t / tuning.FACTOR_FLOPS
+            return columns + t * triangle / tuning.VECTOR_BYTES
+        return columns + triangle / tuning.MEMORY_BYTES + 2.0 * n * n * t / tuning.FACTOR_FLOPS
 
     def columns(self, r: int, more: int) -> float:
         """Seconds of adding `more` to r columns."""
         return 4.0 * self.n * (r + more) * more / tuning.COLUMN_FLOPS
 
-    def allows(self, r: int, steps: float) -> bool:
-        return steps * self.step(r) <= self.factor()
+    def steps(self, r: int) -> int:
+        """Return how many steps may be taken, and a few in doubt, before a factor is sooner."""
+        return math.ceil(tuning.STEP_DOUBT * self.factor() / self.step(r))
 
 
 def _columns(
@@ -142,14 +142,14 @@ def _columns(
         before = ratio
         steps, then = expected_steps(ratio, size), expected_steps(expected, size)
         pays = (steps - then) * budget.step(r) > budget.columns(r, tuning.PIVOTED_COLUMNS)
-        return r > 0 and not (pays and budget.allows(r, then / tuning.STEP_DOUBT))
+        return r > 0 and not (pays and then <= budget.steps(r))
 
-    found = pivoted_cholesky(
+    chosen = pivoted_cholesky(
         gram, int(tuning.PIVOTED_SHARE * n), pick, tuning.PIVOTED_COLUMNS, enough
     )
-    assert found.rest is not None
-    F = found.F if scale is None else scale[:, None].astype(found.F.dtype) * found.F
-    return F, float(found.rest @ weights)
+    assert chosen.rest is not None
+    F = chosen.F if scale is None else scale[:, None].astype(chosen.F.dtype) * chosen.F
+    return F, float(chosen.rest @ weights)
 
 
 class _Slow(ArithmeticError):
@@ -164,7 +164,7 @@ class _System:
     L: np.ndarray
 
     def __init__(self, A: np.ndarray, F: np.ndarray, budget: _Budget) -> None:
-        self.A, self.F, self.budget, self.n_iter = A, F, budget, 0
+        self.A, self.F, self.n_iter, self.most = A, F, 0, budget.steps(F.shape[1])
         with single_threaded_blas():
             self.squares = transposed_times(F, F)
 
@@ -192,7 +192,7 @@ class _System:
                 lambda R, _: self._precondition(R),
                 # What is left of B may be far smaller than B.
                 float((goal / np.where(rest > 0, rest, 1.0)).max()),
-                hopeless=self._hopeless(),
+                max_iter=self.most,
             )
             if run.stopped == "interrupt":
                 raise KeyboardInterrupt
@@ -211,23 +211,6 @@ class _System:
     def _precondition(self, R: np.ndarray) -> np.ndarray:
         F = self.F
         return (R - times(F, cholesky_solve(self.L, transposed_times(F, R)))) / self.shift
-
-    def _hopeless(self) -> Callable[[int, float], bool]:
-        """Whether more steps are to come than a factorization takes, as residuals fell so far."""
-        budget, r, best = self.budget, self.F.shape[1], math.inf
-        tol = tuning.PIVOTED_RESIDUAL[self.A.itemsize]
-
-        def judge(n_iter: int, worst: float) -> bool:
-            nonlocal best
-            best = min(best, worst)
-            if n_iter < tuning.PIVOTED_PROBE or best <= tol:
-                return False
-            if best >= 1.0:
-                return True
-            more = n_iter * (math.log(tol) / math.log(best) - 1.0)
-            return not budget.allows(r, more / tuning.STEP_DOUBT)
-
-        return judge
 
 
 def _norms(R: Any) -> np.ndarray:

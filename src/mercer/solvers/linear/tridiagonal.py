@@ -12,19 +12,16 @@ or not definite, because they tell which directions to leave out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal, get_lapack_funcs
 
 from mercer._lazy import record
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import single_threaded_blas
-from mercer._progress import progress
 from mercer.gram.base import Gram
 from mercer.solvers.linear.matrix import matrix_fits, scaled_matrix
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem
-from mercer.tuning import TRIDIAGONAL_BATCH_NUMBERS, TRIDIAGONAL_CONDITION
+from mercer.tuning import TRIDIAGONAL_CONDITION
 
 
 @record
@@ -97,16 +94,6 @@ def path_of_matrix(A: np.ndarray, problem: RidgeProblem, gram: Gram | None) -> R
     condition = reduced.condition(float(alphas.min()))
     if condition * float(np.finfo(np.float64).eps) * n > TRIDIAGONAL_CONDITION:
         return None
-    step = max(1, TRIDIAGONAL_BATCH_NUMBERS // n)
-
-    def parts() -> Iterator[tuple[np.ndarray, np.ndarray, None]]:
-        with progress("ridge path", len(alphas)) as bar, single_threaded_blas():
-            for start in range(0, len(alphas), step):
-                some = alphas[start : start + step]
-                for solved, inverse in zip(
-                    *reduced.inverses(some, problem.right_hand_sides()), strict=True
-                ):
-                    yield solved, inverse, None
-                bar.advance(len(some))
-
-    return problem.path(gram, parts())
+    with single_threaded_blas():
+        each = reduced.inverses(alphas, problem.right_hand_sides())
+    return problem.path(gram, ((*both, None) for both in zip(*each, strict=True)))

@@ -88,23 +88,18 @@ class Space(ABC):
         curved = curved * (1.0 + 1e-6 * self.random.random_sample(len(curved)))
         return np.sort(np.argpartition(-curved, rank)[:rank])
 
-    def by_example(self, F: Any, own: Any, total: Any, alpha: float, intercept: bool) -> Any:
-        """`bordered` for FᵀDF and FᵀD1, D = diag(own): a curvature for every example of F."""
-        root = self.panels.xp.sqrt(own)
+    def by_example(self, F: Any, curves: Any, total: Any, alpha: float, intercept: bool) -> Any:
+        """Solve [FᵀDF + αI, FᵀD1; 1ᵀDF, total] (q, b) = (r, rb) for one score, D = diag(curves)."""
+        root = self.panels.xp.sqrt(curves)
         scaled = root[:, None] * F
-        total = max(float(total), float(own.sum()))
-        return self.bordered(scaled.T @ scaled, root @ scaled, total, alpha, intercept)
-
-    def bordered(
-        self, inner: Any, border: Any, total: float, alpha: float, intercept: bool
-    ) -> Precondition:
-        """Solve [inner + αI, border; borderᵀ, total] (q, b) = (r, rb), for a single score."""
+        inner = scaled.T @ scaled
         rank = len(inner)
         add_to_diagonal(inner, alpha)
         if intercept:
             whole = self.zeros(rank + 1, rank + 1)
             whole[:rank, :rank] = inner
-            whole[rank, :rank] = whole[:rank, rank] = border
+            whole[rank, :rank] = whole[:rank, rank] = root @ scaled
+            total = max(float(total), float(curves.sum()))
             whole[rank, rank] = total * (1 + 1e-10) + 1e-300
             inner = whole
         solver, concat = definite_solver(inner), self.panels.xp.concat
@@ -126,7 +121,7 @@ class Space(ABC):
     def averaged(
         self, modes: Modes, mean: Any, total: Any, alpha: float, intercept: bool
     ) -> Precondition:
-        """As `bordered`, with one curvature per column, the mean, in place of every example's.
+        """As `by_example`, with one curvature per column, the mean, in place of every example's.
 
         Then all columns share the directions in which the matrix is diagonal, and the border of
         the intercept, whose own entry is `total`, is one vector per column.
@@ -159,7 +154,7 @@ class Span(Space):
         self.limit = tuning.PRECONDITIONER_SHARE * gram.limit_bytes
         self.most = max(1, int((self.limit / (8 * tuning.PRECONDITIONER_MATRICES)) ** 0.5))
         #: S of the last step and its basis, which is the same where S is.
-        self._known: tuple[np.ndarray, tuple[Any, ...]] | None = None
+        self._basis: tuple[np.ndarray, tuple[Any, ...]] | None = None
         self.panels.keep(keep)
 
     def evaluate(self, coef: Any) -> Any:
@@ -173,15 +168,15 @@ class Span(Space):
 
     def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
         chosen = self.most_curved(diagonal)
-        if self._known is None or not np.array_equal(self._known[0], chosen):
-            self._known = chosen, self._basis_of(chosen, diagonal.shape[1])
-        at, rows, basis, F, modes = self._known[1]
-        own = diagonal if len(F) == len(diagonal) else diagonal[self.asarray(chosen)]
-        if own.shape[1] == 1:
-            solve = self.by_example(F, own[:, 0], diagonal.sum(), alpha, intercept)
+        if self._basis is None or not np.array_equal(self._basis[0], chosen):
+            self._basis = chosen, self._basis_of(chosen, diagonal.shape[1])
+        at, rows, basis, F, modes = self._basis[1]
+        curves = diagonal if len(F) == len(diagonal) else diagonal[self.asarray(chosen)]
+        if curves.shape[1] == 1:
+            solve = self.by_example(F, curves[:, 0], diagonal.sum(), alpha, intercept)
         else:
             total, weight = diagonal.sum(0), self._weights(chosen, F).sum()
-            solve = self.averaged(modes, own.sum(0) / weight, total, alpha, intercept)
+            solve = self.averaged(modes, curves.sum(0) / weight, total, alpha, intercept)
 
         def precondition(r: Any, rb: Any) -> tuple[Any, Any]:
             # In an orthonormal basis of the span of S: solved there, r/α outside of it.
@@ -277,24 +272,12 @@ class CenterSpan(Space):
         F = self._some[1]
         return self.modes(F, self.panels.shape[0] / len(F))
 
-    @cached_property
-    def _inner(self) -> tuple[Any, Any]:
-        """The same as a matrix, and Φᵀ1: a factorization per step is less than eigenvectors."""
-        F = self._some[1]
-        share = self.panels.shape[0] / len(F)
-        return share * (F.T @ F), share * F.sum(0)
-
     def preconditioner(self, diagonal: Any, alpha: float, intercept: bool) -> Precondition:
         return self.preconditioner_of_mean(diagonal.mean(0), alpha, intercept)
 
     def preconditioner_of_mean(self, mean: Any, alpha: float, intercept: bool) -> Precondition:
         Q, total = self._some[0], mean * self.panels.shape[0]
-        if len(mean) == 1:
-            inner, border = self._inner
-            mean = float(mean[0]) + 1e-300
-            solve = self.bordered(mean * inner, mean * border, float(total[0]), alpha, intercept)
-        else:
-            solve = self.averaged(self._modes, mean, total, alpha, intercept)
+        solve = self.averaged(self._modes, mean, total, alpha, intercept)
         if Q is None:
             return solve
 

@@ -25,7 +25,7 @@ from mercer.kernels.opaque import Precomputed, check_columns, check_square
 NOWHERE = -1
 
 
-class GivenGram(CudaGram):
+class PrecomputedGram(CudaGram):
     """`Gram` of `Precomputed`: X are rows of K, Z positions of columns."""
 
     generated = False
