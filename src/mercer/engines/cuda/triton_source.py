@@ -7,8 +7,8 @@ registers, and adds the product with V to an accumulator: the tile never reaches
 A product runs on half-precision parts prepared once per row: x = h + l, each with eleven bits, so
 that  x·z = h·h' + h·l' + l·h'  keeps 22. Narrow rows hold the three side by side ("packed"): one
 product does all. With "fast" precision, and for rows that one part holds without loss
-(`half_precision`), there is only h. Where the product's value only ever enters one sum with row values, they are
-columns of the product, too (see `folding`).
+(`half_precision`), there is only h. Where the product's value only ever enters one sum with row
+values, they are columns of the product, too (see `folding`).
 """
 
 from __future__ import annotations
