@@ -159,8 +159,7 @@ SWEEP: dict[str, tuple[str, Any, Any]] = {
     "WALK_ROWS": ("perceptron 5000 × 50", 256, NEVER),
     "LEAF_ROWS": ("perceptron 5000 × 50", 16, 4096),
     "THREAD_ROWS": ("perceptron 5000 × 50", 1, NEVER),
-    "COLUMN_CALL_FLOPS": ("perceptron 5000 × 50", 0, NEVER),
-    "SQUARE_GAIN": ("perceptron 5000 × 50", 1, 1000),
+    "LEAF_UPDATES": ("perceptron 5000 × 50", 0, NEVER),
     "COMPILED_SCORES": ("perceptron 200 × 5", 0, NEVER),
     "BUDGET_ROWS": ("perceptron 5000 × 20, budget", 16, 4096),
 }

@@ -223,9 +223,9 @@ LEAF_ROWS = 256
 THREAD_ROWS = 256
 #: Bytes of rows copied at a time where the order of visits is not that of the data.
 COPIED_ROWS_BYTES = 64_000_000
-#: What the calls for one column of K cost, in operations of a product: some 50 microseconds; and by
-#: how much an entry of K is cheaper in a square than in a column alone, which waits for memory.
-COLUMN_CALL_FLOPS, SQUARE_GAIN = 1_000_000, 4
+#: Updates within the rows of a leaf after which K of all of them is computed, not one column per
+#: update: calls for columns cost more than the kernel, and most leaves of a later pass have none.
+LEAF_UPDATES = 2
 #: Scores of one pass from which its loops are compiled: in Python a score takes 4 µs, and the
 #: import of Numba takes as long as a hundred thousand of them.
 COMPILED_SCORES = 2000

@@ -341,7 +341,7 @@ def test_k_of_a_leaf_changes_no_update(monkeypatch, kernel, ranked):
     labels, weights = rng.integers(0, 3, 300), rng.uniform(0.5, 2.0, 300)
     walkers = []
     for bought in (False, True):
-        monkeypatch.setattr("mercer.solvers.online.dual.buys", lambda *_, bought=bought: bought)
+        monkeypatch.setattr("mercer.tuning.LEAF_UPDATES", 0 if bought else 10**9)
         rule = Rule(3, ranked, bias=True, rate=0.5)
         walkers.append(DualPerceptron(kernel.gram(X), labels, rule, weights=weights, leaf=64))
         run(walkers[-1], Schedule(300, epochs=2))

@@ -295,7 +295,7 @@ class DualPerceptron:
         if self._tell is not None or self._columns.opaque:
             return False
         enough = self._allowed - self.tally.updates >= rows * self.rule.outputs
-        return enough and buys(columns, rows, self._flops)
+        return enough and columns >= tuning.LEAF_UPDATES
 
     def _add(self, block: _Block, places: np.ndarray, at: int, units: np.ndarray) -> None:
         """Note updates on some rows of a block, of which `at` was the first to be visited."""
@@ -334,20 +334,6 @@ class DualPerceptron:
             units[-1] = self._units[0] if made else 0.0
             some = positions[at - start : end - start]
             self._tell(Visits(some, scores[at:end] + self.bias, units))
-
-
-def buys(columns: int, rows: int, flops: float) -> bool:
-    """Whether to make K of `rows` × `rows` after so many columns; `flops`: of an entry.
-
-    Where mistakes are rare, a leaf asks for one column of K per update, by a call each. Where they
-    are many, the calls cost more than the kernel. Which of the two it will be is not known ahead:
-    the whole is made when the columns have cost about as much, so that neither choice costs more
-    than twice the better one.
-    """
-    return (
-        columns * (tuning.COLUMN_CALL_FLOPS + tuning.SQUARE_GAIN * rows * flops)
-        >= rows * rows * flops
-    )
 
 
 def walk_leaf(
