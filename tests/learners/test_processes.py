@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 from sklearn.gaussian_process import GaussianProcessClassifier as PeerOfClasses
 from sklearn.gaussian_process import GaussianProcessRegressor as Peer
 from sklearn.gaussian_process import kernels as sk
@@ -16,6 +17,7 @@ from mercer import (
     Gaussian,
     GaussianProcessClassifier,
     GaussianProcessRegressor,
+    KernelRidge,
     Laplacian,
     Linear,
     Matern,
@@ -114,10 +116,14 @@ def test_posterior_evidence_and_gradient_are_scikit_learns(name, normalize):
     model = GaussianProcessRegressor(ours, 0.05, optimizer=None, normalize_y=normalize).fit(X, Y)
     peer = Peer(theirs, alpha=0.05, optimizer=None, normalize_y=normalize).fit(X[:, columns], Y)
     close = {"rtol": 1e-8, "atol": 1e-8}
-    mean, std = model.predict(NEW, return_std=True)
+    mean, variance = model.latent_mean_and_variance(NEW)
     expected, deviation = peer.predict(NEW[:, columns], return_std=True)
     assert np.allclose(mean, expected, **close)
-    assert np.allclose(std**2, deviation**2, **close)
+    assert np.allclose(variance, deviation**2, **close)
+    same, std = model.predict(NEW, return_std=True)
+    noise = 0.05 * (Y.var() if normalize else 1.0)
+    assert np.array_equal(same, mean)
+    assert np.allclose(std**2, deviation**2 + noise, **close)
     covariance = peer.predict(NEW[:, columns], return_cov=True)[1]
     assert np.allclose(model.predict(NEW, return_cov=True)[1], covariance, **close)
     value, slopes = model.log_marginal_likelihood(eval_gradient=True)
@@ -185,10 +191,56 @@ def test_several_targets_share_the_kernel():
 
 def test_samples_have_the_mean_and_the_spread_of_the_posterior():
     model = GaussianProcessRegressor(Gaussian(0.5), 0.1).fit(X, Y)
-    mean, std = model.predict(NEW, return_std=True)
+    mean, variance = model.latent_mean_and_variance(NEW)
+    std = np.sqrt(variance)
     drawn = model.sample_y(NEW, 4000, random_state=0)
     assert np.allclose(drawn.mean(axis=1), mean, atol=0.1 * std.max())
     assert np.allclose(drawn.std(axis=1), std, rtol=0.1)
+
+
+def _friedman(rows, columns, noise):
+    X, y = make_friedman1(rows, n_features=columns, noise=noise, random_state=0)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+@pytest.mark.parametrize("length", [0.02, 0.1, 1.0, 300.0])
+def test_one_length_per_column_is_found_from_any_width(length):
+    """Where lengths begin far too small K is the identity; far too large, some are never left."""
+    X, y = _friedman(250, 8, 1.0)
+    model = GaussianProcessRegressor(Gaussian([length] * 8)).fit(X, y)
+    good = GaussianProcessRegressor(Gaussian([3.0] * 8)).fit(X, y)
+    assert model.log_marginal_likelihood_value_ > good.log_marginal_likelihood_value_ - 1.0
+    assert model.kernel_.sigma[:5].max() < model.kernel_.sigma[5:].min()
+
+
+def test_a_width_that_is_bounded_is_not_left_and_nothing_is_said_aloud():
+    X, y = _friedman(100, 5, 1.0)
+    with pytest.warns(UserWarning, match="better than noise alone"):
+        model = GaussianProcessRegressor(Gaussian(0.01), bounds={"sigma": (0.01, 0.02)}).fit(X, y)
+    assert 0.01 <= model.kernel_.sigma <= 0.02
+    with pytest.warns(UserWarning, match="better than noise alone"):
+        GaussianProcessRegressor().fit(X, np.random.default_rng(0).normal(size=100))
+    labels = np.random.default_rng(0).integers(0, 2, 100)
+    with pytest.warns(UserWarning, match="better than noise alone"):
+        GaussianProcessClassifier(2.0 * Gaussian(0.01)).fit(X, labels)
+
+
+def test_a_classifier_leaves_a_width_that_is_far_too_small():
+    X, y = _friedman(150, 5, 0.1)
+    model = GaussianProcessClassifier(4.0 * Gaussian(0.01)).fit(X, y > np.median(y))
+    assert model.kernel_.kernel.sigma > 0.5
+    assert model.log_marginal_likelihood_value_ > -150 * np.log(2) + 20
+
+
+@pytest.mark.parametrize("make", [GaussianProcessRegressor, KernelRidge])
+@pytest.mark.parametrize("noise", [0.3, 2.0])
+def test_standard_deviations_are_those_of_new_targets(make, noise):
+    """In any unit: about 68 % within one, 95 % within two."""
+    X, y = _friedman(1500, 6, noise)
+    mean, std = make().fit(X[:500], 1000.0 * y[:500]).predict(X[500:], return_std=True)
+    away = np.abs(1000.0 * y[500:] - mean) / std
+    assert 0.60 < np.mean(away < 1) < 0.80
+    assert 0.91 < np.mean(away < 2) < 0.985
 
 
 def test_many_rows_begin_on_some(monkeypatch):

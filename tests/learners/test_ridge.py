@@ -142,14 +142,20 @@ def test_one_penalty_for_all_targets_or_one_for_each():
 def test_std_is_that_of_a_gaussian_process(solver):
     options = {"solver": solver, "n_centers": N, "tol": 1e-12}
     ours = KernelRidge(Gaussian(1.3), 0.2, **options, fit_intercept=False).fit(X, y)
-    process = GaussianProcessRegressor(RBF(1.3), alpha=0.2, optimizer=None).fit(X, y)
-    mean, std = ours.predict(Z, return_std=True)
+    # The factor of the kernel that makes y most likely.
+    A = Gaussian(1.3)(X) + 0.2 * np.eye(N)
+    s = float(y @ np.linalg.solve(A, y)) / N
+    process = GaussianProcessRegressor(s * RBF(1.3), alpha=s * 0.2, optimizer=None).fit(X, y)
+    mean, variance = ours.latent_mean_and_variance(Z)
     wanted_mean, wanted = process.predict(Z, return_std=True)
     np.testing.assert_allclose(mean, wanted_mean, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(std, wanted, rtol=1e-5)
-    many = KernelRidge(Gaussian(1.3), [0.2, 1.0, 0.2], **options, fit_intercept=False).fit(X, Y)
-    std = many.predict(Z, return_std=True)[1]
-    np.testing.assert_allclose(std[:, [0, 2]], np.column_stack([wanted, wanted]), rtol=1e-5)
+    np.testing.assert_allclose(variance, wanted**2, rtol=1e-5)
+    std = ours.predict(Z, return_std=True)[1]
+    np.testing.assert_allclose(std**2, wanted**2 + s * 0.2, rtol=1e-5)
+    targets = np.column_stack([y, Y[:, 1], 10 * y])
+    many = KernelRidge(Gaussian(1.3), [0.2, 1.0, 0.2], **options, fit_intercept=False)
+    several = many.fit(X, targets).predict(Z, return_std=True)[1]
+    np.testing.assert_allclose(several[:, [0, 2]], np.column_stack([std, 10 * std]), rtol=1e-5)
 
 
 def test_std_with_weights_is_noise_divided_by_them():
@@ -169,10 +175,13 @@ def test_std_with_weights_is_noise_divided_by_them():
 def test_std_with_an_intercept_is_that_of_a_very_wide_constant():
     """A free intercept is the limit of k + c for c → ∞."""
     free = KernelRidge(KERNEL, 0.3, fit_intercept=True).fit(X, y)
-    wide = KernelRidge(KERNEL + 1e7, 0.3, solver="cholesky").fit(X, y)
+    wide = KernelRidge(KERNEL + 1e7, 0.3, solver="cholesky", fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(free.predict(Z), wide.predict(Z), rtol=1e-5)
+    one = N / (N - 1)  # the intercept takes one of the degrees of freedom
     np.testing.assert_allclose(
-        free.predict(Z, return_std=True)[1], wide.predict(Z, return_std=True)[1], rtol=1e-4
+        free.predict(Z, return_std=True)[1] ** 2,
+        one * wide.predict(Z, return_std=True)[1] ** 2,
+        rtol=1e-4,
     )
 
 

@@ -137,10 +137,8 @@ def _band(state: CurveState, model: Any, X: np.ndarray) -> tuple[np.ndarray, ...
     """The value, and two standard deviations (smoothers: 95 %) below and above it."""
     if state.learner != "ridge":
         return tuple(np.asarray(part) for part in model.confidence_band(X))
-    mean, std = model.predict(X, return_std=True)
-    # The deviation is that for noise of variance λ: what is left over says how much there is.
-    scale = np.sqrt(np.mean(np.square(model.predict(state.X) - state.y)) / model.alpha_)
-    return mean, mean - 2 * scale * std, mean + 2 * scale * std
+    mean, variance = model.latent_mean_and_variance(X)
+    return mean, mean - 2 * np.sqrt(variance), mean + 2 * np.sqrt(variance)
 
 
 def curve_errors(request: dict[str, Any]) -> Reply:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +23,10 @@ from mercer.solvers.evidence.exact import Evidence
 #: Beyond twice as many rows, the search begins on so many of them: an evaluation there takes a
 #: thousandth of the time, and the last steps on all rows are few.
 SAMPLE = 1000
+#: log p(y) above that of noise alone, below which a kernel explains nothing.
+NOTHING = 2.0
+#: Factors on all widths of a kernel: a second climb begins at the likeliest of them.
+FACTORS = (3.0, 10.0, 30.0, 100.0, 1000.0)
 
 
 class Process(KernelLearner):
@@ -98,21 +104,52 @@ class Process(KernelLearner):
         check_width(type(self).__name__, self.kernel_, X, len(self.y_train_))
         return X
 
+    def _of_nothing(self) -> float:
+        """log p(y) of targets that do not depend on x."""
+        raise NotImplementedError
+
     def _search(
         self, start: np.ndarray, bounds: np.ndarray, random: np.random.RandomState
     ) -> Search:
-        """On some rows first where there are many, then on all from the best point found."""
+        """The best of the climbs from the start, and from likelier widths if there are any."""
         if not len(start):
             return Search(start)
-        n, before = count(self.X_train_), 0
+        n, rows = count(self.X_train_), None
+        if n > 2 * SAMPLE and not self.kernel_.takes_matrix:
+            rows = np.sort(random.permutation(n)[:SAMPLE])
+        found = self._climb(start, bounds, rows, random)
+        other = self._likelier_widths(start, bounds, rows)
+        if other is not None and found.stopped != "interrupt":
+            again = self._climb(other, bounds, rows, random)
+            total = found.n_iter + again.n_iter
+            found = max(found, again, key=attrgetter("value"))
+            found.n_iter = total
+        if np.isfinite(found.value) and found.value < self._of_nothing() + NOTHING:
+            warnings.warn(
+                f"{type(self).__name__}: no numbers of {self.kernel_!r} explain the targets any "
+                "better than noise alone does. Scale the columns, raise n_restarts, or take "
+                "another kernel; or the targets do not depend on X",
+                UserWarning,
+                stacklevel=4,
+            )
+        return found
+
+    def _climb(
+        self,
+        start: np.ndarray,
+        bounds: np.ndarray,
+        rows: np.ndarray | None,
+        random: np.random.RandomState,
+    ) -> Search:
+        """On some rows first where there are many, then on all from the best point found."""
+        before = 0
         options: dict[str, Any] = {
             "restarts": int(self.n_restarts),
             "tol": float(self.tol),
             "max_iter": int(self.max_iter),
             "random": random,
         }
-        if n > 2 * SAMPLE and not self.kernel_.takes_matrix:
-            rows = np.sort(random.permutation(n)[:SAMPLE])
+        if rows is not None:
             found = largest(lambda theta: self._objective(theta, rows), start, bounds, **options)
             start, before = max((start, found.theta), key=self._value), found.n_iter
             options["restarts"] = 0
@@ -120,9 +157,25 @@ class Process(KernelLearner):
         last.n_iter += before
         return last
 
-    def _value(self, theta: np.ndarray) -> float:
+    def _likelier_widths(
+        self, start: np.ndarray, bounds: np.ndarray, rows: np.ndarray | None
+    ) -> np.ndarray | None:
+        """θ with all widths times one factor, if that makes the targets clearly more likely.
+
+        With widths that are far too small K is the identity, and no slope shows the way out.
+        """
+        widths = np.append(self._numbers.widths(), [False] * self._learns_noise).astype(bool)
+        if not widths.any():
+            return None
+        shifts = np.log([*FACTORS, *(1.0 / f for f in FACTORS)])
+        tried = [np.clip(start + shift * widths, *bounds.T) for shift in shifts]
+        values = [self._value(theta, rows) for theta in tried]
+        best = int(np.argmax(values))
+        return tried[best] if values[best] > self._value(start, rows) + NOTHING else None
+
+    def _value(self, theta: np.ndarray, rows: np.ndarray | None = None) -> float:
         try:
-            return self._evidence(theta, False).value
+            return self._evidence(theta, False, rows).value
         except LinAlgError:
             return -np.inf
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -122,6 +123,9 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         if rows is not None:
             X, y = take(X, rows), y[rows]
         return laplace_evidence(HostGram(self._numbers.at(theta), X), y, slopes)
+
+    def _of_nothing(self) -> float:
+        return -self.y_train_.size * math.log(2.0)
 
     def _value_learned(self) -> float:
         self.kernel_ = self._numbers.at(self.theta_)

@@ -12,6 +12,7 @@ from mercer._lazy import record
 from mercer.formula.derive import lengths_of, parameters_of
 from mercer.formula.nodes import ROOT
 from mercer.kernels import Kernel
+from mercer.kernels.parameters.widths import as_width
 
 #: How far a number may go from where it starts, as a factor up and down, if no bounds are given.
 REACH = 1e4
@@ -67,6 +68,17 @@ class Numbers:
             changes[name] = part if count else float(part[0])
             first += max(count, 1)
         return self.kernel.set_params(**changes)
+
+    def widths(self) -> list[bool]:
+        """Which numbers are widths, or rates in their place."""
+        parts = dict(self.kernel.parts())
+        found = []
+        for name, count in self.names:
+            path, _, last = name.rpartition("__")
+            part = parts.get(f"{path}__" if path else "")
+            width = part is not None and as_width(part.parameters.get(last)) is not None
+            found += [width] * max(count, 1)
+        return found
 
     def slopes(self, found: Mapping[str, Any], theta: np.ndarray) -> np.ndarray:
         """Derivatives in θ from those in the numbers: ∂/∂ log p = p ∂/∂p."""

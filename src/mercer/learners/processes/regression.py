@@ -20,7 +20,7 @@ from mercer.learners.processes.base import Process
 from mercer.learners.processes.numbers import NOISE, Numbers, pair
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.maps.centers import CenterChoice, choose_centers, given_index
-from mercer.solvers.evidence.exact import Evidence, evidence
+from mercer.solvers.evidence.exact import LOG_2PI, Evidence, evidence
 from mercer.solvers.evidence.variational import bound
 from mercer.solvers.linear.nystrom import default_count
 
@@ -42,9 +42,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     Parameters
     ----------
     kernel : Kernel, expression, function of two examples or "precomputed"
-        k, with the values from which its parameters are learned. Every number above 0 is: widths,
-        lengths (``Gaussian([1.0, 1.0])`` has one per column), factors (``2.0 * k``). "scale" and
-        "median" are replaced by numbers first.
+        k, with the values from which its parameters are learned, and once more from all widths
+        times a factor, where that is likelier. Every number above 0 is: widths, lengths
+        (``Gaussian([1.0, 1.0])`` has one per column), factors (``2.0 * k``). "scale" and "median"
+        are replaced by numbers first.
     gamma, degree, coef0 : number or None
         Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     noise : "learn" or float ≥ 0, default "learn"
@@ -235,6 +236,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
             return bound(gram, self.centers_, columns, noise, slopes, weights)
         return evidence(gram, columns, noise, slopes, weights)
 
+    def _of_nothing(self) -> float:
+        y = self.y_train_.reshape(len(self.y_train_), -1)
+        w = np.ones(len(y)) if self._weights is None else self._weights
+        number = float(w.sum()) * y.shape[1]
+        variance = float(w @ np.square(y).sum(axis=1)) / number
+        # Targets that are all 0 need no explanation.
+        return -0.5 * number * (LOG_2PI + np.log(variance) + 1.0) if variance else -np.inf
+
     def _solve(self) -> None:
         """The mean of f, as ridge regression with λ."""
         chosen: Any = "uniform" if self.centers_ is None else self.centers_
@@ -255,21 +264,34 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
     # --- predicting -------------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """The mean of f(x); also its standard deviation, or the covariance of all f(x).
+        """The mean at x; also the standard deviation of a new y there, or the covariance of f.
 
-        They are those of f: for a new y add the noise, λ times the variance of the targets. The
-        covariance has the shape (n, n), or (n, n, n_targets) for several targets.
+        The standard deviation counts the noise, so that about 95 % of new targets lie within two of
+        them; that of f alone is in `latent_mean_and_variance`. The covariance is that of f, of the
+        shape (n, n), or (n, n, n_targets) for several targets.
         """
         if return_std and return_cov:
             raise RuntimeError("predict gives return_std or return_cov, not both at once")
+        if return_std:
+            mean, variance = self.latent_mean_and_variance(X)
+            return mean, (variance + like(self.noise_ * np.square(self._y_scale), mean)) ** 0.5
+        X = self._checked(X)
+        mean = self.regressor_.predict(X) * like(self._y_scale, X) + like(self._y_mean, X)
+        return (mean, self._covariance(X)) if return_cov else mean
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[Any, Any]:
+        """The mean and the variance of f(x), without the noise: one column per target of several.
+
+        >>> model = GaussianProcessRegressor("gaussian(1)", 0.1, optimizer=None)
+        >>> mean, variance = model.fit([[0], [1]], [1, 3]).latent_mean_and_variance([[0], [9]])
+        >>> mean.round(3), variance.round(3)
+        (array([1.203, 2.   ]), array([0.087, 1.   ]))
+        """
         X = self._checked(X)
         scale = like(self._y_scale, X)
+        variance = self.regressor_._unit_variances(X)
         mean = self.regressor_.predict(X) * scale + like(self._y_mean, X)
-        if return_std:
-            return mean, self.regressor_.predict(X, return_std=True)[1] * scale
-        if return_cov:
-            return mean, self._covariance(X)
-        return mean
+        return mean, variance * scale**2
 
     def _covariance(self, X: Any) -> Any:
         covariance = self.regressor_._posteriors.covariance(host(X), self.noise_)

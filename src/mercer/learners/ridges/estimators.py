@@ -63,7 +63,9 @@ class RidgeBase(Stepwise, KernelLearner):
     """Fits targets (N, T) by one of the solvers, and predicts."""
 
     _learns_from_pieces = True
-    centers: Any = "uniform"  # models from files of earlier versions have none of their own
+    # Models from files of earlier versions have none of their own.
+    centers: Any = "uniform"
+    _targets: np.ndarray | None = None
 
     _parameters: ClassVar[dict[str, Check]] = {
         **KERNEL,
@@ -226,9 +228,10 @@ class RidgeBase(Stepwise, KernelLearner):
         values = panels.product(self._primal) + self.intercept_
         return like(values[:, 0] if self._single else values, X)
 
-    def _std(self, X: Any) -> Any:
+    def _unit_variances(self, X: Any) -> Any:
+        """The variance of f(x) for f ~ GP(0, k) and noise of variance λ, whatever the targets."""
         variances = self._posteriors.variances(host(X))
-        return like(np.sqrt(variances[:, 0] if self._single else variances), X)
+        return like(variances[:, 0] if self._single else variances, X)
 
     @cached_property
     def _posteriors(self) -> Posteriors:
@@ -328,16 +331,34 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, RidgeBase):
         """Solve for a and b. Weights multiply the squared errors."""
         X, y = self._start(X, y, sample_weight=sample_weight, multi_output=True)
         self._fit(X, y, weights_or_none(sample_weight, X))
+        self._targets = None if is_chunked(X) else as_columns(y)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """f(x); with `return_std` also the standard deviation of f(x), given noise of variance λ.
+        """f(x); with `return_std` also the standard deviation of a new y at x.
 
-        It is that of `GaussianProcessRegressor(kernel, alpha=λ, optimizer=None)`.
+        It counts the noise, so that about 95 % of new targets lie within two of them. It is that of
+        a Gaussian process with the kernel s k and noise of variance s λ, for the s that makes the
+        targets most likely; that of f alone is in `latent_mean_and_variance`.
+        """
+        if not return_std:
+            return self._values(self._checked(X))
+        values, variance = self.latent_mean_and_variance(X)
+        noise = self._posteriors.scales[1]
+        return values, (variance + like(noise[0] if self._single else noise, values)) ** 0.5
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[Any, Any]:
+        """f(x), and its variance in the square of y's units, without the noise.
+
+        >>> model = KernelRidge("gaussian(1)", 0.1).fit([[0.0], [1.0]], [0.0, 5.0])
+        >>> mean, variance = model.latent_mean_and_variance([[0.0], [99.0]])
+        >>> mean.round(2), variance.round(1)
+        (array([0.51, 2.5 ]), array([ 2.3, 46.9]))
         """
         X = self._checked(X)
-        values = self._values(X)
-        return (values, self._std(X)) if return_std else values
+        variance = self._unit_variances(X)  # says first what is missing
+        scale = self._posteriors.scales[0]
+        return self._values(X), variance * like(scale[0] if self._single else scale, X)
 
 
 def signs(codes: np.ndarray, n_classes: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,35 @@ class Posteriors:
         self.model = model
         self._kept: tuple[float, Posterior] | None = None
 
+    @cached_property
+    def scales(self) -> tuple[np.ndarray, np.ndarray]:
+        """The variances of f, in units of k, and of the noise that make y most likely, per target.
+
+        f ~ GP(0, s k) and noise of variance s λ: log p(y) is the largest at s = yᵀ(K + λI)⁻¹y / n,
+        which is (Σ w (y − f)² / λ + ‖f‖²) / n. An intercept takes one of the n.
+        """
+        model, targets = self.model, self.model._targets
+        if targets is None:
+            raise ValueError("the file of this model was written before it kept targets: fit again")
+        wrong = targets - np.reshape(host(model._values(model.X_fit_)), targets.shape)
+        weights = np.ones(len(wrong)) if model._weights is None else model._weights
+        n = max(float(weights.sum()) - bool(model.fit_intercept), 1.0)
+        left, norms = weights @ np.square(wrong), np.maximum(self._norms(), 0.0)
+        lambdas = model._lambdas
+        noise = (left + lambdas * norms) / n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(lambdas > 0, noise / lambdas, norms / n), noise
+
+    def _norms(self) -> np.ndarray:
+        """‖f‖² of every target, without the intercept."""
+        model = self.model
+        if model._primal is not None:
+            return np.asarray(np.square(model._primal).sum(axis=0))
+        found = model.expansion_.squared_norm
+        return np.atleast_1d(np.asarray(host(found), dtype=np.float64))
+
     def variances(self, X: Any) -> np.ndarray:
-        """(n_rows, n_targets)."""
+        """(n_rows, n_targets), of f ~ GP(0, k) with noise of variance λ."""
         lambdas = self.model._lambdas
         result = np.empty((count(X), len(lambdas)))
         for alpha in np.unique(lambdas):
