@@ -175,3 +175,23 @@ def test_a_trace_is_the_steps(state):
     alpha = np.zeros((len(read.y), 3))
     np.add.at(alpha, trace.index, trace.update)
     np.testing.assert_allclose(alpha, steps[-1].alpha)
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "averaged", "voted"])
+@pytest.mark.parametrize("preset", ["moons", "three"])
+def test_errors_after_every_visit_end_where_the_model_is(ask, state, learner, preset):
+    given = state(learner, preset)
+    reply = ask("errors", state=given)
+    path = reply.arrays["training_path"]
+    assert len(path) == len(ask("field", state=given, size=8, visits=True).arrays["index"])
+    assert path[-1] == pytest.approx(reply.facts["training"], abs=0.011)  # ties of votes
+    assert path.max() > path[-1]
+    if learner == "perceptron":
+        read = State.read(given)
+        model = LEARNERS[learner].make(read.parsed, {})
+        steps = list(model.steps(read.X, read.y))
+        K = np.asarray(read.parsed(read.X))
+        scores = K @ steps[5].alpha
+        classes = np.unique(read.y)
+        said = classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        assert path[5] == pytest.approx(np.mean(said != read.y))

@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import parse_qs
 
+import numpy as np
 import pytest
 
 from mercer.lab.compute.curves import SMOOTHERS, TRUTHS, Series
@@ -72,3 +73,20 @@ def test_a_link_leads_to_a_picture(ask, state):
             "field", state=body, size=8, visits=False
         )  # fmt: skip
     assert "error" not in reply.facts, reply.facts
+
+
+def test_the_walk_of_the_first_tour_is_as_told(ask):
+    """Two mistakes and f = 4x₁x₂, up to the scale of the picture."""
+    source = {"preset": "xor", "n": PRESETS["xor"].n, "noise": PRESETS["xor"].noise, "seed": 0}
+    points = ask("points", source=source).facts
+    X = np.reshape(points["X"], (-1, 2))
+    state = {"kernel": "polynomial(2)", "learner": "perceptron", "options": {}, "source": source,
+             "X": points["X"], "y": points["y"]}  # fmt: skip
+    text = next(s["text"] for s in TOURS[0]["steps"] if "4x₁x₂" in s["text"])
+    assert "two mistakes" in text
+    reply = ask("field", state=state, size=9, visits=True)
+    assert reply.arrays["mistakes"][-1] == 2
+    f = ask("pixel", state=state, x=X[0].tolist(), visit=None).facts["score"][0]
+    beside = ask("pixel", state=state, x=[X[0, 0], 0.0], visit=None).facts["score"][0]
+    assert abs(f) == pytest.approx(4 * abs(X[0].prod()) * np.abs(X).max() ** 2)
+    assert abs(beside) < 1e-12

@@ -193,3 +193,12 @@ def test_the_words_that_decided_are_the_messages_own():
     assert ax.get_title().startswith("taken for spam")
     assert ax.get_xlabel().startswith("← ham")
     plt.close("all")
+
+
+def test_one_row_is_one_example():
+    X, y = data.moons(40)
+    f = KernelSVC("gaussian(0.5)").fit(X, y).expansion_
+    same = [[bar.get_width() for bar in plot.contributions(f, x).patches] for x in (X[0], X[:1])]
+    assert same[0] == same[1]
+    texts = [[t.get_text() for t in plot.network(f, x).texts] for x in (X[0], X[:1])]
+    assert texts[0] == texts[1]

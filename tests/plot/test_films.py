@@ -273,3 +273,8 @@ def test_an_mp4_needs_ffmpeg(short, tmp_path, monkeypatch):
         short.save(tmp_path / "film.mp4")
     with pytest.raises(ValueError, match=r"not as '\.avi'"):
         short.save(tmp_path / "film.avi")
+
+
+def test_a_film_says_how_it_is_saved():
+    film = plot.film(KernelPerceptron("linear()", shuffle=False), *data.blobs(20), frames=3)
+    assert "film.save(" in repr(film)

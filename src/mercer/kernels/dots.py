@@ -221,7 +221,9 @@ class Sigmoid(Kernel):
 
     def latex(self, x: str = "x", z: str = "z") -> str:
         eta = self._tex("eta", r"\eta")
-        return rf"\tanh({eta} \, {x} \cdot {z} + {self.nu:g})"
+        offset = f" {self.nu:+g}".replace("+", "+ ").replace("-", "- ") if self.nu else ""
+        front = "" if eta == "1" else rf"{eta} \, "
+        return rf"\tanh({front}{x} \cdot {z}{offset})"
 
 
 @kernel

@@ -36,10 +36,16 @@ def contributions(expansion: Any, x: Any, most: int = 15, output: int = 0, ax: A
     >>> X, y = data.moons(60)
     >>> ax = plot.contributions(KernelSVC("gaussian(0.5)").fit(X, y).expansion_, X[:1])
     """
-    parts = np.asarray(expansion.contributions(x), dtype=float)
+    parts = np.asarray(expansion.contributions(one_row(expansion, x)), dtype=float)
     parts = parts if parts.ndim == 1 else parts[:, output]
     names = [f"point {i}" for i in range(len(parts))]
     return bars(parts, names, most, r"$\alpha_i\,k(x_i, x)$", "contributions", ax)
+
+
+def one_row(expansion: Any, x: Any) -> Any:
+    """One example as a set of one: a row of numbers may come without its second brackets."""
+    vectors = getattr(expansion.points, "ndim", 0) == 2 and isinstance(x, (list, np.ndarray))
+    return np.atleast_2d(np.asarray(x, dtype=float)) if vectors else x
 
 
 def bars(parts: np.ndarray, names: Any, most: int, label: str, title: str, ax: Any = None) -> Any:
@@ -140,6 +146,7 @@ def network(expansion: Any, x: Any = None, most: int = 5, output: int = 0, ax: A
     ax = bare(axes(ax, (5.4, 3.4)))
     ax.set(xlim=(-0.25, 2.45), ylim=(-0.2, 1.2))
     middle = np.linspace(1, 0, len(order)) if len(order) > 1 else np.array([0.5])
+    x = None if x is None else one_row(expansion, x)
     values = None if x is None else expansion.kernel(np.asarray(x), expansion.points)[0]
     widest = max(float(np.abs(coef).max()), 1e-300)
     for height, i in zip(middle, order, strict=True):

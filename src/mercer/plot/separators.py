@@ -68,7 +68,7 @@ def separators(models: Iterable[Any], X: Any, y: Any, ax: Any = None) -> Any:
         straight_line(ax, w, b, low, high, **look)
     scatter(ax, X, y)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    return tidy(ax, f"{len(pairs)} separators", "x₁", "x₂")
+    return tidy(ax, f"{len(pairs)} separator" + "s" * (len(pairs) != 1), "x₁", "x₂")
 
 
 def version_space(X: Any, y: Any, ax: Any = None, n_angles: int = 721) -> Any:

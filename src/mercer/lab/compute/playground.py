@@ -141,7 +141,30 @@ def errors(request: dict[str, Any]) -> Reply:
         bound = _bound(found)
         if bound is not None:
             facts["bound"], facts["margin"], arrays["alignment"] = bound
+    if found.trace is not None:
+        arrays["training_path"] = _path(found, state.X, state.y)
+        if facts["test"] is not None:
+            arrays["test_path"] = _path(found, *_new_points(found))
     return Reply(facts, arrays)
+
+
+def _path(found: Fitted, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The share of wrong answers after every visit, by the predictor that is shown then."""
+    trace, averaging = found.trace, found.state.entry.averaging
+    K = np.asarray(found.model.kernel_(found.state.X, X), dtype=np.float64)
+    last = average = np.zeros((len(y), trace.update.shape[1]))
+    wrong = np.empty(len(trace.index))
+    for t, (i, u) in enumerate(zip(trace.index, trace.update, strict=True)):
+        last = last + K[i][:, None] * u
+        now = last
+        if averaging == "vote":
+            several = last.shape[1] > 1
+            now = np.eye(last.shape[1])[last.argmax(axis=1)] if several else np.sign(last)
+        average = average + now
+        shown = last if averaging not in ("vote", "average") else average
+        scores = shown[:, 0] if shown.shape[1] == 1 else shown
+        wrong[t] = np.mean(_winner(scores, found.model.classes_) != y)
+    return wrong
 
 
 def _left_out(found: Fitted) -> tuple[float | None, str]:
@@ -178,10 +201,15 @@ def _test(found: Fitted) -> float | None:
     source = found.state.source
     if source is None:
         return None
-    X, y = PRESETS[source.preset].sample(TEST_ROWS, source.noise, TEST_SEED + source.seed)
+    X, y = _new_points(found)
     if not set(found.model.classes_) <= set(y):
         return None
     return found.errors(X, y)
+
+
+def _new_points(found: Fitted) -> tuple[np.ndarray, np.ndarray]:
+    source = found.state.source
+    return PRESETS[source.preset].sample(TEST_ROWS, source.noise, TEST_SEED + source.seed)
 
 
 def _bound(found: Fitted) -> tuple[float, float, np.ndarray] | None:

@@ -219,7 +219,7 @@ export class Curves {
     const {tried, errors} = arrays, low = Math.min(...errors.data), ratios = Array.from(errors.data, (v) => Math.log(Math.min(v / low, 20)));   // of errors above the least
     const here = this.state.options[option], at = Array.from(tried.data).reduce((b, v, i) => Math.abs(Math.log(v / here)) < Math.abs(Math.log(tried.data[b] / here)) ? i : b, 0);
     this.loo.replaceChildren(chart([h("b", {}, "Leaving one out"), `: least at ${number(best)} `], [{values: ratios, kind: "line"}], at, 560),
-      h("button", {class: "link", onclick: () => { this.state.options[option] = Number(best.toPrecision(3)); this.slider.show(this.state.options[option]); this.changed(); }}, "Take the least"));
+      h("button", {class: "link", onclick: () => { this.state.options[option] = Number(best.toPrecision(3)); this.slider.show(this.state.options[option]); this.changed(); }}, "Use this value"));
   }
 
   showQuery(found) {

@@ -166,7 +166,7 @@ export class Gram {
     }));
     const psd = this.facts.least > -1e-9 * top;
     this.spectrum.replaceChildren(h("h2", {}, "Eigenvalues of K"), h("figure", {}, svg), h("p", {class: "note"},
-      `${this.facts.rank} of ${this.facts.order.length} count; the first three hold ${(100 * this.facts.explained).toFixed(0)} %. `, psd ? "None is negative: on these points K is positive semi-definite." : `The least is ${number(this.facts.least)}: k is not a kernel.`));
+      `${this.facts.rank} of ${this.facts.order.length} differ from 0; the largest three make up ${(100 * this.facts.explained).toFixed(0)} % of their sum. `, psd ? "None is negative: on these points K is positive semi-definite." : `The least is ${number(this.facts.least)}: k is not a kernel.`));
   }
 
   drawMatrix() {

@@ -212,6 +212,7 @@ export class Playground {
     const state = this.snapshot();
     this.drawBeside();
     const errors = this.talk.ask("errors", {state}).then((reply) => {
+      this.paths = reply.arrays.training_path ? {training: reply.arrays.training_path.data, test: reply.arrays.test_path?.data} : null;
       this.showErrors(reply);
       this.bounds = reply.bound ? {bound: reply.bound, margin: reply.margin, alignment: reply.arrays.alignment.data} : null;
       this.showCharts();
@@ -256,6 +257,7 @@ export class Playground {
     this.visits = visits && columns ? visits.take(columns) : visits;
     this.bounds = null;
     this.showErrors({training: reply.training});
+    this.paths = null;   // those of the fit before
     this.playbar.set(this.visits);
     const wanted = this.wantedVisit; this.wantedVisit = null;
     if (this.visits && wanted !== null) this.playbar.go(Math.min(wanted, this.visits.length));
@@ -288,10 +290,23 @@ export class Playground {
     this.chartsLater = setTimeout(() => { this.chartsLater = null; this.showCharts(); }, 60);
   }
 
+  // At a moment before the last visit, the errors of that moment; nothing is known before the first.
+  errorsNow(t) {
+    const last = this.lastErrors, final = this.reached;
+    if (!last || final === undefined) return;
+    const at = (path, end) => t >= this.visits.length ? end : t > 0 && path ? path[t - 1] : null;
+    this.numbersOf(at(this.paths?.training, final), t >= this.visits.length ? last.left_out : null, last.how, at(this.paths?.test, last.test));
+  }
+
   showErrors({training, left_out, how, test}) {
-    const one = (value, words) => h("div", {}, h("strong", {}, value === undefined ? "–" : value === null ? "–" : (100 * value).toFixed(1), value === undefined || value === null ? null : h("small", {}, " %")), h("span", {}, words));
+    this.reached = training;
     if (left_out === undefined && this.lastErrors && training !== undefined) ({left_out, how, test} = this.lastErrors);
     else if (left_out !== undefined) this.lastErrors = {left_out, how, test};
+    this.numbersOf(training, left_out, how, test);
+  }
+
+  numbersOf(training, left_out, how, test) {
+    const one = (value, words) => h("div", {}, h("strong", {}, value === undefined || value === null ? "–" : (100 * value).toFixed(1), value === undefined || value === null ? null : h("small", {}, " %")), h("span", {}, words));
     this.numbers.replaceChildren(h("h2", {}, "Errors"), h("div", {class: "nums"}, one(training, "training"), one(left_out, how ?? "left out"),
       this.state.source ? one(test, "new points") : null));
   }
@@ -300,20 +315,24 @@ export class Playground {
     const visits = this.visits;
     this.charts.hidden = !visits;
     if (!visits) return;
-    const t = Math.max(1, this.playbar.at ?? visits.length), now = t - 1;
-    const made = visits.mistakes[now] ?? 0, bounds = this.bounds, R2 = visits.radius;
-    const flat = (v) => ({values: [v, v].length ? new Array(Math.max(2, visits.length)).fill(v) : [], kind: "bound"});
+    const now = this.playbar.at ?? visits.length, begun = (values) => [0, ...values];   // before the first visit all are 0
+    const mistakes = begun(visits.mistakes), norms = begun(visits.norm), aligned = this.bounds ? begun(this.bounds.alignment) : [];
+    this.errorsNow(now);
+    const made = mistakes[now], bounds = this.bounds, R2 = visits.radius;
+    const flat = (v) => ({values: [v, v].length ? new Array(visits.length + 1).fill(v) : [], kind: "bound"});
     const figures = [
       chart([h("b", {}, `${made} mistake${made === 1 ? "" : "s"}`), bounds ? ` ≤ ${number(Math.floor(bounds.bound))}` : ""],
-        [{values: [...visits.mistakes], kind: "line"}, ...(bounds && bounds.bound < 50 * Math.max(1, visits.mistakes[visits.length - 1]) ? [flat(bounds.bound)] : [])], now),
-      chart([h("b", {}, `‖w‖² = ${number(visits.norm[now] ?? 0)}`), visits.outputs === 1 ? ` ≤ ${number(R2 * made)}` : ""],
-        [{values: [...visits.norm], kind: "line"}, ...(visits.outputs === 1 ? [{values: [...visits.mistakes].map((m) => R2 * m), kind: "bound"}] : [])], now)];
-    if (bounds) figures.push(chart([h("b", {}, `⟨w, w*⟩ = ${number(bounds.alignment[now])}`), ` ≥ ${number(bounds.margin * made)}`],
-      [{values: [...bounds.alignment], kind: "line"}, {values: [...visits.mistakes].map((m) => bounds.margin * m), kind: "bound"}], now));
+        [{values: mistakes, kind: "line"}, ...(bounds && bounds.bound < 50 * Math.max(1, visits.mistakes[visits.length - 1]) ? [flat(bounds.bound)] : [])], now),
+      chart([h("b", {}, `‖w‖² = ${number(norms[now])}`), visits.outputs === 1 ? ` ≤ ${number(R2 * made)}` : ""],
+        [{values: norms, kind: "line"}, ...(visits.outputs === 1 ? [{values: mistakes.map((m) => R2 * m), kind: "bound"}] : [])], now)];
+    if (bounds) figures.push(chart([h("b", {}, `⟨w, w*⟩ = ${number(aligned[now])}`), ` ≥ ${number(bounds.margin * made)}`],
+      [{values: aligned, kind: "line"}, {values: mistakes.map((m) => bounds.margin * m), kind: "bound"}], now));
     if (visits.outputs === 1) {
       const coef = visits.coefficients(this.playbar.at ?? visits.length), shown = visits.used.map((point, j) => [coef[j], this.state.y[point]]).filter(([v]) => v).slice(0, 120);
       figures.push(bars([h("b", {}, `${shown.length} points`), " with α ≠ 0"], shown.map(([v]) => v), shown.map(([, c]) => c)));
     }
+    if (this.paths) figures.push(chart([h("b", {}, "training error"), this.paths.test ? ", new points dashed" : ""],
+      [{values: [...this.paths.training], kind: "line"}, ...(this.paths.test ? [{values: [...this.paths.test], kind: "bound"}] : [])], Math.max(0, now - 1)));
     if (bounds) figures.push(h("p", {class: "note"}, "‖w‖² stays below R² · mistakes, ⟨w, w*⟩ above ρ · mistakes: so there are at most (R/ρ)² mistakes."));
     this.charts.replaceChildren(h("div", {class: "charts"}, ...figures));
   }

@@ -45,6 +45,9 @@ class Film:
     ) -> None:
         self.figure, self.draw, self.count, self.seconds = figure, draw, count, seconds
 
+    def __repr__(self) -> str:
+        return f'<Film of {self.count} frames: film.save("x.gif"), ".html", ".mp4" or ".png">'
+
     def __len__(self) -> int:
         return self.count
 
