@@ -1,6 +1,6 @@
 """Exact Shapley values of a support vector machine beside shap's KernelExplainer, in one run.
 
-200 rows, about 1,000 support vectors, 30 columns, the default background of 48 rows. The claim is
+200 rows, about 1,000 support vectors, 30 columns, the default background of 100 rows. The claim is
 about CPU time, so that threads do not hide work. shap explains 2 rows, by its default number of
 samples and the same background; its time for 200 rows is 100 times that.
 
@@ -27,7 +27,7 @@ def problem() -> tuple[Any, np.ndarray, np.ndarray]:
     X = random.normal(size=(LEARNED + ROWS, COLUMNS))
     y = X[:, 0] + X[:, 1] * X[:, 2] + random.normal(size=len(X)) > 0
     model = mercer.KernelSVC().fit(X[:LEARNED], y[:LEARNED])
-    return model, X[LEARNED:], X[:48]
+    return model, X[LEARNED:], X[:100]
 
 
 def cpu(function: Callable[[], Any]) -> float:

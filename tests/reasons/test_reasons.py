@@ -350,14 +350,16 @@ def test_steps_that_mix_rows_or_columns_seldom_are_noticed(step):
         mercer.explain_rows(model, X[:5], X[5:], method="exact")
 
 
-def test_the_bound_on_the_spread_holds_for_signs():
-    from mercer.reasons.games import _spread
+@pytest.mark.parametrize("backgrounds", [1, 9, 16])
+def test_as_few_nodes_as_the_worst_background_allows_give_products_of_any_sign(backgrounds):
+    from mercer.reasons.exact import _in_numpy, _many
 
-    random = np.random.default_rng(0)
-    for _ in range(200):
-        a, B = random.normal(size=3), random.normal(size=(9, 3)) * random.choice([0.1, 1, 9], 3)
-        true = 0.5 * (np.abs(a - B) / np.maximum(np.abs(a), np.abs(B))).sum(axis=1)
-        assert _spread(a, B.min(axis=0), B.max(axis=0)) >= true.max() - 1e-12
+    random = np.random.default_rng(backgrounds)
+    A, B, coef = random.normal(size=(9, 5, 4)), random.normal(size=(9, backgrounds, 4)), np.eye(4)
+    for scale in (1e-3, 0.1, 1.0, 30.0):  # from two nodes to the rule that is exact
+        near = A[:, :1] + scale * B
+        true = _in_numpy(A, near, coef, np.zeros((5, 9, 4)))
+        assert np.abs(_many(A, near, coef) - true).max() < 1e-12 * np.abs(true).max()
 
 
 def test_kernels_on_named_columns(table):

@@ -111,21 +111,18 @@ def _many(A: np.ndarray, B: np.ndarray, coef: np.ndarray) -> np.ndarray:
     out = np.zeros((n, d, coef.shape[1]))
     if not compiles():
         return _in_numpy(A, B, coef, out)
-    from mercer.reasons.games import LANES, product_games
+    from mercer.reasons.games import LANES, SMALLEST, product_games
 
     blocks = -(-backgrounds // LANES)
-    weight = np.zeros(blocks * LANES)
-    weight[:backgrounds] = 1.0 / backgrounds
-    wide = np.zeros((m, blocks * LANES, d))
-    wide[:, :backgrounds] = B.transpose(2, 1, 0)
-    wide = np.ascontiguousarray(wide.reshape(m, blocks, LANES, d).swapaxes(2, 3))
-    bounds = [np.ascontiguousarray(side(axis=1).T) for side in (B.min, B.max)]
+    weight = np.zeros((blocks, LANES))
+    weight.flat[:backgrounds] = 1.0 / backgrounds
+    index = np.resize(np.arange(backgrounds), (blocks, LANES))  # what fills the last weighs nothing
+    wide = np.ascontiguousarray(B.transpose(2, 1, 0)[:, index].swapaxes(2, 3))
+    inverses = 1.0 / np.maximum(np.abs(wide), SMALLEST)
     rows, rule = np.ascontiguousarray(A.transpose(1, 2, 0)), rules(d)
 
     def body(some: slice, columns: slice, scratch: Scratch) -> None:
-        product_games(
-            rows[some], wide, weight.reshape(blocks, LANES), coef, *bounds, rule, out[some]
-        )
+        product_games(rows[some], wide, inverses, weight, coef, rule, out[some])
 
     threads = threads_for(4.0 * d * len(rule[2][0]) * A.size * backgrounds)
     sweep(Tiling((n, 1), (HEIGHT, 1), threads), body, "reasons")

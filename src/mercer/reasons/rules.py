@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 #: The error of a rule, beside the largest product that the columns can make.
-ROUNDING = 1e-15
+ROUNDING = 1e-14
 #: Numbers of nodes that rules are made for, until one is exact.
 SIZES = (2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 
