@@ -4,6 +4,7 @@
 Every wait is for a condition, and none is a race.
 """
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -99,6 +100,7 @@ def test_every_learner_draws(open_page, learner, data):
     page.locator(".stage canvas").first.hover(position={"x": 300, "y": 250})
     page.wait_for_function("() => lab.panel.plane.pixel !== null")
     assert "This pixel: f(x)" in page.inner_text("main aside")
+    assert re.search("Pushed by x₁ [−+0-9.e]+, by x₂ [−+0-9.e]+", page.inner_text(".pushes"))
     assert "null" not in page.inner_text("main")
 
 

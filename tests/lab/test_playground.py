@@ -5,7 +5,7 @@ import pytest
 
 import mercer
 from mercer.lab.compute.learners import LEARNERS
-from mercer.lab.compute.models import for_classes
+from mercer.lab.compute.models import fitted, for_classes
 from mercer.lab.compute.presets import PRESETS
 from mercer.lab.compute.states import State, lattice
 
@@ -52,6 +52,19 @@ def test_contributions_sum_to_the_score(ask, state, learner, preset):
     if learner == "svm" and preset == "three":
         b = 0.0
     np.testing.assert_allclose(total + b, score, atol=1e-5)
+
+
+@pytest.mark.parametrize("learner", ["ridge", "svm", "neighbors"])
+@pytest.mark.parametrize("preset", ["moons", "three"])
+def test_coordinates_share_out_the_score_as_shapley_says(ask, state, learner, preset):
+    given, x = state(learner, preset), [0.3, -0.2]
+    reply = ask("pixel", state=given, x=x, visit=None)
+    found = fitted(State.read(given))
+    pushes, mean = np.array(reply.facts["coordinates"]), found.scores(found.state.X).mean(axis=0)
+    np.testing.assert_allclose(pushes.sum(axis=0), reply.facts["score"] - mean, atol=1e-9)
+    if learner == "ridge" or (learner, preset) == ("svm", "moons"):
+        reasons = mercer.explain_rows(found.model, np.array([x]), found.state.X, method="exact")
+        np.testing.assert_allclose(pushes, reasons.values.reshape(2, -1), atol=1e-9)
 
 
 def test_the_visits_give_the_last_field(ask, state):

@@ -107,7 +107,7 @@ def _few(A: np.ndarray, B: np.ndarray, coef: np.ndarray) -> np.ndarray:
 
 def _many(A: np.ndarray, B: np.ndarray, coef: np.ndarray) -> np.ndarray:
     """By quadrature, some rows per thread: the values do not depend on the threads."""
-    (d, n, m), backgrounds = A.shape, B.shape[1]
+    (d, n, _), backgrounds = A.shape, B.shape[1]
     out = np.zeros((n, d, coef.shape[1]))
     if not compiles():
         return _in_numpy(A, B, coef, out)

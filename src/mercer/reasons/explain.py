@@ -142,8 +142,8 @@ def explain_rows(
     X : array or DataFrame of shape (rows, columns)
         The rows.
     background : array, DataFrame or None
-        What columns are compared with: rows, best some of the training. None takes 100 of the points
-        that the model keeps (to sample, of X). The time is proportional to their number.
+        What columns are compared with: rows, best some of the training. None takes 100 of the
+        points that the model keeps (to sample, of X). The time is proportional to their number.
     columns : dict of name to list of columns, or None
         Groups that count as one column, such as the indicators of a category. What a pipeline makes
         of one column is one group without being named.

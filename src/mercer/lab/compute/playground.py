@@ -230,7 +230,7 @@ def _bound(found: Fitted) -> tuple[float, float, np.ndarray] | None:
 
 
 def pixel(request: dict[str, Any]) -> Reply:
-    """One point of the picture: its scores, and what each training point adds to them.
+    """One point of the picture: its scores, and what training points and coordinates add to them.
 
     With `visit`, those of a perceptron after so many visits.
     """
@@ -248,9 +248,22 @@ def pixel(request: dict[str, Any]) -> Reply:
         score, shares = _after(found, x, given["visit"])
         return Reply({"score": score, "x": given["x"]}, {"shares": shares})
     facts, variances = {"score": found.scores(x)[0], "x": given["x"]}, found.variances(x)
+    facts["coordinates"] = _coordinates(found, x)
     if variances is not None:
         facts["deviation"] = np.sqrt(variances[0])
     return Reply(facts, {"shares": contributions(found, x)})
+
+
+def _coordinates(found: Fitted, x: np.ndarray) -> np.ndarray:
+    """Exact Shapley values of x₁ and x₂ against the training points: (2, outputs).
+
+    Two columns become known in two orders only, so this holds for every model.
+    """
+    points = found.state.X
+    rows = [np.where([known], x, points) for known in ((0, 0), (1, 0), (0, 1))]
+    base, first, second = (found.scores(part).mean(axis=0) for part in rows)
+    score = found.scores(x)[0]
+    return np.stack([score - second + first - base, score - first + second - base]) / 2.0
 
 
 def _after(found: Fitted, x: np.ndarray, visits: int) -> tuple[np.ndarray, np.ndarray]:

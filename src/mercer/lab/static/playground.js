@@ -11,6 +11,7 @@ import {Visits} from "./visits.js";
 import {takeFiles} from "./tables.js";
 import * as address from "./address.js";
 
+const signed = (value) => `${value < 0 ? "−" : "+"}${number(Math.abs(value))}`;
 const COARSE = 48, FINE = 192, REST = 180;
 
 export class Playground {
@@ -360,7 +361,7 @@ export class Playground {
       lines.sort((a, b) => Math.abs(b.share) - Math.abs(a.share));
       this.plane.pixel = {x: reply.x, lines: lines.slice(0, 60)};
       this.plane.draw();
-      this.showPixel({score: reply.score[best ?? 0], deviation: reply.deviation?.[best ?? 0], winner: best === null ? classes[reply.score[0] > 0 ? 1 : 0] : classes[best], lines});
+      this.showPixel({score: reply.score[best ?? 0], deviation: reply.deviation?.[best ?? 0], winner: best === null ? classes[reply.score[0] > 0 ? 1 : 0] : classes[best], lines, pushes: reply.coordinates?.map((c) => c[best ?? 0])});
     }, () => {});
   }
 
@@ -376,9 +377,11 @@ export class Playground {
         fill.style.background = `var(--c${toward})`;
         fill.style[share < 0 ? "right" : "left"] = "50%";
         fill.style.width = `${50 * Math.abs(share) / most}%`;
-        return h("div", {class: "bar"}, icon(this.state.y[index]), h("span", {class: "t"}, fill), h("span", {class: "v"}, `${share < 0 ? "−" : "+"}${number(Math.abs(share))}`));
+        return h("div", {class: "bar"}, icon(this.state.y[index]), h("span", {class: "t"}, fill), h("span", {class: "v"}, signed(share)));
       }),
-      h("p", {class: "note"}, found.lines.length > shown.length ? `and ${found.lines.length - shown.length} more.` : ""));
+      h("p", {class: "note"}, found.lines.length > shown.length ? `and ${found.lines.length - shown.length} more.` : ""),
+      found.pushes ? h("p", {class: "note pushes", title: "Shapley values against all points: what knowing a coordinate adds to the mean score, over both orders"},
+        `Pushed by x₁ ${signed(found.pushes[0])}, by x₂ ${signed(found.pushes[1])}.`) : "");
   }
 
   // --- sharing ---------------------------------------------------------------------------------
