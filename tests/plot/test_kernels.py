@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import mercer
 from mercer import BSpline, Gaussian, Polynomial, Sigmoid, data, fourier_check, plot
 
 
@@ -99,3 +100,13 @@ def test_the_growth_of_monomials_is_the_lectures_picture():
         m, counts = line.get_data()
         assert list(counts) == [Polynomial(d).n_dims(int(i)) for i in m]
     assert plot.monomial_growth([100], [6]).lines[0].get_ydata()[0] == 1_609_344_100
+
+
+def test_a_sorted_gram_has_alike_examples_side_by_side():
+    """What the chapter calls blocks: large values near the diagonal."""
+    X, y = data.circles(60, random_state=1)
+    mixed = np.random.default_rng(0).permutation(60)
+    K = np.asarray(plot.gram("gaussian(0.5)", X[mixed], y[mixed]).images[0].get_array())
+    whole = mercer.Gaussian(0.5)(X)
+    assert np.diagonal(K, 1).mean() > 0.85 > 2 * whole.mean()
+    assert sorted(K.sum(axis=0).round(6)) == sorted(whole.sum(axis=0).round(6))

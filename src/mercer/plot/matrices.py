@@ -41,8 +41,8 @@ def gram(
     numbers : bool, optional
         Write the entries; by default up to 8 rows.
     sort : bool, optional
-        Order the rows by class; by default unless the numbers are written, whose order is the
-        data's own.
+        Order the rows by class, alike ones beside each other; by default unless the numbers are
+        written, whose order is the data's own.
 
     Returns
     -------
@@ -68,6 +68,9 @@ def gram(
             order = np.argsort(y, kind="stable")
             index, y = index[order], y[order]
     K = np.asarray(k.gram(X).block(index, index), dtype=float)
+    if sort and y is not None:
+        chain = _chained(K, y)
+        index, K = index[chain], K[np.ix_(chain, chain)]
     top, clipped = _brightest(K)
     image = ax.imshow(K, cmap="viridis", interpolation="nearest", vmax=top)
     if numbers:
@@ -78,6 +81,20 @@ def gram(
             _class_lines(ax, y)
     ax.set_title(kernel_title(k) if title is None else title)
     return ax
+
+
+def _chained(K: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Within each class, every example followed by the most alike of the rest: blocks show."""
+    order: list[int] = []
+    for label in np.unique(y):
+        rest = np.flatnonzero(y == label)
+        here, rest = rest[0], rest[1:]
+        order.append(int(here))
+        while len(rest):
+            best = int(np.argmax(K[here, rest]))
+            here, rest = rest[best], np.delete(rest, best)
+            order.append(int(here))
+    return np.array(order)
 
 
 def _entries(ax: Any, K: np.ndarray, index: np.ndarray) -> None:

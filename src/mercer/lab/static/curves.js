@@ -199,7 +199,7 @@ export class Curves {
     }, () => {});
   }
 
-  failed(error) { if (!(error instanceof Superseded)) { this.message.textContent = error.message; this.message.hidden = false; this.curve = null; this.draw(); } }
+  failed(error) { if (!(error instanceof Superseded)) { this.message.textContent = error.message; this.message.hidden = false; this.curve = null; this.last = null; this.showErrors({}); this.loo.replaceChildren(); this.draw(); } }
 
   ask(x) {
     this.queried = x;

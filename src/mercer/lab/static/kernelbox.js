@@ -45,6 +45,7 @@ export class KernelBox {
       if (this.text !== text) return;   // a slider has moved meanwhile: these numbers are elsewhere now
       if (found.problem) return this.complain(found.problem);
       this.problem.hidden = true;
+      this.formula.classList.remove("stale");
       this.numbers = found.numbers;
       this.underline();
       this.formula.replaceChildren(mathematics(found.mathml));
@@ -61,6 +62,7 @@ export class KernelBox {
     if (hint) shown.push(" ", h("button", {onclick: () => this.set(this.text.slice(0, start) + hint + this.text.slice(end))}, `Write ${hint}`));
     this.problem.replaceChildren(...shown);
     this.problem.hidden = false;
+    this.formula.classList.add("stale");   // of the kernel before
     this.sliders.replaceChildren();
     this.proof.replaceChildren();
     this.onwitnesses(null);
