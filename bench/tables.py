@@ -175,7 +175,11 @@ def models(task: str, budget: float | None) -> dict[str, Any]:
     }
     others = {
         "LightGBM": ("lightgbm", ("LGBMRegressor", "LGBMClassifier"), {"verbose": -1}),
-        "CatBoost": ("catboost", ("CatBoostRegressor", "CatBoostClassifier"), {"verbose": 0}),
+        "CatBoost": (
+            "catboost",
+            ("CatBoostRegressor", "CatBoostClassifier"),
+            {"verbose": 0, "allow_writing_files": False},
+        ),
     }
     for name, (package, classes, options) in others.items():
         try:
