@@ -17,7 +17,7 @@ LAYERS = [
     {"lab"},
     {"report"},
     {"plot", "onnx", "testing"},
-    {"theory", "stats", "reasons"},
+    {"theory", "stats", "reasons", "live"},
     {"selection"},
     {"store"},
     {"learners"},

@@ -39,7 +39,7 @@ def kernel(request: dict[str, Any]) -> Reply:
         return Reply({"problem": {"words": _short(str(error)), **hint}})
     except (ValueError, TypeError) as error:
         return Reply({"problem": {"words": str(error), "start": 0, "end": len(text), "hint": ""}})
-    sliders = [_slider(number) for number in numbers]
+    sliders = [slider_of(number) for number in numbers]
     return Reply({"repr": repr(found), "numbers": sliders, "mathml": formula(found)})
 
 
@@ -62,7 +62,8 @@ def formula(found: Kernel) -> str:
     return mathml("k(x, z) = " + text.replace(r"+ -1 \,", "-").replace("+ -", "- "))
 
 
-def _slider(number: NumberInText) -> dict[str, Any]:
+def slider_of(number: NumberInText) -> dict[str, Any]:
+    """A number of an expression, with the ends of its slider."""
     positive = number.low >= 0 or number.value > 0
     if number.whole:
         low, high = max(number.low, WHOLES[0]), min(number.high, WHOLES[1])

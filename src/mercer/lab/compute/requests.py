@@ -18,6 +18,7 @@ REQUESTS = {
     "errors": "playground.errors",
     "pixel": "playground.pixel",
     "script": "scripts.script",
+    "share": "live.share",
     "kernel": "kernels.kernel",
     "completions": "kernels.completions",
     "proof": "kernels.proof",

@@ -52,15 +52,24 @@ async function copy(text, words) {
 function sharing() {
   const menu = $("#sharing"), close = () => menu.hidePopover();
   const item = (label, act) => h("button", {class: "item", onclick: () => { close(); act(); }}, label);
+  const moving = item("A page that moves, as one file", () => page());
   menu.replaceChildren(
     item("Copy the link", () => { address.settle(); copy(location.href, "Link copied").then((done) => done || showText(location.href)); }),
+    moving,
+    item("State for mercer lab --state", () => { address.settle(); const text = `mercer lab --state "${location.hash.slice(1)}"`; copy(text, "Command copied").then((done) => done || showText(text)); }),
     item("Picture as PNG", () => picture(lab.panel.plane, "png")),
     item("Picture as SVG", () => picture(lab.panel.plane, "svg")),
     item("Points as CSV", () => download(new Blob([lab.panel.csv()], {type: "text/csv"}), "points.csv")));
   menu.addEventListener("beforetoggle", () => {
+    moving.hidden = lab.name === "digits";
     const box = $("#share").getBoundingClientRect();
     menu.style.left = `${Math.max(8, Math.min(box.left, innerWidth - 276))}px`; menu.style.top = `${box.bottom + 6}px`;
   });
+}
+
+// What is on the screen as one HTML file, which asks no server.
+async function page() {
+  try { const reply = await lab.talk.ask("share", {panel: lab.name, state: lab.panel.snapshot()}); download(new Blob([reply.page], {type: "text/html"}), "mercer.html"); } catch (error) { toast(error.message); }
 }
 
 function showText(text) {

@@ -1,0 +1,111 @@
+"""A state as a figure that moves without the server: in a chapter, or in a file to be sent."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import parse_qsl
+
+import numpy as np
+
+from mercer.kernels.expressions.numbers import numbers_in
+from mercer.lab.compute.curves import SMOOTHERS, TRUTHS, CurveState, Series
+from mercer.lab.compute.kernels import slider_of
+from mercer.lab.compute.learners import LEARNERS
+from mercer.lab.compute.presets import PRESETS, TEST_ROWS, TEST_SEED
+from mercer.lab.compute.states import Problem, Source, State, fields_of, one_of
+from mercer.lab.compute.wire import Reply
+from mercer.live import kernel_for_page, page
+
+#: Panels with a figure, and how their states are read.
+PANELS = {"playground": State.read, "gram": State.read, "curves": CurveState.read}
+
+
+def figure(panel: str, state: Problem) -> dict[str, Any]:
+    """The figure of a state, as plain values for `mercer.live`."""
+    kernel = state.parsed.fitted(state.X)  # type: ignore[attr-defined]
+    sliders = [slider_of(number) for number in numbers_in(state.kernel)]
+    spec: dict[str, Any] = {
+        "panel": panel,
+        "kernel": kernel_for_page(kernel, state.kernel, sliders),
+        "points": _packed(state),
+        "title": title(panel, state),
+    }
+    if panel == "gram":
+        return spec
+    options = state.entry.options
+    given = {o.name: state.options.get(o.name, o.default) for o in options}
+    spec |= {"learner": state.learner, "options": given, "sliders": [asdict(o) for o in options]}
+    if isinstance(state, State) and state.source is not None and state.generated:
+        source = state.source
+        X, y = PRESETS[source.preset].sample(TEST_ROWS, source.noise, TEST_SEED + source.seed)
+        spec["test"] = packed_points(X, y)
+    return spec
+
+
+def title(panel: str, state: Problem) -> str:
+    """What is seen, in a few words."""
+    known = TRUTHS if panel == "curves" else PRESETS
+    if state.source is None:
+        data = "points drawn by hand"
+    else:
+        entry: Any = known[state.source.preset]
+        data = entry[0] if panel == "curves" else entry.title
+    if panel == "gram":
+        return f"The kernel matrix of {data}"
+    name = state.entry.title
+    return f"{name[0].upper()}{name[1:]}: {data}"
+
+
+def packed_points(X: np.ndarray, y: np.ndarray) -> str:
+    """Points as the page's address has them: a digit for each class, and whole numbers."""
+    return "".join(map(str, y.tolist())) + "." + _text(np.round(X.ravel() * 1e4).astype("<i2"))
+
+
+def _packed(state: Any) -> str:
+    if isinstance(state, CurveState):
+        return _text(np.concatenate([state.x, state.y]).astype("<f4"))
+    return packed_points(state.X, state.y)
+
+
+def _text(array: np.ndarray) -> str:
+    return base64.urlsafe_b64encode(array.tobytes()).decode().rstrip("=")
+
+
+def from_address(query: str) -> tuple[str, Any]:
+    """The panel and the state that an address of the laboratory names; data of a preset only.
+
+    >>> panel, state = from_address("panel=playground&data=xor&kernel=linear()&learner=svm&C=2")
+    >>> panel, len(state.y), state.options
+    ('playground', 4, {'C': 2.0})
+    """
+    given = dict(parse_qsl(query))
+    panel = given.pop("panel")
+    curves = panel == "curves"
+    kernel, learner = given.pop("kernel"), given.pop("learner", "ridge")
+    preset = given.pop("data")
+    n, noise = (60, 0.5) if curves else (PRESETS[preset].n, PRESETS[preset].noise)
+    numbers = {name: float(value) for name, value in given.items()}
+    drawn = {
+        "preset": preset,
+        "n": round(numbers.pop("n", n)),
+        "noise": numbers.pop("noise", noise),
+        "seed": round(numbers.pop("seed", 0)),
+    }
+    known = (SMOOTHERS if curves else LEARNERS)[learner].options
+    options = {o.name: numbers[o.name] for o in known if o.name in numbers}
+    source = (Series if curves else Source).read(drawn)
+    X, y = source.points()
+    points = {"x": X.tolist()} if curves else {"X": X.ravel().tolist()}
+    state = {"kernel": kernel, "learner": learner, "options": options, "source": drawn}
+    return panel, PANELS[panel](state | points | {"y": y.tolist()})
+
+
+def share(request: dict[str, Any]) -> Reply:
+    """One HTML file of a state. It holds what is on the screen, and nothing of this machine."""
+    known = {"panel": one_of(PANELS, "the panel"), "state": lambda value: value}
+    given = fields_of(request, known, "the request")
+    state = PANELS[given["panel"]](given["state"])
+    spec = figure(given["panel"], state)
+    return Reply({"page": page(spec, title(given["panel"], state))})

@@ -1,0 +1,83 @@
+"""A kernel for a page: its formula in JavaScript, and what its sliders move."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from mercer.formula import simplify, statistics
+from mercer.formula.javascript import Source, source
+from mercer.formula.nodes import Formula, sqdist
+from mercer.formula.profile import ordering
+from mercer.formula.ranking import linear_part
+from mercer.kernels.core import Kernel
+
+#: Formulas in a page, at most: one for each value of the whole numbers that shape them.
+MOST_SOURCES = 100
+
+
+def kernel_for_page(kernel: Kernel, text: str, sliders: list[dict[str, Any]]) -> dict[str, Any]:
+    """Everything that a page needs to compute k while its numbers move.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On vectors, with a formula.
+    text : str
+        The expression that is shown.
+    sliders : list of dict
+        `path`, `value`, `low`, `high`, `whole`, and `start` and `end` in the text.
+
+    Returns
+    -------
+    dict
+        Plain values: `text`, `numbers` (the sliders that can move), `parameters` by name, and
+        `sources`, one for each choice of the whole numbers that shape the formula.
+
+    Examples
+    --------
+    >>> from mercer import Gaussian
+    >>> list(kernel_for_page(Gaussian(0.5), "gaussian(0.5)", [])["sources"])
+    ['']
+    """
+    formula = kernel.formula()
+    values = {n.value[0]: n.value[1] for n in formula.walk() if n.op == "param"}
+    moving, shaping, count = [], [], 1
+    for slider in sliders:
+        shapes = slider["path"] not in values
+        choices = math.floor(slider["high"]) - math.ceil(slider["low"]) + 1
+        if shapes and (not slider["whole"] or count * choices > MOST_SOURCES):
+            continue  # it stands still
+        if shapes:
+            count *= choices
+            shaping.append(
+                (slider["path"], range(math.ceil(slider["low"]), math.floor(slider["high"]) + 1))
+            )
+        given = values.get(slider["path"], slider["value"])
+        sign = -1 if given * slider["value"] < 0 else 1
+        moving.append(slider | {"shapes": shapes, "sign": sign})
+    sources = {}
+    for chosen in itertools.product(*(choices for _, choices in shaping)):
+        paths = dict(zip((path for path, _ in shaping), chosen, strict=True))
+        variant = kernel.set_params(**paths) if paths else kernel
+        sources[",".join(map(str, chosen))] = _described(variant.formula())
+    return {"text": text, "numbers": moving, "parameters": values, "sources": sources}
+
+
+def _described(formula: Formula) -> dict[str, Any]:
+    dots = any(node.op == "dot" for node in statistics(formula))
+    return _plain(source(formula)) | {"dots": dots, "rank": _rank(simplify(formula))}
+
+
+def _rank(formula: Formula) -> dict[str, Any] | None:
+    """The statistic by which neighbors are ranked, larger is nearer; None where it is k itself."""
+    linear, slope = linear_part(formula)
+    if linear is not None and slope > 0:
+        return _plain(source(sqdist(linear.value))) | {"sign": -1.0, "linear": True}
+    statistic, sign = ordering(formula)
+    return None if statistic is formula else _plain(source(statistic)) | {"sign": sign}
+
+
+def _plain(found: Source) -> dict[str, Any]:
+    return {"text": found.text, "inputs": list(found.inputs)}

@@ -1,0 +1,141 @@
+// The learners of the laboratory on `mercer.js`: a state in, a model that scores any points out.
+import * as M from "./mercer.js";
+
+const AVERAGES = {perceptron: "last", averaged: "average", voted: "vote"};
+export const GIVES = {logistic: "log-odds", process: "log-odds", smoother: "share", neighbors: "share", voted: "share"};
+
+// The kernel of a state with its numbers: whole ones that shape the formula choose among the sources.
+export function kernelOf({sources, numbers, parameters}, values) {
+  const p = {...parameters}, key = [];
+  numbers.forEach((number, i) => { if (number.shapes) key.push(values[i]); else p[number.path] = number.sign * values[i]; });
+  const source = sources[key.join()];
+  return {...M.kernel(source, p), dots: source.dots, rank: source.rank && {...M.kernel(source.rank, p), sign: source.rank.sign}};
+}
+
+// Scores are lists, one per output: one for two classes (positive: the second), else one per class.
+export function learn(kernel, {learner, options, X, y, width = 2, tol = 1e-3}) {
+  const classes = [...new Set(y)].sort((a, b) => a - b), labels = Array.from(y, (c) => classes.indexOf(c)), n = labels.length, count = classes.length;
+  if (count < 2) throw new Error("draw points of two classes at least");
+  const scaled = learner === "process" ? {...kernel, k: (A, B) => { const value = kernel.k(A, B); return (i, j) => options.variance * value(i, j); }} : kernel;
+  const points = M.prepared(scaled, X, width), K = M.gram(scaled, points, points, n, n);
+  const against = (Q, rows) => Q === X ? K : M.gram(scaled, M.prepared(scaled, Q, width), points, rows, n);
+  const base = {classes, labels, n, K, X, kernel: scaled, points, outputs: count === 2 ? 1 : count, gives: GIVES[learner] ?? "score", against, learner};
+  const byVotes = (rows, weight) => {
+    const out = Array.from({length: count}, () => new Float64Array(rows));
+    for (let i = 0; i < rows; i++) weight(i, (j, w) => { out[labels[j]][i] += w; });
+    return count === 2 ? [out[1].map((v, i) => v - out[0][i])] : out;
+  };
+  if (learner in AVERAGES) {
+    const trace = M.perceptron(K, labels, {epochs: options.epochs, classes: count, dots: kernel.dots}), kind = AVERAGES[learner];
+    const flat = kind === "average" ? trace.average : trace.alpha, coef = Array.from({length: trace.outputs}, (_, o) => flat.filter((_, i) => i % trace.outputs === o));
+    const model = {coef, b: coef.map(() => 0)};
+    const voted = (Q, rows) => { const v = M.votes(against(Q, rows), trace); return Array.from({length: trace.outputs}, (_, o) => v.filter((_, i) => i % trace.outputs === o)); };
+    return {...base, trace, averaging: kind, coef, scores: kind === "vote" ? voted : (Q, rows) => M.expanded(model, against(Q, rows), rows)};
+  }
+  if (learner === "smoother") {
+    return {...base, scores: (Q, rows) => {
+      const k = against(Q, rows), apart = ranked(base, kernel, Q, rows, width), nearest = (i) => M.neighbors(1, n, 1, (_, j) => apart(i, j))[0][0];
+      return byVotes(rows, (i, vote) => {
+        let total = 0;
+        for (let j = 0; j < n; j++) { if (k[i * n + j] < 0) throw new Error("This kernel has negative values: they are no weights of a mean."); total += k[i * n + j]; }
+        if (total > 0) for (let j = 0; j < n; j++) vote(j, k[i * n + j] / total); else vote(nearest(i), 1);
+      });
+    }};
+  }
+  if (learner === "neighbors") {
+    const m = options.n_neighbors;
+    if (m > n) throw new Error(`${m} neighbors need as many points; there are ${n}`);
+    return {...base, scores: (Q, rows) => { const near = M.neighbors(rows, n, m, ranked(base, kernel, Q, rows, width)); return byVotes(rows, (i, vote) => near[i].forEach((j) => vote(j, 1 / m))); }};
+  }
+  const model = fitted(learner, K, labels, count, options, tol);
+  return {...base, coef: model.pairs ? null : model.coef, b: model.b, variance: model.variance, scores: (Q, rows) => {
+    const values = M.expanded(model, against(Q, rows), rows);
+    return model.pairs ? ballots(values, model.pairs, count, rows) : values;
+  }};
+}
+
+function fitted(learner, K, labels, count, options, tol) {
+  if (learner === "ridge") return M.ridge(K, M.targets(labels, count), options.alpha);
+  if (learner === "centroid") return M.centroid(K, labels, count);
+  const T = M.targets(labels, count), joined = (found) => ({coef: found.flatMap((f) => f.coef), b: found.flatMap((f) => f.b), variance: (row, own) => found.map((f) => f.variance?.(row, own))});
+  if (learner === "process") return joined(T.map((t) => M.logistic(K, t, 1, false)));
+  if (learner === "logistic") { if (count > 2) return M.softmax(K, labels, count, options.alpha); return joined(T.map((t) => M.logistic(K, t, options.alpha))); }
+  if (learner !== "svm") throw new Error(`there is no learner ${learner} in this page`);
+  if (count === 2) return M.svm(K, T[0], options.C, tol);
+  const pairs = [], found = [], n = labels.length;
+  for (let a = 0; a < count; a++) for (let b = a + 1; b < count; b++) {
+    const rows = labels.flatMap((c, i) => c === a || c === b ? [i] : []), m = rows.length, part = new Float64Array(m * m);
+    rows.forEach((i, r) => rows.forEach((j, s) => { part[r * m + s] = K[i * n + j]; }));
+    const one = M.svm(part, Float64Array.from(rows, (i) => labels[i] === b ? 1 : -1), options.C, tol), coef = new Float64Array(n);
+    rows.forEach((i, r) => { coef[i] = one.coef[0][r]; });
+    pairs.push([a, b]); found.push({coef: [coef], b: one.b});
+  }
+  return {...joined(found), pairs};
+}
+
+// Votes of the pairs, and within equal votes the sum of scores, squeezed into (−1/3, 1/3).
+function ballots(values, pairs, count, rows) {
+  const votes = Array.from({length: count}, () => new Float64Array(rows)), sums = votes.map((v) => v.slice());
+  pairs.forEach(([a, b], k) => { for (let i = 0; i < rows; i++) { const f = -values[k][i]; votes[f > 0 ? a : b][i]++; sums[a][i] += f; sums[b][i] -= f; } });
+  return votes.map((v, c) => v.map((w, i) => w + sums[c][i] / (3 * (Math.abs(sums[c][i]) + 1))));
+}
+
+// How far point j is from row i of Q: by the statistic that k falls with where there is one, else in feature space.
+function ranked(base, kernel, Q, rows, width) {
+  const own = base.points[0] ? M.diagonal(base.kernel, base.points, base.n) : new Float64Array(base.n), flat = own.every((v) => Math.abs(v - own[0]) <= 1e-14 * Math.abs(own[0]));
+  const rank = kernel.rank;
+  if (rank && (flat || rank.linear)) { const value = rank.k(M.prepared(rank, Q, width), M.prepared(rank, base.X, width)); return (i, j) => -rank.sign * value(i, j); }
+  const k = base.against(Q, rows);
+  return flat ? (i, j) => -k[i * base.n + j] : (i, j) => own[j] - 2 * k[i * base.n + j];
+}
+
+export function winners(scores, classes, rows) {
+  return Array.from({length: rows}, (_, i) => {
+    if (scores.length === 1) return classes[scores[0][i] > 0 ? 1 : 0];
+    return classes[scores.reduce((best, s, c) => s[i] > scores[best][i] ? c : best, 0)];
+  });
+}
+
+export const wrong = (answers, y) => answers.filter((c, i) => c !== y[i]).length / y.length;
+
+// The error on points left out, by the five folds of the library (seed 0); null where a fold cannot be learned from.
+export function leftOut(kernel, state, folds = 5) {
+  const {X, y, width = 2} = state, n = y.length, order = new M.Random(0).permutation(n), cuts = Math.min(folds, n), answers = new Array(n);
+  try {
+    for (let f = 0, start = 0; f < cuts; f++) {
+      const size = Math.floor(n / cuts) + (f < n % cuts), held = new Set(order.slice(start, start += size)), rows = (keep) => y.flatMap((_, i) => held.has(i) === keep ? [] : [i]);
+      const train = rows(true), test = rows(false), of = (list) => Float64Array.from(list.flatMap((i) => Array.from({length: width}, (_, t) => X[i * width + t])));
+      const model = learn(kernel, {...state, X: of(train), y: train.map((i) => y[i])});
+      winners(model.scores(of(test), test.length), model.classes, test.length).forEach((c, r) => { answers[test[r]] = c; });
+    }
+  } catch { return null; }
+  return wrong(answers, y);
+}
+
+// --- curves on a line --------------------------------------------------------------------------------
+
+const NORMAL = 1.959963984540054;   // half of a band of 95 %
+
+export function curve(kernel, {learner, options, x, y}, grid) {
+  const h = options.bandwidth ?? 1, rows = grid.length, n = x.length, scale = (v) => Float64Array.from(v, (u) => u / h);
+  const A = M.prepared(kernel, scale(grid), 1), B = M.prepared(kernel, scale(x), 1), K = M.gram(kernel, A, B, rows, n);
+  if (learner === "ridge") {
+    const G = M.gram(kernel, B, B, n, n), model = M.ridge(G, [Float64Array.from(y)], options.alpha, false), at = M.expanded(model, G, n)[0], mean = M.expanded(model, K, rows)[0];
+    const left = Math.sqrt(at.reduce((sum, v, i) => sum + (v - y[i]) ** 2, 0) / n / options.alpha), own = M.diagonal(kernel, A, rows);
+    const std = Float64Array.from({length: rows}, (_, i) => { const k = K.slice(i * n, (i + 1) * n); return Math.sqrt(Math.max(0, own[i] - M.times(k, 1, model.solve(k))[0])); });
+    return {mean, half: std.map((s) => 2 * left * s), weights: (i) => model.coef[0].map((a, j) => a * K[i * n + j])};
+  }
+  const near = (i) => x.reduce((best, v, j) => Math.abs(v - grid[i]) < Math.abs(x[best] - grid[i]) ? j : best, 0);
+  const found = learner === "local" ? M.lines(K, grid, x, y) : M.smoothed(K, rows, y, near);
+  for (let i = 0; i < rows; i++) if (!Number.isFinite(found.mean[i])) { found.mean[i] = y[near(i)]; found.share[i] = 1; }
+  const half = found.mean.map((_, i) => found.share[i] < 1 - 1e-9 ? NORMAL * Math.sqrt(found.variance[i] * found.share[i] / (1 - found.share[i])) : Infinity);
+  return {...found, half, weights: (i) => { const k = K.slice(i * n, (i + 1) * n), total = k.reduce((a, b) => a + b, 0); return k.map((v) => v / (total || 1)); }};
+}
+
+// The mean squared error of a curve at points left out, one at a time.
+export function curveLeftOut(kernel, state) {
+  const {x, y} = state;
+  let total = 0;
+  for (let i = 0; i < x.length; i++) total += (curve(kernel, {...state, x: x.filter((_, j) => j !== i), y: y.filter((_, j) => j !== i)}, [x[i]]).mean[0] - y[i]) ** 2;
+  return total / x.length;
+}
