@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, ClassVar
 
+import stills
 from docutils import nodes
 from docutils.parsers.rst import directives
 from pages import Page, Shown
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from mercer.lab.compute.live import figure, from_address
+from mercer.live import embedded, read, script
 
 DPI = 110
 
@@ -60,10 +65,11 @@ class Python(SphinxDirective):
 
 
 class Laboratory(SphinxDirective):
-    """{lab} panel=…&kernel=…: the command that opens the laboratory there, ready to be copied.
+    """{lab} panel=…&kernel=…: a figure that moves in the page, and the command for more.
 
-    The body says what to do. A link cannot: the laboratory answers only to pages that know the
-    token of this start, and the port is another one each time.
+    The body says what to do. Without scripts the same state is a still picture. A link to the
+    laboratory cannot be: it answers only to pages that know the token of this start, and the port
+    is another one each time.
     """
 
     has_content = True
@@ -74,7 +80,38 @@ class Laboratory(SphinxDirective):
         command = f'mercer lab --state "{self.arguments[0]}"'
         line = nodes.literal_block(command, command, language="bash")
         said = self.parse_text_to_nodes(f"**Move it.** {text}")
-        return [nodes.container("", *said, line, classes=["lab"])]
+        more = nodes.paragraph("", "Open in the laboratory:", classes=["more"])
+        return [nodes.container("", *said, *self.figure(), more, line, classes=["lab"])]
+
+    def figure(self) -> list[nodes.Node]:
+        if self.arguments[0].startswith("panel=digits"):
+            return []
+        panel, state = from_address(self.arguments[0])
+        spec = figure(panel, state)
+        pages: Any = self.env.temp_data
+        number = pages["mercer stills"] = pages.get("mercer stills", 0) + 1
+        folder = self.env.srcdir / "drawn"
+        folder.mkdir(exist_ok=True)
+        name = f"{self.env.docname.replace('/', '-')}-still-{number}.png"
+        stills.save(panel, state, folder / name)
+        alt = f"{spec['title']}, {state.kernel}"
+        still = nodes.image(uri=f"/drawn/{name}", alt=alt, classes=["drawn"])
+        begin, end = (nodes.raw("", tag, format="html") for tag in ("<noscript>", "</noscript>"))
+        return [nodes.raw("", embedded(spec), format="html"), begin, still, end]
+
+
+def with_figures(app: Sphinx, _page: str, _template: str, _context: Any, doctree: Any) -> None:
+    """Load the script of the figures in pages that have one."""
+    if doctree is not None and any("mercer-live" in n.astext() for n in doctree.findall(nodes.raw)):
+        app.add_js_file("live.js", loading_method="defer")
+        app.add_css_file("live.css")
+
+
+def write_figures(app: Sphinx, _error: Any) -> None:
+    """The script and the style of the figures, beside the other files of the site."""
+    folder = Path(app.outdir) / "_static"
+    (folder / "live.js").write_text(f"{script()}figures_js.start();\n", encoding="utf-8")
+    (folder / "live.css").write_text(read("live.css"), encoding="utf-8")
 
 
 def items(
@@ -105,5 +142,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("python", Python)
     app.add_directive("lab", Laboratory)
     app.add_role("items", items)
+    app.connect("html-page-context", with_figures)
+    app.connect("build-finished", write_figures)
     app.connect("autodoc-process-docstring", plain, priority=400)  # before numpydoc's, at 500
     return {"parallel_read_safe": True, "parallel_write_safe": True}
