@@ -100,9 +100,12 @@ class Foreign:
         from xrfm import xRFM
 
         self.scale = StandardScaler().fit(X)
-        self.labels, t = np.unique(y, return_inverse=True) if self.classes else (None, y)
-        self.center, self.unit = (0.0, 1.0) if self.classes else (y.mean(), y.std())
-        t = t if self.classes else ((y - self.center) / self.unit)[:, None].astype(np.float32)
+        t: Any
+        if self.classes:
+            self.labels, t = np.unique(y, return_inverse=True)
+        else:
+            self.center, self.unit = float(y.mean()), float(y.std())
+            t = ((y - self.center) / self.unit)[:, None].astype(np.float32)
         X = self.scale.transform(X).astype(np.float32)
         cut, best = len(X) // 5, -np.inf
         for norm, power, diagonal in FOREIGN:

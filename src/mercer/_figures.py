@@ -63,7 +63,7 @@ def shades(scale: float = 1.0) -> Any:
     """Colors of a score: paper at 0, toward the first class below and the second above."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
-    ends = [tuple(1 - 0.55 * scale * (1 - c) for c in to_rgb(COLORS[i])) for i in (0, 1)]
+    ends: Any = [[1 - 0.55 * scale * (1 - c) for c in to_rgb(COLORS[i])] for i in (0, 1)]
     return LinearSegmentedColormap.from_list("score", [ends[0], "white", ends[1]])
 
 

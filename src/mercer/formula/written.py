@@ -28,7 +28,8 @@ def to_latex(text: str) -> str:
     for digits, mark in ((_RAISED, "^"), (_LOWERED, "_")):
         run = "".join(map(chr, digits.values())) + "⁻" * (mark == "^")
         plain = {up: low for low, up in digits.items()} | {ord("⁻"): "-"}
-        text = re.sub(f"[{run}]+", lambda m, t=plain, s=mark: f"{s}{{{m[0].translate(t)}}}", text)
+        for part in sorted(set(re.findall(f"[{run}]+", text)), key=len, reverse=True):
+            text = text.replace(part, f"{mark}{{{part.translate(plain)}}}")
     text = re.sub(r"√(\d+)", r"\\sqrt{\1}", text)
     text = re.sub(r"(?<=[\d}]) (?=[x(φ√])", r" \\, ", text)
     return text.translate(_SIGNS).replace("exp(", r"\exp(").replace("  ", " ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import threading
 from typing import Any
 
@@ -28,7 +29,7 @@ class Arithmetic:
     def __add__(self: Any, other: Any) -> Any:
         if np.isscalar(other):
             return self.of(self.kernel + other)
-        if not isinstance(other, Arithmetic):
+        if not issubclass(type(other), Arithmetic):
             return NotImplemented
         mine, others = (self.points(), self.others()), (other.points(), other.others())
         if self.shape != other.shape or not all(map(_same, mine, others)):
@@ -103,7 +104,7 @@ class Arithmetic:
         B = np.asarray(B, dtype=np.float64)
         if B.ndim not in (1, 2) or len(B) != self.shape[0]:
             raise ValueError(f"B must have {self.shape[0]} rows, as K has; got shape {B.shape}")
-        if not (np.isscalar(alpha) and 0 <= alpha < np.inf):
+        if not (isinstance(alpha, numbers.Real) and 0 <= alpha < np.inf):
             raise ValueError(f"alpha must be a number ≥ 0, got {alpha!r}")
         columns = B.reshape(len(B), -1)
         shifted = HOST.solver("shifted")(self.facing_host())
