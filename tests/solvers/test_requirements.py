@@ -85,7 +85,7 @@ def test_every_entry_says_what_it_is():
     ("asked", "name", "why"),
     [
         (request(features=5), "primal", "5 features, fewer than the 100"),
-        (request(features=500), "cholesky", "100 examples are at most 20000"),
+        (request(features=500), "cholesky", "100 examples are no more than the 500"),
         (request(penalties=20), "eigh", "20 penalties"),
         (request(3000, penalties=7, path=True), "eigh", "7 penalties"),
         (request(3000, penalties=7), "pivoted", "3000 examples"),
