@@ -193,14 +193,14 @@ def test_sources_are_kept_by_their_text(tmp_path, monkeypatch) -> None:
     k = Gaussian(1.5)
     X = NARROW[:50, :1].astype(np.float32)
     G = k.gram(X)
-    engine = G._engine(G._plan())
+    engine = G._filler(G._plan())
     (kept,) = (tmp_path / "cache").glob("mercer_*.py")
     assert kept.read_text() == engine.compiled.source
     assert (tmp_path / "cache").stat().st_mode & 0o077 == 0
     # A stranger's file under the name of ours is not used.
     kept.write_text("raise SystemExit('not ours')")
     monkeypatch.setattr(generated, "_modules", {}, raising=False)
-    G._engine(G._plan())
+    G._filler(G._plan())
     assert kept.read_text() == engine.compiled.source
 
 
@@ -211,7 +211,7 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch) -
     monkeypatch.setattr(generated, "_modules", {}, raising=False)
     X = NARROW[:50, :1].astype(np.float32)
     G = Gaussian(1.5).gram(X)
-    assert G._engine(G._plan()).compiled is not None
+    assert G._filler(G._plan()).compiled is not None
 
 
 def test_what_has_no_vectorized_form_stays_in_numpy() -> None:
