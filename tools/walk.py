@@ -2,13 +2,14 @@
 """walk.py: through how many functions and files of this library a warm call passes.
 
 A stranger who looks for a wrong digit reads so much. Named functions count; lambdas and
-comprehensions do not. `tests/test_walks.py` holds the numbers; ``--list [WORD]`` prints the functions
-in the order of their first calls, of the calls whose name has the word.
+comprehensions do not, and what helper threads run does. `tests/test_walks.py` holds the numbers;
+``--list [WORD ...]`` prints the functions of calls whose name has one of the words.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import mercer
+from mercer._machine import threads
 
 
 def walked(call: Callable[[], Any]) -> list[tuple[str, str]]:
@@ -32,11 +34,15 @@ def walked(call: Callable[[], Any]) -> list[tuple[str, str]]:
     for _ in range(2):
         call()
     before = sys.getprofile()
+    threads._helpers.cache_clear()  # new threads are watched, too
+    threading.setprofile(note)
     sys.setprofile(note)
     try:
         call()
     finally:
         sys.setprofile(before)
+        threading.setprofile(None)  # type: ignore[arg-type]
+        threads._helpers.cache_clear()
     return list(seen)
 
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse
 from mercer._lazy import record
 from mercer.formula import derive, evaluate, simplify
 from mercer.formula.nodes import Formula, statistics
@@ -64,13 +63,6 @@ class Method:
 
 #: Of distances whose differences cost no more than a product, whatever the numbers are.
 BY_SIZE = Method("direct", reason="few columns or few pairs: differences are as fast")
-
-
-def is_direct(x: Any, z: Any) -> bool:
-    """Whether differences of these rows cost no more than a product, whatever the numbers are."""
-    if is_sparse(x) or is_sparse(z):
-        return False
-    return bool(x.shape[1] <= DIRECT_COLUMNS or len(x) * len(z) * x.shape[1] <= SMALL_WORK)
 
 
 @record

@@ -162,6 +162,11 @@ def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
     return engine.make(kernel, X, Z if engine is HOST else raw)
 
 
+def host_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
+    """K on the host, of a kernel or a formula, whatever device is set."""
+    return HostGram(kernel, X, Z)
+
+
 def held(kernel: Any, points: Any) -> Rows | Any:
     """The Rows of points that others are compared with again and again; tensors stay tensors."""
     if is_tensor(points) or is_chunked(points):

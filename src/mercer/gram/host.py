@@ -31,7 +31,7 @@ from mercer.gram.base import (
 )
 from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
-from mercer.gram.fourier_series import Series, in_words
+from mercer.gram.fourier_series import AT_ONCE, Series, in_words
 from mercer.gram.operand import Operand, row_value
 from mercer.gram.plan import (
     COMPILE_WORK,
@@ -212,9 +212,12 @@ class HostGram(Gram):
             with blas_for_product(K.size * columns.shape[1]):
                 result = K @ columns
             return result[:, 0] if V.ndim == 1 else result
-        if not relative and (found := fourier_product.series_of(self, columns.shape[1])):
-            image = fourier_product.product(self, *found, columns)
-            return image[:, 0] if V.ndim == 1 else image
+        pairs = self.shape[0] * self.shape[1] * -(-columns.shape[1] // AT_ONCE)
+        if not relative and pairs >= fourier_product.FEW_PAIRS:
+            found = fourier_product.series_of(self, columns.shape[1])
+            if found is not None:
+                image = fourier_product.product(self, *found, columns)
+                return image[:, 0] if V.ndim == 1 else image
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
         sums = get_config().n_threads if self.square and self.symmetric else 0

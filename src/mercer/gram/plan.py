@@ -7,8 +7,9 @@ and whether the loop over pairs is compiled.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -192,7 +193,8 @@ def held_bytes(*operands: Operand) -> int:
     return sum(copies.values())
 
 
-class Products(NamedTuple):
+@dataclass
+class Products:
     """How products are made. Bytes beside their result: per column of a tile (a row of Z that is
     centered, or made dense), per pair (a sparse result), and once for all of K (`held`).
 
@@ -202,53 +204,58 @@ class Products(NamedTuple):
     """
 
     widths: dict[Input, int]
-    per_column: int
-    per_pair: int
-    held: int
-    paneled: frozenset[Input]
-    tile: tuple[int, int] | None
+    per_column: int = 0
+    per_pair: int = 0
+    held: int = 0
+    paneled: frozenset[Input] = frozenset()
+    tile: tuple[int, int] | None = CACHE_TILE
 
 
 def products_of(program: Program, x: Operand, z: Operand) -> Products:
     """How the products of a program are made between two operands."""
-    per_column = per_pair = held = 0
-    widths, paneled = {}, set()
-    # A black box may be called as seldom as possible.
-    cached, scattered = not program.opaque, False
+    products = Products({key: m.shape[1] for key, m in z.matrices.items()})
     for key, m in z.matrices.items():
-        widths[key], other = m.shape[1], x.matrices[key]
-        if not (is_sparse(m) or is_sparse(other)):
-            if key in program.multiplied and key not in z.grids:
-                cached = cached and m.shape[1] <= LIGHT
-            if z.centers.get(key) is not None and key not in z.grids:
-                per_column += m.shape[1] * m.dtype.itemsize
-            continue
-        stays = stays_sparse(m, other)
-        if not (key in program.multiplied and is_sparse(other) and stays and scatters(other, m)):
-            cached = cached and key not in program.multiplied
-            if stays:
-                per_pair += 2 * z.dtype.itemsize + 8
-            elif is_sparse(m) or (z.centers.get(key) is not None and key not in z.grids):
-                per_column += m.shape[1] * m.dtype.itemsize
-            continue
-        work, in_panels = _cheaper_loop(other, m)
-        widths[key], size = int(work) + 1, z.bytes_by_column(key)
-        if in_panels:
-            paneled.add(key)
-            held += get_config().n_threads * PANEL_BYTES * m.shape[1]
-            continue
-        scattered = True
-        if z.keeps_columns(key):
-            held += size
-        else:
-            per_column += 2 * size // max(1, z.n)
-    rows, columns = SCATTERED_TILE if scattered else CACHE_TILE
-    tile = (rows, columns * 8 // z.dtype.itemsize) if cached else None
-    return Products(widths, per_column, per_pair, held, frozenset(paneled), tile)
+        if is_sparse(m) or is_sparse(x.matrices[key]):
+            _add_sparse(products, key, program, x, z)
+        elif key not in z.grids:
+            if key in program.multiplied and m.shape[1] > LIGHT:
+                products.tile = None
+            if z.centers.get(key) is not None:
+                products.per_column += m.shape[1] * m.dtype.itemsize
+    if program.opaque:  # a black box is called as seldom as possible
+        products.tile = None
+    if products.tile is not None:
+        products.tile = products.tile[0], products.tile[1] * 8 // z.dtype.itemsize
+    return products
+
+
+def _add_sparse(products: Products, key: Input, program: Program, x: Operand, z: Operand) -> None:
+    """Count what the product of an input with sparse rows takes."""
+    left, right = x.matrices[key], z.matrices[key]
+    stays = stays_sparse(right, left)
+    if not (key in program.multiplied and is_sparse(left) and stays and scatters(left, right)):
+        if key in program.multiplied:
+            products.tile = None
+        if stays:
+            products.per_pair += 2 * z.dtype.itemsize + 8
+        elif is_sparse(right):
+            products.per_column += right.shape[1] * right.dtype.itemsize
+        return
+    work, in_panels = _cheaper_loop(left, right)
+    products.widths[key], size = int(work) + 1, z.bytes_by_column(key)
+    if in_panels:
+        products.paneled |= {key}
+        products.held += get_config().n_threads * PANEL_BYTES * right.shape[1]
+        return
+    products.tile = products.tile and SCATTERED_TILE
+    if z.keeps_columns(key):
+        products.held += size
+    else:
+        products.per_column += 2 * size // max(1, z.n)
 
 
 def _cheaper_loop(x: Any, z: Any) -> tuple[float, bool]:
-    """The cost per pair of the cheaper loop over sparse rows, and whether it is the one in panels."""
+    """The cost per pair of the cheaper loop over sparse rows, and whether it works in panels."""
     (n, columns), m = x.shape, z.shape[0]
     counts = (np.bincount(side.indices, minlength=columns).astype(float) for side in (x, z))
     common, numbers = np.dot(*counts) / max(1, n * m), x.nnz / max(1, n)

@@ -49,12 +49,12 @@ class _Choice(NamedTuple):
         """
         numbers = self.numbers[which]
         key: Any = None
-        if rows.is_held and not self.grids and not self.program.opaque:
-            if rows.owns(*numbers.values()):
-                centers = (None if c is None else c.tobytes() for c in self.centers.values())
-                key = (self.program, dtype, which, *map(id, numbers.values()), *centers)
-                if key in rows.kept:
-                    return rows.kept[key]  # type: ignore[no-any-return]
+        kept = rows.is_held and not self.grids and not self.program.opaque
+        if kept and rows.owns(*numbers.values()):
+            centers = (None if c is None else c.tobytes() for c in self.centers.values())
+            key = (self.program, dtype, which, *map(id, numbers.values()), *centers)
+            if key in rows.kept:
+                return rows.kept[key]  # type: ignore[no-any-return]
         grids = {k: pair[which] for k, pair in self.grids.items()} if self.grids else NOTHING
         norms = {k: pair[which] for k, pair in self.norms.items()} if self.norms else {}
         operand = Operand(
@@ -98,9 +98,10 @@ def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
     by_size = True
     for key, x in left.items():
         z = right[key]
-        check_widths(x, z)
-        few = by_size and x.shape[0] * z.shape[0] * x.shape[1] < WORTH
-        by_size = few and accuracy.is_direct(x, z)
+        if x is not z:
+            check_widths(x, z)
+        few = x.shape[0] * z.shape[0] * x.shape[1] < WORTH
+        by_size = by_size and few and is_direct(x, z)
     if by_size:
         return _Choice((left, right), form.of_differences, form.by_size)
     grids = on_grid(form.multiplied, left, right)
@@ -108,6 +109,14 @@ def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
     methods, centers, norms = _methods(form, (X, Z), numbers, dtype, grids)
     program = compile_program(form.formula, methods)
     return _Choice(numbers, program, methods, centers, norms, grids)
+
+
+def is_direct(x: Any, z: Any) -> bool:
+    """Whether differences of these rows cost no more than a product, whatever the numbers are."""
+    if is_sparse(x) or is_sparse(z):
+        return False
+    few = x.shape[1] <= accuracy.DIRECT_COLUMNS
+    return bool(few or len(x) * len(z) * x.shape[1] <= accuracy.SMALL_WORK)
 
 
 def add_values(operand: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:
@@ -162,7 +171,7 @@ def _methods(
     for node in form.distances:
         key = node.value
         X, Z = numbers[0][key], numbers[1][key]
-        if accuracy.is_direct(X, Z):
+        if is_direct(X, Z):
             methods[key], centers[key] = accuracy.BY_SIZE, None
             continue
         chosen = _of_product(form, node, rows, (X, Z), dtype, grids)

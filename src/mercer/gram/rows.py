@@ -54,7 +54,7 @@ class Rows:
         self.is_sparse = any(map(is_sparse, self.matrices.values()))
 
     def owns(self, *matrices: Any) -> bool:
-        """Whether these are matrices of this object, so that what is computed of them may be kept."""
+        """Whether all of these belong to this object, so that results on them may be kept."""
         return all(id(m) in self._own for m in matrices)
 
     @cached_property
