@@ -34,7 +34,8 @@ def walked(call: Callable[[], Any]) -> list[tuple[str, str]]:
     for _ in range(2):
         call()
     before = sys.getprofile()
-    threads._helpers.cache_clear()  # new threads are watched, too
+    threads._helpers.cache_clear()
+    threads._helpers()  # a pool of new threads, which are watched, too
     threading.setprofile(note)
     sys.setprofile(note)
     try:

@@ -13,34 +13,19 @@ results on the host), `host_gram` (K on the host, whatever the device), `held` (
 that are compared again and again). The modules in here are for engines, which make their own K.
 """
 
-from mercer.gram.base import Gram, constant_diagonal, formula_of, simplified
-from mercer.gram.dispatch import (
-    HOST,
-    Engine,
-    engine_for,
-    held,
-    host_gram,
-    keeper_of,
-    make_gram,
-    register,
-    solver_gram,
-)
-from mercer.gram.functions import diagonal, distance_to_mean
+from mercer.gram.base import Gram
+from mercer.gram.base import constant_diagonal as constant_diagonal
+from mercer.gram.base import formula_of as formula_of
+from mercer.gram.base import simplified as simplified
+from mercer.gram.dispatch import HOST as HOST
+from mercer.gram.dispatch import Engine, register
+from mercer.gram.dispatch import engine_for as engine_for
+from mercer.gram.dispatch import held as held
+from mercer.gram.dispatch import host_gram as host_gram
+from mercer.gram.dispatch import keeper_of as keeper_of
+from mercer.gram.dispatch import make_gram as make_gram
+from mercer.gram.dispatch import solver_gram as solver_gram
+from mercer.gram.functions import diagonal as diagonal
+from mercer.gram.functions import distance_to_mean
 
-__all__ = [
-    "HOST",
-    "Engine",
-    "Gram",
-    "constant_diagonal",
-    "diagonal",
-    "distance_to_mean",
-    "engine_for",
-    "formula_of",
-    "held",
-    "host_gram",
-    "keeper_of",
-    "make_gram",
-    "register",
-    "simplified",
-    "solver_gram",
-]
+__all__ = ["Engine", "Gram", "distance_to_mean", "register"]

@@ -34,7 +34,7 @@ def quick_winners(
     None where float32 is no gain, or has too few digits for the kernel.
     """
     points = expansion.points
-    if not are_float_rows(X) or not are_float_rows(points) or X.shape[0] * len(points) < PAIRS:
+    if not are_float_rows(X) or not are_float_rows(points) or X.shape[0] * points.shape[0] < PAIRS:
         return None
     many = isinstance(expansion, PairExpansion) and may_compile()
     # Rows in float32 have no more digits: a compiled pass over many classes is the gain then.
