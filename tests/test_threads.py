@@ -16,10 +16,10 @@ import pytest
 
 import mercer
 from mercer._machine import threads as machine_threads
-from mercer._machine.blas_threads import pools
 from mercer._machine.threads import (
     Background,
     interruptible,
+    pools,
     run_threads,
     single_threaded_blas,
     threads_for,

@@ -108,7 +108,7 @@ def test_a_gram_is_usable_after_an_interrupt(monkeypatch) -> None:
     X = np.random.default_rng(0).normal(size=(300, 30))
     G = mercer.Polynomial(2).gram(X)
     expected = G.dense()
-    engine = type(G._engine(G._plan()))
+    engine = type(G._filler(G._plan()))
     fill = engine.fill
     with mercer.config(threads=2):
         monkeypatch.setattr(engine, "fill", lambda *a: (_ for _ in ()).throw(KeyboardInterrupt))

@@ -2,39 +2,54 @@
 """walk.py: through how many functions and files of this library a warm call passes.
 
 A stranger who looks for a wrong digit reads so much. Named functions count; lambdas and
-comprehensions do not. `tests/test_walks.py` holds the numbers.
+comprehensions do not, and what helper threads run does. `tests/test_walks.py` holds the numbers;
+``--list [WORD ...]`` prints the functions of calls whose name has one of the words.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import mercer
+from mercer._machine import threads
 
 
-def walk(call: Callable[[], Any]) -> tuple[int, int]:
-    """Functions and files of the third call, when everything is compiled and cached."""
-    seen: set[tuple[str, str]] = set()
+def walked(call: Callable[[], Any]) -> list[tuple[str, str]]:
+    """Files and functions of the third call, when everything is compiled and cached."""
+    seen: dict[tuple[str, str], None] = {}
 
     def note(frame: Any, event: str, _: Any) -> None:
         code = frame.f_code
         name = str(frame.f_globals.get("__name__", ""))
         if event == "call" and name.partition(".")[0] == "mercer" and code.co_name[0] != "<":
-            seen.add((code.co_filename, code.co_qualname))
+            seen.setdefault((code.co_filename, code.co_qualname))
 
     for _ in range(2):
         call()
     before = sys.getprofile()
+    threads._helpers.cache_clear()
+    threads._helpers()  # a pool of new threads, which are watched, too
+    threading.setprofile(note)
     sys.setprofile(note)
     try:
         call()
     finally:
         sys.setprofile(before)
+        threading.setprofile(None)  # type: ignore[arg-type]
+        threads._helpers.cache_clear()
+    return list(seen)
+
+
+def walk(call: Callable[[], Any]) -> tuple[int, int]:
+    """Numbers of functions and of files that `call` passes."""
+    seen = walked(call)
     return len(seen), len({file for file, _ in seen})
 
 
@@ -55,6 +70,11 @@ def walks() -> dict[str, Callable[[], Any]]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    listed, root = sys.argv[1:2] == ["--list"], f"{Path(mercer.__file__).parent}/"
     for name, call in walks().items():
+        if listed and not any(word in name for word in sys.argv[2:] or [""]):
+            continue
         functions, files = walk(call)
         print(f"{name:22} {functions:4} functions, {files:3} files")
+        for file, function in walked(call) if listed else ():
+            print(f"    {file.removeprefix(root):40} {function}")

@@ -145,7 +145,7 @@ if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
             from mercer import kernels
 
             if name in kernels.KERNELS:
-                return getattr(kernels, name)
+                return globals().setdefault(name, getattr(kernels, name))
         if name in _HOME or name in _MODULES:
             return _load(name)
         raise unknown(__name__, name, __dir__(), _elsewhere(name))

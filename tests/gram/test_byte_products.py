@@ -210,7 +210,7 @@ def test_a_center_leaves_empty_columns_out(always):
     near, along = Gaussian(0.5), Polynomial(2, 1.0)  # x·z is the centered product, put right again
     G = (near * along).gram(X)
     ((key, rows),) = G._x.grids.items()
-    assert G.program.methods[key].center
+    assert G.methods[key].center
     assert len(rows.center) == len(rows.used) == 45
     wide = X.astype(float)
     expected = _plain(near, wide, wide) * _plain(along, wide, wide)
@@ -246,7 +246,7 @@ def test_far_from_the_origin_the_center_is_taken_off(dtype, always):
     kernel = Gaussian(60.0)
     G = kernel.gram(X)
     assert G._x.grids
-    assert G.program.methods[next(iter(G._x.grids))].center
+    assert G.methods[next(iter(G._x.grids))].center
     gaps = np.square(X[:, None].astype(float) - X[None].astype(float)).sum(axis=2)
     tolerance = {np.float32: 3e-6, np.float64: 1e-13}[dtype]
     assert G.dense() == pytest.approx(np.exp(-gaps / (2 * 60.0**2)), abs=tolerance)
@@ -267,7 +267,7 @@ def test_steps_that_are_no_binary_fractions_bear_a_center(always):
     X = pixels(200, dtype=np.float32)
     kernel = Gaussian(0.6)
     G = kernel.gram(X)
-    assert G.program.methods[next(iter(G._x.grids))].center
+    assert G.methods[next(iter(G._x.grids))].center
     assert G.dense() == pytest.approx(kernel(X.astype(float), X.astype(float)), abs=3e-6)
 
 

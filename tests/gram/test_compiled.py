@@ -187,20 +187,25 @@ def test_one_text_serves_every_parameter() -> None:
         close(Gaussian(s)(X), oracle(Gaussian(s), X), f"sigma {s}")
 
 
+def forget_modules(monkeypatch) -> None:
+    monkeypatch.setattr(generated, "_modules", {}, raising=False)
+    compiled.compile_epilogue.cache_clear()
+
+
 def test_sources_are_kept_by_their_text(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("MERCER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(generated, "_modules", {}, raising=False)
+    forget_modules(monkeypatch)
     k = Gaussian(1.5)
     X = NARROW[:50, :1].astype(np.float32)
     G = k.gram(X)
-    engine = G._engine(G._plan())
+    engine = G._filler(G._plan())
     (kept,) = (tmp_path / "cache").glob("mercer_*.py")
     assert kept.read_text() == engine.compiled.source
     assert (tmp_path / "cache").stat().st_mode & 0o077 == 0
     # A stranger's file under the name of ours is not used.
     kept.write_text("raise SystemExit('not ours')")
-    monkeypatch.setattr(generated, "_modules", {}, raising=False)
-    G._engine(G._plan())
+    forget_modules(monkeypatch)
+    G._filler(G._plan())
     assert kept.read_text() == engine.compiled.source
 
 
@@ -208,10 +213,10 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch) -
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("MERCER_CACHE", str(blocked))
-    monkeypatch.setattr(generated, "_modules", {}, raising=False)
+    forget_modules(monkeypatch)
     X = NARROW[:50, :1].astype(np.float32)
     G = Gaussian(1.5).gram(X)
-    assert G._engine(G._plan()).compiled is not None
+    assert G._filler(G._plan()).compiled is not None
 
 
 def test_what_has_no_vectorized_form_stays_in_numpy() -> None:

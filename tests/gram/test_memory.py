@@ -129,7 +129,7 @@ SCRIPT = """
     for k, rows, weights in kernels:
         gram = k.gram(rows)
         gram.take(slice(0, 2), slice(0, 2)).dense()
-        gram._engine(gram._plan())  # compiling takes memory of its own
+        gram._filler(gram._plan())  # compiling takes memory of its own
         if gram._plan().compiled:
             gram.tile(slice(0, 64), slice(0, 64))
         begin = resident()
@@ -169,10 +169,11 @@ def test_the_rows_that_input_maps_make_are_counted(text: str) -> None:
     X = RNG.normal(size=(3000, 200)).astype(np.float32)
     with mercer.config(memory="20MB"):
         gram = parse(text).gram(X)
-        assert 4 * 3000 * 2 <= gram._held <= X.nbytes
-        assert gram._plan().scratch_bytes + gram._held <= 20_000_000
-        assert Gaussian(3.0).gram(X)._held == 0
-    with mercer.config(memory=gram._held), pytest.raises(MemoryError, match="a single tile needs"):
+        held = plan.held_bytes(*gram.sides())
+        assert 4 * 3000 * 2 <= held <= X.nbytes
+        assert gram._plan().scratch_bytes + held <= 20_000_000
+        assert plan.held_bytes(*Gaussian(3.0).gram(X).sides()) == 0
+    with mercer.config(memory=held), pytest.raises(MemoryError, match="a single tile needs"):
         gram @ np.ones(3000)
 
 
@@ -195,8 +196,9 @@ def test_sparse_rows_by_columns_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
     for module in ("rows", "plan"):
         monkeypatch.setattr(f"mercer.gram.{module}.scatters", lambda *_: True)
     rows = sp.random_array((500, 300), density=0.1, rng=RNG, format="csr")
-    assert Gaussian().gram(rows)._products.held >= rows.nnz * 12
+    gram = Gaussian().gram(rows)
+    assert plan.products_of(gram.program, *gram.sides()).held >= rows.nnz * 12
     with mercer.config(memory="1MB"):
-        small = Gaussian().gram(rows)._products
+        small = plan.products_of(gram.program, *gram.sides())
     assert small.held == 0
     assert 500 * small.per_column >= rows.nnz * 24

@@ -90,7 +90,7 @@ def test_nothing_piles_up_in_held_rows() -> None:
     assert isinstance(rows, Rows)
     for n in (700, 600, 500, 400):
         make_gram(k, np.hstack([X[:n, :40], np.zeros((n, 40))]), rows).dense()
-        sizes.append(len(rows._kept))
+        sizes.append(len(rows.kept))
     assert sizes[0] == sizes[-1]
 
 

@@ -41,7 +41,7 @@ def test_compiled_loops_agree(columns, degree):
     gram = Anova(degree, 1.5).gram(X)
     plain, compiled = np.empty((20, 20)), np.empty((20, 20))
     for use, out in ((False, plain), (True, compiled)):
-        engine = gram._engine(replace(gram._plan(), compiled=use))
+        engine = gram._filler(replace(gram._plan(), compiled=use))
         engine.fill(slice(0, 20), slice(0, 20), out, Scratch(0))
     np.testing.assert_allclose(compiled, plain, rtol=1e-13)
     assert (plain > 0).all() == (degree <= columns)

@@ -101,10 +101,10 @@ def test_rows_with_many_columns_in_common_are_multiplied_in_panels(scatters):
     full = np.zeros((100, 120))
     full[:, :15] = RNG.normal(size=(100, 15))  # few numbers, and all of them in common
     gram = Polynomial(3, offset=1.0).gram(sp.csr_array(full))
-    assert bool(gram._products.paneled) == scatters
+    assert bool(gram._plan().paneled) == scatters
     np.testing.assert_allclose(gram.dense(), Polynomial(3, offset=1.0)(full), rtol=1e-12)
     np.testing.assert_allclose(gram @ full, Polynomial(3, offset=1.0)(full) @ full, rtol=1e-11)
-    assert not Polynomial(3).gram(sp.csr_array(rows(100, 0.1)))._products.paneled
+    assert not Polynomial(3).gram(sp.csr_array(rows(100, 0.1)))._plan().paneled
     if scatters:
         told = str(Polynomial(3).explain(sp.csr_array(full)))
         assert "of sparse rows, in panels" in told

@@ -26,7 +26,6 @@ LOOKS_AT_MODULES = {
     "gram/cpu/generated.py": "a generated module is entered, for tracebacks",
     "store/reading.py": "the version of scikit-learn, to warn",
     "store/writing.py": "the version of scikit-learn, to write it down",
-    "_machine/blas_threads.py": "the files of the libraries whose threads are counted",
     "engines/cluster/worker.py": "whether this process is a worker of Dask",
 }
 #: Where what is computed is decided: there is no clock in there, but for work that gives up.

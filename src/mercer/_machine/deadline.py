@@ -50,7 +50,8 @@ def check_time() -> None:
     """Raise `OutOfTime` where the time is over, or nobody wants the result any more."""
     if time.perf_counter() > _end.get():
         raise OutOfTime("the time is over")
-    check_wanted()
+    if _unwanted.get() is not None:
+        check_wanted()
 
 
 @contextmanager

@@ -22,7 +22,6 @@ from functools import lru_cache
 from typing import Any, Self
 
 from mercer._config import get_config
-from mercer._machine.blas_threads import pools
 from mercer._machine.deadline import check_wanted
 
 #: Floating-point operations below which threads cost more than they save: on two idle cores a Gram
@@ -45,6 +44,44 @@ WORTH_HOLDING = 9216
 _lock = threading.Lock()
 _holders = 0
 _held: list[tuple[Callable[[int], Any], int]] = []
+#: Two functions of a pool: one gives the number of its threads, one sets it.
+Pool = tuple[Callable[[], int], Callable[[int], Any]]
+
+
+@lru_cache(maxsize=1)
+def pools() -> tuple[Pool, ...]:
+    """One pool per BLAS library: NumPy's and SciPy's wheels bring one each.
+
+    threadpoolctl finds them among all libraries of the process, once: that takes 10 ms. SciPy's is
+    loaded here. Otherwise its pool would be missed in a process that imports it later, and sums
+    would be rounded by the number of threads that it happens to have then.
+    """
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    return tuple((library.get_num_threads, _setter(library)) for library in libraries)
+
+
+def _setter(library: Any) -> Callable[[int], None]:
+    """A function that sets the number of threads, whichever thread calls it.
+
+    From its version 3.8 on threadpoolctl obeys the first thread that sets a number, until that
+    thread gives up control, and ignores all others: solvers in a second thread got a BLAS of all
+    cores, six times as slow where two ran. The count of holders keeps concurrent callers apart, so
+    control is given up right after each call.
+    """
+    release = getattr(library, "clear_controlling_thread", None)
+
+    def set_threads(threads: int) -> None:
+        if release is None:
+            library.set_num_threads(threads)
+            return
+        release(force=True)
+        library.set_num_threads(threads)
+        release(force=True)
+
+    return set_threads
 
 
 class single_threaded_blas:

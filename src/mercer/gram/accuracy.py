@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import is_sparse
 from mercer._lazy import record
 from mercer.formula import derive, evaluate, simplify
 from mercer.formula.nodes import Formula, statistics
@@ -62,28 +61,8 @@ class Method:
     reason: str = ""
 
 
-#: Of K whose differences cost nothing worth saving.
-LITTLE_WORK = Method("direct", reason="a small block")
-
-
-def is_little_work(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
-    """Whether the differences of all inputs cost nothing worth saving, whatever the numbers are."""
-    for x, z in zip(left.values(), right.values(), strict=True):
-        if x.shape[0] * z.shape[0] * x.shape[1] > SMALL_WORK or is_sparse(x) or is_sparse(z):
-            return False
-    return True
-
-
-def direct_by_size(X: Any, Z: Any) -> Method | None:
-    """Differences where they cost no more than a product, whatever the numbers are."""
-    columns = X.shape[1]
-    if is_sparse(X) or is_sparse(Z):
-        return None
-    if X.shape[0] * Z.shape[0] * columns <= SMALL_WORK:
-        return LITTLE_WORK
-    if columns <= DIRECT_COLUMNS:
-        return Method("direct", reason=f"{columns} columns: differences are as fast")
-    return None
+#: Of distances whose differences cost no more than a product, whatever the numbers are.
+BY_SIZE = Method("direct", reason="few columns or few pairs: differences are as fast")
 
 
 @record

@@ -8,8 +8,9 @@ that register themselves (`mercer.gram.dispatch`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,11 +19,12 @@ from mercer._config import show_bytes, warn_if_tight
 from mercer._tiles import Scratch, Tiling
 from mercer.formula import Formula, at_diagonal, evaluate, simplify
 from mercer.formula.derive import derive_by_name
-from mercer.formula.nodes import ROOT
+from mercer.formula.nodes import ROOT, Input
 from mercer.gram.arithmetic import Arithmetic
 from mercer.kernels.core import Kernel
 
 if TYPE_CHECKING:
+    from mercer.gram.accuracy import Method
     from mercer.gram.plan import Cost
 
 #: What `Gram.sweep` calls for every tile: body(rows, columns, tile, scratch).
@@ -53,6 +55,8 @@ class Gram(Arithmetic, ABC):
     dtype: np.dtype
     #: Whether this is K(X, X).
     square: bool
+    #: How each squared distance is computed, for `explain`.
+    methods: Mapping[Input, Method] = MappingProxyType({})
     #: The engine that made it, and whose solvers it offers.
     engine: ClassVar[str] = "cpu"
     #: Whether every row can be reached at any time; streamed rows only pass by in order.

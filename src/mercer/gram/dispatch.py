@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._arrays import host, is_chunked, is_tensor
+from mercer._arrays import is_chunked, is_tensor
 from mercer._config import get_config, register_device
 from mercer._lazy import record
 from mercer.formula import Formula
@@ -41,7 +41,8 @@ class Engine:
     name : str
         As ``config(device=name)`` takes it.
     takes : callable
-        Whether rows belong there: ``takes(kernel, X, Z)``.
+        Whether rows belong there: ``takes(kernel, X, Z)``. NumPy arrays are the host's while
+        ``config(device="cpu")`` holds, and no engine is asked for them.
     make : callable
         Their Gram: ``make(kernel, X, Z)``.
     keeps : callable
@@ -81,7 +82,7 @@ class Engine:
 HOST = Engine(
     "cpu",
     lambda kernel, X, Z: True,
-    lambda k, X, Z: HostGram(k, _near(X), _near(Z)),
+    HostGram,
     solvers={"shifted": "mercer.solvers.linear.factor:shifted"},
 )
 _engines: dict[str, Engine] = {}
@@ -143,7 +144,10 @@ def engine_named(name: str) -> Engine:
 
 
 def engine_for(kernel: Any, X: Any, Z: Any = None) -> Engine:
-    """The engine that this data belongs to."""
+    """The engine that this data belongs to: arrays to the host, unless a device is set."""
+    here = type(X) is np.ndarray and (Z is None or type(Z) is np.ndarray)
+    if here and get_config().device == HOST.name:
+        return HOST
     _load()
     for engine in reversed(_engines.values()):
         if engine.takes(kernel, X, Z):
@@ -158,18 +162,18 @@ def make_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
     return engine.make(kernel, X, Z if engine is HOST else raw)
 
 
+def host_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:
+    """K on the host, of a kernel or a formula, whatever device is set."""
+    return HostGram(kernel, X, Z)
+
+
 def held(kernel: Any, points: Any) -> Rows | Any:
     """The Rows of points that others are compared with again and again; tensors stay tensors."""
     if is_tensor(points) or is_chunked(points):
         return points
-    rows = Rows.of(form_for(kernel), points, "Z")
+    rows = Rows(form_for(kernel), points, "Z")
     rows.is_held = True
     return rows
-
-
-def _near(rows: Any) -> Any:
-    """Rows on the host."""
-    return rows if isinstance(rows, (np.ndarray, Rows)) else host(rows)
 
 
 def solver_gram(kernel: Any, X: Any, Z: Any = None) -> Gram:

@@ -81,7 +81,7 @@ def _sources(gram: Gram, program: Program) -> tuple[str, ...]:
     sources = []
     ways = gram.products_in_words() if isinstance(gram, HostGram) else {}
     for source in program.sources:
-        method = program.methods.get(source.rows) if source.kind != "opaque" else None
+        method = gram.methods.get(source.rows) if source.kind != "opaque" else None
         if method is not None and method.how == "direct" and source.kind == "product":
             method = None  # the product x·z; only the distance is computed from differences
         note = f"  ({'centered ' if method.center else ''}{method.reason})" if method else ""

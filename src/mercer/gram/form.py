@@ -1,4 +1,4 @@
-"""Form: what a formula decides by itself, whatever the rows are, found once and kept.
+"""Form: what a formula decides by itself, whatever the rows are, computed once.
 
     formula ──► form_of(formula) ──► inputs, distances, checks of range ──► programs
 
@@ -10,7 +10,6 @@ vector), and an *epilogue*: the formula that is left, over those.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -20,7 +19,7 @@ from mercer._lazy import record
 from mercer.formula import nodes
 from mercer.formula.nodes import Formula, Input, Kind, const, dependence, statistics
 from mercer.formula.simplify import simplify
-from mercer.gram.accuracy import LITTLE_WORK, Method, needs_double
+from mercer.gram.accuracy import BY_SIZE, Method, needs_double
 from mercer.gram.base import simplified
 from mercer.gram.range import is_always_in_range
 from mercer.gram.rows import numeric_inputs
@@ -59,34 +58,45 @@ class Source:
 
     @cached_property
     def rows(self) -> Input:
+        """The input that the source reads."""
         return nodes.rows_of(self.node)
 
 
 @record
 class Program:
-    """What is computed for each tile, and what once for each row."""
+    """What is computed for each tile, and what once for each row.
+
+    `compile_program` returns one object per formula and choice of methods, so that programs are
+    compared by identity, and what is derived from one is computed once.
+    """
 
     formula: Formula
     sources: tuple[Source, ...]
     row_x: tuple[Formula, ...]
     row_z: tuple[Formula, ...]
     epilogue: Formula
-    methods: Mapping[Input, Method] = field(default_factory=dict)
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     @cached_property
-    def is_opaque(self) -> bool:
-        """Whether a kernel without a formula is part of it."""
-        return any(s.kind == "opaque" for s in self.sources)
+    def opaque(self) -> tuple[Any, ...]:
+        """The kernels without a formula among the sources."""
+        return tuple(s.node.value[0] for s in self.sources if s.kind == "opaque")
 
     @cached_property
-    def rounds_distances(self) -> bool:
-        """Whether a distance comes out of a product, so that it need not be 0 where x is z."""
-        return any(s.kind in ("product", "repaired") for s in self.sources)
+    def direct(self) -> tuple[Input, ...]:
+        """The inputs whose coordinates a loop over pairs reads, one per source."""
+        return tuple(s.rows for s in self.sources if s.kind == "direct")
+
+    @cached_property
+    def multiplied(self) -> frozenset[Input]:
+        """The inputs whose rows are multiplied."""
+        return frozenset(s.rows for s in self.sources if s.kind in ("product", "repaired"))
 
     @cached_property
     def fused(self) -> bool:
-        """Every source can be computed inside the generated loop: no tile needs to exist."""
-        return all(s.kind == "direct" for s in self.sources)
+        """Whether every source can be computed inside the generated loop: no tile has to exist."""
+        return len(self.direct) == len(self.sources)
 
     def written_in(self, form: Callable[[str], Any]) -> bool:
         """Whether a target has a form for every operation of the loop."""
@@ -106,16 +116,13 @@ def prepared_shift(side: str, rows: Input) -> Formula:
 
 
 def compile_program(formula: Formula, methods: Mapping[Input, Method]) -> Program:
-    """Choose a source for every statistic, then lift all that depends on one row alone."""
-    choices = frozenset((rows, method.how, method.center) for rows, method in methods.items())
-    return Program(formula, *_compiled(formula, choices), dict(methods))
+    """The program of a formula in which each distance is made by its method."""
+    return _compiled(formula, frozenset((i, m.how, m.center) for i, m in methods.items()))
 
 
 @lru_cache(maxsize=1024)
-def _compiled(
-    formula: Formula, choices: frozenset[tuple[Input, str, bool]]
-) -> tuple[tuple[Source, ...], tuple[Formula, ...], tuple[Formula, ...], Formula]:
-    """Sources, row values of both sides and epilogue; the same for all data of these choices."""
+def _compiled(formula: Formula, choices: frozenset[tuple[Input, str, bool]]) -> Program:
+    """Choose a source for every statistic, then lift all that depends on one row alone."""
     methods = {rows: (how, center) for rows, how, center in choices}
     sources: dict[Source, int] = {}
 
@@ -152,11 +159,11 @@ def _compiled(
     realized = simplify(formula.rebuild(realize))
     rows: dict[str, dict[Formula, int]] = {"x": {}, "z": {}}
     epilogue = _lift(realized, rows)
-    return tuple(sources), tuple(rows["x"]), tuple(rows["z"]), epilogue
+    return Program(formula, tuple(sources), tuple(rows["x"]), tuple(rows["z"]), epilogue)
 
 
 def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
-    """Replace every largest subtree that depends on one side only by a row value."""
+    """Replace every largest subtree that depends on one operand only by a row value."""
     sides = dependence(formula)
 
     def vector(node: Formula, side: str) -> Formula:
@@ -169,7 +176,7 @@ def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
         if not side or node.op == "tile" or not node.args:
             return node
         if node.op in ("add", "mul"):
-            # Terms of the same side are added up first: one vector, not several.
+            # Terms of the same operand are added up first: one vector, not several.
             rest = []
             for own in ("x", "z"):
                 group = [a for a in node.args if sides[id(a)] == own]
@@ -186,8 +193,9 @@ def _lift(formula: Formula, rows: dict[str, dict[Formula, int]]) -> Formula:
 class Form:
     """A formula, and the answers that all rows share.
 
-    `inputs`: what is read as numbers; `distances`: its nodes ‖x − z‖²; `multiplied`: inputs of
-    which products are made; `reduced`: inputs whose columns are read one by one.
+    `inputs`: what is read as numbers; `reads_as_given`: rows of numbers need no input map;
+    `distances`: the nodes ‖x − z‖²; `multiplied`: inputs of which products are made; `reduced`:
+    inputs whose columns are read one by one; `by_size`: the methods where sizes decide.
 
     >>> from mercer import Gaussian
     >>> form_of(Gaussian().formula()).distances
@@ -198,22 +206,20 @@ class Form:
         found = statistics(formula)
         self.formula = formula
         self.inputs = tuple(numeric_inputs(formula))
+        self.reads_as_given = bool(self.inputs) and not any(key.steps for key in self.inputs)
         self.distances = tuple(node for node in found if node.op == "sqdist")
         self.multiplied: tuple[Input, ...] = tuple(
             dict.fromkeys(node.value for node in found if node.op in ("dot", "sqdist"))
         )
         self.reduced = frozenset(node.value[1] for node in found if node.op == "reduce")
+        self.by_size = {node.value: BY_SIZE for node in self.distances}
         self.is_double = needs_double(formula)
         self._in_range: dict[np.dtype, bool] = {}
 
-    def program(self, methods: Mapping[Input, Method]) -> Program:
-        """The program in which each distance is made by its method."""
-        return compile_program(self.formula, methods)
-
     @cached_property
     def of_differences(self) -> Program:
-        """The program of a K that is little work: every distance from differences."""
-        return self.program({node.value: LITTLE_WORK for node in self.distances})
+        """The program that computes every distance from differences."""
+        return compile_program(self.formula, self.by_size)
 
     def is_always_in_range(self, dtype: np.dtype) -> bool:
         """Whether no rows of finite numbers make a part of k overflow or underflow."""
@@ -234,7 +240,7 @@ def form_of(formula: Formula) -> Form:
 
 
 def form_for(kernel: Kernel | Formula) -> Form:
-    """The form of a kernel's formula, found again for every kernel that equals an earlier one."""
+    """The form of a kernel's formula, cached for all kernels that are equal."""
     try:
         return _form(kernel)
     except TypeError:  # a parameter that cannot be hashed, or no kernel at all

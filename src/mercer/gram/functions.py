@@ -25,7 +25,7 @@ def diagonal(kernel: Kernel, X: Any) -> np.ndarray:
     if keeper_of(kernel, X) is not None:
         return make_gram(kernel, X).diagonal()
     formula = formula_of(kernel)
-    rows = Rows.of(form_of(formula), host(X))
+    rows = Rows(form_of(formula), X)
     side = Operand(rows.n, common_dtype(rows.dtypes), rows.matrices, {}, raw=rows.raw)
     return row_value(simplified_diagonal(formula), side, rows.raw, "X")
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from mercer._arrays import is_sparse, numpy_namespace
 from mercer._config import get_config
-from mercer._examples import count, take
+from mercer._examples import take, widened
 from mercer._machine.jit import compiles
 from mercer._machine.threads import WORTH_FLOPS, blas_for_product, single_threaded_blas
 from mercer._tiles import Scratch, Tiling, mirror, set_diagonal, stretch, sweep
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram import fourier_product
-from mercer.gram.accuracy import is_little_work
+from mercer.gram.accuracy import SMALL_WORK
 from mercer.gram.base import (
     Body,
     Gram,
@@ -31,24 +31,22 @@ from mercer.gram.base import (
 )
 from mercer.gram.fill import PRODUCTS, Filler
 from mercer.gram.form import Program, form_for
-from mercer.gram.fourier_series import Series, in_words
+from mercer.gram.fourier_series import AT_ONCE, Series, in_words
 from mercer.gram.operand import Operand, row_value
 from mercer.gram.plan import (
     COMPILE_WORK,
     FUSED_COLUMNS,
     Cost,
     Plan,
-    Products,
     make_plan,
     operations,
-    products_of,
 )
 from mercer.gram.prepare import prepare, swap_values
 from mercer.gram.rows import Rows
 from mercer.gram.rows_of_k import RowsOfK
 from mercer.kernels.core import Kernel
 
-#: Bytes and sources of a K that is made in one piece: from here on a plan pays.
+#: Bytes and sources at most of a K that is made as one tile, without a plan.
 FEW_BYTES, FEW_SOURCES = 1 << 20, 4
 
 
@@ -64,26 +62,19 @@ class HostGram(Gram):
     def __init__(self, kernel: Kernel | Formula, X: Any, Z: Any = None) -> None:
         form, self.square = form_for(kernel), Z is None
         self.kernel, self.formula = kernel, form.formula
-        others = None if Z is None else Rows.of(form, Z, "Z")
-        self._x, self._z, self.program = prepare(form, Rows.of(form, X), others)
+        rows = X if isinstance(X, Rows) else Rows(form, X)
+        others = Z if Z is None or isinstance(Z, Rows) else Rows(form, Z, "Z")
+        self._x, self._z, self.program, self.methods = prepare(form, rows, others)
         self.shape = (self._x.n, self._z.n)
         self.dtype = self._x.dtype
 
     def _with(self, x: Operand, z: Operand, square: bool, swapped: bool) -> HostGram:
         """Make the Gram of the same kernel and program on other operands."""
-        gram = HostGram.of_sides(self.kernel, self.program, x, z)
-        gram.formula, gram.dtype = self.formula, self.dtype
-        gram.square, gram._swapped = square, swapped
-        return gram
-
-    @staticmethod
-    def of_sides(kernel: Kernel | Formula, program: Program, x: Operand, z: Operand) -> HostGram:
-        """Make K of two operands that were prepared for this program."""
         gram: HostGram = object.__new__(HostGram)
-        gram.kernel, gram.formula, gram.program = kernel, program.formula, program
-        gram._x, gram._z = x, z
-        gram.square, gram._swapped = False, False
-        gram.shape, gram.dtype = (x.n, z.n), x.dtype
+        gram.kernel, gram.formula, gram.program = self.kernel, self.formula, self.program
+        gram.methods, gram._x, gram._z = self.methods, x, z
+        gram.square, gram._swapped = square, swapped
+        gram.shape, gram.dtype = (x.n, z.n), self.dtype
         return gram
 
     # --- where it lives --------------------------------------------------------------------
@@ -99,10 +90,9 @@ class HostGram(Gram):
     def limit_bytes(self) -> int:
         return get_config().memory_bytes
 
-    @functools.cached_property
-    def symmetric(self) -> bool:  # type: ignore[override]
-        leaves = [s.node.value[0] for s in self.program.sources if s.kind == "opaque"]
-        return all(leaf.symmetric for leaf in leaves)
+    @property
+    def symmetric(self) -> bool:
+        return all(leaf.symmetric for leaf in self.program.opaque)
 
     @property
     def cost(self) -> Cost:
@@ -151,45 +141,46 @@ class HostGram(Gram):
     # --- numbers ---------------------------------------------------------------------------
 
     def dense(self, out: np.ndarray | None = None) -> np.ndarray:
-        if out is None and self.is_small:
-            return self._at_once()
+        fixed = 0
         if out is None:
-            check_room(self.shape, self.dtype, self.limit_bytes)
+            if self.is_small:
+                return self._at_once()
+            check_room(self.shape, self.dtype, get_config().memory_bytes)
             fixed = self.shape[0] * self.shape[1] * self.dtype.itemsize
-            plan = self._plan(dense=True, fixed=fixed)
-            out = np.empty(self.shape, dtype=self.dtype)
         elif out.shape != self.shape or out.dtype != self.dtype:
             raise ValueError(
                 f"out must have shape {self.shape} and dtype {self.dtype.name}, "
                 f"got {out.shape} and {out.dtype}"
             )
-        else:
-            plan = self._plan(dense=True)
+        plan = self._plan(dense=True, fixed=fixed)
+        K = np.empty(self.shape, dtype=self.dtype) if out is None else out
         halves = self.square and self.symmetric
         triangle = halves and plan.threads * plan.tile[0] < 2 * self.shape[0]
 
         def body(rows: slice, columns: slice, tile: np.ndarray, scratch: Scratch) -> None:
             if triangle:
-                mirror(out, rows, columns)
+                mirror(K, rows, columns)
 
         tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._engine(plan), tiling, body, out, True, "Gram matrix")
-        return out
+        self._run(self._filler(plan), tiling, body, K, True, "Gram matrix")
+        return K
 
     @property
     def is_small(self) -> bool:
-        """Whether K is made in one piece, without a plan: sizes and the program decide."""
+        """Whether K is made as one tile, without a plan: sizes and the program decide."""
         program, x, z = self.program, self._x, self._z
         pairs, sources = self.shape[0] * self.shape[1], len(program.sources)
-        if pairs * self.dtype.itemsize > FEW_BYTES or sources > FEW_SOURCES or program.is_opaque:
+        if pairs * self.dtype.itemsize > FEW_BYTES or sources > FEW_SOURCES or program.opaque:
             return False
-        if not is_little_work(x.matrices, z.matrices):
+        if x.is_sparse or z.is_sparse:
+            return False
+        widths = [m.shape[1] for m in z.matrices.values()]
+        if pairs * max(widths, default=0) > SMALL_WORK:
             if program.fused or pairs * operations(program.epilogue) >= COMPILE_WORK:
                 return False
-            width = sum(m.shape[1] for m in z.matrices.values())
-            if x.grids or x.is_sparse or z.is_sparse or 2 * pairs * width >= WORTH_FLOPS:
+            if x.grids or 2 * pairs * sum(widths) >= WORTH_FLOPS:
                 return False
-        return 8 * pairs * (2 + sources) <= self.limit_bytes
+        return 8 * pairs * (2 + sources) <= get_config().memory_bytes
 
     def _at_once(self) -> np.ndarray:
         """K as one tile, on the calling thread."""
@@ -221,15 +212,18 @@ class HostGram(Gram):
             with blas_for_product(K.size * columns.shape[1]):
                 result = K @ columns
             return result[:, 0] if V.ndim == 1 else result
-        if not relative and (found := fourier_product.series_of(self, columns.shape[1])):
-            image = fourier_product.product(self, *found, columns)
-            return image[:, 0] if V.ndim == 1 else image
+        pairs = self.shape[0] * self.shape[1] * -(-columns.shape[1] // AT_ONCE)
+        if not relative and pairs >= fourier_product.FEW_PAIRS:
+            found = fourier_product.series_of(self, columns.shape[1])
+            if found is not None:
+                image = fourier_product.product(self, *found, columns)
+                return image[:, 0] if V.ndim == 1 else image
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
         sums = get_config().n_threads if self.square and self.symmetric else 0
         fixed = columns.nbytes + (1 + sums) * result.nbytes
         plan = self._plan(fixed=fixed, factor=columns.shape[1])
-        engine = self._engine(plan)
+        engine = self._filler(plan)
         if plan.compiled and self.program.fused and columns.shape[1] <= FUSED_COLUMNS:
             self._fused_product(plan, engine, columns, result)
         else:
@@ -300,7 +294,7 @@ class HostGram(Gram):
         if self.dtype == np.float64 or opaque:  # a given matrix or a black box has no more digits
             K = self.dense() if index is None else self.block(index, index)
         else:
-            K = HostGram(self.kernel, _widened(self.points(index))).dense()
+            K = HostGram(self.kernel, widened(self.points(index))).dense()
         return K.astype(np.float64, copy=False)
 
     # --- loops over K ----------------------------------------------------------------------
@@ -316,15 +310,15 @@ class HostGram(Gram):
         if out is None:
             shape = (rows.stop - rows.start, columns.stop - columns.start)
             out = np.empty(shape, dtype=self.dtype)
-        self._tile_engine.fill(rows, columns, out, self._scratch if scratch is None else scratch)
+        self._tile_filler.fill(rows, columns, out, self._scratch if scratch is None else scratch)
         return out
 
     def prepare_tiles(self) -> None:
-        self._tile_engine = self._engine(self._plan())
+        self._tile_filler = self._filler(self._plan())
 
     @functools.cached_property
-    def _tile_engine(self) -> Filler:
-        return self._engine(self._plan())
+    def _tile_filler(self) -> Filler:
+        return self._filler(self._plan())
 
     @functools.cached_property
     def _scratch(self) -> Scratch:
@@ -344,7 +338,7 @@ class HostGram(Gram):
         plan = self._plan(dense=dense, fixed=fixed)
         if tiling is None:
             tiling = Tiling(self.shape, plan.tile, plan.threads, triangle)
-        self._run(self._engine(plan), tiling, body, out, exact_diagonal, what)
+        self._run(self._filler(plan), tiling, body, out, exact_diagonal, what)
 
     def _run(
         self,
@@ -380,7 +374,7 @@ class HostGram(Gram):
 
     def describe(self) -> tuple[Plan, str]:
         plan = self._plan()
-        compiled = self._engine(plan).compiled
+        compiled = self._filler(plan).compiled
         return plan, "" if compiled is None else compiled.source
 
     def series_in_words(self) -> str:
@@ -390,9 +384,8 @@ class HostGram(Gram):
     def products_in_words(self) -> dict[Input, str]:
         """The inputs whose products are made in a way of their own, and how."""
         x, z = self.sides()
-        filler = Filler(self.program, x, z, paneled=self._products.paneled)
-        multiplied = {s.rows for s in self.program.sources if s.kind in ("product", "repaired")}
-        ways = {key: filler.product(key) for key in multiplied}
+        filler = Filler(self.program, x, z, paneled=self._plan().paneled)
+        ways = {key: filler.product(key) for key in self.program.multiplied}
         sparse = {key: way.words for key, way in ways.items() if way is not PRODUCTS[-1]}
         return sparse | {key: str(rows) for key, rows in x.grids.items()}
 
@@ -404,63 +397,26 @@ class HostGram(Gram):
 
     def _rounded_diagonal(self) -> np.ndarray | None:
         """k(x, x) where a distance of 0 comes out of a product, and is not 0 by its rounding."""
-        if self.square and self.program.rounds_distances:
-            return self._diagonal
-        return None
+        return self._diagonal if self.square and self.program.multiplied else None
 
     def _plan(self, dense: bool = False, fixed: int = 0, factor: int = 0) -> Plan:
-        from mercer.gram.cpu.compiled import can_compile
+        return make_plan(self.program, self._x, self._z, dense, fixed, factor)
 
-        return make_plan(
-            self.program,
-            self.shape,
-            self._products,
-            self.dtype.itemsize,
-            can_compile(self.program, self.dtype),
-            fixed + self._held,
-            dense,
-            self._z.packed_bytes([s.rows for s in self.program.sources if s.kind == "direct"]),
-            factor,
-        )
-
-    @functools.cached_property
-    def _widths(self) -> list[int]:
-        """Columns of the rows whose differences a compiled loop takes."""
-        direct = (s.rows for s in self.program.sources if s.kind == "direct")
-        return [self._x.matrices[rows].shape[1] for rows in direct]
-
-    @functools.cached_property
-    def _held(self) -> int:
-        """Bytes of the rows that input maps have made."""
-        made = {id(m): m for side in (self._x, self._z) for m in side.mapped()}
-        return sum(count(m) * _row_bytes(m) for m in made.values())
-
-    @functools.cached_property
-    def _products(self) -> Products:
-        return products_of(self.program.sources, self._x, self._z)
-
-    def _engine(self, plan: Plan) -> Filler:
+    def _filler(self, plan: Plan) -> Filler:
+        """What makes the tiles of a plan, compiled if the plan says so."""
         compiled = None
         if plan.compiled and compiles():
             from mercer.gram.cpu.compiled import compile_epilogue
 
-            compiled = compile_epilogue(self.program, self.dtype, self._widths)
-            for source in self.program.sources:
-                if source.kind == "direct":
-                    self._z.packed(source.rows)  # now, before several threads ask for it at once
-        paneled = self._products.paneled
-        return Filler(self.program, self._x, self._z, compiled, self._swapped, paneled)
+            direct = self.program.direct
+            widths = tuple(self._x.matrices[key].shape[1] for key in direct)
+            compiled = compile_epilogue(self.program, self.dtype, widths)
+            for key in direct:
+                self._z.packed(key)  # now, before several threads ask for it at once
+        return Filler(self.program, self._x, self._z, compiled, self._swapped, plan.paneled)
 
 
 def _row_bytes(matrix: Any) -> int:
     if is_sparse(matrix):
         return int((matrix.data.nbytes + matrix.indices.nbytes) // max(1, matrix.shape[0])) + 8
     return int(matrix.shape[1] * matrix.dtype.itemsize)
-
-
-def _widened(raw: Any) -> Any:
-    """Examples whose float32 numbers are float64."""
-    if hasattr(raw, "iloc"):
-        single = [c for c in raw.columns if raw[c].dtype == np.float32]
-        return raw.astype(dict.fromkeys(single, np.float64))
-    return raw.astype(np.float64) if hasattr(raw, "astype") else raw

@@ -1,4 +1,4 @@
-"""One side of a Gram: a set of rows, prepared so that any tile of it is at hand."""
+"""Operand: rows prepared for one program, from which any tile of K can be made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config
-from mercer._examples import count
+from mercer._examples import count, take
 from mercer._tiles import cut
 from mercer.formula import evaluate
 from mercer.formula.nodes import Formula, Input, set_size, statistics
@@ -35,9 +35,12 @@ PANEL, NUMBERS = 2048, 1 << 15
 
 @dataclass
 class Operand:
-    """`matrices`: the rows of each numeric input; `centers`: what is taken off them in products;
-    `values`: one vector for each row value of the program; `states`: of opaque leaves; `norms`:
-    ‖x − c‖² where that is known; `kept`: copies in another order, values of users' functions."""
+    """The rows, or the columns, of a Gram.
+
+    `matrices`: the rows of each numeric input; `centers`: what products subtract from them;
+    `values`: one vector per row value of the program; `states`: of opaque kernels; `norms`:
+    ‖x − c‖² where it was computed; `kept`: copies in another order, values of users' functions.
+    """
 
     n: int
     dtype: np.dtype
@@ -56,7 +59,7 @@ class Operand:
         return any(map(is_sparse, self.matrices.values()))
 
     def take(self, index: Any) -> Operand:
-        """Some of the rows, by slice or positions."""
+        """Some of the rows, by slice or indices."""
         states = {node: node.value[0].select(s, index) for node, s in self.states.items()}
         n = len(range(*index.indices(self.n))) if isinstance(index, slice) else len(index)
         return Operand(
@@ -66,7 +69,7 @@ class Operand:
             self.centers,
             tuple(v[index] for v in self.values),
             states,
-            None if self.raw is None else _select(self.raw, index),
+            None if self.raw is None else take(self.raw, index),
             grids={key: g.take(index) for key, g in self.grids.items()},
         )
 
@@ -103,8 +106,8 @@ class Operand:
             self.kept["packed", rows] = packed
         return self.kept["packed", rows]  # type: ignore[no-any-return]
 
-    def packed_bytes(self, inputs: list[Input]) -> int:
-        """Memory that `packed` takes for these inputs."""
+    def packed_bytes(self, inputs: Iterable[Input]) -> int:
+        """Bytes that `packed` takes for these inputs."""
         chunks = -(-self.n // CHUNK) * CHUNK
         new = [self.matrices[rows] for rows in set(inputs)]
         return sum(chunks * m.shape[1] * m.dtype.itemsize for m in new)
@@ -126,21 +129,6 @@ class Operand:
     def bytes_by_column(self, rows: Input) -> int:
         m = self.matrices[rows]
         return int(m.data.nbytes + m.indices.nbytes + m.indices.itemsize * (m.shape[1] + 1))
-
-    def mapped(self) -> list[Any]:
-        """The matrices that are not the caller's own."""
-        own = _numbers(self.raw)
-        return [
-            m
-            for m in self.matrices.values()
-            if own is None or not np.may_share_memory(_numbers(m), own)
-        ]
-
-
-def _numbers(rows: Any) -> Any:
-    """The array behind an array or a sparse matrix; None behind anything else."""
-    found = rows.data if is_sparse(rows) else rows
-    return found if isinstance(found, np.ndarray) else None
 
 
 class GrowingOperand:
@@ -208,14 +196,6 @@ def _with_rows(rows: GridRows, start: int, more: GridRows) -> GridRows:
     codes, left, right = (_grown(array, stop) for array in (rows.codes, rows.left, rows.right))
     codes[start:stop], left[start:stop], right[start:stop] = more.codes, more.left, more.right
     return replace(rows, codes=codes, left=left, right=right)
-
-
-def _select(raw: Any, index: Any) -> Any:
-    if hasattr(raw, "iloc"):
-        return raw.iloc[index]
-    if hasattr(raw, "shape") or isinstance(index, slice):
-        return raw[index]
-    return [raw[i] for i in index]
 
 
 def squared_norms(rows: Any, center: np.ndarray | None = None) -> np.ndarray:

@@ -1,9 +1,14 @@
-"""From the rows of both operands to a program and what it reads of them: all that is done once."""
+"""prepare: from the Rows of X and Z to two operands and the program that runs on them.
+
+Sizes and norms decide how distances are made (`mercer.gram.accuracy`); row values, centers and
+norms are computed here, once per Gram.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +16,8 @@ from mercer._arrays import is_sparse
 from mercer.formula import Formula
 from mercer.formula.nodes import Input
 from mercer.gram import accuracy
-from mercer.gram.byte_rows import Grid, GridRows, about, on_grid
-from mercer.gram.form import Form, Program
+from mercer.gram.byte_rows import WORTH, Grid, GridRows, about, on_grid
+from mercer.gram.form import Form, Program, compile_program
 from mercer.gram.operand import NOTHING, Operand, row_value
 from mercer.gram.range import check_range
 from mercer.gram.rows import Rows, check_widths, common_dtype, made_dense, without_empty_columns
@@ -27,78 +32,94 @@ Grids = dict[Input, tuple[GridRows, GridRows]]
 _DOUBLE = np.dtype(np.float64)
 
 
-@dataclass
-class _Choice:
+class _Choice(NamedTuple):
     """The numbers of X and of Z as one program reads them, and what goes with them."""
 
     numbers: tuple[dict[Input, Any], dict[Input, Any]]
     program: Program
-    centers: dict[Input, np.ndarray | None] = field(default_factory=dict)
-    norms: dict[Input, Norms] = field(default_factory=dict)
-    grids: Grids = field(default_factory=dict)
+    methods: Mapping[Input, accuracy.Method]
+    centers: Mapping[Input, np.ndarray | None] = NOTHING
+    norms: Mapping[Input, Norms] = NOTHING
+    grids: Grids | Mapping[Input, Any] = NOTHING
 
     def operand(self, rows: Rows, dtype: np.dtype, which: int) -> Operand:
-        """The rows of X (0) or of Z (1), prepared for the program."""
-        return Operand(
-            rows.n,
-            dtype,
-            self.numbers[which],
-            self.centers,
-            raw=rows.raw,
-            grids={key: pair[which] for key, pair in self.grids.items()} if self.grids else NOTHING,
-            norms={key: pair[which] for key, pair in self.norms.items()} if self.norms else {},
+        """Prepare the rows of X (0) or of Z (1) for the program.
+
+        Held rows are prepared once per choice. An opaque kernel prepares both operands together.
+        """
+        numbers = self.numbers[which]
+        key: Any = None
+        kept = rows.is_held and not self.grids and not self.program.opaque
+        if kept and rows.owns(*numbers.values()):
+            centers = (None if c is None else c.tobytes() for c in self.centers.values())
+            key = (self.program, dtype, which, *map(id, numbers.values()), *centers)
+            if key in rows.kept:
+                return rows.kept[key]  # type: ignore[no-any-return]
+        grids = {k: pair[which] for k, pair in self.grids.items()} if self.grids else NOTHING
+        norms = {k: pair[which] for k, pair in self.norms.items()} if self.norms else {}
+        operand = Operand(
+            rows.n, dtype, numbers, self.centers, raw=rows.raw, grids=grids, norms=norms
         )
-
-    def held(self, rows: Rows, dtype: np.dtype) -> Operand:
-        """The rows of Z, prepared once for the same choice where they are held."""
-        numbers = self.numbers[1].values()
-        # An opaque kernel prepares both operands together.
-        kept = rows.is_held and not self.grids and not self.program.is_opaque
-        if not kept or not rows.owns(*numbers):
-            return self.operand(rows, dtype, 1)
-        centers = (None if c is None else c.tobytes() for c in self.centers.values())
-        key = (self.program.row_z, dtype, *map(id, numbers), *centers)
-        return rows.once(key, lambda: self.operand(rows, dtype, 1))  # type: ignore[no-any-return]
+        if key is not None:
+            rows.kept[key] = operand
+        return operand
 
 
-def prepare(form: Form, X: Rows, Z: Rows | None) -> tuple[Operand, Operand, Program]:
-    """Both operands of K with everything that is computed once per row, and the program.
+def prepare(
+    form: Form, X: Rows, Z: Rows | None
+) -> tuple[Operand, Operand, Program, Mapping[Input, accuracy.Method]]:
+    """Both operands of K with all that is computed once per row, the program, and its methods.
 
     Without Z it is K(X, X).
     """
     other = X if Z is None else Z
-    dtype = _DOUBLE if form.is_double else common_dtype([*X.dtypes, *other.dtypes])
+    dtype = _DOUBLE if form.is_double else common_dtype((*X.dtypes, *other.dtypes))
     choice = _choose(form, X, other, dtype)
     program = choice.program
     x = choice.operand(X, dtype, 0)
-    z = x if Z is None else choice.held(Z, dtype)
-    if program.is_opaque:
+    z = x if Z is None else choice.operand(Z, dtype, 1)
+    if program.opaque:
         x, z = _with_states(program, x, z, X.raw, None if Z is None else Z.raw)
     if Z is None and (program.row_x or program.row_z or z is not x):
         z = replace(x, states=z.states, n=z.n, values=())
-    _add_values(x, program.row_x, "X")
-    _add_values(z, program.row_z, "X" if Z is None else "Z")
+    if program.row_x or program.row_z:
+        add_values(x, program.row_x, "X")
+        add_values(z, program.row_z, "X" if Z is None else "Z")
     if not form.is_always_in_range(dtype):
         check_range(form.formula, x, z, dtype)
-    return x, z, program
+    return x, z, program, choice.methods
 
 
 def _choose(form: Form, X: Rows, Z: Rows, dtype: np.dtype) -> _Choice:
-    """How K is made of these rows: from sizes, and where they do not decide, from norms."""
+    """Decide how K is made of these rows: by sizes and, where they do not decide, by norms."""
     left, right = X.numbers(dtype), Z.numbers(dtype)
-    for key in left:
-        check_widths(left[key], right[key])
     if X.is_sparse or Z.is_sparse:
         left, right = made_dense(X, Z, left, right)
-    if accuracy.is_little_work(left, right):
-        return _Choice((left, right), form.of_differences)
+    by_size = True
+    for key, x in left.items():
+        z = right[key]
+        if x is not z:
+            check_widths(x, z)
+        few = x.shape[0] * z.shape[0] * x.shape[1] < WORTH
+        by_size = by_size and few and is_direct(x, z)
+    if by_size:
+        return _Choice((left, right), form.of_differences, form.by_size)
     grids = on_grid(form.multiplied, left, right)
     numbers = without_empty_columns(left, right, grids, form.reduced)
     methods, centers, norms = _methods(form, (X, Z), numbers, dtype, grids)
-    return _Choice(numbers, form.program(methods), centers, norms, grids)
+    program = compile_program(form.formula, methods)
+    return _Choice(numbers, program, methods, centers, norms, grids)
 
 
-def _add_values(operand: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:
+def is_direct(x: Any, z: Any) -> bool:
+    """Whether differences of these rows cost no more than a product, whatever the numbers are."""
+    if is_sparse(x) or is_sparse(z):
+        return False
+    few = x.shape[1] <= accuracy.DIRECT_COLUMNS
+    return bool(few or len(x) * len(z) * x.shape[1] <= accuracy.SMALL_WORK)
+
+
+def add_values(operand: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:
     """Give the operand one vector per formula in the statistics of one row."""
     if len(operand.values) != len(formulas):
         operand.values = tuple(row_value(f, operand, operand.raw, name) for f in formulas)
@@ -128,11 +149,11 @@ def _with_states(
 
 def swap_values(program: Program, x: Operand, z: Operand) -> tuple[Operand, Operand]:
     """The operands of the transpose: row values belong to their operand."""
-
-    def side(old: Operand, formulas: tuple[Formula, ...], name: str) -> Operand:
-        return _add_values(replace(old, values=(), kept={}), formulas, name)
-
-    return side(x, program.row_x, "Z"), side(z, program.row_z, "X")
+    new = (replace(old, values=(), kept={}) for old in (x, z))
+    return (
+        add_values(next(new), program.row_x, "Z"),
+        add_values(next(new), program.row_z, "X"),
+    )
 
 
 def _methods(
@@ -142,17 +163,16 @@ def _methods(
     dtype: np.dtype,
     grids: Grids,
 ) -> tuple[dict[Input, accuracy.Method], dict[Input, np.ndarray | None], dict[Input, Norms]]:
-    """How each squared distance is computed, the center that is subtracted from its rows, if any,
-    and their squared norms, as they are read again and again."""
+    """Per squared distance: its method, the center that is subtracted from its rows, if any, and
+    their squared norms."""
     methods: dict[Input, accuracy.Method] = {}
     centers: dict[Input, np.ndarray | None] = {}
     known: dict[Input, Norms] = {}
     for node in form.distances:
         key = node.value
         X, Z = numbers[0][key], numbers[1][key]
-        direct = accuracy.direct_by_size(X, Z)
-        if direct is not None:
-            methods[key], centers[key] = direct, None
+        if is_direct(X, Z):
+            methods[key], centers[key] = accuracy.BY_SIZE, None
             continue
         chosen = _of_product(form, node, rows, (X, Z), dtype, grids)
         methods[key], centers[key], known[key] = chosen
@@ -167,7 +187,7 @@ def _of_product(
     dtype: np.dtype,
     grids: Grids,
 ) -> tuple[accuracy.Method, np.ndarray | None, Norms]:
-    """The same for one distance, which sizes alone do not decide."""
+    """Method, center and squared norms of one distance, which sizes alone do not decide."""
     (X, Z), key = numbers, node.value
     norms, sparse = _norms(rows, numbers), is_sparse(X) or is_sparse(Z)
     # Products of bytes are exact: what follows them rounds as the product of one column does.

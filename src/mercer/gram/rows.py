@@ -1,8 +1,8 @@
 """Rows: the examples of one operand of K, whatever holds them, validated once.
 
-A Gram makes Rows of what it is given. Whoever compares new rows with the same examples again and
-again (a fitted expansion, a feature map) holds their Rows, and what was found of them stays: the
-numbers in each precision, norms, the mean, the operand of each program.
+A Gram makes Rows of X and Z. A fitted expansion or a feature map, which compares new rows with the
+same examples again and again, holds their Rows, and with them what was computed once: the numbers
+in each precision, norms, the operand of each program.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._arrays import is_plain, is_sparse
+from mercer._arrays import host, is_plain, is_sparse
 from mercer._config import get_config
 from mercer._examples import count
 from mercer._machine.jit import may_compile
@@ -33,31 +33,28 @@ class Rows:
 
     >>> from mercer import Gaussian
     >>> from mercer.gram.form import form_of
-    >>> Rows.of(form_of(Gaussian().formula()), [[1.0], [2.0]]).n
+    >>> Rows(form_of(Gaussian().formula()), [[1.0], [2.0]]).n
     2
     """
 
-    #: Whether others than one Gram use them: what is found of them is worth keeping then.
+    #: Whether a model holds them, so that what is computed of them is kept.
     is_held = False
 
-    def __init__(self, form: Form, raw: Any, name: str) -> None:
-        self.raw = raw = raw if type(raw) is np.ndarray else as_rows(raw)
+    def __init__(self, form: Form, raw: Any, name: str = "X") -> None:
+        self.kept: dict[Hashable, Any] = {}
+        if form.reads_as_given and is_plain(raw) and raw.ndim == 2:
+            self.raw, self.n, self.is_sparse = raw, len(raw), False
+            self.matrices, self.dtypes = dict.fromkeys(form.inputs, raw), [raw.dtype]
+            return
+        self.raw = raw = as_rows(raw)
         self.n = check_not_empty(raw, name)
         self.matrices = {key: matrix(raw, key, name) for key in form.inputs}
         read: list[Any] = [dtype_of(raw, key, values) for key, values in self.matrices.items()]
         self.dtypes = read or [getattr(raw, "dtype", None)]
-        self.is_sparse = False
-        for values in self.matrices.values():
-            self.is_sparse = self.is_sparse or is_sparse(values)
-        self._kept: dict[Hashable, Any] = {}
-
-    @classmethod
-    def of(cls, form: Form, examples: Any, name: str = "X") -> Rows:
-        """The Rows of some examples; Rows stay what they are."""
-        return examples if isinstance(examples, Rows) else cls(form, examples, name)
+        self.is_sparse = any(map(is_sparse, self.matrices.values()))
 
     def owns(self, *matrices: Any) -> bool:
-        """Whether these are kept here, so that what is found of them may be kept, too."""
+        """Whether all of these belong to this object, so that results on them may be kept."""
         return all(id(m) in self._own for m in matrices)
 
     @cached_property
@@ -74,10 +71,10 @@ class Rows:
                 break
         else:
             return self.matrices
-        if dtype not in self._kept:
-            self._kept[dtype] = {k: m.astype(dtype, copy=False) for k, m in self.matrices.items()}
-            self._own |= {id(m) for m in self._kept[dtype].values()}
-        return self._kept[dtype]  # type: ignore[no-any-return]
+        if dtype not in self.kept:
+            self.kept[dtype] = {k: m.astype(dtype, copy=False) for k, m in self.matrices.items()}
+            self._own |= {id(m) for m in self.kept[dtype].values()}
+        return self.kept[dtype]  # type: ignore[no-any-return]
 
     def dense(self, rows: Any) -> np.ndarray:
         """A matrix among the numbers, a sparse one as a dense copy."""
@@ -96,10 +93,10 @@ class Rows:
             return self.once(("norms", id(rows), where), lambda: squared_norms(rows, center))  # type: ignore[no-any-return]
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What `make` gives, called once per key."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+        """The result of `make`, which is called once per key."""
+        if key not in self.kept:
+            self.kept[key] = make()
+        return self.kept[key]
 
 
 #: Statistics whose input is read as numbers.
@@ -108,7 +105,9 @@ _NUMERIC = frozenset({"dot", "sqdist", "l1", "linf", "sqnorm", "reduce"})
 
 
 def as_rows(raw: Any) -> Any:
-    """Examples that can be mapped and selected: CSR for any sparse format, an array for lists."""
+    """Examples that can be mapped and selected: CSR for any sparse format, arrays for lists of rows
+    and for tensors."""
+    raw = host(raw)
     if is_sparse(raw):
         return raw.tocsr()
     if isinstance(raw, (list, tuple)) and raw and isinstance(raw[0], (list, tuple, np.ndarray)):
@@ -130,9 +129,9 @@ def check_not_empty(rows: Any, name: str) -> int:
 
 def matrix(raw: Any, rows: Input, name: str) -> Any:
     """The numbers of `raw` after the input map: 2-D, finite, float32 or float64, or CSR."""
-    values = raw
     if not rows.steps and is_plain(raw) and raw.ndim == 2:
         return raw
+    values = raw
     for step in rows.steps:
         values = step(values)
     values = numeric(values)

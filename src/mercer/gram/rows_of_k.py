@@ -57,7 +57,7 @@ class RowsOfK:
         whole = len(self.examples) == n and bool((self.examples == np.arange(n)).all())
         # Without the raw rows: a solver copies only what the products read.
         self._x, z = (replace(side, raw=None) for side in (gram._x, gram._z))
-        self._compiled = gram._tile_engine.compiled
+        self._compiled = gram._tile_filler.compiled
         self._list: GrowingOperand | None = None
         self._z = self._packed(z if whole else z.take(self.examples))
         self._diagonal: np.ndarray | None = None

@@ -30,7 +30,9 @@ def dense(self: Kernel, X: Any, Z: Any = None) -> Any:
     """
     if is_number(X) and (Z is None or is_number(Z)) and not self.is_opaque:
         return float(self([[float(X)]], [[float(X if Z is None else Z)]])[0, 0])
-    return self.gram(X, Z).dense()
+    from mercer.gram.dispatch import make_gram
+
+    return make_gram(self, X, Z).dense()
 
 
 def gram(self: Kernel, X: Any, Z: Any = None) -> Gram:

@@ -24,8 +24,7 @@ from mercer._machine.threads import blas_for, threads_for
 from mercer._machine.triangular import multiply_upper
 from mercer._parameters import Anything, Check, Count, Maybe, random_from
 from mercer._tiles import Scratch, Tiling
-from mercer.gram.dispatch import held, make_gram, solver_gram
-from mercer.gram.host import HostGram
+from mercer.gram import HOST, held, make_gram, solver_gram
 from mercer.kernels import DEFAULT
 from mercer.maps._base import KernelMap, dtype_of, n_rows
 from mercer.maps.centers import CenterChoice, choose_centers, given_index, uniform_centers
@@ -231,7 +230,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
             index = self.component_indices_
             return np.asarray(X[:, index if self._kept is None else index[self._kept]] @ A, out)
         gram = make_gram(self.kernel_, X, self._compared)
-        if not isinstance(gram, HostGram) or "_factor" not in vars(self):
+        if gram.engine != HOST.name or "_factor" not in vars(self):
             return np.asarray(gram @ A, dtype=out)
         K, T = np.empty(gram.shape, dtype=gram.dtype), np.ascontiguousarray(A, dtype=gram.dtype)
 

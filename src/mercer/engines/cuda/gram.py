@@ -135,12 +135,12 @@ class CudaGram(DeviceGram):
         a = DeviceSide(x.shape[0], left, centers, x)
         b = DeviceSide(other.shape[0], right, centers, other)
         self.exact = self._exact(left, right)
-        methods = {
+        self.methods = {
             node.value: self._method(node, a, b)
             for node in statistics(self.formula)
             if node.op == "sqdist"
         }
-        self.program = compile_program(self.formula, methods)
+        self.program = compile_program(self.formula, self.methods)
         a.values = tuple(row_vector(f, a, self.torch_dtype) for f in self.program.row_x)
         b.values = tuple(row_vector(f, b, self.torch_dtype) for f in self.program.row_z)
         if z is None:

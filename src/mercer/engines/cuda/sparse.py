@@ -139,7 +139,8 @@ class SparseGram(CudaGram):
         z = x if self.square else SparseRows.of(Z.astype(self.dtype), self.device)
         a = DeviceSide(len(x), {ROOT: x}, {}, X)  # type: ignore[dict-item]
         b = DeviceSide(len(z), {ROOT: z}, {}, Z)  # type: ignore[dict-item]
-        self.program = compile_program(self.formula, {ROOT: Method("product", reason="sparse")})
+        self.methods = {ROOT: Method("product", reason="sparse")}
+        self.program = compile_program(self.formula, self.methods)
         for side, formulas in ((a, self.program.row_x), (b, self.program.row_z)):
             side.values = tuple(row_vector(f, side, self.torch_dtype) for f in formulas)
         self._x, self._z, self.shape = a, b, (len(x), len(z))

@@ -19,7 +19,7 @@ from mercer.gram.operand import Operand
 
 @record
 class Compiled:
-    """The functions of one program in one dtype."""
+    """The compiled functions of one program in one dtype."""
 
     program: Program
     module: ModuleType
@@ -29,13 +29,14 @@ class Compiled:
     def fill(
         self, x: Operand, z: Operand, rows: slice, columns: slice, tiles: list[Any], out: np.ndarray
     ) -> None:
+        """Write k of these rows and columns into `out`; `tiles`: the matrices of the sources."""
         matrices = [t for t in tiles if t is not None and t is not out]
         self.module.fill(
             self.numbers, *matrices, *self._operands(x, z, rows, columns), whole_rows(out)
         )
 
     def multiply(self, x: Operand, z: Operand, rows: slice, V: np.ndarray, out: np.ndarray) -> None:
-        """out += k(x[rows], z) Vᵀ without a tile in memory; `V` holds one vector per row."""
+        """Add k(x[rows], z) Vᵀ to `out` without a tile in memory; `V` holds one vector per row."""
         self.module.multiply(self.numbers, *self._operands(x, z, rows, slice(0, z.n)), V, out)
 
     def _operands(self, x: Operand, z: Operand, rows: slice, columns: slice) -> list[Any]:
@@ -50,10 +51,10 @@ class Compiled:
 
 
 def whole_rows(out: np.ndarray) -> np.ndarray:
-    """A stretch of columns seen as rows of the full length: loops over it are then contiguous.
+    """A slice of columns seen as rows of the full length: loops over it are then contiguous.
 
-    What lies beyond the stretch is never touched; it only tells the compiler that neighbors in a
-    row are neighbors in memory.
+    What lies beyond the slice is never touched; the view only shows the compiler that neighbors in
+    a row are neighbors in memory.
     """
     if out.flags.c_contiguous or out.strides[1] != out.itemsize or out.strides[0] % out.itemsize:
         return out
@@ -66,32 +67,20 @@ def can_compile(program: Program, dtype: np.dtype | None = None) -> bool:
 
     A product over many columns loses a digit in float32: NumPy makes it in float64.
     """
-    single = dtype == np.float32 and any(is_column_product(s.node) for s in program.sources)
-    return may_compile() and not single and _can_compile(program.epilogue, program.sources)
+    return may_compile() and _can_compile(program, dtype)
 
 
 @lru_cache(maxsize=1024)
-def _can_compile(epilogue: Any, sources: tuple[Any, ...]) -> bool:
-    return renderable(Program(epilogue, sources, (), (), epilogue))
-
-
-def compile_epilogue(program: Program, dtype: np.dtype, widths: list[int]) -> Compiled:
-    """The compiled loops of a program; `widths`: features of its direct sources, in order."""
-    source, numbers = _text(program, dtype, widths)
-    return Compiled(program, load_generated(source), numbers, source)
-
-
-def _text(program: Program, dtype: np.dtype, widths: list[int]) -> tuple[str, np.ndarray]:
-    parts = (program.formula, program.sources, program.row_x, program.row_z, program.epilogue)
-    return _rendered(parts, dtype.name, tuple(widths))
+def _can_compile(program: Program, dtype: np.dtype | None) -> bool:
+    single = dtype == np.float32 and any(is_column_product(s.node) for s in program.sources)
+    return not single and renderable(program)
 
 
 @lru_cache(maxsize=512)
-def _rendered(
-    parts: tuple[Any, ...], dtype: str, widths: tuple[int, ...]
-) -> tuple[str, np.ndarray]:
-    source, numbers = render(Program(*parts), dtype, list(widths))
-    return source, constants(numbers, dtype)
+def compile_epilogue(program: Program, dtype: np.dtype, widths: tuple[int, ...]) -> Compiled:
+    """The compiled loops of a program; `widths`: columns of its direct sources, in order."""
+    source, numbers = render(program, dtype.name, list(widths))
+    return Compiled(program, load_generated(source), constants(numbers, dtype.name), source)
 
 
 def constants(numbers: list[float], dtype: Any) -> np.ndarray:

@@ -161,19 +161,18 @@ def _of_blocks(
         _beside([row_value(f, side, side.raw, "X") for f in formulas], blocks, dtype)
         for side, formulas, blocks in ((x, program.row_x, left), (z, program.row_z, right))
     )
-    module, numbers = _compiled(program.formula, dtype.name, widths, form)
-    together = rows_together(program, list(widths))
+    module, numbers, together = _compiled(program, dtype.name, widths, form)
     return RowFunction(module.rows.address, numbers, rows_x, rows_z, widths, together, module)
 
 
 @lru_cache(maxsize=512)
 def _compiled(
-    formula: Formula, dtype: str, widths: tuple[int, ...], form: str
-) -> tuple[Any, np.ndarray]:
-    program = _looped(formula)
-    assert program is not None
+    program: Program, dtype: str, widths: tuple[int, ...], form: str
+) -> tuple[Any, np.ndarray, int]:
+    """The compiled module, the numbers it takes, and how many rows it makes together."""
     source, numbers = render_row(program, dtype, list(widths), form)
-    return load_generated(source), constants(numbers, dtype)
+    together = rows_together(program, list(widths))
+    return load_generated(source), constants(numbers, dtype), together
 
 
 def _beside(values: list[np.ndarray], blocks: list[np.ndarray], dtype: np.dtype) -> np.ndarray:

@@ -9,12 +9,16 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer.formula.nodes import Formula, statistics
-from mercer.gram.accuracy import TOLERANCE, Ends, sensitivity, tolerates_rounding
+from mercer.gram.accuracy import TOLERANCE, Ends, product_error, rounding_error, sensitivity
 from mercer.gram.operand import Operand, squared_norms
 
 if TYPE_CHECKING:
     from mercer.gram.host import HostGram
 
+EPS = float(np.finfo(np.float32).eps)
+#: The rounding of k relative to its largest value: of the rows to float32 and of products of them,
+#: both of which the tolerance bounds, and of sums.
+ROUNDING = 2 * TOLERANCE[4] + 8 * EPS
 #: Statistics whose rounding is known.
 _ROUNDED = {"sqdist", "dot", "l1", "linf"}
 #: Those that a common shift of all rows does not change.
@@ -30,19 +34,47 @@ SOME = 128
 def suffices(gram: HostGram, *, centered: bool = False) -> bool:
     """Whether rounding the rows of this Gram to float32 leaves k its digits.
 
-    `centered`: their mean is taken off before, where only differences are read (see `movable`), and
-    they are dense.
+    `centered`: their mean is subtracted before, where only differences are read (see `movable`),
+    and they are dense.
     """
-    found = [n for n in statistics(gram.formula) if n.op not in ("sqnorm", "rowfn")]
-    if not all(n.op in _ROUNDED for n in found):
-        return False
+    return _errors(gram, centered) is not None
+
+
+def rounding(gram: HostGram) -> float | None:
+    """How far k of a Gram in float32 is off, relative to the largest k; None: too few digits.
+
+    A bound for any kernel. Where k is a function of one distance that is short, its own slope
+    gives a smaller one.
+    """
+    errors = _errors(gram, centered=False)
+    if errors is None:
+        return None
+    (node, largest, error), *others = errors
+    if others or node.op != "sqdist":
+        return ROUNDING
+    columns, ends = gram.sides()[0].matrices[node.value].shape[1], Ends.uncentered(largest)
+    error += product_error(gram.formula, node, columns, ends, np.dtype(np.float32))
+    return min(ROUNDING, 2 * error + 8 * EPS)  # twice: the estimate was met to within 6 %
+
+
+def _errors(gram: HostGram, centered: bool) -> list[tuple[Formula, float, float]] | None:
+    """Per statistic: its node, the largest squared norm (or sum of |x|), and the error of k by
+    rounding the rows; None where one of them is too large, or unknown."""
+    errors = []
     free = movable(gram.formula) if centered else set()
-    sides = gram.sides()[:1] if gram.square else gram.sides()
-    for n in found:
-        norms = [_norm(side, n, n.value in free) for side in sides]
-        if not keeps(gram.formula, n, max(norms), norms[-1] if n.value in free else 0.0):
-            return False
-    return True
+    operands = gram.sides()[:1] if gram.square else gram.sides()
+    for node in statistics(gram.formula):
+        if node.op in ("sqnorm", "rowfn"):
+            continue
+        if node.op not in _ROUNDED:
+            return None
+        moved = node.value in free
+        norms = [_norm(operand, node, moved) for operand in operands]
+        error = _error(gram.formula, node, max(norms), norms[-1] if moved else 0.0)
+        if error > TOLERANCE[4]:
+            return None
+        errors.append((node, max(norms), error))
+    return errors
 
 
 def is_far(gram: HostGram) -> bool:
@@ -58,28 +90,8 @@ def is_far(gram: HostGram) -> bool:
     return False
 
 
-def narrowed(gram: HostGram, order: Any = None) -> HostGram | None:
-    """The same K(X, X) in float32, where that has the digits; None where it has not, or is already.
-
-    Rows are rounded as they are: products of them have no mean taken off before. `order`: another
-    one of the examples.
-    """
-    rows = gram.points()
-    plain = type(rows) is np.ndarray or is_sparse(rows)
-    if gram.dtype != np.float64 or not plain or rows.dtype != np.float64:
-        return None
-    if not gram.square or rows.size * 4 > gram.limit_bytes // 16 or not suffices(gram):
-        return None
-    try:
-        single = rows.astype(np.float32)
-        single = type(gram)(gram.kernel, single if order is None else single[order])
-    except ValueError:  # numbers that only float64 can hold
-        return None
-    return single if single.dtype == np.float32 else None
-
-
 def movable(formula: Formula) -> set[Any]:
-    """Inputs that only differences read: their mean can be taken off before they are rounded."""
+    """Inputs that only differences read: their mean can be subtracted before they are rounded."""
     read: dict[Any, set[str]] = {}
     for node in statistics(formula):
         key = node.value[1] if node.op in ("sqnorm", "reduce") else node.value
@@ -87,32 +99,31 @@ def movable(formula: Formula) -> set[Any]:
     return {key for key, ops in read.items() if ops <= _DIFFERENCES}
 
 
-def keeps(formula: Formula, node: Formula, largest: float, spread: float = 0.0) -> bool:
-    """The same for one statistic, of rows whose squared norms (or sums of |x|) reach `largest`.
+def _error(formula: Formula, node: Formula, largest: float, spread: float) -> float:
+    """The error of k by rounding rows whose squared norms (or sums of |x|) reach `largest`.
 
-    `spread`: what those of Z reach, where its mean is taken off all rows before.
+    `spread`: what those of Z reach, where its mean is subtracted from all rows before.
     """
-    unit = float(np.finfo(np.float32).eps) / 2
     if not largest <= LARGEST:
-        return False
+        return math.inf
     if node.op == "sqdist":
-        ends = Ends(largest, largest, spread)
-        return tolerates_rounding(formula, node, ends, unit, np.float32(0))
+        return rounding_error(formula, node, Ends(largest, largest, spread), EPS / 2)
     top = 2.0 ** math.ceil(math.log2(largest or 1.0))
     # The largest k of a function of x·z is that of the longest row with itself.
     slope = sensitivity(formula, node, top, top if node.op == "dot" else 0.0)
-    return 4 * unit * largest * slope <= TOLERANCE[4]
+    return 2 * EPS * largest * slope
 
 
-def _norm(side: Operand, node: Formula, centered: bool) -> float:
+def _norm(operand: Operand, node: Formula, centered: bool) -> float:
     """The largest ‖x‖², or sum of |x|."""
-    rows, sums = side.matrices[node.value], node.op in ("l1", "linf")
+    rows, sums = operand.matrices[node.value], node.op in ("l1", "linf")
     if centered and not is_sparse(rows):
         rows = rows - rows.mean(axis=0)
-    known = not centered and not sums and side.centers.get(node.value) is None
     with np.errstate(over="ignore"):
-        if known:
-            found = side.squared_norms(node.value)
+        if sums:
+            sizes = np.asarray(abs(rows).sum(axis=1))
+        elif centered or operand.centers.get(node.value) is not None:
+            sizes = squared_norms(rows)
         else:
-            found = np.asarray(abs(rows).sum(axis=1)) if sums else squared_norms(rows)
-    return float(found.max(initial=0.0))
+            sizes = operand.squared_norms(node.value)
+    return float(sizes.max(initial=0.0))

@@ -45,10 +45,9 @@ class Spread:
             self.rows.sum_duplicates()
         if not self.rows.shape[0]:
             raise ValueError("there are no rows to choose a width from")
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.rows.shape[1])
+        self.n_columns = int(self.rows.shape[1])
+        # How many entries there are, each as often as its row counts.
+        self._size = float(self.weight.sum()) * self.n_columns or 1.0
 
     @cached_property
     def mean(self) -> float:
@@ -79,11 +78,6 @@ class Spread:
             parts = self._parts()
             squares = sum(float(w @ host(((part - mean) ** 2).sum(1))) for part, w in parts)
         return squares / self._size
-
-    @property
-    def _size(self) -> float:
-        """How many entries there are, each as often as its row counts."""
-        return float(self.weight.sum()) * self.n_columns or 1.0
 
     def _parts(self) -> Iterator[tuple[Any, np.ndarray]]:
         """The rows in double precision, some at a time, with their weights."""

@@ -16,7 +16,7 @@ from mercer._examples import count
 from mercer._machine.threads import blas_for, threads_for
 from mercer._tiles import Scratch, Tiling, cut
 from mercer.expansion import KernelExpansion
-from mercer.gram.host import HostGram
+from mercer.gram import HOST, Gram
 from mercer.kernels import Kernel
 
 #: Classes from which this pays: with fewer, one product with all columns is faster.
@@ -84,7 +84,7 @@ class PairExpansion(KernelExpansion):
         return self.over(gram, then)
 
     def over(self, gram: Any, then: Callable[[Any], Any] = lambda scores: scores) -> Any:
-        if isinstance(gram, HostGram):
+        if gram.engine == HOST.name:
             return self.in_panels(gram, lambda K, scratch: then(self.scores(K, scratch=scratch)))
         height = max(1, gram.limit_bytes // 4 // self._bytes_per_row)
         rows = cut(0, gram.shape[0], height)
@@ -96,7 +96,7 @@ class PairExpansion(KernelExpansion):
         return 8 * (len(self) + 4 * len(self.intercept))
 
     def in_panels(
-        self, gram: HostGram, answer: Callable[[np.ndarray, Scratch], np.ndarray]
+        self, gram: Gram, answer: Callable[[np.ndarray, Scratch], np.ndarray]
     ) -> np.ndarray:
         """`answer` of all rows of K, some at a time, which stay in the cache of a core."""
         n, m = gram.shape
