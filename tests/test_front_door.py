@@ -92,7 +92,6 @@ KERNEL_LEARNERS = [
 def test_every_learner_has_the_one_default(name) -> None:
     model = getattr(mercer, name)()
     assert model.kernel is mercer.kernels.DEFAULT
-    assert {"gamma", "degree", "coef0"} <= set(model.get_params())
     model.fit(X, Y)
     # The bandwidth of a smoother is the width that the data chooses; a process learns another.
     smooth, learned = hasattr(model, "bandwidth"), hasattr(model, "theta_")
@@ -101,7 +100,31 @@ def test_every_learner_has_the_one_default(name) -> None:
     assert len(getattr(model, answer)(X)) == len(X)
 
 
-@pytest.mark.parametrize("name", ["KernelSVC", "KernelRidge", "KernelLogisticRegression"])
+#: Learners whose counterparts in scikit-learn take gamma, degree and coef0, and their own twins.
+WITH_NUMBERS = {
+    "KernelOneClass", "KernelPCA", "KernelQuantileRegressor", "KernelRidge",
+    "KernelRidgeClassifier", "KernelSVC", "KernelSVR", "SpectralClustering",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KERNEL_LEARNERS)
+def test_numbers_beside_a_kernel_are_where_scikit_learn_has_them(name) -> None:
+    taken = set(getattr(mercer, name)().get_params(deep=False)) & {"gamma", "coef0"}
+    assert taken == ({"gamma", "coef0"} if name in WITH_NUMBERS else set())
+
+
+@pytest.mark.parametrize("name", sorted(set(KERNEL_LEARNERS) - WITH_NUMBERS))
+def test_others_still_take_them_for_one_version(name) -> None:
+    cls = getattr(mercer, name)
+    with pytest.warns(FutureWarning, match=r"'rbf\(gamma=0.5\)'"):
+        model = cls("rbf", gamma=0.5)
+    assert model.kernel == Gaussian(1.0)
+    with pytest.warns(FutureWarning, match="coef0=2.0"):
+        changed = cls("poly").set_params(coef0=2.0)
+    assert changed.kernel.offset == 2.0
+
+
+@pytest.mark.parametrize("name", ["KernelSVC", "KernelRidge", "KernelPCA"])
 def test_gamma_degree_and_coef0_stand_beside_a_bare_name(name) -> None:
     cls = getattr(mercer, name)
     model = cls("poly", gamma=0.1, degree=2, coef0=1.0).fit(X, Y)

@@ -16,6 +16,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mercer._lazy import ImportHints, by_name, unknown
+from mercer.learners import __all__ as learner_names
 
 if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names that load on use
     from mercer import data as data
@@ -67,42 +68,9 @@ _WHERE = {
     "mercer.engines.cluster.files": ["chunks"],
     "mercer.kernels": ["Kernel", "parse"],
     "mercer.gram": ["Gram", "distance_to_mean"],
-    "mercer.proof": [
-        "Counterexample",
-        "Proof",
-        "Undecided",
-        "fourier_check",
-        "prove",
-        "repair",
-    ],
+    "mercer.proof": ["Counterexample", "Proof", "Undecided", "fourier_check", "prove", "repair"],
     "mercer.expansion": ["KernelExpansion"],
-    "mercer.learners": [
-        "DeformableTemplateClassifier",
-        "GaussianProcessClassifier",
-        "GaussianProcessRegressor",
-        "KernelCentroidClassifier",
-        "KernelDensity",
-        "KernelFisherDiscriminant",
-        "KernelKMeans",
-        "KernelLogisticRegression",
-        "KernelNeighborsClassifier",
-        "KernelNeighborsRegressor",
-        "KernelOneClass",
-        "KernelPCA",
-        "KernelPerceptron",
-        "KernelQuantileRegressor",
-        "KernelRidge",
-        "KernelRidgeClassifier",
-        "KernelSVC",
-        "KernelSVR",
-        "LocalLinearRegressor",
-        "NadarayaWatsonClassifier",
-        "NadarayaWatsonRegressor",
-        "Perceptron",
-        "RFMClassifier",
-        "RFMRegressor",
-        "SpectralClustering",
-    ],
+    "mercer.learners": learner_names,
     "mercer.solvers.spectral.preimage": ["preimage"],
     "mercer.learners.intervals.calibration": ["calibrate"],
     "mercer.reasons": ["explain_rows"],
@@ -110,24 +78,9 @@ _WHERE = {
     "mercer.store": ["load", "save"],
 }
 _MODULES = [
-    "data",
-    "formula",
-    "gram",
-    "kernels",
-    "learners",
-    "maps",
-    "onnx",
-    "plot",
-    "proof",
-    "reasons",
-    "report",
-    "selection",
-    "solvers",
-    "stats",
-    "store",
-    "testing",
-    "theory",
-]
+    "data", "formula", "gram", "kernels", "learners", "maps", "onnx", "plot", "proof", "reasons",
+    "report", "selection", "solvers", "stats", "store", "testing", "theory",
+]  # fmt: skip
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 
 _load = by_name(__name__, _HOME, _MODULES)

@@ -49,7 +49,7 @@ FAST = [
     NadarayaWatsonRegressor("tricube", bandwidth=1.0),
 ]
 VARIANTS = [
-    KernelSVC("poly", degree=2, coef0=1.0),
+    KernelSVC("poly(degree=2, coef0=1.0)"),
     KernelSVC("laplacian"),
     KernelSVR("rational_quadratic", epsilon=0.01),
     KernelSVC("linear"),
@@ -77,7 +77,7 @@ VARIANTS = [
     KernelLogisticRegression(alpha=1.0),
     KernelLogisticRegression("linear", class_weight="balanced", tol=1e-10),
     KernelLogisticRegression(solver="nystrom", random_state=0),
-    KernelLogisticRegression("poly", degree=2, coef0=1.0),
+    KernelLogisticRegression("poly(degree=2, coef0=1.0)"),
     KernelPerceptron(averaging="average"),
     KernelPerceptron(averaging="vote"),
     KernelPerceptron("laplacian", fit_intercept=True),

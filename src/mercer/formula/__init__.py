@@ -14,18 +14,6 @@ from mercer.formula.precise import NotRenderable, pairwise_interval, pairwise_mp
 from mercer.formula.simplify import simplify
 
 __all__ = [
-    "ROOT",
-    "Formula",
-    "FrozenArray",
-    "Input",
-    "NotRenderable",
-    "Op",
-    "at_diagonal",
-    "derive",
-    "evaluate",
-    "pairwise_interval",
-    "pairwise_mp",
-    "register_op",
-    "simplify",
-    "statistics",
-]
+    "ROOT", "Formula", "FrozenArray", "Input", "NotRenderable", "Op", "at_diagonal", "derive",
+    "evaluate", "pairwise_interval", "pairwise_mp", "register_op", "simplify", "statistics",
+]  # fmt: skip

@@ -32,33 +32,10 @@ if TYPE_CHECKING:  # type checkers cannot read the catalog; `make format` writes
     from mercer.kernels.names import *  # noqa: F403
 
 __all__ = [
-    "BESIDE",
-    "DEFAULT",
-    "KERNELS",
-    "LEAVES",
-    "Claim",
-    "Exp",
-    "Kernel",
-    "Meaning",
-    "Normalized",
-    "On",
-    "OpaqueKernel",
-    "PolynomialOf",
-    "Power",
-    "Product",
-    "Reweight",
-    "Rule",
-    "Scaled",
-    "Sum",
-    "Warp",
-    "Width",
-    "as_kernel",
-    "examples",
-    "kernel",
-    "leaves",
-    "parse",
-    "register",
-]
+    "BESIDE", "DEFAULT", "KERNELS", "LEAVES", "Claim", "Exp", "Kernel", "Meaning", "Normalized",
+    "On", "OpaqueKernel", "PolynomialOf", "Power", "Product", "Reweight", "Rule", "Scaled", "Sum",
+    "Warp", "Width", "as_kernel", "examples", "kernel", "leaves", "parse", "register",
+]  # fmt: skip
 globals().update(KERNELS.loaded)
 if not TYPE_CHECKING:
     _BESIDE_KERNELS = __all__

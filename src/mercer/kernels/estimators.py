@@ -10,7 +10,8 @@ Nothing in this file imports scikit-learn, so that `import mercer` stays light.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Container
 from functools import wraps
 from inspect import signature
 from typing import Any, Self
@@ -21,8 +22,9 @@ from mercer.kernels import BESIDE, KERNELS, Kernel, as_kernel
 from mercer.kernels.parameters import WORDS
 
 #: What a learner declares of its kernel; k itself says more of each when it is made.
-KERNEL: dict[str, Check] = {
-    "kernel": Anything(),
+ONLY_KERNEL: dict[str, Check] = {"kernel": Anything()}
+#: Those of learners whose counterparts in scikit-learn take numbers beside the name of a kernel.
+KERNEL: dict[str, Check] = ONLY_KERNEL | {
     "gamma": Maybe(Either(Number(), OneOf(*WORDS))),
     "degree": Maybe(Count(floats=True)),
     "coef0": Maybe(Number()),
@@ -40,13 +42,33 @@ def _suggesting(init: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(init)
     def checked(self: Any, *values: Any, **named: Any) -> None:
+        numbers = {n: named.pop(n) for n in BESIDE if n in named and _is_former(n, known)}
         for name in named:
             if name not in known:
                 who = type(self).__name__
                 raise TypeError(f"{who} has no parameter {name!r}.{_advice(name, known)}")
         init(self, *values, **named)
+        if numbers:
+            _set_former(self, numbers)
 
     return checked
+
+
+def _is_former(name: str, known: Container[str]) -> bool:
+    """Whether an argument is a number of the kernel that a learner took beside its name."""
+    return name in BESIDE and "kernel" in known and name not in known
+
+
+def _set_former(learner: Any, numbers: dict[str, Any]) -> None:
+    """Set numbers of the kernel that were given beside its name, with a warning."""
+    learner.kernel = as_kernel(learner.kernel, **numbers)
+    who, written = type(learner).__name__, ", ".join(f"{n}={v!r}" for n, v in numbers.items())
+    warnings.warn(
+        f"{who}({written}) is gone in version 0.3: the numbers of a kernel stand in the kernel, "
+        f"here kernel={learner.kernel!r}, or 'rbf(gamma=0.5)'",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 def _advice(name: str, known: list[str]) -> str:
@@ -113,6 +135,7 @@ class KernelParams:
                 own[head] = value
 
         names = super().get_params(deep=False)  # type: ignore[misc]
+        numbers = {n: own.pop(n) for n in BESIDE if n in own and _is_former(n, names)}
         for head in (*own, *nested):
             if head not in names:
                 raise ValueError(
@@ -121,6 +144,8 @@ class KernelParams:
                 )
         for name, value in own.items():
             setattr(self, name, value)
+        if numbers:
+            _set_former(self, numbers)
         for head, changes in nested.items():
             inner = getattr(self, head)
             if head == "kernel":

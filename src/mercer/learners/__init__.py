@@ -63,32 +63,14 @@ _WHERE = {
 }
 
 __all__ = [
-    "DeformableTemplateClassifier",
-    "GaussianProcessClassifier",
-    "GaussianProcessRegressor",
-    "KernelCentroidClassifier",
-    "KernelDensity",
-    "KernelFisherDiscriminant",
-    "KernelKMeans",
-    "KernelLogisticRegression",
-    "KernelNeighborsClassifier",
-    "KernelNeighborsRegressor",
-    "KernelOneClass",
-    "KernelPCA",
-    "KernelPerceptron",
-    "KernelQuantileRegressor",
-    "KernelRidge",
-    "KernelRidgeClassifier",
-    "KernelSVC",
-    "KernelSVR",
-    "LocalLinearRegressor",
-    "NadarayaWatsonClassifier",
-    "NadarayaWatsonRegressor",
-    "Perceptron",
-    "RFMClassifier",
-    "RFMRegressor",
-    "SpectralClustering",
-]
+    "DeformableTemplateClassifier", "GaussianProcessClassifier", "GaussianProcessRegressor",
+    "KernelCentroidClassifier", "KernelDensity", "KernelFisherDiscriminant", "KernelKMeans",
+    "KernelLogisticRegression", "KernelNeighborsClassifier", "KernelNeighborsRegressor",
+    "KernelOneClass", "KernelPCA", "KernelPerceptron", "KernelQuantileRegressor", "KernelRidge",
+    "KernelRidgeClassifier", "KernelSVC", "KernelSVR", "LocalLinearRegressor",
+    "NadarayaWatsonClassifier", "NadarayaWatsonRegressor", "Perceptron", "RFMClassifier",
+    "RFMRegressor", "SpectralClustering",
+]  # fmt: skip
 
 __getattr__ = by_name(__name__, {name: f"{__name__}.{file}" for name, file in _WHERE.items()})
 

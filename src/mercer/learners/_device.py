@@ -70,14 +70,3 @@ class RegressorMixin(SklearnRegressor):
 
         predicted = host(self.predict(X))  # type: ignore[attr-defined]
         return float(r2_score(host(y), predicted, sample_weight=host(sample_weight)))
-
-
-__all__ = [
-    "ClassifierMixin",
-    "RegressorMixin",
-    "as_scores",
-    "checked_rows",
-    "host",
-    "is_tensor",
-    "labels_at",
-]

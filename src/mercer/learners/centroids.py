@@ -18,7 +18,7 @@ from mercer.expansion import KernelExpansion
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import fetched, labeled, log_weights, together, weights_or_none
@@ -37,8 +37,6 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     ----------
     kernel : Kernel, expression, callable or "precomputed"
         The similarity k.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     shrinkage : float from 0 to 1
         Moves every mean that far toward the mean of all examples.
     prototype : "mean" or "medoid"
@@ -67,7 +65,7 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
     _needs_psd = False
     _learns_from_pieces = True
     _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
+        **ONLY_KERNEL,
         "shrinkage": Number(0, 1),
         "prototype": OneOf("mean", "medoid"),
         "class_weight": Anything(),
@@ -79,17 +77,11 @@ class KernelCentroidClassifier(ClassifierMixin, KernelLearner):
         self,
         kernel: Any = DEFAULT,
         *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         shrinkage: float = 0.0,
         prototype: str = "mean",
         class_weight: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.shrinkage = shrinkage
-        self.prototype = prototype
+        self.kernel, self.shrinkage, self.prototype = kernel, shrinkage, prototype
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -30,7 +30,7 @@ class LocalLinearRegressor(SmoothingRegressor):
 
     Parameters
     ----------
-    kernel, bandwidth, gamma, coef0, per_column
+    kernel, bandwidth, per_column
         As in `NadarayaWatsonRegressor`.
     degree : {0, 1, 2, 3}, default 1
         Of the polynomial that is fitted: 0 is the weighted mean, 1 a line.
@@ -67,15 +67,12 @@ class LocalLinearRegressor(SmoothingRegressor):
         kernel: Any = DEFAULT,
         bandwidth: Any = "loo",
         *,
-        gamma: Any = None,
-        coef0: Any = None,
         degree: int = 1,
         feature_map: Any = None,
         per_column: bool = False,
     ) -> None:
-        super().__init__(kernel, bandwidth, gamma=gamma, coef0=coef0, per_column=per_column)
-        self.degree = degree
-        self.feature_map = feature_map
+        super().__init__(kernel, bandwidth, per_column=per_column)
+        self.degree, self.feature_map = degree, feature_map
 
     _beside: tuple[str, ...] = ("gamma", "coef0")  # its degree is that of the local polynomials
 

@@ -23,7 +23,7 @@ from mercer._parameters import (
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import ClassifierMixin, as_scores, labels_at
 from mercer.learners._options import (
@@ -51,8 +51,6 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     ----------
     kernel : Kernel, expression, function of two examples or "precomputed"
         k. One that is known not to be positive semi-definite is used, with a warning.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     alpha : "loo" or float, default "loo"
         α > 0. "loo" takes what `KernelRidge` would for the same targets, times the largest slope of
         the link (1/4 for two classes), by which squares approximate the log-loss. With
@@ -113,7 +111,7 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
     _learns_from_pieces = True
     centers: Any = "uniform"  # models from files of earlier versions have none of their own
     _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
+        **ONLY_KERNEL,
         "alpha": Either(Positive(), OneOf("loo")),
         "fit_intercept": Flag(),
         "solver": OneOf("auto", more=lambda: solvers_for("logistic")),
@@ -131,9 +129,6 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         kernel: Any = DEFAULT,
         alpha: Any = "loo",
         *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         fit_intercept: bool = True,
         solver: str = "auto",
         class_weight: Any = None,
@@ -144,18 +139,10 @@ class KernelLogisticRegression(Stepwise, ClassifierMixin, KernelLearner):
         max_iter: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.class_weight = class_weight
-        self.n_centers = n_centers
-        self.centers = centers
-        self.learning_rate = learning_rate
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+        self.kernel, self.alpha, self.fit_intercept = kernel, alpha, fit_intercept
+        self.solver, self.class_weight, self.n_centers = solver, class_weight, n_centers
+        self.centers, self.learning_rate, self.tol = centers, learning_rate, tol
+        self.max_iter, self.random_state = max_iter, random_state
 
     # --- fitting ----------------------------------------------------------------------------
 

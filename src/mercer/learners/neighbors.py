@@ -21,7 +21,7 @@ from mercer._parameters import (
     OneOf,
 )
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import check_fitted, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import (
@@ -44,7 +44,7 @@ class KernelNeighbors(NeighborSearch):
     _needs_width = False
     _learns_from_pieces = True
     _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
+        **ONLY_KERNEL,
         "n_neighbors": Count(),
         "weights": Maybe(Either(OneOf("uniform", "distance", "kernel"), Function())),
         "radius": Maybe(Number(0.0, infinite=True)),
@@ -56,16 +56,10 @@ class KernelNeighbors(NeighborSearch):
         kernel: Any = DEFAULT,
         n_neighbors: int = 5,
         *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         weights: Any = "uniform",
         radius: float | None = None,
     ) -> None:
-        self.kernel = kernel
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.n_neighbors = n_neighbors
-        self.weights = weights
+        self.kernel, self.n_neighbors, self.weights = kernel, n_neighbors, weights
         self.radius = radius
 
     def _keep(
@@ -212,8 +206,6 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         Any similarity; it need not be positive semi-definite.
     n_neighbors : int, default 5
         How many vote; more is smoother.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     weights : "uniform", "distance", "kernel" or function
         What a neighbor's vote counts: 1, one over its distance in feature space, k(x, z), or what
         a function makes of an array of distances (one row per example; with `radius`, an array of
@@ -249,25 +241,13 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         kernel: Any = DEFAULT,
         n_neighbors: int = 5,
         *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         weights: Any = "uniform",
         radius: float | None = None,
         outlier_label: Any = None,
         class_weight: Any = None,
     ) -> None:
-        super().__init__(
-            kernel,
-            n_neighbors,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            weights=weights,
-            radius=radius,
-        )
-        self.outlier_label = outlier_label
-        self.class_weight = class_weight
+        super().__init__(kernel, n_neighbors, weights=weights, radius=radius)
+        self.outlier_label, self.class_weight = outlier_label, class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the examples; y may have several columns.
@@ -401,8 +381,6 @@ class KernelNeighborsRegressor(RegressorMixin, KernelNeighbors):
         Any similarity; it need not be positive semi-definite.
     n_neighbors : int, default 5
         How many are averaged; more is smoother.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     weights : "uniform", "distance", "kernel" or function
         What a neighbor counts, as in `KernelNeighborsClassifier`.
     radius : float or None

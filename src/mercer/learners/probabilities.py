@@ -49,9 +49,7 @@ class CalibratedScores(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(self, estimator: Any, coef: Any, intercept: Any) -> None:
-        self.estimator = estimator
-        self.coef = coef
-        self.intercept = intercept
+        self.estimator, self.coef, self.intercept = estimator, coef, intercept
 
     @classmethod
     def fitted(cls, estimator: Any, scores: np.ndarray, truth: np.ndarray) -> CalibratedScores:

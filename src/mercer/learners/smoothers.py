@@ -19,7 +19,7 @@ from mercer.formula import simplify
 from mercer.formula.inputs import numeric
 from mercer.gram.base import formula_of
 from mercer.kernels import DEFAULT, Kernel
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner, check_fitted, take
 from mercer.learners._device import ClassifierMixin, RegressorMixin, labels_at
 from mercer.learners._options import fetched, labeled, together, weights_or_none
@@ -82,7 +82,7 @@ class Smoother(KernelLearner):
     _needs_psd = False
     _needs_width = False
     _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
+        **ONLY_KERNEL,
         "bandwidth": Either(OneOf("loo", "rule"), Several(Positive())),
         "per_column": Flag(),
     }
@@ -92,15 +92,9 @@ class Smoother(KernelLearner):
         kernel: Any = DEFAULT,
         bandwidth: Any = "loo",
         *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         per_column: bool = False,
     ) -> None:
-        self.kernel = kernel
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.bandwidth = bandwidth
-        self.per_column = per_column
+        self.kernel, self.bandwidth, self.per_column = kernel, bandwidth, per_column
 
     def _estimate(
         self, weights: Weights, queries: Any, sample: Sample, spread: bool = False
@@ -333,8 +327,6 @@ class NadarayaWatsonRegressor(SmoothingRegressor):
     ----------
     kernel : Kernel, expression, callable or "precomputed"
         Any k with k(x, z) ≥ 0; it need not be positive semi-definite.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     bandwidth : "loo", "rule", number or one per column
         h. "loo" minimizes the exact leave-one-out error, "rule" is a rule of thumb. Kernels on
         other things than vectors have no h. Copies of an example (where the same x always comes
@@ -369,7 +361,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
 
     Parameters
     ----------
-    kernel, bandwidth, gamma, degree, coef0, per_column
+    kernel, bandwidth, per_column
         As in `NadarayaWatsonRegressor`.
     class_weight : dict, "balanced" or None
         Multiplies the weights of the examples of each class.
@@ -402,15 +394,10 @@ class NadarayaWatsonClassifier(ClassifierMixin, Smoother):
         kernel: Any = DEFAULT,
         bandwidth: Any = "loo",
         *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         per_column: bool = False,
         class_weight: Any = None,
     ) -> None:
-        super().__init__(
-            kernel, bandwidth, gamma=gamma, degree=degree, coef0=coef0, per_column=per_column
-        )
+        super().__init__(kernel, bandwidth, per_column=per_column)
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -77,12 +77,8 @@ class DeformableTemplateClassifier(Savable, ClassifierMixin, BaseEstimator):
         iterations: int = 8,
         class_weight: Any = None,
     ) -> None:
-        self.shape = shape
-        self.stiffness = stiffness
-        self.order = order
-        self.rounds = rounds
-        self.iterations = iterations
-        self.class_weight = class_weight
+        self.shape, self.stiffness, self.order, self.rounds = shape, stiffness, order, rounds
+        self.iterations, self.class_weight = iterations, class_weight
 
     def fit(self, X: Any, y: Any) -> Self:
         """The templates: means, then means of what is pulled back onto them."""

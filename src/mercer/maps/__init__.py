@@ -54,19 +54,10 @@ _WHERE = {
 }
 
 __all__ = [
-    "EmailFeatures",
-    "ExplicitMap",
-    "GlyphFeatures",
-    "LearnedMetric",
-    "NystromMap",
-    "PolarMap",
-    "PolynomialMap",
-    "PowersMap",
-    "RandomFourierMap",
-    "SpectrumRepair",
-    "TaylorGaussianMap",
+    "EmailFeatures", "ExplicitMap", "GlyphFeatures", "LearnedMetric", "NystromMap", "PolarMap",
+    "PolynomialMap", "PowersMap", "RandomFourierMap", "SpectrumRepair", "TaylorGaussianMap",
     "TensorSketchMap",
-]
+]  # fmt: skip
 
 __getattr__ = by_name(__name__, {name: f"{__name__}.{file}" for name, file in _WHERE.items()})
 

@@ -81,9 +81,7 @@ class RandomFourierMap(KernelParams, ClassNamePrefixFeaturesOutMixin, FeatureMap
         orthogonal: bool = False,
         random_state: Any = None,
     ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.orthogonal = orthogonal
+        self.kernel, self.n_components, self.orthogonal = kernel, n_components, orthogonal
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:

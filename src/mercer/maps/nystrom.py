@@ -114,9 +114,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         centers: Any = "uniform",
         random_state: Any = None,
     ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.centers = centers
+        self.kernel, self.n_components, self.centers = kernel, n_components, centers
         self.random_state = random_state
 
     def _fit(self, X: Any) -> None:

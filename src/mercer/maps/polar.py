@@ -62,9 +62,7 @@ class PolarMap(FeatureMap):
     }
 
     def __init__(self, columns: Any = (0, 1), winding: float | None = None, unrolled: bool = False):
-        self.columns = columns
-        self.winding = winding
-        self.unrolled = unrolled
+        self.columns, self.winding, self.unrolled = columns, winding, unrolled
 
     def _fit(self, X: Any) -> None:
         self.split(X.shape[1])

@@ -123,8 +123,7 @@ class PolynomialMap(_PowerSeriesMap):
     }
 
     def __init__(self, degree: int = 2, offset: float = 0.0):
-        self.degree = degree
-        self.offset = offset
+        self.degree, self.offset = degree, offset
 
     def _coefficients(self) -> list[float]:
         return power_coefficients(int(self.degree), float(self.offset))
@@ -211,8 +210,7 @@ class TaylorGaussianMap(_PowerSeriesMap):
     _parameters: ClassVar[dict[str, Check]] = {"sigma": Several(Positive()), "order": Count(0)}
 
     def __init__(self, sigma: Any = 1.0, order: int = 4):
-        self.sigma = sigma
-        self.order = order
+        self.sigma, self.order = sigma, order
 
     def _coefficients(self) -> list[float]:
         return [1 / factorial(n) for n in range(self.order + 1)]

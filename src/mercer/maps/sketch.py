@@ -74,9 +74,7 @@ class TensorSketchMap(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         *,
         random_state: Any = None,
     ):
-        self.degree = degree
-        self.offset = offset
-        self.n_components = n_components
+        self.degree, self.offset, self.n_components = degree, offset, n_components
         self.random_state = random_state
 
     def _fit(self, X: Any) -> None:

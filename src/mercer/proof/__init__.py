@@ -12,11 +12,5 @@ from .repair import repair
 from .results import Counterexample, Proof, Undecided
 
 __all__ = [
-    "Counterexample",
-    "FourierCheck",
-    "Proof",
-    "Undecided",
-    "fourier_check",
-    "prove",
-    "repair",
-]
+    "Counterexample", "FourierCheck", "Proof", "Undecided", "fourier_check", "prove", "repair",
+]  # fmt: skip

@@ -14,13 +14,8 @@ from mercer.stats.independence import HSICResult, hsic_test
 from mercer.stats.two_samples import MMDResult, mmd_test
 
 __all__ = [
-    "ChangePointsResult",
-    "HSICResult",
-    "MMDResult",
-    "change_points",
-    "hsic_test",
-    "mmd_test",
-]
+    "ChangePointsResult", "HSICResult", "MMDResult", "change_points", "hsic_test", "mmd_test",
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
     __getattr__ = suggesting(__name__, __all__)

@@ -18,10 +18,5 @@ from mercer.testing.oracle import oracle
 from mercer.testing.solvers import check_solver
 
 __all__ = [
-    "check_engine",
-    "check_kernel",
-    "check_solver",
-    "kernels_on",
-    "oracle",
-    "vector_kernels",
-]
+    "check_engine", "check_kernel", "check_solver", "kernels_on", "oracle", "vector_kernels",
+]  # fmt: skip

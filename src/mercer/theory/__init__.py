@@ -30,27 +30,8 @@ from mercer.theory.separation import Separation, separability
 from mercer.theory.separators import VersionSpace, fewest_errors, hebb, version_space
 
 __all__ = [
-    "Derivation",
-    "Line",
-    "Report",
-    "Separation",
-    "VersionSpace",
-    "binomial_expansion",
-    "compression_bound",
-    "deviation_bound",
-    "fewest_errors",
-    "gaussian_series",
-    "hebb",
-    "margin",
-    "margin_bound",
-    "mistake_bound",
-    "monomial_table",
-    "radius",
-    "regret",
-    "report",
-    "ridge_dual",
-    "separability",
-    "signs",
-    "verify_expansion",
-    "version_space",
-]
+    "Derivation", "Line", "Report", "Separation", "VersionSpace", "binomial_expansion",
+    "compression_bound", "deviation_bound", "fewest_errors", "gaussian_series", "hebb", "margin",
+    "margin_bound", "mistake_bound", "monomial_table", "radius", "regret", "report", "ridge_dual",
+    "separability", "signs", "verify_expansion", "version_space",
+]  # fmt: skip

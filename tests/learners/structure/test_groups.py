@@ -69,8 +69,8 @@ def test_the_best_of_all_groupings_of_a_few():
 def test_weights_are_copies():
     weight = rng.integers(0, 3, len(X)).astype(float)
     weight[[0, 40, 80]] = 1.0
-    ours = KernelKMeans("rbf", 3, random_state=0, gamma=0.2).fit(X, sample_weight=weight)
-    copied = KernelKMeans("rbf", 3, random_state=0, gamma=0.2).fit(
+    ours = KernelKMeans("rbf(gamma=0.2)", 3, random_state=0).fit(X, sample_weight=weight)
+    copied = KernelKMeans("rbf(gamma=0.2)", 3, random_state=0).fit(
         np.repeat(X, weight.astype(int), axis=0)
     )
     assert ours.inertia_ == pytest.approx(copied.inertia_, rel=1e-8)

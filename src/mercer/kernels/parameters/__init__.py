@@ -11,17 +11,6 @@ from mercer.kernels.parameters.values import (
 from mercer.kernels.parameters.widths import GAMMA, SIZE, WORDS, Meaning, Spread, Width, as_width
 
 __all__ = [
-    "GAMMA",
-    "SIZE",
-    "WHOLE_POWER",
-    "WORDS",
-    "Meaning",
-    "Parameters",
-    "Part",
-    "Spread",
-    "Width",
-    "as_width",
-    "grammar_name",
-    "is_number",
-    "literal",
-]
+    "GAMMA", "SIZE", "WHOLE_POWER", "WORDS", "Meaning", "Parameters", "Part", "Spread", "Width",
+    "as_width", "grammar_name", "is_number", "literal",
+]  # fmt: skip

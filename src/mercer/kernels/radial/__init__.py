@@ -19,17 +19,7 @@ from mercer.kernels.radial.smooth import (
 )
 
 __all__ = [
-    "FARTHEST",
-    "Epanechnikov",
-    "Gaussian",
-    "Laplacian",
-    "Matern",
-    "NegativeSquaredDistance",
-    "PerColumn",
-    "PowerExponential",
-    "RationalQuadratic",
-    "SquaredDistance",
-    "Tricube",
-    "Uniform",
+    "FARTHEST", "Epanechnikov", "Gaussian", "Laplacian", "Matern", "NegativeSquaredDistance",
+    "PerColumn", "PowerExponential", "RationalQuadratic", "SquaredDistance", "Tricube", "Uniform",
     "Wendland",
-]
+]  # fmt: skip

@@ -11,10 +11,5 @@ from mercer.kernels.strings.alignments import LocalAlignment, Subsequence, Weigh
 from mercer.kernels.strings.grams import BagOfWords, Mismatch, Spectrum
 
 __all__ = [
-    "BagOfWords",
-    "LocalAlignment",
-    "Mismatch",
-    "Spectrum",
-    "Subsequence",
-    "WeightedDegree",
-]
+    "BagOfWords", "LocalAlignment", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree",
+]  # fmt: skip

@@ -188,11 +188,8 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         calibration_share: float = 0.5,
         random_state: Any = None,
     ) -> None:
-        self.model = model
-        self.method = method
-        self.cv = cv
-        self.calibration_share = calibration_share
-        self.random_state = random_state
+        self.model, self.method, self.cv = model, method, cv
+        self.calibration_share, self.random_state = calibration_share, random_state
 
     def _base(self) -> Any:
         return KernelRidge() if self.model is None else self.model
@@ -352,8 +349,7 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
     def __init__(
         self, model: Any = None, *, calibration_share: float = 0.5, random_state: Any = None
     ) -> None:
-        self.model = model
-        self.calibration_share = calibration_share
+        self.model, self.calibration_share = model, calibration_share
         self.random_state = random_state
 
     def _base(self) -> Any:

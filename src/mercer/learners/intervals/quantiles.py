@@ -83,12 +83,8 @@ class KernelQuantileRegressor(RegressorMixin, SupportVectorBase):
         tol: float = 1e-3,
         max_iter: int = -1,
     ) -> None:
-        self.kernel = kernel
-        self.quantiles = quantiles
-        self.C = C
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.tol = tol
-        self.max_iter = max_iter
+        self.kernel, self.quantiles, self.C, self.gamma = kernel, quantiles, C, gamma
+        self.degree, self.coef0, self.tol, self.max_iter = degree, coef0, tol, max_iter
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Solve for one f per level. Weights multiply the deviations."""

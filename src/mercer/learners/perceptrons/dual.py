@@ -17,7 +17,7 @@ from mercer.gram.dispatch import solver_gram
 from mercer.gram.functions import diagonal
 from mercer.gram.host import HostGram
 from mercer.kernels import DEFAULT, Gaussian, as_kernel
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner, take, targets
 from mercer.learners.perceptrons.shared import PerceptronBase, Trace, Visit
 from mercer.solvers.online.budget import POLICIES, Store
@@ -41,8 +41,6 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     ----------
     kernel : Kernel, expression, function of two examples or "precomputed"
         k. One that is known not to be positive semi-definite is used, with a warning.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     epochs : float, default 10
         Passes over the data, possibly a fraction of one. An epoch without a mistake is the last.
     fit_intercept : bool, default False
@@ -126,7 +124,7 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
     """
 
     _parameters: ClassVar[dict[str, Check]] = PerceptronBase._parameters | {
-        **KERNEL,
+        **ONLY_KERNEL,
         "budget": Maybe(Count()),
         "budget_policy": OneOf(*POLICIES),
         "order": OneOf("exact", "mixed"),
@@ -138,9 +136,6 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         kernel: Any = DEFAULT,
         epochs: float = 10,
         *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         fit_intercept: bool = False,
         averaging: str = "last",
         tie: str = "mistake",
@@ -157,24 +152,13 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         shuffle: bool = True,
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.epochs = epochs
-        self.fit_intercept = fit_intercept
-        self.averaging = averaging
-        self.tie = tie
-        self.margin = margin
-        self.learning_rate = learning_rate
-        self.multi_class = multi_class
-        self.max_updates = max_updates
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.order = order
-        self.class_weight = class_weight
-        self.shuffle = shuffle
-        self.random_state = random_state
+        self.kernel, self.epochs, self.fit_intercept = kernel, epochs, fit_intercept
+        self.averaging, self.tie, self.margin = averaging, tie, margin
+        self.learning_rate, self.multi_class = learning_rate, multi_class
+        self.max_updates, self.validation_fraction = max_updates, validation_fraction
+        self.n_iter_no_change, self.budget = n_iter_no_change, budget
+        self.budget_policy, self.order, self.class_weight = budget_policy, order, class_weight
+        self.shuffle, self.random_state = shuffle, random_state
 
     # --- learning ---------------------------------------------------------------------------
 

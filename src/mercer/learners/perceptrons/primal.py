@@ -82,20 +82,12 @@ validation_fraction, n_iter_no_change, class_weight, shuffle, random_state
         shuffle: bool = True,
         random_state: Any = None,
     ) -> None:
-        self.feature_map = feature_map
-        self.epochs = epochs
-        self.fit_intercept = fit_intercept
-        self.averaging = averaging
-        self.tie = tie
-        self.margin = margin
-        self.learning_rate = learning_rate
-        self.multi_class = multi_class
-        self.max_updates = max_updates
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.shuffle = shuffle
-        self.random_state = random_state
+        self.feature_map, self.epochs, self.fit_intercept = feature_map, epochs, fit_intercept
+        self.averaging, self.tie, self.margin = averaging, tie, margin
+        self.learning_rate, self.multi_class = learning_rate, multi_class
+        self.max_updates, self.validation_fraction = max_updates, validation_fraction
+        self.n_iter_no_change, self.class_weight = n_iter_no_change, class_weight
+        self.shuffle, self.random_state = shuffle, random_state
 
     # --- learning ---------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._examples import count, widened
 from mercer._parameters import Anything, Check, Count, Maybe, OneOf, Positive, random_from
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.processes.learning import Search, largest
@@ -33,7 +33,7 @@ class Process(KernelLearner):
     """Learns θ, the logarithms of a kernel's numbers, by the `_evidence` that a subclass has."""
 
     _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
+        **ONLY_KERNEL,
         "optimizer": Maybe(OneOf("lbfgs")),
         "bounds": Anything(),
         "n_restarts": Count(0),

@@ -39,8 +39,6 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
     kernel : Kernel, expression, function of two examples or "precomputed"
         k, with the values from which its parameters are learned, as in `GaussianProcessRegressor`.
         A factor (``4.0 * k``) says how sure of itself f may become.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     optimizer, bounds, n_restarts, tol, max_iter, random_state
         As in `GaussianProcessRegressor`.
 
@@ -77,9 +75,6 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         self,
         kernel: Any = DEFAULT,
         *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         optimizer: str | None = "lbfgs",
         bounds: Any = None,
         n_restarts: int = 0,
@@ -87,13 +82,8 @@ class GaussianProcessClassifier(ClassifierMixin, Process):
         max_iter: int = 200,
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.optimizer = optimizer
-        self.bounds = bounds
-        self.n_restarts = n_restarts
-        self.tol = tol
-        self.max_iter = max_iter
+        self.kernel, self.optimizer, self.bounds = kernel, optimizer, bounds
+        self.n_restarts, self.tol, self.max_iter = n_restarts, tol, max_iter
         self.random_state = random_state
 
     # --- learning ---------------------------------------------------------------------------

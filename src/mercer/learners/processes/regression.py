@@ -46,8 +46,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         times a factor, where that is likelier. Every number above 0 is: widths, lengths
         (``Gaussian([1.0, 1.0])`` has one per column), factors (``2.0 * k``). "scale" and "median"
         are replaced by numbers first.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     noise : "learn" or float ≥ 0, default "learn"
         λ, the variance of the noise, in units of k.
     optimizer : "lbfgs" or None
@@ -124,9 +122,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         kernel: Any = DEFAULT,
         noise: Any = "learn",
         *,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         optimizer: str | None = "lbfgs",
         bounds: Any = None,
         normalize_y: bool = True,
@@ -138,18 +133,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Process):
         max_iter: int = 200,
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.noise = noise
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.optimizer = optimizer
-        self.bounds = bounds
-        self.normalize_y = normalize_y
-        self.solver = solver
-        self.n_centers = n_centers
-        self.centers = centers
-        self.n_restarts = n_restarts
-        self.tol = tol
-        self.max_iter = max_iter
+        self.kernel, self.noise, self.optimizer, self.bounds = kernel, noise, optimizer, bounds
+        self.normalize_y, self.solver, self.n_centers = normalize_y, solver, n_centers
+        self.centers, self.n_restarts, self.tol, self.max_iter = centers, n_restarts, tol, max_iter
         self.random_state = random_state
 
     # --- learning ---------------------------------------------------------------------------

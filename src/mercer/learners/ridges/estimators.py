@@ -101,19 +101,11 @@ class RidgeBase(Stepwise, KernelLearner):
         max_iter: int = 1000,
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.alpha = alpha
-        self.alphas = alphas
-        self.alpha_per_target = alpha_per_target
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_centers = n_centers
-        self.centers = centers
-        self.preconditioner = preconditioner
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
+        self.alpha, self.alphas, self.alpha_per_target = alpha, alphas, alpha_per_target
+        self.fit_intercept, self.solver, self.n_centers = fit_intercept, solver, n_centers
+        self.centers, self.preconditioner, self.tol = centers, preconditioner, tol
+        self.max_iter, self.random_state = max_iter, random_state
 
     # --- fitting ----------------------------------------------------------------------------
 
@@ -426,23 +418,11 @@ class KernelRidgeClassifier(ClassifierMixin, RidgeBase):
         max_iter: int = 1000,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            kernel,
-            alpha,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            alphas=alphas,
-            alpha_per_target=alpha_per_target,
-            fit_intercept=fit_intercept,
-            solver=solver,
-            n_centers=n_centers,
-            centers=centers,
-            preconditioner=preconditioner,
-            tol=tol,
-            max_iter=max_iter,
-            random_state=random_state,
-        )
+        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
+        self.alpha, self.alphas, self.alpha_per_target = alpha, alphas, alpha_per_target
+        self.fit_intercept, self.solver, self.n_centers = fit_intercept, solver, n_centers
+        self.centers, self.preconditioner, self.tol = centers, preconditioner, tol
+        self.max_iter, self.random_state = max_iter, random_state
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -188,9 +188,7 @@ class _TreeLearner(BaseEstimator):
         learning_rate: float = 0.1,
         random_state: int = 0,
     ) -> None:
-        self.method = method
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
+        self.method, self.n_trees, self.learning_rate = method, n_trees, learning_rate
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

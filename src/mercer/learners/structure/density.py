@@ -14,7 +14,7 @@ from mercer._examples import count, take
 from mercer._parameters import Check, Either, Maybe, OneOf, Positive, Several
 from mercer.formula import Formula, simplify
 from mercer.kernels import DEFAULT, Kernel
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import weights_or_none
 from mercer.learners.smoothers import divide
@@ -43,8 +43,6 @@ class KernelDensity(KernelLearner):
         and more of it is noise.
     bandwidths : array or None
         Of "loo": choose among these instead of searching.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf", as in scikit-learn.
 
     Attributes
     ----------
@@ -73,7 +71,7 @@ class KernelDensity(KernelLearner):
     _needs_psd = False
     _needs_width = False
     _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
+        **ONLY_KERNEL,
         "bandwidth": Either(OneOf("loo", "scott", "silverman"), Positive()),
         "bandwidths": Maybe(Several(Positive())),
     }
@@ -86,14 +84,8 @@ class KernelDensity(KernelLearner):
         bandwidth: Any = "loo",
         *,
         bandwidths: Any = None,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.bandwidths = bandwidths
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
+        self.kernel, self.bandwidth, self.bandwidths = kernel, bandwidth, bandwidths
 
     def _with_numbers(self, kernel: Kernel, X: Any, sample_weight: Any) -> Kernel:
         """The bandwidth is the width that the data chooses here, so that words become 1."""

@@ -15,7 +15,7 @@ from mercer._parameters import Check, Count, Maybe, NonNegative, Positive, Sever
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._device import ClassifierMixin, labels_at
 from mercer.learners._options import (
@@ -50,8 +50,6 @@ class KernelFisherDiscriminant(
     tol, max_iter : float, int
         Of conjugate gradients, which find the directions beyond 20 000 examples or where the matrix
         does not fit into the memory limit.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
 
     Attributes
     ----------
@@ -75,7 +73,7 @@ class KernelFisherDiscriminant(
     """
 
     _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
+        **ONLY_KERNEL,
         "alpha": Positive(why="the scatter within classes alone is singular"),
         "priors": Maybe(Several(NonNegative())),
         "n_components": Maybe(Count()),
@@ -94,16 +92,9 @@ class KernelFisherDiscriminant(
         n_components: int | None = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.priors = priors
-        self.n_components = n_components
-        self.tol, self.max_iter = tol, max_iter
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
+        self.kernel, self.alpha, self.priors = kernel, alpha, priors
+        self.n_components, self.tol, self.max_iter = n_components, tol, max_iter
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the directions and the means of the classes along them.

@@ -14,7 +14,7 @@ from mercer._parameters import Anything, Check, Count, random_from
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels import DEFAULT
-from mercer.kernels.estimators import KERNEL
+from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped, weights_or_none
 from mercer.solvers.groups.lloyd import best_groups, first_labels
@@ -36,8 +36,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Starts by k-means++ in feature space; all run side by side, and the best one is kept.
     max_iter : int, default 300
         Steps at most.
-    gamma, degree, coef0 : number or None
-        Parameters of k where `kernel` is a bare name such as "rbf" or "poly", as in scikit-learn.
     random_state : int, RandomState or None
         Draws the starts. None draws as 0 does, the same in every fit.
 
@@ -61,7 +59,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     """
 
     _parameters: ClassVar[dict[str, Check]] = {
-        **KERNEL,
+        **ONLY_KERNEL,
         "n_clusters": Count(),
         "n_init": Count(),
         "max_iter": Count(),
@@ -76,17 +74,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         *,
         n_init: int = 10,
         max_iter: int = 300,
-        gamma: Any = None,
-        degree: Any = None,
-        coef0: Any = None,
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.random_state = random_state
+        self.kernel, self.n_clusters, self.n_init = kernel, n_clusters, n_init
+        self.max_iter, self.random_state = max_iter, random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the groups. `y` is ignored."""

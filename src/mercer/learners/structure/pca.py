@@ -110,13 +110,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
         fit_inverse_transform: bool = False,
         alpha: float = 1.0,
     ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.center = center
-        self.solver = solver
-        self.fit_inverse_transform = fit_inverse_transform
-        self.alpha = alpha
+        self.kernel, self.n_components, self.gamma = kernel, n_components, gamma
+        self.degree, self.coef0, self.center, self.solver = degree, coef0, center, solver
+        self.fit_inverse_transform, self.alpha = fit_inverse_transform, alpha
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components. `y` is ignored."""

@@ -94,13 +94,9 @@ class SpectralClustering(ClusterMixin, KernelLearner):
         coef0: Any = None,
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.n_clusters = n_clusters
-        self.solver = solver
-        self.n_centers, self.centers = n_centers, centers
-        self.n_init = n_init
-        self.gamma, self.degree, self.coef0 = gamma, degree, coef0
-        self.random_state = random_state
+        self.kernel, self.n_clusters, self.solver = kernel, n_clusters, solver
+        self.n_centers, self.centers, self.n_init, self.gamma = n_centers, centers, n_init, gamma
+        self.degree, self.coef0, self.random_state = degree, coef0, random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the groups. `y` is ignored."""
