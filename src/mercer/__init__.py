@@ -38,6 +38,11 @@ if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names 
     from mercer._config import config as config
     from mercer._config import get_config as get_config
     from mercer._config import set_config as set_config
+    from mercer._notices import DataWarning as DataWarning
+    from mercer._notices import KernelWarning as KernelWarning
+    from mercer._notices import MachineWarning as MachineWarning
+    from mercer._notices import MercerWarning as MercerWarning
+    from mercer._notices import NumericalWarning as NumericalWarning
     from mercer.engines.cluster.files import chunks as chunks
     from mercer.expansion import KernelExpansion as KernelExpansion
     from mercer.gram import Gram as Gram
@@ -64,6 +69,13 @@ __version__ = "0.2.0.dev0"
 #: Names and the modules that have them; the names of kernels are in their catalog.
 _WHERE = {
     "mercer._config": ["config", "get_config", "set_config"],
+    "mercer._notices": [
+        "DataWarning",
+        "KernelWarning",
+        "MachineWarning",
+        "MercerWarning",
+        "NumericalWarning",
+    ],
     "mercer.engines.cluster.files": ["chunks"],
     "mercer.kernels": ["Kernel", "parse"],
     "mercer.gram": ["Gram", "distance_to_mean"],
