@@ -7,7 +7,6 @@ in scikit-learn or in a worker it arose. The log is silent until a program confi
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from pathlib import Path
 
@@ -106,6 +105,7 @@ def _is_users(file: str) -> bool:
 
 
 def log(message: str, *values: object) -> None:
-    """Tell the log ``mercer`` what was chosen, and why; nobody has asked while there is none."""
-    if "logging" in sys.modules:  # it is not imported for the sake of a line that nobody reads
-        sys.modules["logging"].getLogger("mercer").info(message, *values)
+    """Tell the log ``mercer`` what was chosen, and why."""
+    from logging import getLogger  # `import mercer` does without
+
+    getLogger("mercer").info(message, *values)
