@@ -37,7 +37,7 @@ NO_NUMBA := tests/test_tiny.py tests/solvers/neighbors tests/learners/test_lean.
 export PYTHONDONTWRITEBYTECODE =
 SHARE := OMP_NUM_THREADS=1
 
-.PHONY: help demo quick test test-lab test-slow attack test-peers test-cluster test-gpu test-no-numba test-lowest test-pythons wheel bench docs test-docs lint format clean
+.PHONY: help demo quick test test-lab test-slow attack test-peers test-cluster test-gpu test-no-numba test-lowest test-pythons test-workflows ci wheel bench docs test-docs lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -53,6 +53,7 @@ help:
 	@echo "make test-no-numba  what a machine without Numba runs"
 	@echo "make test-lowest   with the lowest version of every dependency;  make test-pythons  with every"
 	@echo "                   Python on PATH;  make wheel  builds, checks, installs and tries the package"
+	@echo "make ci         all that the public workflows run, in a fresh clone, with every Python on PATH"
 	@echo "make bench      every speed and memory claim, side by side with its peer"
 	@echo "make docs       the site, every block and script of it executed, into build/docs"
 	@echo "make test-docs  the same, and every page in a browser, with axe-core on one of each kind"
@@ -159,6 +160,14 @@ test-lowest: $(LOWEST)
 
 test-pythons:
 	$(SHARE) tools/pythons.sh -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+# The workflows of .github: credentials, injected text, actions that are not pinned.
+test-workflows: $(PACK)
+	$(BIN)/zizmor --offline .github
+
+# PYTEST_ARGS="tests/test_tiny.py" for a first look; CI="wheel docs" for some of the targets.
+ci:
+	WORKERS="$(WORKERS)" PYTEST_ARGS="$(PYTEST_ARGS)" tools/ci.sh $(CI)
 
 wheel: $(PACK)
 	tools/wheel.sh $(VENV)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import mercer
 from mercer._machine import cache as _cache
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes of POSIX")
@@ -142,3 +143,24 @@ def test_where_it_is(monkeypatch, tmp_path):
     assert (tmp_path / "mercer").stat().st_mode & 0o077 == 0
     monkeypatch.setenv("MERCER_CACHE", str(tmp_path / "other"))
     assert _cache.cache_folder() == tmp_path / "other"
+
+
+def test_a_cache_of_the_system_serves_everybody(filled, monkeypatch):
+    """Owned by root, filled, and not to be written to by the one who uses it."""
+    monkeypatch.setenv("MERCER_CACHE", str(filled))
+    monkeypatch.setattr(_cache, "SYSTEM", os.geteuid())
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
+    assert _cache.cache_folder() == filled
+    shutil.rmtree(filled / "machine-code")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.warns(mercer.MachineWarning, match="cannot be written to"):
+        assert _cache.cache_folder() != filled
+
+
+def test_what_is_kept_in_a_named_folder_can_be_read_by_others(cache):
+    """An image is built by root and run by another user."""
+    assert cache.stat().st_mode & 0o055 == 0o055
+    for path in cache.rglob("*"):
+        needed = 0o055 if path.is_dir() else 0o044
+        assert path.stat().st_mode & needed == needed, path

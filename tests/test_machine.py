@@ -1,10 +1,13 @@
 """Cores and memory: of the machine, and of the container that limits them."""
 
 import os
+import subprocess
 import sys
+import threading
 
 import pytest
 
+import mercer
 from mercer._machine import resources as _machine
 
 GB = 10**9
@@ -80,3 +83,46 @@ def test_free_memory_is_looked_at_now_and_then(files, monkeypatch):
 def test_this_machine():
     assert _machine.free_memory() > 50_000_000
     assert _machine.usable_cores() >= 1
+
+
+def test_the_first_kind_of_group_limits_cores(files, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(16)), raising=False)
+    files["/proc/self/cgroup"] = "5:cpu,cpuacct:/x\n4:memory:/x\n"
+    files |= {"/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}
+    for quota, cores in (("-1", 16), ("150000", 2), ("400000", 4), ("10000", 1)):
+        files |= {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us": quota}
+        assert _machine.usable_cores() == cores
+
+
+def test_one_core_where_no_thread_can_start(monkeypatch):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(_machine, "FRESH", -1.0)
+    _machine.can_start_threads.cache_clear()
+    try:
+        assert _machine.usable_cores() == 1
+        with mercer.config(threads=4):
+            assert mercer.get_config().n_threads == 1
+    finally:
+        _machine.can_start_threads.cache_clear()
+
+
+@pytest.mark.linux
+def test_a_limit_on_addresses_is_a_limit_on_memory():
+    """As `ulimit -v` sets it; a process of its own, because a limit cannot be taken back."""
+    program = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+import mercer
+from mercer._machine.resources import free_memory
+assert mercer.get_config().memory_bytes <= 3 << 29
+assert free_memory() < 3 << 30
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_system_without_limits_on_addresses(monkeypatch):
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert _machine._address_space() == sys.maxsize

@@ -22,7 +22,7 @@ def floors(extras: list[str]) -> list[str]:
         waiting += project["optional-dependencies"][extra]
     lowest = []
     for requirement in waiting:
-        found = REQUIREMENT.match(requirement)
+        found = REQUIREMENT.match(requirement.partition(";")[0])
         if found is None:
             raise ValueError(f"{requirement!r} is not of the form name>=version")
         if found["name"] == project["name"]:

@@ -31,6 +31,11 @@ assert (mercer.load("model.mercer").predict(X) == model.predict(X)).all()
 print("the sdist works:", mercer.__file__)
 SMOKE
 
+# What it depends on, with versions and licenses, for those who must keep such a list (CycloneDX).
+sdist/bin/python -m pip uninstall --quiet --yes pip
+"$python" -m cyclonedx_py environment --output-format JSON --pyproject "$root/pyproject.toml" \
+    --output-file "$root/dist/mercer.cdx.json" sdist/bin/python
+
 # The wheel, with what the README needs: its blocks and its commands run as its tests run them.
 cd "$root"
 install wheel "$(echo dist/mercer-*.whl)[cli,plot]" pytest

@@ -13,95 +13,32 @@ Abernethy ("Lecture 09: Kernel Methods"), Gordon and Smola ("Perceptron and Kern
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mercer._lazy import ImportHints, by_name, unknown
-from mercer.learners import __all__ as learner_names
-
-if TYPE_CHECKING:  # what type checkers see; a test keeps it equal to the names that load on use
-    from mercer import data as data
-    from mercer import formula as formula
-    from mercer import gram as gram
-    from mercer import kernels as kernels
-    from mercer import learners as learners
-    from mercer import maps as maps
-    from mercer import onnx as onnx
-    from mercer import plot as plot
-    from mercer import proof as proof
-    from mercer import reasons as reasons
-    from mercer import report as report
-    from mercer import selection as selection
-    from mercer import solvers as solvers
-    from mercer import stats as stats
-    from mercer import store as store
-    from mercer import testing as testing
-    from mercer import theory as theory
-    from mercer._config import config as config
-    from mercer._config import get_config as get_config
-    from mercer._config import set_config as set_config
-    from mercer.engines.cluster.files import chunks as chunks
-    from mercer.expansion import KernelExpansion as KernelExpansion
-    from mercer.gram import Gram as Gram
-    from mercer.gram import distance_to_mean as distance_to_mean
-    from mercer.kernels import Kernel as Kernel
-    from mercer.kernels import parse as parse
-    from mercer.kernels.names import *  # noqa: F403
-    from mercer.learners import *  # noqa: F403
-    from mercer.learners.intervals.calibration import calibrate as calibrate
-    from mercer.proof import Counterexample as Counterexample
-    from mercer.proof import Proof as Proof
-    from mercer.proof import Undecided as Undecided
-    from mercer.proof import fourier_check as fourier_check
-    from mercer.proof import prove as prove
-    from mercer.proof import repair as repair
-    from mercer.reasons import explain_rows as explain_rows
-    from mercer.selection import compare as compare
-    from mercer.solvers.spectral.preimage import preimage as preimage
-    from mercer.store import load as load
-    from mercer.store import save as save
+from mercer._lazy import ImportHints, by_name, in_stub, unknown
 
 __version__ = "0.2.0.dev0"
 
-#: Names and the modules that have them; the names of kernels are in their catalog.
-_WHERE = {
-    "mercer._config": ["config", "get_config", "set_config"],
-    "mercer.engines.cluster.files": ["chunks"],
-    "mercer.kernels": ["Kernel", "parse"],
-    "mercer.gram": ["Gram", "distance_to_mean"],
-    "mercer.proof": ["Counterexample", "Proof", "Undecided", "fourier_check", "prove", "repair"],
-    "mercer.expansion": ["KernelExpansion"],
-    "mercer.learners": learner_names,
-    "mercer.solvers.spectral.preimage": ["preimage"],
-    "mercer.learners.intervals.calibration": ["calibrate"],
-    "mercer.reasons": ["explain_rows"],
-    "mercer.selection": ["compare"],
-    "mercer.store": ["load", "save"],
-}
-_MODULES = [
-    "data", "formula", "gram", "kernels", "learners", "maps", "onnx", "plot", "proof", "reasons",
-    "report", "selection", "solvers", "stats", "store", "testing", "theory",
-]  # fmt: skip
-_HOME = {name: module for module, names in _WHERE.items() for name in names}
-
+#: Names and the modules that have them, from the stub; those of kernels are in their catalog.
+_HOME = in_stub(__name__)
+_MODULES = [name for name, module in _HOME.items() if module == __name__]
 _load = by_name(__name__, _HOME, _MODULES)
 sys.meta_path.append(ImportHints)
 
 
-if not TYPE_CHECKING:  # a type checker then knows that other names do not exist
+def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return __dir__()
+    if name.startswith("_"):  # a module that is yet to be imported: nobody needs a hint
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    if name[:1].isupper() and name not in _HOME:
+        from mercer import kernels
 
-    def __getattr__(name: str) -> Any:
-        if name == "__all__":
-            return __dir__()
-        if name.startswith("_"):  # a module that is yet to be imported: nobody needs a hint
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-        if name[:1].isupper() and name not in _HOME:
-            from mercer import kernels
-
-            if name in kernels.KERNELS:
-                return globals().setdefault(name, getattr(kernels, name))
-        if name in _HOME or name in _MODULES:
-            return _load(name)
-        raise unknown(__name__, name, __dir__(), _elsewhere(name))
+        if name in kernels.KERNELS:
+            return globals().setdefault(name, getattr(kernels, name))
+    if name in _HOME:
+        return _load(name)
+    raise unknown(__name__, name, __dir__(), _elsewhere(name))
 
 
 def _elsewhere(name: str) -> str:
@@ -126,4 +63,4 @@ def _elsewhere(name: str) -> str:
 def __dir__() -> list[str]:
     from mercer import kernels
 
-    return sorted([*_HOME, *_MODULES, *kernels.KERNELS, "__version__"])
+    return sorted([*_HOME, *kernels.KERNELS, "__version__"])

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import threading
-import warnings
 from contextvars import ContextVar, Token
 from dataclasses import replace
 from typing import Any, Self
 
 from mercer._lazy import record
-from mercer._machine.resources import free_memory, usable_cores, whole_memory
+from mercer._machine.resources import (
+    can_start_threads,
+    free_memory,
+    usable_cores,
+    whole_memory,
+)
+from mercer._notices import MachineWarning, warn
 
 _UNITS = {"": 1, "B": 1}
 _UNITS |= {p + "B": 1000**i for i, p in enumerate(("K", "M", "G", "T"), start=1)}
@@ -25,7 +30,7 @@ class Settings:
     threads: int | None = None
     device: str = "cpu"
     precision: str = "high"
-    progress: bool = True
+    progress: bool | str = True
     cluster: Any = None
     checkpoint: str | None = None
 
@@ -35,7 +40,7 @@ class Settings:
 
     @property
     def n_threads(self) -> int:
-        return self.threads if self.threads is not None else usable_cores()
+        return self.threads if self.threads and can_start_threads() else usable_cores()
 
 
 #: The places that `device` may name; engines add theirs.
@@ -75,7 +80,7 @@ def set_config(
     threads: int | None = None,
     device: str | None = None,
     precision: str | None = None,
-    progress: bool | None = None,
+    progress: bool | str | None = None,
     cluster: Any = None,
     checkpoint: Any = None,
 ) -> None:
@@ -92,8 +97,9 @@ def set_config(
         "cpu", "cuda", "cuda:1" or the name of a registered engine: where arrays are computed.
     precision : {"high", "fast"}
         Of products on a GPU.
-    progress : bool
-        Show progress bars on work that lasts.
+    progress : bool or "lines"
+        Show progress bars on work that lasts, in a terminal; "lines" writes a line to stderr every
+        ten seconds, whatever it is.
     cluster : distributed.Client, address, concurrent.futures.Executor or "here"
         Who works on rows that are in pieces; "here" is this process. An executor is given as
         many tasks at a time as `threads` says: set it to the number of its workers.
@@ -138,8 +144,9 @@ class config:
         Where arrays are computed: "cpu", "cuda", "cuda:1" or the name of a registered engine.
     precision : {"high", "fast"}
         Of products on a GPU.
-    progress : bool
-        Show progress bars on work that lasts.
+    progress : bool or "lines"
+        Show progress bars on work that lasts, in a terminal; "lines" writes a line to stderr every
+        ten seconds, whatever it is.
     cluster : distributed.Client, address, concurrent.futures.Executor or "here"
         Who works on rows that are in pieces; an executor, on as many at a time as `threads` says.
     checkpoint : path
@@ -162,7 +169,7 @@ class config:
         threads: int | None = None,
         device: str | None = None,
         precision: str | None = None,
-        progress: bool | None = None,
+        progress: bool | str | None = None,
         cluster: Any = None,
         checkpoint: Any = None,
     ) -> None:
@@ -181,11 +188,9 @@ class config:
 
     def __del__(self) -> None:
         if not self._entered:
-            warnings.warn(
+            warn(
                 "mercer.config(…) was called without a with block and changed nothing: write "
                 "'with mercer.config(…):', or mercer.set_config(…) to change settings for good",
-                UserWarning,
-                stacklevel=2,
             )
 
 
@@ -194,7 +199,7 @@ def _checked(
     threads: int | None,
     device: str | None,
     precision: str | None,
-    progress: bool | None,
+    progress: bool | str | None,
     cluster: Any = None,
     checkpoint: Any = None,
 ) -> dict[str, Any]:
@@ -216,7 +221,7 @@ def _checked(
             raise ValueError(f"precision must be 'high' or 'fast', got {precision!r}")
         changes["precision"] = precision
     if progress is not None:
-        changes["progress"] = bool(progress)
+        changes["progress"] = progress if progress == "lines" else bool(progress)
     return changes | _checked_places(cluster, checkpoint)
 
 
@@ -270,11 +275,10 @@ def warn_if_tight(n_bytes: float) -> None:
     if n_bytes < LOOKED_AT or get_config().memory is not None:
         return
     if n_bytes > (free := free_memory()):
-        warnings.warn(
+        warn(
             f"this takes about {show_bytes(n_bytes)}, and {show_bytes(free)} of memory are free "
             "just now: it may be slow. mercer.set_config(memory=…) sets a lower limit.",
-            UserWarning,
-            stacklevel=3,
+            MachineWarning,
         )
 
 

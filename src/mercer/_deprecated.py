@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
+from mercer._notices import warn
 
 
 def warn_of(old: str, new: str, why: str = "") -> None:
-    """For the caller of the function that calls this."""
+    """Warn, at the user's line, that `old` is spelled `new`."""
     reason = f": {why}" if why else ""
-    warnings.warn(f"{old} is {new} now{reason}", DeprecationWarning, stacklevel=3)
+    warn(f"{old} is {new} now{reason}", DeprecationWarning)

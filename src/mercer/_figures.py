@@ -40,7 +40,7 @@ def row_of_axes(
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'mercer[plot]'") from None
+        raise ImportError("pictures need matplotlib: pip install matplotlib") from None
     with plt.rc_context({"figure.max_open_warning": 0}):
         columns = columns or count
         rows = -(-count // columns)

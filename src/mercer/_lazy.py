@@ -7,11 +7,13 @@ constructor written and shares the rest.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import FrozenInstanceError, dataclass, field, fields
 from importlib import import_module
 from operator import attrgetter
+from pkgutil import get_data
 from typing import Any, TypeVar, dataclass_transform
 
 C = TypeVar("C", bound=type)
@@ -80,6 +82,13 @@ def _unless_given(cls: type, method: Callable[..., Any]) -> None:
     # A class that has its own __eq__ has a __hash__ of None, by the rules of the language.
     if own is None:
         setattr(cls, method.__name__, method)
+
+
+def in_stub(package: str) -> dict[str, str]:
+    """Names and their modules, as a package's stub, ``__init__.pyi``, imports them one by one."""
+    text = (get_data(package, "__init__.pyi") or b"").decode()
+    found = re.findall(r"^from (\S+) import \(?\s*(\w+) as \2\b", text, re.MULTILINE)
+    return {name: module for module, name in found}
 
 
 def by_name(

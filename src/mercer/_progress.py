@@ -11,8 +11,8 @@ from mercer._config import get_config
 from mercer._escape.terminal import safe
 from mercer._machine.deadline import check_time
 
-#: Seconds before a bar appears.
-PATIENCE = 1.5
+#: Seconds before a bar appears, and between two lines where lines were asked for.
+PATIENCE, EVERY = 1.5, 10.0
 
 
 class progress:
@@ -25,11 +25,10 @@ class progress:
         self._bar: Any = None
         self._task: Any = None
         self._lock = threading.Lock()
-        self._watched = (
-            get_config().progress
-            and getattr(sys.stderr, "isatty", bool)()
-            and _Active.depth.acquire(blocking=False)
-        )
+        wanted = get_config().progress
+        self._lines, self._said = wanted == "lines", self._begin
+        seen = self._lines or (wanted and getattr(sys.stderr, "isatty", bool)())
+        self._watched = seen and _Active.depth.acquire(blocking=False)
 
     def __enter__(self) -> Self:
         return self
@@ -39,12 +38,23 @@ class progress:
         check_time()
         with self._lock:  # panels finish in several threads
             self.done += amount
-            if not self._watched or time.monotonic() - self._begin < PATIENCE:
+            now = time.monotonic()
+            if not self._watched or now - self._begin < PATIENCE:
+                return
+            text = safe(f"{self.what} {note}".strip())  # names of columns and kernels
+            if self._lines:
+                self._say(text, now)
                 return
             if self._bar is None:
                 self._open()
-            text = safe(f"{self.what} {note}".strip())  # names of columns and kernels
             self._bar.update(self._task, completed=self.done, description=text)
+
+    def _say(self, text: str, now: float) -> None:
+        """A line for a file, now and then."""
+        if now - self._said >= EVERY:
+            self._said = now
+            share = f" {self.done / self.total:.0%}" if self.total else ""
+            print(f"{text}:{share} after {now - self._begin:.0f} s", file=sys.stderr, flush=True)
 
     def _open(self) -> None:
         from rich.console import Console

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 #: C0 and DEL as pictures of themselves (␛ for escape), but for tabs and ends of lines.
 _PICTURES = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
 #: C1, marks and overrides of direction, line separators, tags, halves of surrogate pairs.
@@ -23,3 +29,50 @@ def safe(text: str) -> str:
     ('name␛[31m␍', 'abc�def')
     """
     return text.translate(_SHOWN)
+
+
+#: Signs that some encodings lack, and do not come apart, in letters that all of them have.
+_SPELLED = {
+    "✓": "yes:", "✗": "no:", "≥": ">=", "≤": "<=", "≠": "!=", "−": "-", "‖": "||", "·": "*",
+    "×": "x", "∞": "inf", "√": "sqrt", "∇": "grad", "→": "->", "∈": "in", "Σ": "sum", "Π": "prod",
+    "│": "|", "├": "|", "└": "`", "─": "-", "━": "-", "…": "...", "█": "#", "≈": "~", "±": "+-",
+}  # fmt: skip
+
+
+def encodable(text: str, encoding: str) -> str:
+    """The text in characters of that encoding; others are spelled out.
+
+    >>> encodable("✓ σ ≥ 0, cᵀKc", "cp1252")
+    'yes: sigma >= 0, cTKc'
+    """
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return "".join(c if _fits(c, encoding) else _spelled(c, encoding) for c in text)
+    except LookupError:  # an encoding that Python does not know
+        pass
+    return text
+
+
+def printable(show: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Let a `__str__` print to where ``print`` writes, a pipe on Windows, say."""
+
+    @wraps(show)
+    def shown(self: Any) -> str:
+        return encodable(show(self), getattr(sys.stdout, "encoding", None) or "utf-8")
+
+    return shown
+
+
+def _fits(character: str, encoding: str) -> bool:
+    try:
+        return bool(character.encode(encoding))
+    except UnicodeEncodeError:
+        return False
+
+
+def _spelled(character: str, encoding: str) -> str:
+    apart = unicodedata.normalize("NFKD", character)
+    name = unicodedata.name(character, "?").rpartition(" ")[2].lower()
+    letters = name if character.isalpha() else "?"
+    return _SPELLED.get(character) or (apart if _fits(apart, encoding) else letters)

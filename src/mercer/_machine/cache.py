@@ -1,8 +1,9 @@
 """The folder where generated sources and machine code are kept from one process to the next.
 
-What lies there is run, so the folder must be the user's own: owned by them, writable by nobody
-else, and in folders that nobody else can replace. A folder that is not, or cannot be written to, is
-not used; a private one takes its place until the process ends.
+What lies there is run, so the folder must be the user's or the system's own: owned by them or by
+root, writable by nobody else, and in folders that nobody else can replace. One that root has filled
+(`mercer warm` in an image) serves everybody who can read it. A folder that is not trusted, or
+neither filled nor writable, is not used; a private one takes its place until the process ends.
 """
 
 from __future__ import annotations
@@ -13,28 +14,32 @@ import shutil
 import stat
 import tempfile
 import threading
-import warnings
 from pathlib import Path
+
+from mercer._notices import MachineWarning, warn
 
 #: The environment variable that names another folder.
 VARIABLE = "MERCER_CACHE"
+#: The owner of what belongs to the system.
+SYSTEM = 0
 _lock = threading.Lock()
 _private: Path | None = None
 _told: set[str] = set()
 
 
 def cache_folder() -> Path:
-    """A folder that can be trusted and written to; looked at anew at every call."""
+    """A folder that can be trusted, and read or written; looked at anew at every call."""
     wanted = _wanted()
     if wanted is None:
         return _private_folder("there is no home folder")
     try:
-        wanted.mkdir(parents=True, exist_ok=True, mode=0o700)
+        wanted.mkdir(parents=True, exist_ok=True, mode=0o755 if VARIABLE in os.environ else 0o700)
     except OSError as error:
         return _private_folder(f"{wanted} cannot be made ({error.strerror})")
     if not is_trusted(wanted):
         return _private_folder(f"{wanted} can be written to by others, or is not yours")
-    if not os.access(wanted, os.W_OK | os.X_OK):
+    filled = os.access(wanted / "machine-code", os.R_OK | os.X_OK)
+    if not filled and not os.access(wanted, os.W_OK | os.X_OK):
         return _private_folder(f"{wanted} cannot be written to")
     return wanted
 
@@ -52,14 +57,14 @@ def is_trusted(folder: Path) -> bool:
 
 def _only_ours(folder: Path) -> bool:
     found = folder.lstat()
-    mine = found.st_uid == os.geteuid()
+    mine = found.st_uid in (SYSTEM, os.geteuid())
     return stat.S_ISDIR(found.st_mode) and mine and not found.st_mode & 0o022
 
 
 def _cannot_be_moved(parent: Path) -> bool:
     """Others may write to a parent only where they can touch nothing but their own (/tmp)."""
     found = parent.lstat()
-    known = found.st_uid in (0, os.geteuid())
+    known = found.st_uid in (SYSTEM, os.geteuid())
     return known and (not found.st_mode & 0o022 or bool(found.st_mode & stat.S_ISVTX))
 
 
@@ -85,10 +90,9 @@ def _private_folder(why: str) -> Path:
             atexit.register(shutil.rmtree, _private, ignore_errors=True)
         if why not in _told:
             _told.add(why)
-            warnings.warn(
+            warn(
                 f"compiled code is not kept: {why}. Every process compiles anew; set {VARIABLE} "
                 "to a folder of your own to change that.",
-                UserWarning,
-                stacklevel=4,
+                MachineWarning,
             )
         return _private

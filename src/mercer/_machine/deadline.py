@@ -19,7 +19,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +107,8 @@ def when_over(act: Callable[[], None]) -> Iterator[None]:
                 return
             done.wait(left)
 
-    threading.Thread(target=watch, daemon=True).start()
+    with suppress(RuntimeError):  # without threads, loops look at the clock where they can
+        threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:

@@ -8,11 +8,12 @@ does without Numba although it is there.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
+
+from mercer._notices import MachineWarning, warn
 
 #: The environment variable that turns Numba off.
 OFF_SWITCH = "MERCER_NUMBA"
@@ -37,11 +38,10 @@ def compiles() -> bool:
             raise ImportError(f"{OFF_SWITCH}=0")
         import numba  # noqa: F401
     except ImportError as error:
-        warnings.warn(
+        warn(
             f"mercer runs without Numba ({error}): everything works, but loops are plain Python, "
             "or NumPy, and slow on more than a few hundred examples",
-            UserWarning,
-            stacklevel=3,
+            MachineWarning,
         )
         return False
     return True

@@ -118,7 +118,7 @@ def _kept() -> Any:
             return str(self._line)
 
         def ensure_cache_path(self) -> None:
-            os.makedirs(self.get_cache_path(), mode=0o700, exist_ok=True)
+            os.makedirs(self.get_cache_path(), mode=0o755, exist_ok=True)
 
         @classmethod
         def from_function(cls, py_func: Any, py_file: str) -> Place:

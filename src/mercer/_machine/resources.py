@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import math
+import mmap
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from functools import lru_cache
@@ -32,12 +34,23 @@ def _count_cores() -> int:
     """By the affinity of the process, and by the share of its control group."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    quota = _read(_group("cpu") / "cpu.max")
-    if quota is not None and len(quota.split()) == 2:
-        allowed, period = quota.split()
-        if allowed.isdigit() and period.isdigit() and int(period):
-            cores = min(cores, max(1, math.ceil(int(allowed) / int(period))))
-    return cores
+    older = _group("cpu", version=1)
+    quotas = (_read(older / f"cpu.cfs_{part}_us") or "" for part in ("quota", "period"))
+    for quota in (_read(_group("cpu") / "cpu.max") or "", " ".join(quotas)):
+        numbers = [int(part) for part in quota.split() if part.isdigit()]  # "max" and -1: no limit
+        if len(numbers) == 2 and numbers[1]:
+            cores = min(cores, max(1, math.ceil(numbers[0] / numbers[1])))
+    return cores if can_start_threads() else 1
+
+
+@lru_cache(maxsize=1)
+def can_start_threads() -> bool:
+    """Whether this system has threads (a page in a browser need not), tried once."""
+    try:
+        threading.Thread(target=int).start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def free_memory() -> int:
@@ -45,7 +58,9 @@ def free_memory() -> int:
     global _seen
     now = time.monotonic()
     if now - _seen[0] > FRESH:
-        _seen = (now, min(_of_system("MemAvailable:"), _of_group()))
+        mapped = int((_read(Path("/proc/self/statm")) or "0").split()[0]) * mmap.PAGESIZE
+        left = max(0, _address_space() - mapped)
+        _seen = (now, min(_of_system("MemAvailable:"), _of_group(), left))
     return _seen[1]
 
 
@@ -53,7 +68,17 @@ def free_memory() -> int:
 def whole_memory() -> int:
     """Bytes of the machine's memory, or of the share that a container may have of it."""
     limits = [most for most, _, _ in _group_limits()]
-    return min(_of_system("MemTotal:"), *limits, sys.maxsize)
+    return min(_of_system("MemTotal:"), _address_space(), *limits, sys.maxsize)
+
+
+def _address_space() -> int:
+    """Bytes that the process may map, all libraries among them (``ulimit -v``)."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return sys.maxsize
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
 def _of_system(entry: str) -> int:

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from mercer._config import get_config
 from mercer._machine.deadline import check_wanted
+from mercer._machine.resources import can_start_threads
 
 #: Floating-point operations below which threads cost more than they save: on two idle cores a Gram
 #: matrix of ten million took 1.2 to 1.6 times as long with two threads as with one.
@@ -170,6 +171,9 @@ def interruptible(work: Callable[[int], None], threads: int, stop: threading.Eve
     Gives whether Ctrl-C came. It sets `stop`, and `work` ends at its next look at that; a second
     one leaves at once. An error in a thread sets `stop`, too, and is raised here.
     """
+    if not can_start_threads():
+        work(0)
+        return False
     interrupted = False
     waiting = threading.Event()
 

@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
-        print("the command line needs click: pip install 'mercer[cli]'", file=sys.stderr)
+        print("the command line needs click: pip install click pandas", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

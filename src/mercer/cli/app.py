@@ -134,9 +134,8 @@ def _words(error: BaseException) -> str:
         what = f"{error.filename}: " if error.filename else ""
         return f"{what}{error.strerror}"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        own = {"onnx": "onnx", "onnxruntime": "onnx", "starlette": "lab", "uvicorn": "lab"}
-        extras = own.get(error.name.partition(".")[0], "cli,plot")
-        return f"this needs {error.name}: pip install 'mercer[{extras}]'"
+        package = error.name.partition(".")[0]
+        return f"this needs {package}: pip install {package}"
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is not there" if error.args else "something is not there"
     return str(error) or type(error).__name__

@@ -129,7 +129,8 @@ def _client_of(address: str | None) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError:
-        raise click.UsageError("--cluster needs Dask: pip install 'mercer[cluster]'") from None
+        needed = "pip install 'dask[array,dataframe]' distributed"
+        raise click.UsageError(f"--cluster needs Dask: {needed}") from None
     try:
         client = Client(address, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._escape.terminal import printable
 from mercer._examples import count, take
 from mercer.data.schema import DataError, Schema
 from mercer.data.targets import guess_task
@@ -195,6 +196,7 @@ class Dataset:
         guessed, why = guess_task(self.y)
         return why if guessed == self.task else "as asked for"
 
+    @printable
     def __str__(self) -> str:
         width = f" × {self.X.shape[1]}" if hasattr(self.X, "shape") else ""
         lines = [f"{self.source or 'data'}: {len(self)}{width} ({self.kind})"]

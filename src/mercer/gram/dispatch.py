@@ -8,7 +8,6 @@ engine that takes whatever no other one takes.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from importlib import import_module
@@ -19,6 +18,7 @@ import numpy as np
 from mercer._arrays import is_chunked, is_tensor
 from mercer._config import get_config, register_device
 from mercer._lazy import record
+from mercer._notices import MachineWarning, warn
 from mercer.formula import Formula
 from mercer.formula.nodes import statistics
 from mercer.formula.ops import without_form
@@ -211,4 +211,4 @@ def has_formula(kernel: Any, target: str) -> bool:
 def _tell_once(message: str) -> None:
     if message not in _told:
         _told.add(message)
-        warnings.warn(message, stacklevel=6)
+        warn(message, MachineWarning)

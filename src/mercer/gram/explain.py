@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer._config import show_bytes
+from mercer._escape.terminal import printable
 from mercer._lazy import record
 from mercer.gram.base import Gram
 from mercer.gram.dispatch import make_gram
@@ -30,6 +31,7 @@ class Explanation:
     #: How K V is computed where that needs no pairs.
     series: str = ""
 
+    @printable
     def __str__(self) -> str:
         lines = ["kernel", *("  " + line for line in self.tree.splitlines())]
         lines += ["formula", f"  {self.formula}", *(["for each pair"] if self.sources else [])]

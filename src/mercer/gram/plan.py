@@ -15,6 +15,7 @@ import numpy as np
 
 from mercer._arrays import is_sparse
 from mercer._config import get_config, show_bytes
+from mercer._escape.terminal import printable
 from mercer._lazy import record
 from mercer._machine.threads import WORTH_FLOPS
 from mercer.formula.nodes import Formula, Input
@@ -76,6 +77,7 @@ class Plan:
     scratch_bytes: int
     paneled: frozenset[Input] = frozenset()
 
+    @printable
     def __str__(self) -> str:
         epilogue = "one compiled loop" if self.compiled else "NumPy ufuncs in cache"
         return (

@@ -6,7 +6,6 @@ graphs, images, the columns of a DataFrame it picks by name) reaches the kernel 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from inspect import isfunction
@@ -34,6 +33,7 @@ from mercer._arrays import (
     refuse_masked,
 )
 from mercer._examples import count, joined, passes, take
+from mercer._notices import KernelWarning, warn
 from mercer._parameters import Check, check_parameters
 from mercer.gram.dispatch import keeper_of
 from mercer.kernels import Kernel
@@ -229,17 +229,16 @@ def _is_table(X: Any) -> bool:
     return array.dtype.kind in "biuf" and array.ndim == 2
 
 
-def warn_if_refuted(kernel: Kernel, n_features: int | None, *, stacklevel: int = 4) -> None:
+def warn_if_refuted(kernel: Kernel, n_features: int | None) -> None:
     """One warning, with the reason, where the rules refute k; they cost nothing and never guess."""
     claim = kernel.claim(n_features)
     if claim.holds is False:
         reason = f"{claim.rule}: {claim.because}" if claim.because else claim.rule
-        warnings.warn(
+        warn(
             f"{kernel!r} is not a positive semi-definite kernel ({reason}). It is used as it is, "
             "but what theory promises need not hold; mercer.prove gives a counterexample, "
             "mercer.repair a matrix that is one.",
-            UserWarning,
-            stacklevel=stacklevel,
+            KernelWarning,
         )
 
 

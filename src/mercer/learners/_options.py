@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from numbers import Number
 from typing import Any
@@ -14,8 +13,13 @@ from sklearn.utils.validation import check_array
 
 from mercer._arrays import host, is_chunked
 from mercer._examples import count
+from mercer._notices import NumericalWarning, warn
 from mercer.kernels import Kernel
 from mercer.learners._base import classes_of, encode
+
+
+class NotConverged(NumericalWarning, ConvergenceWarning):
+    """Stopped before the tolerance was met; the model is the best one so far."""
 
 
 def weights_or_none(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -152,4 +156,4 @@ def warn_if_stopped(who: str, stopped: str, detail: str, advice: str) -> None:
         "sense. mercer.repair gives a matrix that can be used",
     }
     if stopped:
-        warnings.warn(reasons[stopped].strip(), ConvergenceWarning, stacklevel=4)
+        warn(reasons[stopped].strip(), NotConverged)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from mercer._arrays import host, is_sparse
 from mercer._examples import count, take
+from mercer._notices import KernelWarning, warn
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel
 from mercer.kernels.parameters.widths import as_width
@@ -46,12 +46,11 @@ def warn_if_far_off(kernel: Kernel, X: Any) -> None:
         return
     better = kernel.set_params(**dict.fromkeys(paths, "scale")).fitted(rows)
     if not _far_off(better, rows):
-        warnings.warn(
+        warn(
             f"{kernel!r} does not fit the data: its values for different examples are all {found}. "
             f'{better!r} would ("scale" instead of a number chooses it); or standardize the '
             "columns",
-            UserWarning,
-            stacklevel=5,
+            KernelWarning,
         )
 
 

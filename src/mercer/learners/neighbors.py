@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ import scipy.sparse as sp
 
 from mercer._arrays import host, like
 from mercer._examples import count
+from mercer._notices import DataWarning, warn
 from mercer._parameters import (
     Anything,
     Check,
@@ -173,11 +173,10 @@ class KernelNeighbors(NeighborSearch):
 
     def _without_neighbors(self, alone: Any, own: np.ndarray | None, n: int) -> np.ndarray:
         """The targets of rows that have no training example within the radius."""
-        warnings.warn(
+        warn(
             f"{count(alone)} of {n} examples have no training example within the radius; their "
             "nearest neighbor alone answers",
-            UserWarning,
-            stacklevel=5,
+            DataWarning,
         )
         near = nearest(self.ranking, alone, self.X_fit_, 1, own)
         return np.asarray(self.y_fit_[near.index[:, 0]])
@@ -321,11 +320,10 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbors):
         for label, (classes, shares) in zip(labels, outputs, strict=True):
             shares[:, classes == label] = 1.0
             if label not in classes:
-                warnings.warn(
+                warn(
                     f"Outlier label {label!r} is not in training classes: the probabilities of "
                     "all classes are 0 where nobody is within the radius",
-                    UserWarning,
-                    stacklevel=5,
+                    DataWarning,
                 )
         return np.hstack([shares for _, shares in outputs])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -14,6 +13,7 @@ from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._config import get_config
 from mercer._examples import count
 from mercer._lazy import record
+from mercer._notices import DataWarning, KernelWarning, warn
 from mercer._parameters import Anything, Check, Either, Flag, OneOf, Positive, Several
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
@@ -135,12 +135,11 @@ class Smoother(KernelLearner):
             self.bandwidth_ = 1.0
             return
         if own := own_widths(self.kernel_):
-            warnings.warn(
+            warn(
                 f"{self.kernel_!r} has a width of its own ({', '.join(own)}), and "
                 f"bandwidth={given!r} chooses h for k(x/h, z/h) beside it: give bandwidth=1 to use "
                 "the kernel as it is, or leave its width at 1",
-                UserWarning,
-                stacklevel=4,
+                KernelWarning,
             )
         everyone, share = self._without_copies(), 1.0
         if is_chunked(self.X_fit_):
@@ -250,12 +249,11 @@ class Smoother(KernelLearner):
         sample = Sample(self.X_fit_, self.y_fit_, self.sample_weight_, None)
         found = self._estimate(weights, X, sample, spread)
         if found.far.any():
-            warnings.warn(
+            warn(
                 f"{int(found.far.sum())} of {len(found.far)} examples are so far from all training "
                 "examples that k is 0 there to machine precision; their nearest neighbors alone "
                 "answer. A larger bandwidth, or a kernel with longer tails, reaches farther.",
-                UserWarning,
-                stacklevel=3,
+                DataWarning,
             )
         return found
 

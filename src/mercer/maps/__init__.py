@@ -22,44 +22,11 @@ The names load on first use, so that the helpers here serve the kernels without 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from mercer._lazy import by_name, in_stub
 
-from mercer._lazy import by_name
-
-if TYPE_CHECKING:
-    from mercer.maps.drawings.glyphs import GlyphFeatures
-    from mercer.maps.email.features import EmailFeatures
-    from mercer.maps.explicit import ExplicitMap
-    from mercer.maps.fourier import RandomFourierMap
-    from mercer.maps.learned.metric import LearnedMetric
-    from mercer.maps.nystrom import NystromMap
-    from mercer.maps.polar import PolarMap
-    from mercer.maps.polynomial import PolynomialMap, PowersMap, TaylorGaussianMap
-    from mercer.maps.repair import SpectrumRepair
-    from mercer.maps.sketch import TensorSketchMap
-
-_WHERE = {
-    "EmailFeatures": "email.features",
-    "ExplicitMap": "explicit",
-    "GlyphFeatures": "drawings.glyphs",
-    "LearnedMetric": "learned.metric",
-    "NystromMap": "nystrom",
-    "PolarMap": "polar",
-    "PolynomialMap": "polynomial",
-    "PowersMap": "polynomial",
-    "RandomFourierMap": "fourier",
-    "SpectrumRepair": "repair",
-    "TaylorGaussianMap": "polynomial",
-    "TensorSketchMap": "sketch",
-}
-
-__all__ = [
-    "EmailFeatures", "ExplicitMap", "GlyphFeatures", "LearnedMetric", "NystromMap", "PolarMap",
-    "PolynomialMap", "PowersMap", "RandomFourierMap", "SpectrumRepair", "TaylorGaussianMap",
-    "TensorSketchMap",
-]  # fmt: skip
-
-__getattr__ = by_name(__name__, {name: f"{__name__}.{file}" for name, file in _WHERE.items()})
+_WHERE = in_stub(__name__)
+__all__ = sorted(_WHERE)
+__getattr__ = by_name(__name__, _WHERE)
 
 
 def __dir__() -> list[str]:

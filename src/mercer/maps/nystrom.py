@@ -10,7 +10,6 @@ where K has negative eigenvalues, which only they can leave out.
 from __future__ import annotations
 
 import math
-import warnings
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,6 +21,7 @@ from mercer._config import check_memory
 from mercer._linalg import independent, inverse_lower
 from mercer._machine.threads import blas_for, threads_for
 from mercer._machine.triangular import multiply_upper
+from mercer._notices import KernelWarning, warn
 from mercer._parameters import Anything, Check, Count, Maybe, random_from
 from mercer._tiles import Scratch, Tiling
 from mercer.gram import HOST, held, make_gram, solver_gram
@@ -188,11 +188,10 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, KernelMap):
         values, vectors = values[::-1], vectors[:, ::-1]
         zero = self._rounding(len(K)) * np.abs(values).max()
         if values[-1] < -zero:
-            warnings.warn(
+            warn(
                 f"{self.kernel_!r} is not positive semi-definite on the sample (an eigenvalue is "
                 f"{values[-1]:.3g}, the largest {values[0]:.3g}): the negative part is left out",
-                UserWarning,
-                stacklevel=5,
+                KernelWarning,
             )
         used = values > zero
         if not used.any():

@@ -3,7 +3,7 @@
 `export` writes every global model over vector kernels, the smoothers, centroids and neighbors, and
 what else `compare` may choose (linear models, trees, calibrated probabilities), with the
 scikit-learn preprocessing in front of them. The `onnx` package is loaded on first use
-(``pip install mercer[onnx]``).
+(``pip install onnx``).
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._escape.terminal import printable
+
 from .quadrature import radial_transform
 from .results import shorten
 from .target import Target, check_dimension
@@ -78,6 +80,7 @@ class FourierCheck:
     def __bool__(self) -> bool:
         return self.passes
 
+    @printable
     def __str__(self) -> str:
         plural = "" if self.n_features == 1 else "s"
         head = f"{shorten(self.kernel)} in {self.n_features} dimension{plural}"

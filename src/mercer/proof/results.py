@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._escape.html import tag
 from mercer._escape.html import tree as html_tree
+from mercer._escape.terminal import printable
 
 WIDTH = 72  # of the kernel's expression in a tree; the object itself keeps all of it
 
@@ -56,6 +57,7 @@ class Verdict:
     def __bool__(self) -> bool:
         return self.holds is True
 
+    @printable
     def __str__(self) -> str:
         return "\n".join(lines(self._tree()))
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._escape.terminal import printable
+
 
 class Contest:
     """Answers handed in against hidden truth, and the board: the best try of everybody counts.
@@ -61,6 +63,7 @@ class Contest:
             rows.append((name, len(made), when, score))
         return sorted(rows, key=lambda row: (row[3] is None, -(row[3] or 0.0), row[2]))
 
+    @printable
     def __str__(self) -> str:
         board = self.board()
         width = max([4, *(len(row[0]) for row in board)])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from mercer._escape.terminal import printable
 from mercer.data.dataset import Dataset
 from mercer.learners.probabilities import by_class, scores_of
 from mercer.selection.board.scoreboard import OutOfFold
@@ -68,6 +69,7 @@ class Headline:
     how: str
     predictions: OutOfFold = field(repr=False)
 
+    @printable
     def __str__(self) -> str:
         return (
             f"{self.score:.4g} (90 % interval {self.low:.4g} to {self.high:.4g}) on rows that took "

@@ -15,6 +15,7 @@ from typing import Any
 
 from mercer._config import show_bytes
 from mercer._lazy import record
+from mercer._notices import log
 
 #: The problems, and the modules that register solvers for them.
 PROBLEMS = {
@@ -155,7 +156,9 @@ def choose(request: Request, name: str = "auto") -> tuple[Solver, str]:
     able = [s for s in picked if not any(lacking(s, request))]
     for solver in able:
         if solver.fits(request):
-            return solver, solver.pick(request)
+            reason, size = solver.pick(request), show_bytes(solver.bytes(request.size))
+            log("%s: solver %r takes %s (%s)", request.problem, solver.name, size, reason)
+            return solver, reason
     check(able[-1] if able else picked[-1], request)
     raise AssertionError("a solver that does not fit was refused")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._escape.terminal import printable
 from mercer._examples import count
 from mercer._parameters import Count, Number, checked
 from mercer.stats._loops import over_permutations, sums_before
@@ -75,6 +76,7 @@ class ChangePointsResult:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(points={self.points.tolist()}, pvalue={self.pvalue:.6g})"
 
+    @printable
     def __str__(self) -> str:
         both = zip(self.points, self.pvalues, strict=True)
         lines = [f"  a change at {t}, p = {p:.3g}" for t, p in both]

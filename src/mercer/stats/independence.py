@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._escape.terminal import printable
 from mercer._examples import count, take
 from mercer.kernels import Kernel
 from mercer.stats._loops import over_permutations, products
@@ -78,6 +79,7 @@ class HSICResult(TestResult):
         """The examples that speak most for dependence: indices, first the most."""
         return np.argsort(-self.contributions, kind="stable")[:NAMED]
 
+    @printable
     def __str__(self) -> str:
         both = f"{self._which_kernel()}; on Y: {self.kernel_y}"
         return f"{self!r}\n{both}\n  dependent most: {listed('(X, Y)', self.points)}"

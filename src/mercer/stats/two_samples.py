@@ -17,6 +17,7 @@ import numpy as np
 
 from mercer._arrays import host
 from mercer._config import get_config
+from mercer._escape.terminal import printable
 from mercer._examples import count, joined, take
 from mercer._tiles import Scratch, cut
 from mercer.gram.base import Gram
@@ -93,6 +94,7 @@ class MMDResult(TestResult):
         x, y = np.argsort(-of_x, kind="stable"), np.argsort(of_y, kind="stable")
         return x[of_x[x] > 0][:NAMED], y[of_y[y] < 0][:NAMED]
 
+    @printable
     def __str__(self) -> str:
         x, y = listed("X", self.points[0]), listed("Y", self.points[1])
         typical = f"  typical of X and not of Y: {x}\n  typical of Y and not of X: {y}"

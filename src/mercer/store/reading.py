@@ -9,7 +9,6 @@ import json
 import math
 import os
 import sys
-import warnings
 import zipfile
 from collections import UserList
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mercer._config import get_config, show_bytes
+from mercer._notices import MachineWarning, warn
 from mercer.expansion import KernelExpansion
 from mercer.formula.nodes import Formula
 from mercer.formula.valid import check_node
@@ -339,11 +339,10 @@ def _compare_versions(written: Any, path: Path) -> None:
     """A word where preprocessing was saved under another version of scikit-learn."""
     here = getattr(sys.modules.get("sklearn"), "__version__", None)
     if isinstance(written, str) and here and written.split(".")[:2] != here.split(".")[:2]:
-        warnings.warn(
+        warn(
             f"{path} was saved with scikit-learn {written:.20}, and this is {here}: its "
             "preprocessing may behave differently. Compare a few predictions, or fit again.",
-            UserWarning,
-            stacklevel=4,
+            MachineWarning,
         )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._escape.terminal import printable
 from mercer.formula.written import lowered, monomial, number, raised, summed, term, to_latex
 from mercer.maps import PolynomialMap, TaylorGaussianMap
 
@@ -84,6 +85,7 @@ class Derivation:
     def __iter__(self) -> Iterator[Line]:
         return iter(self.lines)
 
+    @printable
     def __str__(self) -> str:
         width = max(len(line.formula) for line in self.lines)
         return "\n".join(f"{line.formula:{width}}  ({line.residual:.0e})" for line in self.lines)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._escape.terminal import printable
 from mercer.theory.bounds import compression_bound, deviation_bound, mistake_bound
 from mercer.theory.lengths import radius
 from mercer.theory.separation import separability
@@ -33,6 +34,7 @@ class Report:
 
     rows: tuple[tuple[str, float, float | None], ...]
 
+    @printable
     def __str__(self) -> str:
         width = max(len(name) for name, _, _ in self.rows)
         lines = [f"{'':{width}}  {'theory':>12}  {'fact':>12}"]

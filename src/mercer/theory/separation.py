@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._escape.terminal import printable
 from mercer.expansion import KernelExpansion
 from mercer.gram.host import HostGram
 from mercer.kernels import Kernel, as_kernel
@@ -59,6 +60,7 @@ class Separation:
     def __bool__(self) -> bool:
         return self.separable
 
+    @printable
     def __str__(self) -> str:
         if self.separable:
             assert self.separator is not None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import platform
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 
 from mercer import __version__
 from mercer._config import show_bytes
+from mercer._notices import MachineWarning, warn
 from mercer.engines.cluster.worker import has_gpu
 
 
@@ -97,11 +97,10 @@ def judged(answers: Mapping[str, Any], known: Iterable[Facts] = ()) -> dict[str,
     kinds = {(one.processor, f"NumPy {one.numpy}", one.gpu or "no GPU") for one in both}
     if len(kinds) > 1:
         mixed = "; ".join(", ".join(kind) for kind in sorted(kinds))
-        warnings.warn(
+        warn(
             f"the workers of this cluster differ ({mixed}): the last bits of a sum depend on which "
             "of them computes which piece",
-            UserWarning,
-            stacklevel=2,
+            MachineWarning,
         )
     return facts
 

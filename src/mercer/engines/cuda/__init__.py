@@ -73,7 +73,7 @@ def require_cuda() -> None:
         import torch
     except ImportError:
         raise ImportError(
-            "config(device='cuda') needs PyTorch: pip install 'mercer[gpu]'. "
+            "config(device='cuda') needs PyTorch: pip install torch. "
             "Everything else works without it on the CPU."
         ) from None
     if not torch.cuda.is_available():

@@ -6,7 +6,6 @@ import hashlib
 import linecache
 import os
 import sys
-import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -47,12 +46,10 @@ def _load(source: str) -> ModuleType:
 def _write(path: Path, source: str) -> None:
     if path.exists() and path.read_text(encoding="utf-8", errors="replace") == source:
         return
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")  # as public as any new file of the user's
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(source)
+        temporary.write_text(source, encoding="utf-8")
         os.replace(temporary, path)
     except OSError:
-        with suppress(OSError):
-            os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -11,6 +10,7 @@ from sklearn.base import clone
 
 from mercer._arrays import host, is_chunked, is_sparse, is_tensor, like
 from mercer._examples import count as n_rows
+from mercer._notices import warn
 from mercer._parameters import Check, Count, Maybe, OneOf, check_parameters, checked
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
@@ -226,11 +226,9 @@ class KernelPerceptron(PerceptronBase, KernelLearner):
         for name, given in asked.items():
             if given:
                 raise ValueError(f"order='mixed' has no {name}: pieces learn at the same time")
-        warnings.warn(
+        warn(
             "order='mixed' averages perceptrons that learn from one piece each: this is not the "
             "textbook's sequence of updates (order='exact' is)",
-            UserWarning,
-            stacklevel=3,
         )
 
     def _begin(self, X: Any, y: Any, given: Any, random: Any) -> Any:

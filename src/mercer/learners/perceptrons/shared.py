@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer._arrays import host, winners
 from mercer._config import config
 from mercer._lazy import record
+from mercer._notices import NumericalWarning, warn
 from mercer._parameters import (
     Anything,
     Check,
@@ -29,7 +29,7 @@ from mercer._parameters import (
 from mercer._steps import told
 from mercer.learners._base import check_fitted, classes_of, encode
 from mercer.learners._device import ClassifierMixin, labels_at
-from mercer.learners._options import class_factors, labeled, weights_or_none
+from mercer.learners._options import NotConverged, class_factors, labeled, weights_or_none
 from mercer.solvers.online.memory import Memory
 from mercer.solvers.online.rule import Rule
 from mercer.solvers.online.run import Journal, Outcome, Schedule, Visits
@@ -270,11 +270,10 @@ class PerceptronBase(ClassifierMixin):
         self.converged_ = outcome.converged
         self._unfinished = outcome.unfinished
         if outcome.interrupted:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} was interrupted after {tally.visits} visits and "
                 f"{tally.updates} updates. What it has learned so far is kept and can be used.",
-                UserWarning,
-                stacklevel=3,
+                NumericalWarning,
             )
 
     def _warn_of_mistakes(self, outcome: Outcome, held: Any) -> None:
@@ -284,12 +283,11 @@ class PerceptronBase(ClassifierMixin):
             return
         if self.averaging == "last" and outcome.epochs > 1:
             made = [record["mistakes"] for record in outcome.history]
-            warnings.warn(
+            warn(
                 f"not converged: epoch {outcome.epochs} of {self.epochs:g} still made {made[-1]} "
                 f"mistakes (the fewest in an epoch: {min(made)}). The classes overlap in feature "
                 "space, or more epochs are needed; averaging='average' does not need convergence.",
-                ConvergenceWarning,
-                stacklevel=3,
+                NotConverged,
             )
 
     # --- predictions ------------------------------------------------------------------------
@@ -350,7 +348,7 @@ class PerceptronBase(ClassifierMixin):
     def _visits(self, X: Any, y: Any) -> Visits:
         """Fit, and give every visit of the predictor that is kept."""
         with warnings.catch_warnings(), config(device="cpu"):
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", NotConverged)
             parts = told(lambda: self.fit(X, y))  # type: ignore[attr-defined]
         columns = ((v.positions, v.scores, v.units) for v in parts)
         return Visits(*(np.concatenate(c)[: self.n_visits_] for c in zip(*columns, strict=True)))

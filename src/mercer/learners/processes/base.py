@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ from scipy.linalg import LinAlgError
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._examples import count, widened
+from mercer._notices import DataWarning, warn
 from mercer._parameters import Anything, Check, Count, Maybe, OneOf, Positive, random_from
 from mercer.kernels.estimators import ONLY_KERNEL
 from mercer.learners._base import KernelLearner
@@ -125,12 +125,11 @@ class Process(KernelLearner):
             found = max(found, again, key=attrgetter("value"))
             found.n_iter = total
         if np.isfinite(found.value) and found.value < self._of_nothing() + NOTHING:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: no numbers of {self.kernel_!r} explain the targets any "
                 "better than noise alone does. Scale the columns, raise n_restarts, or take "
                 "another kernel; or the targets do not depend on X",
-                UserWarning,
-                stacklevel=4,
+                DataWarning,
             )
         return found
 

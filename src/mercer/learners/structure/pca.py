@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._arrays import host, is_sparse, like
 from mercer._examples import count
+from mercer._notices import KernelWarning, NumericalWarning, warn
 from mercer._parameters import Check, Count, Flag, Maybe, NonNegative, OneOf
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
@@ -148,12 +148,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
             )
         negative = found.values < -SIGNIFICANT * np.abs(found.values).max()
         if negative.any() and self.n_components is not None:
-            warnings.warn(
+            warn(
                 f"{int(negative.sum())} of the {self.n_components} components have a negative "
                 f"eigenvalue, so that {self.kernel_!r} is not positive semi-definite; they are "
                 "taken to be 0. Take fewer components, or make the matrix one: mercer.repair",
-                UserWarning,
-                stacklevel=4,
+                KernelWarning,
             )
         values, vectors = np.where(zero, 0.0, found.values), found.vectors
         if self.n_components is None:
@@ -180,12 +179,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
         own = self._own[some]
         off = np.abs(host(self.expansion_(self.kernel_.points(X, some))) - own).max()
         if not off <= HIDDEN * np.abs(own).max():
-            warnings.warn(
+            warn(
                 f"k(x, z) is so large beside what it varies by that rounding changes components by "
                 f"{off / np.abs(own).max():.1%}, as transform differs from fit_transform: take the "
                 "mean off the rows, X - X.mean(axis=0), or scale the data",
-                UserWarning,
-                stacklevel=5,
+                NumericalWarning,
             )
 
     @property

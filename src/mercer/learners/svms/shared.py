@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer._arrays import host, is_chunked, is_sparse
 from mercer._config import config
 from mercer._examples import count
+from mercer._notices import warn
 from mercer._parameters import Among, Check, Count, Either, Positive
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner, check_fitted
 from mercer.learners._device import as_scores
-from mercer.learners._options import check_width, finite_weights
+from mercer.learners._options import NotConverged, check_width, finite_weights
 from mercer.learners.svms.many_classes import PairExpansion
 from mercer.solvers.quadratic.parallel import solve_all
 from mercer.solvers.quadratic.problem import Solutions, Task, Tasks
@@ -81,7 +80,7 @@ class SupportVectorBase(KernelLearner):
                 "max_iter, or use float64."
             )
         if late.any() or interrupted:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn(message, NotConverged)
         return solved
 
     def _keep(self, X: Any, support: np.ndarray, *coef: Any, kind: Any = KernelExpansion) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._escape.terminal import printable
 from mercer._json import plain
 
 if TYPE_CHECKING:
@@ -276,6 +277,7 @@ class Scoreboard:
 
         return as_html(self)
 
+    @printable
     def __str__(self) -> str:
         from mercer.selection.board.render import as_text
 

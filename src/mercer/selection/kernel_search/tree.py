@@ -6,6 +6,8 @@ import io
 from dataclasses import dataclass
 from typing import Any
 
+from mercer._escape.terminal import printable
+
 
 @dataclass(frozen=True)
 class SearchNode:
@@ -108,6 +110,7 @@ class SearchTree:
         if shown > most:
             branch.add(Text(f"· and {shown - most} more", style="dim"))
 
+    @printable
     def __str__(self) -> str:
         from rich.console import Console
 

@@ -8,7 +8,6 @@ random; `by_residual` takes each next one where K − FFᵀ is still large.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from mercer._arrays import host
 from mercer._config import get_config
 from mercer._linalg import solve_lower
+from mercer._notices import NumericalWarning, warn
 from mercer._steps import relayed
 from mercer.gram.base import Gram
 from mercer.maps.centers import LowRank, center_matrix, independent, pivoted_cholesky
@@ -89,11 +89,10 @@ class RidgeSystem:
             run = conjugate_gradients(self._multiply, B, self._precondition, tol, max_iter)
             return self._checked(run, B, tol)
         except NotDefinite:
-            warnings.warn(
+            warn(
                 "K + λI is not positive definite, which conjugate gradients need: "
                 "going on with MINRES, which does not",
-                UserWarning,
-                stacklevel=4,
+                NumericalWarning,
             )
             return self._minres(B, tol, max_iter)
 

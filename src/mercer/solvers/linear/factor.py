@@ -15,22 +15,27 @@ For one λ only, the upper triangle is all that is computed, and the factor take
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgWarning, eigh, get_lapack_funcs
+from scipy.linalg import eigh, get_lapack_funcs
 
 import mercer.tuning as tuning
 from mercer._config import show_bytes
 from mercer._machine import cholesky as lapack
 from mercer._machine.deadline import one_call
 from mercer._machine.threads import blas_for
+from mercer._notices import KernelWarning, warn
 from mercer.gram.base import Gram
 from mercer.solvers.linear import refined
 from mercer.solvers.linear.blas import mirror
-from mercer.solvers.linear.matrix import matrix_fits, operator_norm, scaled_matrix
+from mercer.solvers.linear.matrix import (
+    IllConditioned,
+    matrix_fits,
+    operator_norm,
+    scaled_matrix,
+)
 from mercer.solvers.requirements import resident
 
 
@@ -297,12 +302,11 @@ def squares_times(Q: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def warn_condition(condition: float, shift: float, more: str = "") -> None:
-    warnings.warn(
+    warn(
         f"K + λI has a condition number of about {condition:.2g} (λ = {shift:.3g}): the "
         f"coefficients have few or no certain digits{more}. Duplicated or nearly equal examples "
         "do that, and a very smooth kernel; a larger alpha helps.",
-        LinAlgWarning,
-        stacklevel=6,
+        IllConditioned,
     )
 
 
@@ -316,12 +320,11 @@ def doubtful(condition: float, dtype: np.dtype) -> bool:
 def warn_indefinite(gram: Gram) -> None:
     """Warn that K is indefinite, unless the kernel's claim said so before K was computed."""
     if not gram.refuted:
-        warnings.warn(
+        warn(
             f"K + λI has negative eigenvalues: {gram.kernel!r} is not positive semi-definite on "
             "these examples. The equations were solved all the same, by LU; mercer.repair gives a "
             "matrix that is one.",
-            UserWarning,
-            stacklevel=7,
+            KernelWarning,
         )
 
 

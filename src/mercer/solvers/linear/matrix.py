@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgWarning
 
 from mercer._arrays import host, namespace
 from mercer._config import get_config
 from mercer._linalg import dot
+from mercer._notices import KernelWarning, NumericalWarning, warn
 from mercer._tiles import Scratch
 from mercer.gram.base import Gram
 from mercer.tuning import MATRIX_PANEL_ROWS
+
+
+class IllConditioned(NumericalWarning, LinAlgWarning):
+    """The equations are so nearly singular that their solution has few certain digits."""
 
 
 def scaled_matrix(
@@ -76,11 +81,10 @@ def _make_symmetric(A: np.ndarray) -> None:
         A[rows, rest] = mean
         A[rest, rows] = mean.T
     if gap > 1e-6 * largest:
-        warnings.warn(
+        warn(
             f"k(x, z) and k(z, x) differ by up to {gap:.3g}: the kernel is not symmetric; "
             "its symmetric part (K + Kᵀ)/2 is used",
-            UserWarning,
-            stacklevel=5,
+            KernelWarning,
         )
 
 

@@ -8,15 +8,16 @@ hᵢ = wᵢ (1/Σw + Σⱼ ψⱼ(xᵢ)²/(ωⱼ + λ)), the first term and cente
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, LinAlgWarning
+from scipy.linalg import LinAlgError
 
 from mercer._arrays import host, namespace
 from mercer._lazy import record
 from mercer._linalg import add_to_diagonal, cholesky, cholesky_solve, eigh, solve_lower
+from mercer._notices import KernelWarning, warn
+from mercer.solvers.linear.matrix import IllConditioned
 from mercer.solvers.linear.panels import Panels
 from mercer.solvers.linear.problem import RidgePath, RidgeProblem, RidgeSolution
 from mercer.tuning import JITTERS, UNSEEN_JITTER
@@ -62,11 +63,10 @@ def factorize(H: Any, alpha: float, penalty: Any = None, overwrite: bool = False
         if jitter > UNSEEN_JITTER:
             warn_jitter(jitter * scale)
         return PrimalFactor(L, definite=True)
-    warnings.warn(
+    warn(
         "the normal equations have negative eigenvalues: the kernel is not positive semi-definite "
         "on the centers. They were solved all the same, by LU.",
-        UserWarning,
-        stacklevel=6,
+        KernelWarning,
     )
     return PrimalFactor(H, definite=False)
 
@@ -85,11 +85,10 @@ def _jittered(A: Any, scale: float, jitters: tuple[float, ...]) -> tuple[Any, fl
 
 
 def warn_jitter(jitter: float) -> None:
-    warnings.warn(
+    warn(
         f"the normal equations are singular to rounding: {jitter:.2g} was added to their diagonal; "
         "raise alpha, or take fewer centers",
-        LinAlgWarning,
-        stacklevel=6,
+        IllConditioned,
     )
 
 

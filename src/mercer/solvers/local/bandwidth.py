@@ -9,7 +9,6 @@ left out in turn, each predicted from all the others.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from mercer._arrays import is_sparse, unit_of
 from mercer._examples import count
 from mercer._lazy import record
+from mercer._notices import NumericalWarning, warn
 from mercer._progress import progress
 from mercer.formula import simplify
 from mercer.formula.inputs import numeric
@@ -196,10 +196,9 @@ def leave_one_out_bandwidth(
             if not tried:
                 raise
             h, error = min(tried, key=lambda pair: pair[1])
-            warnings.warn(
+            warn(
                 f"interrupted: the best of {len(tried)} bandwidths tried is kept, h = {h}",
-                UserWarning,
-                stacklevel=2,
+                NumericalWarning,
             )
     return Choice(h, error * unit**2, tuple((h, loss * unit**2) for h, loss in tried))
 

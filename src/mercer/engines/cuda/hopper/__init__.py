@@ -9,11 +9,11 @@ another one, the kernels of `triton_launch` run, which give the same numbers mor
 from __future__ import annotations
 
 import importlib.util
-import warnings
 from typing import Any
 
 import torch
 
+from mercer._notices import MachineWarning, warn
 from mercer.engines.cuda.hopper.values import render_values
 from mercer.engines.cuda.operands import (
     extended,
@@ -85,11 +85,10 @@ def launch(
         if (kind, layout) in _ran:
             raise
         _failed = True
-        warnings.warn(
+        warn(
             f"this Triton cannot compile the kernels for Hopper ({type(error).__name__}: "
             f"{str(error)[:200]}): slower ones are used",
-            RuntimeWarning,
-            stacklevel=3,
+            MachineWarning,
         )
         return None
 
