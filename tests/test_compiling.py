@@ -4,8 +4,10 @@ import gc
 import io
 import logging
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -44,6 +46,22 @@ def test_the_log_and_watchers_are_told_once_per_function(empty, caplog):
     assert doubled()(2.0) == 4.0  # from the cache
     assert not caplog.records
     assert len(empty) == 2
+
+
+def test_ctrl_c_waits_for_the_compiler(empty, monkeypatch):
+    """In a callback of LLVM it would be printed and lost."""
+    handler, double = signal.getsignal(signal.SIGINT), doubled()
+    monkeypatch.setattr(compiling, "_watchers", [lambda name: signal.raise_signal(signal.SIGINT)])
+    with pytest.raises(KeyboardInterrupt):
+        double(2.0)
+    assert len(double.signatures) == 1
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert double(2.0) == 4.0
+    monkeypatch.setattr(compiling, "_watchers", [])
+    elsewhere = threading.Thread(target=doubled(), args=(2.0,))
+    elsewhere.start()
+    elsewhere.join()
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_a_terminal_is_told_after_a_moment_and_once(monkeypatch):

@@ -84,3 +84,11 @@ def test_only_defaults_are_taken_as_they_are():
     check_parameters(Model(), {"alpha": Positive()})
     with pytest.raises(ValueError, match="alpha must be a number, positive"):
         check_parameters(Model(-1.0), {"alpha": Positive()})
+
+
+@pytest.mark.parametrize("number", [2**63, 10**400])
+def test_a_number_that_no_array_holds_is_refused_with_its_size(number):
+    size = "larger than every float" if number > 1e308 else "more than 64 bits"
+    with pytest.raises(ValueError, match=f"Model: steps must be a whole number .*{size}"):
+        checked("Model", "steps", number, Count())
+    checked("Model", "steps", 2**63 - 1, Count())

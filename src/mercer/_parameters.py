@@ -108,19 +108,19 @@ def Share(why: str = "") -> Number:
 
 @record
 class Count:
-    """A whole number of at least `least` and at most `most`; `floats`: 2.0 is one, too.
+    """A whole number of 64 bits from `least` to `most`; `floats`: 2.0 is one, too.
 
     `why` says, in the error, what speaks against other numbers.
     """
 
     least: int = 1
-    most: int | None = None
+    most: int = sys.maxsize
     floats: bool = False
     why: str = ""
 
     @property
     def words(self) -> str:
-        if self.most is None:
+        if self.most == sys.maxsize:
             return f"a whole number of at least {self.least}"
         return f"a whole number from {self.least} to {self.most}"
 
@@ -130,14 +130,12 @@ class Count:
         if not (isinstance(value, Integral) or (self.floats and float(value).is_integer())):
             raise ValueError
         number = int(value)  # type: ignore[call-overload]
-        if number < self.least or (self.most is not None and number > self.most):
+        if not self.least <= number <= self.most:
             raise ValueError
         return number  # type: ignore[no-any-return]
 
     def bad(self) -> Iterable[Any]:
-        yield from (self.least - 1, self.least + 0.5, "3", True, math.nan, None)
-        if self.most is not None:
-            yield self.most + 1
+        yield from (self.least - 1, self.least + 0.5, self.most + 1, "3", True, math.nan, None)
 
 
 class Among:
@@ -356,6 +354,8 @@ def checked(owner: str, name: str, value: Any, check: Check, why: str = "") -> A
             why = why or getattr(check, "why", "")
         beyond = isinstance(value, int) and abs(value) > sys.float_info.max
         given = "an integer that is larger than every float" if beyond else repr(value)
+        if isinstance(value, int) and sys.maxsize < abs(value) <= sys.float_info.max:
+            given += ", which has more than 64 bits"
         said = str(error) or f"must be {check.words}, got {given}"
         near = nearest(value, getattr(check, "choices", ()), 0.6) if type(value) is str else None
         hint = f". Did you mean {near!r}?" if near else ""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer import Gaussian, Intersection, Linear, Polynomial, SquaredDistance
+from mercer import ArcCosine, Gaussian, Intersection, Linear, Polynomial, SquaredDistance
 from mercer.kernels import Kernel, parse
 
 X = np.full((4, 3), 1e3)
@@ -106,3 +106,16 @@ def test_what_grows_with_the_distance_overflows_too(form, dtype) -> None:
 def test_rows_near_one_another_do_not_overflow_far_from_zero() -> None:
     rows = (1e7 + np.arange(20.0)).reshape(-1, 1).astype(np.float32)
     assert (SquaredDistance() ** 5)(rows).max() == pytest.approx(19.0**10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_divisor_that_underflows_is_said_and_one_that_does_not_is_none(dtype) -> None:
+    """k(x, x) = ‖x‖¹² leaves the range long before ‖x‖² does; 1 + ‖x‖² never does."""
+    tiny = float(np.finfo(dtype).tiny)
+    X = (tiny**0.09 * np.random.default_rng(0).normal(size=(40, 2))).astype(dtype)
+    with pytest.raises(ValueError, match=r"divides by .*‖x‖².* which underflows in row"):
+        (ArcCosine(2) ** 3).normalized()(X)
+    right = (ArcCosine(2).normalized() ** 3)(X)
+    np.testing.assert_allclose(right.diagonal(), 1.0, rtol=1e-5)
+    one = Polynomial(2, 1.0).normalized()((tiny * X).astype(dtype))
+    np.testing.assert_array_equal(one, 1.0)

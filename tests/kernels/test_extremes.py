@@ -354,3 +354,12 @@ def test_the_negative_of_a_kernel_cannot_be_normalized():
         (-mk.Gaussian()).normalized()(np.ones((2, 2)))
     with pytest.raises(ValueError, match="k\\(x, x\\)"):
         (mk.Gaussian() - 2).normalized().diag(np.ones((2, 2)))
+
+
+def test_small_powers_of_distances_whose_square_in_lengths_vanishes():
+    rows = 1e-5 * np.random.default_rng(0).normal(size=(4, 3))
+    rows[3] = rows[0] * (1 + 1e-9)
+    parameters = {"length": 6.4e149, "power": 0.0154}
+    kernel = mk.PowerExponential(**parameters)
+    with mpmath.workdps(60):
+        _compare("PowerExponential", kernel, parameters, rows, kernel(rows), kernel.diag(rows))

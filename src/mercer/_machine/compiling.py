@@ -14,6 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from mercer._machine.interrupts import HeldBack
+
 #: Seconds of compiling, of all functions together, after which a terminal is told.
 PATIENCE = 1.0
 _watchers: list[Callable[[str], None]] = []
@@ -83,7 +85,7 @@ def install() -> None:
     """Listen to Numba; without its events nothing is said."""
     from numba.core import event
 
-    notice = Notice()
+    notice, held_back = Notice(), HeldBack()
 
     class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
@@ -93,7 +95,17 @@ def install() -> None:
         def on_end(self, event: Any) -> None:
             notice.end()
 
+    class Lock(event.Listener):  # type: ignore[misc]
+        """Of the compiler, which code that is read from the cache passes, too."""
+
+        def on_start(self, event: Any) -> None:
+            held_back.start()
+
+        def on_end(self, event: Any) -> None:
+            held_back.end()
+
     event.register("numba:compile", Listener())
+    event.register("numba:compiler_lock", Lock())
 
 
 with suppress(ImportError, AttributeError):

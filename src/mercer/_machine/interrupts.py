@@ -1,4 +1,5 @@
-"""Ctrl-C in work of many steps, such as a comparison: noted, whoever catches it.
+"""Ctrl-C in work of many steps, such as a comparison: noted, whoever catches it; and while a
+compiler works, which would lose it: held back until the function is compiled.
 
 Outside of such work a solver takes Ctrl-C for a request to give what it has found so far. Within,
 an unfinished model must not count: the next look at the time raises `Interrupted`, which neither
@@ -75,4 +76,35 @@ def acknowledge() -> None:
         noted.came = False
 
 
-__all__ = ["CTRL_C", "Interrupted", "acknowledge", "noting_interrupts"]
+class HeldBack:
+    """Between `start` and as many calls of `end`, in the main thread, Ctrl-C waits.
+
+    What a handler raises inside a callback of LLVM is printed and lost.
+    """
+
+    _depth, _came, _before = 0, False, None
+
+    def start(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth += 1
+        handler = signal.getsignal(signal.SIGINT)
+        if self._depth == 1 and callable(handler):
+            self._before, self._came = handler, False
+            signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came = True
+
+    def end(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth -= 1
+        if self._depth == 0 and self._before is not None:
+            before, self._before = self._before, None
+            signal.signal(signal.SIGINT, before)
+            if self._came:
+                signal.raise_signal(signal.SIGINT)
+
+
+__all__ = ["CTRL_C", "HeldBack", "Interrupted", "acknowledge", "noting_interrupts"]

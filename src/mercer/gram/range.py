@@ -27,9 +27,9 @@ USUAL = 1e12
 
 def check_range(formula: Formula, x: Operand, z: Operand, dtype: np.dtype) -> None:
     """A clear error where some part of k would leave the range of the dtype."""
-    for rows in _divided_by(formula):
+    for part, rows in _divided_by(formula):
         for side, name in ((x, "X"), (z, "Z"))[: 1 if z.matrices is x.matrices else 2]:
-            _check_tiny(side.matrices[rows], dtype, name)
+            _check_tiny(part, side.matrices[rows], dtype, name)
     for scaled, distance in _cut_off(formula):
         _check_far(scaled, distance, [side.matrices[distance.value] for side in (x, z)], dtype)
     if _grows(formula, dtype, math.inf):
@@ -58,22 +58,31 @@ def is_always_in_range(formula: Formula, dtype: np.dtype) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _divided_by(formula: Formula) -> tuple[Input, ...]:
-    """The inputs whose ‖x‖² is divided by, or by its root."""
+def _divided_by(formula: Formula) -> tuple[tuple[Formula, Input], ...]:
+    """What is divided by, or by its root, where ‖x‖² is in it, and the inputs of that.
+
+    Of a function of a pair, ‖x‖² itself.
+    """
     below = [n.args[-1] for n in formula.walk(bodies=False) if n.op in ("div", "rsqrt")]
-    norms = [s for part in below for s in statistics(part) if s.op == "sqnorm"]
-    return tuple(dict.fromkeys(s.value[1] for s in norms))
+    norms = [(part, s) for part in below for s in statistics(part) if s.op == "sqnorm"]
+    alone = {part for part, _ in norms if all(s.op == "sqnorm" for s in statistics(part))}
+    return tuple({(part if part in alone else s, s.value[1]): 0 for part, s in norms})
 
 
-def _check_tiny(rows: Any, dtype: np.dtype, name: str) -> None:
-    """An error where ‖x‖² loses its digits below the range of the dtype, and x is not zero."""
-    limits = np.finfo(dtype)
-    small = np.flatnonzero(squared_norms(rows) < limits.tiny / limits.eps)
+def _check_tiny(part: Formula, rows: Any, dtype: np.dtype, name: str) -> None:
+    """An error where a divisor loses its digits below the range of the dtype, and x is not zero."""
+    limits, norms = np.finfo(dtype), squared_norms(rows)
+    least = limits.tiny / limits.eps
+    at_zero, at_rows = (
+        evaluate(part, dict.fromkeys(statistics(part), s)) for s in (0.0, norms.astype(np.float64))
+    )
+    small = np.flatnonzero(np.minimum(norms, at_rows) < least) if at_zero < least else ()
     lost = [i for i in small if abs(rows[[i]]).max() > 0]
     if lost:
+        shown = "‖x‖²" if part.op == "sqnorm" else f"{part!r:.200}"
         raise ValueError(
-            f"k divides by ‖x‖², which underflows in row {lost[0]} of {name}: {dtype.name} ends at "
-            f"{limits.tiny:.1g}. To avoid that, scale the data."
+            f"k divides by {shown}, which underflows in row {lost[0]} of {name}: {dtype.name} ends "
+            f"at {limits.tiny:.1g}. To avoid that, scale the data."
         )
 
 

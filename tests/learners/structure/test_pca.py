@@ -213,10 +213,26 @@ def test_inverse_transform_without_its_fit_is_said():
 @pytest.mark.parametrize("n", [100, 700])
 def test_components_that_rounding_hides_are_said_to_be(n, offset):
     X = np.random.default_rng(0).normal(size=(n, 5)) + offset
-    model = KernelPCA(Linear(), n_components=2)
+    model = KernelPCA("polynomial(1, offset=1)", n_components=2)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         own = model.fit_transform(X)
     far = np.abs(model.transform(X) - own).max() / np.abs(own).max()
     said = any("take the mean off the rows" in str(w.message) for w in told)
     assert said == (far > 1e-3) == (offset == 1e8)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize("n", [100, 700])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_linear_components_are_the_same_wherever_the_rows_are(n, offset, dtype, recwarn):
+    spread = np.array([5.0, 3.0, 1.0, 1.0])
+    far = min(offset, 1e6 if dtype == "float32" else 1e8)
+    X = (spread * np.random.default_rng(0).normal(size=(n, 4)) + far).astype(dtype)
+    model, tol = KernelPCA(Linear(), n_components=2), 1e-11 if dtype == "float64" else 1e-4
+    exact = X.astype(float) - X.astype(float).mean(axis=0)
+    own, peer = model.fit_transform(X), PCA(2, svd_solver="full").fit_transform(exact)
+    agree(own, peer, tol)
+    agree(model.transform(X), peer, tol)
+    agree(model.transform(X[:7]), peer[:7], tol)
+    assert not recwarn.list

@@ -224,8 +224,8 @@ class PowerExponential(Kernel):
     def lower(self, rows: Input, path: str = "") -> Formula:
         length, power = self._named(path, "length"), self._named(path, "power")
         if self.norm == 2:
-            u = sqdist(rows).over(length**2)
-        elif self.norm == 1:
+            return (-sqdist(rows).sqrt().over(length).apply("power", power)).exp()
+        if self.norm == 1:
             u = l1(rows).over(length)
         else:
             size = DIFFERENCE.apply("abs").over(length).apply("power", self.norm)

@@ -15,12 +15,13 @@ from mercer._notices import KernelWarning, NumericalWarning, warn
 from mercer._parameters import Check, Count, Flag, Maybe, NonNegative, OneOf
 from mercer.expansion import KernelExpansion
 from mercer.gram.dispatch import solver_gram
-from mercer.kernels import DEFAULT
+from mercer.kernels import DEFAULT, Kernel, Linear, NegativeSquaredDistance
 from mercer.kernels.estimators import KERNEL
 from mercer.learners._base import KernelLearner
 from mercer.learners._options import check_width, warn_if_stopped
 from mercer.learners.ridges.estimators import KernelRidge
 from mercer.solvers.spectral.components import Components, components
+from mercer.tuning import SPECTRAL_RESIDUAL
 
 #: A negative eigenvalue that is not rounding, relative to the largest; as in scikit-learn.
 SIGNIFICANT = 1e-5
@@ -128,18 +129,29 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
         X, _ = self._start(X)
         if count(X) < 2:
             raise ValueError("KernelPCA needs at least 2 examples to vary; there is 1 sample")
-        gram = solver_gram(self.kernel_, X)
-        found = components(gram, self.n_components, center=self.center, solver=self.solver)
+        kernel: Kernel = self.kernel_
+        gram, found = self._found(kernel, X)
+        is_linear = self.center and isinstance(kernel, Linear)
+        if is_linear and _noise(found, gram.dtype) > SPECTRAL_RESIDUAL[gram.dtype.name]:
+            # Centering takes off terms of x alone and of z alone, in which x·z and −‖x − z‖²/2
+            # differ; the second has no digits to lose far from 0.
+            kernel = 0.5 * NegativeSquaredDistance()
+            gram, found = self._found(kernel, X)
         who = type(self).__name__
         warn_if_stopped(who, found.stopped, str(found.n_iter), "Take fewer components")
-        self._keep(found, X, gram.dtype)
+        self._keep(found, kernel, X, gram.dtype)
         if self.fit_inverse_transform:
             self._learn_inverse(X)
         elif hasattr(self, "inverse_"):
             del self.inverse_
         return X
 
-    def _keep(self, found: Components, X: Any, dtype: np.dtype) -> None:
+    def _found(self, kernel: Kernel, X: Any) -> tuple[Any, Components]:
+        gram = solver_gram(kernel, X)
+        options: Any = {"center": self.center, "solver": self.solver}
+        return gram, components(gram, self.n_components, **options)
+
+    def _keep(self, found: Components, kernel: Kernel, X: Any, dtype: np.dtype) -> None:
         zero = found.zeros(dtype)
         if zero.all():
             raise ValueError(
@@ -164,18 +176,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
             b = -(found.means @ coef)
         self.eigenvalues_, self.n_iter_ = values, found.n_iter
         self.explained_variance_ratio_ = values / (found.total or 1.0)
-        self.expansion_ = KernelExpansion(self.kernel_, self.kernel_.points(X), coef, b)
+        self.expansion_ = KernelExpansion(kernel, self.kernel_.points(X), coef, b)
         self._n_features_out = len(values)
         self._dtype = dtype.name
-        self._warn_of_rounding(X, found.means)
+        self._warn_of_rounding(X, found)
 
-    def _warn_of_rounding(self, X: Any, means: np.ndarray) -> None:
+    def _warn_of_rounding(self, X: Any, found: Components) -> None:
         """Warn where k is so large beside what it varies by that rounding hides the components."""
-        noise = float(np.finfo(self._dtype).eps) * float(np.abs(means).max()) * len(means) ** 0.5
         seen = self.center and not self.kernel_.takes_matrix
-        if not seen or noise <= HIDDEN * self.eigenvalues_.max(initial=0.0):
+        if not seen or _noise(found, np.dtype(self._dtype)) <= HIDDEN:
             return
-        some = np.linspace(0, len(means) - 1, LOOKED_AT).astype(int)
+        some = np.linspace(0, len(found.means) - 1, LOOKED_AT).astype(int)
         own = self._own[some]
         off = np.abs(host(self.expansion_(self.kernel_.points(X, some))) - own).max()
         if not off <= HIDDEN * np.abs(own).max():
@@ -235,3 +246,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelLearner
         tags.input_tags.sparse = not self.fit_inverse_transform
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _noise(found: Components, dtype: np.dtype) -> float:
+    """The rounding of the means of K that centering takes off, in units of the largest λ."""
+    rounding = float(np.finfo(dtype).eps) * float(np.abs(found.means).max())
+    return rounding * len(found.means) ** 0.5 / max(found.values.max(), np.finfo(float).tiny)
