@@ -22,6 +22,7 @@ from mercer.kernels.algebra import Exp, Normalized, PolynomialOf, Power, Product
 from mercer.kernels.catalog import KERNELS, LATER, LEAVES, examples, kernel, leaves, register
 from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.core import Kernel
+from mercer.kernels.expressions.mathematics import Written
 from mercer.kernels.grammar import BESIDE, bare, parse
 from mercer.kernels.on_inputs import On, Reweight, Warp
 from mercer.kernels.opaque import OpaqueKernel, Similarity
@@ -52,6 +53,7 @@ __all__ = [
     "Sum",
     "Warp",
     "Width",
+    "Written",
     "as_kernel",
     "examples",
     "kernel",
