@@ -10,8 +10,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def document(name: str) -> str:
-    """A document of the repository without its title, for a page that has one."""
-    return (ROOT / name).read_text(encoding="utf-8").partition("\n")[2]
+    """A document of the repository without its title, for a page that has one.
+
+    Its links to files of docs/ become links between pages.
+    """
+    text = (ROOT / name).read_text(encoding="utf-8").partition("\n")[2]
+    return text.replace("](docs/", "](/")
 
 
 def requirements() -> str:

@@ -22,6 +22,7 @@ from mercer.kernels.algebra import Exp, Normalized, PolynomialOf, Power, Product
 from mercer.kernels.catalog import KERNELS, LATER, LEAVES, examples, kernel, leaves, register
 from mercer.kernels.claims import Claim, Rule
 from mercer.kernels.core import Kernel
+from mercer.kernels.expressions.mathematics import Written
 from mercer.kernels.grammar import BESIDE, bare, parse
 from mercer.kernels.on_inputs import On, Reweight, Warp
 from mercer.kernels.opaque import OpaqueKernel, Similarity
@@ -34,7 +35,7 @@ if TYPE_CHECKING:  # type checkers cannot read the catalog; `make format` writes
 __all__ = [
     "BESIDE", "DEFAULT", "KERNELS", "LEAVES", "Claim", "Exp", "Kernel", "Meaning", "Normalized",
     "On", "OpaqueKernel", "PolynomialOf", "Power", "Product", "Reweight", "Rule", "Scaled", "Sum",
-    "Warp", "Width", "as_kernel", "examples", "kernel", "leaves", "parse", "register",
+    "Warp", "Width", "Written", "as_kernel", "examples", "kernel", "leaves", "parse", "register",
 ]  # fmt: skip
 globals().update(KERNELS.loaded)
 if not TYPE_CHECKING:

@@ -1,5 +1,8 @@
 """The expression language: text to kernel, through a grammar on Python's `ast`.
 
+Beside the names of kernels it reads formulas of x and z as they stand on a blackboard,
+``exp(-|x-z|^2/2)``, ``(1 + x·z)^2``, ``min(x, z)``: `expressions.mathematics`.
+
 A bare name is a word of the field: "rbf", "poly", "sigmoid", "laplacian" and "linear" mean what
 they mean in scikit-learn, and the data chooses their widths.
 
@@ -23,7 +26,9 @@ from mercer._suggest import suggest
 from mercer.kernels.catalog import LEAVES, respelled
 from mercer.kernels.core import Kernel
 from mercer.kernels.dots import Polynomial
-from mercer.kernels.expressions.errors import ExpressionError, GrammarError, span, syntax_span
+from mercer.kernels.expressions import mathematics
+from mercer.kernels.expressions.blackboard import Typed
+from mercer.kernels.expressions.errors import ExpressionError, GrammarError
 from mercer.kernels.parameters import WORDS, as_width, grammar_name
 from mercer.kernels.radial import Gaussian
 
@@ -43,7 +48,7 @@ def parse(text: str) -> Kernel:
     Parameters
     ----------
     text : str
-        An expression, such as kernels print themselves.
+        An expression, such as kernels print themselves, or a formula of x and z.
 
     Returns
     -------
@@ -59,6 +64,11 @@ def parse(text: str) -> Kernel:
 
     >>> parse("rbf + 2*matern(length=median)")
     Gaussian(sigma='scale') + 2.0 * Matern(length='median')
+
+    A formula of x and z, with ``^``, ``·`` and ``|…|``, is read as well:
+
+    >>> parse("exp(-|x-z|^2/2) + 3 (1 + x·z)^2")
+    Gaussian() + 3.0 * Polynomial(degree=2, offset=1.0)
     """
     if not isinstance(text, str):
         raise TypeError(f"an expression is a string, got {type(text).__name__}")
@@ -68,19 +78,23 @@ def parse(text: str) -> Kernel:
         )
     if _nesting(text) > MAX_DEPTH:
         raise ValueError(f"the expression is nested more than {MAX_DEPTH} deep")
+    typed = Typed(text)
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        tree = typed.tree()
     except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
         raise GrammarError(
             f"this is not a kernel expression: {_shorten(text)!r} "
             f"({error.msg if isinstance(error, SyntaxError) else error}). It is written like "
-            "'2*gaussian(sigma=3) + linear()**2'",
-            *(syntax_span(text, error) if isinstance(error, SyntaxError) else (0, len(text))),
+            "'2*gaussian(sigma=3) + linear()**2' or 'exp(-|x-z|^2/2)'",
+            *(typed.blamed(error) if isinstance(error, SyntaxError) else (0, len(text))),
         ) from None
-    value = _Reader(text).read(tree.body, 0)
+    reader = _Reader(typed)
+    value = reader.at(tree, lambda: mathematics.finished(reader.read(tree, 0)))
     if not isinstance(value, Kernel):
         words = f"the expression {_shorten(text)!r} is {value!r}, not a kernel"
-        raise GrammarError(words, *span(text, tree.body))
+        raise GrammarError(words, *typed.span(tree))
+    if typed.mathematics:
+        reader.at(tree, lambda: mathematics.check_symmetric(value))
     return value
 
 
@@ -101,8 +115,8 @@ def _shorten(text: str) -> str:
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, typed: Typed) -> None:
+        self.typed, self.span = typed, typed.span
 
     def read(self, node: ast.AST, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -118,14 +132,15 @@ class _Reader:
             return work()
         except GrammarError as error:
             if not error.end:
-                error.start, error.end = span(self.text, node)
+                error.start, error.end = self.span(node)
             raise
         except ValueError as error:
-            raise GrammarError(str(error), *span(self.text, node)) from None
+            raise GrammarError(str(error), *self.span(node)) from None
 
     def refuse(self, node: ast.AST, why: str) -> GrammarError:
-        part = ast.get_source_segment(self.text.strip(), node) or type(node).__name__  # type: ignore[arg-type]
-        return GrammarError(f"{_shorten(part)!r} {why}", *span(self.text, node))
+        start, end = self.span(node)
+        part = self.typed.text[start:end].strip()
+        return GrammarError(f"{_shorten(part)!r} {why}", start, end)
 
     def constant(self, node: ast.Constant, depth: int) -> Any:
         value = node.value
@@ -143,10 +158,13 @@ class _Reader:
     def name(self, node: ast.Name, depth: int) -> Any:
         if node.id in _INFINITY:
             return _INFINITY[node.id]
-        return node.id if node.id in WORDS else bare(node.id)
+        known = mathematics.letter(node.id) if self.typed.mathematics else None
+        return known or (node.id if node.id in WORDS else bare(node.id))
 
     def unary(self, node: ast.UnaryOp, depth: int) -> Any:
         value = self.read(node.operand, depth)
+        if self.typed.mathematics and isinstance(node.op, ast.USub):
+            return mathematics.negative(node, value)
         if isinstance(node.op, ast.USub) and isinstance(value, (Kernel, int, float)):
             return -value
         if isinstance(node.op, ast.UAdd) and isinstance(value, (Kernel, int, float)):
@@ -158,6 +176,8 @@ class _Reader:
         if operation is None:
             raise self.refuse(node, "uses an operator other than + - * / ** (the last is a power)")
         left, right = self.read(node.left, depth), self.read(node.right, depth)
+        if self.typed.mathematics:
+            return mathematics.combined(node, left, right)
         if not all(isinstance(v, (Kernel, int, float)) for v in (left, right)):
             raise self.refuse(node, "mixes kernels or numbers with something else")
         if not isinstance(left, Kernel) and not isinstance(right, Kernel):
@@ -181,6 +201,8 @@ class _Reader:
             keywords[keyword.arg] = self.read(keyword.value, depth)
         if isinstance(node.func, ast.Name):
             name = node.func.id
+            if self.typed.mathematics and name in mathematics.CALLS:
+                return mathematics.called(name, node, arguments)
             target: Callable[..., Any] = self.at(
                 node.func, lambda: ALIASES.get(name.lower()) or find(name)
             )
@@ -202,13 +224,13 @@ class _Reader:
         said = set(re.findall(r"\w+", words))
         for keyword in node.keywords:
             if keyword.arg in said:
-                start, end = span(self.text, keyword)
+                start, end = self.span(keyword)
                 known = keyword.arg in inspect.signature(target).parameters
                 return (start, end) if known else (start, start + len(str(keyword.arg)))
         for value, parameter in zip(node.args, inspect.signature(target).parameters, strict=False):
             if parameter in said:
-                return span(self.text, value)
-        return span(self.text, node)
+                return self.span(value)
+        return self.span(node)
 
     def method(self, node: ast.Attribute, depth: int) -> Callable[..., Any]:
         if node.attr == "from_gamma" and isinstance(node.value, ast.Name):
@@ -219,7 +241,7 @@ class _Reader:
         if node.attr not in BLOCKS:
             near = difflib.get_close_matches(node.attr, BLOCKS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(BLOCKS)}"
-            end = span(self.text, node)[1]
+            end = self.span(node)[1]
             words = f"kernels have no building block {node.attr!r}{hint}"
             raise GrammarError(words, end - len(node.attr), end, near[0] if near else "")
         owner = self.read(node.value, depth)
@@ -285,6 +307,7 @@ def _spelled(name: str) -> type[Kernel] | None:
 def unknown_name(name: str) -> ValueError:
     known = sorted([*LEAVES, *ALIASES])
     near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.5)
+    near = ["x·z"] if name in ("xz", "zx") else near
     hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
     words = f"there is no kernel named {_shorten(name)!r}. {hint}"
     return GrammarError(words, hint=near[0] if near else "")

@@ -11,7 +11,7 @@ from typing import Any
 from mercer._lazy import record
 from mercer._parameters import Among, Count, Number
 from mercer.kernels.core import Kernel
-from mercer.kernels.expressions.errors import span
+from mercer.kernels.expressions.blackboard import Typed
 from mercer.kernels.grammar import parse
 from mercer.kernels.parameters import as_width
 
@@ -51,9 +51,8 @@ def numbers_in(text: str) -> list[NumberInText]:
     13 14 left__kernel__sigma 2.0
     18 19 right__value 1.0
     """
-    kernel = parse(text)
-    tree = ast.parse(text.strip(), mode="eval")
-    found = (_described(text, kernel, node) for node in _constants(tree))
+    kernel, typed = parse(text), Typed(text)
+    found = (_described(typed, kernel, node) for node in _constants(typed.tree()))
     return sorted((one for one in found if one is not None), key=lambda one: one.start)
 
 
@@ -63,11 +62,11 @@ def _constants(tree: ast.AST) -> Iterator[ast.Constant]:
             yield node
 
 
-def _described(text: str, kernel: Kernel, node: ast.Constant) -> NumberInText | None:
+def _described(typed: Typed, kernel: Kernel, node: ast.Constant) -> NumberInText | None:
     """The parameter that a number sets, and its limits; None where it cannot be any other."""
-    start, end = span(text, node)
+    start, end = typed.span(node)
     value = float(node.value)  # type: ignore[arg-type]
-    path = _path(text, kernel, start, end, node.value)
+    path = _path(typed.text, kernel, start, end, node.value)
     if path is None:
         return None
     owner, _, name = path.rpartition("__")
