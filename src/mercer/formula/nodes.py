@@ -82,8 +82,11 @@ class Formula:
     def __sub__(self, other: Formula | float) -> Formula:
         return self + (-as_formula(other))
 
-    __radd__ = __add__
-    __rmul__ = __mul__
+    def __radd__(self, other: float) -> Formula:
+        return self + other
+
+    def __rmul__(self, other: float) -> Formula:
+        return self * other
 
     def __rsub__(self, other: float) -> Formula:
         return as_formula(other) + (-self)

@@ -44,7 +44,11 @@ class Arithmetic:
     def __mul__(self: Any, factor: Any) -> Any:
         return self.of(self.kernel * factor) if np.isscalar(factor) else NotImplemented
 
-    __radd__, __rmul__ = __add__, __mul__
+    def __radd__(self: Any, other: Any) -> Any:
+        return self + other
+
+    def __rmul__(self: Any, factor: Any) -> Any:
+        return self * factor
 
     def trace(self: Any) -> float:
         """Σᵢ k(xᵢ, xᵢ).

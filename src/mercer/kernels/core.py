@@ -12,15 +12,16 @@ from mercer._escape.html import code, tag
 from mercer._examples import count, take
 from mercer.formula.nodes import ROOT, Formula, Input
 from mercer.formula.shape import is_radial, is_stationary
-from mercer.kernels import _facade, operators
+from mercer.kernels._facade import Facade, no_finite_map
 from mercer.kernels.claims import Claim, Rule
+from mercer.kernels.operators import Algebra
 from mercer.kernels.parameters import Parameters
 
 #: How tightly an expression binds, for parentheses: sum < product < power < call.
 SUM, PRODUCT, POWER, ATOM = range(4)
 
 
-class Kernel(Parameters):
+class Kernel(Facade, Algebra, Parameters):
     """Base of all kernels: what k says of itself, what can be asked of it, and the algebra.
 
     Examples
@@ -56,7 +57,7 @@ class Kernel(Parameters):
 
     def features(self, X: Any) -> np.ndarray:
         """φ(x) for each row, with φ(x)·φ(z) = k(x, z), where a finite φ exists."""
-        raise _facade.no_finite_map(self)
+        raise no_finite_map(self)
 
     def n_dims(self, n_features: int) -> int | float:
         """The length of φ: an exact integer, or infinity."""
@@ -139,34 +140,6 @@ class Kernel(Parameters):
     def radial(self) -> bool:
         """Whether k(x, z) depends on ‖x − z‖ only, by the structure of its formula."""
         return not self.is_opaque and is_radial(self.with_widths().formula())
-
-    __call__ = _facade.dense
-    gram = _facade.gram
-    diag = _facade.diag
-    distance = _facade.distance
-    gradient = _facade.gradient
-    explain = _facade.explain
-    prove = _facade.prove
-    feature_map = _facade.feature_map
-
-    # --- building blocks ------------------------------------------------------------------
-
-    __add__ = operators.add
-    __radd__ = operators.radd
-    __mul__ = operators.mul
-    __rmul__ = operators.rmul
-    __neg__ = operators.neg
-    __sub__ = operators.sub
-    __rsub__ = operators.rsub
-    __truediv__ = operators.truediv
-    __pow__ = operators.power
-    polynomial = operators.polynomial
-    exp = operators.exp
-    warp = operators.warp
-    metric = operators.metric
-    reweight = operators.reweight
-    normalized = operators.normalized
-    on = operators.on
 
 
 def bracket(kernel: Kernel, binding: int) -> str:
