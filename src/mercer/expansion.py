@@ -14,7 +14,7 @@ from mercer._config import get_config
 from mercer._examples import count
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
-from mercer.gram.dispatch import held, make_gram
+from mercer.gram import held, make_gram
 from mercer.gram.monomial_sums import (
     MonomialSums,
     coefficients_of,

@@ -36,9 +36,9 @@ def quick_winners(
     points = expansion.points
     if not are_float_rows(X) or not are_float_rows(points) or X.shape[0] * points.shape[0] < PAIRS:
         return None
-    many = isinstance(expansion, PairExpansion) and may_compile()
+    many = expansion if isinstance(expansion, PairExpansion) and may_compile() else None
     # Rows in float32 have no more digits: a compiled pass over many classes is the gain then.
-    exact = many and X.dtype == points.dtype == SINGLE
+    exact = many is not None and X.dtype == points.dtype == SINGLE
     if (not exact and not X.dtype == points.dtype == np.float64) or expansion.has_monomials(X):
         return None
     try:
@@ -52,8 +52,8 @@ def quick_winners(
     if error is None:
         return None
     bounds = np.asarray(error * gram.largest * expansion.weights, dtype=SINGLE)
-    if many:
-        judged = expansion.in_panels(gram, lambda K, own: expansion.judged(K, bounds, own))
+    if many is not None:
+        judged = many.in_panels(gram, lambda K, scratch: many.judged(K, bounds, scratch))
     else:
         judged = expansion.over(gram, lambda scores: _judged(scores, bounds, classes))
     return judged[:, 0], np.flatnonzero(judged[:, 1])
