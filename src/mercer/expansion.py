@@ -14,7 +14,7 @@ from mercer._config import get_config
 from mercer._examples import count
 from mercer.formula.monomials import Monomials, power_coefficients
 from mercer.formula.written import monomial, number, raised, summed, term, variables
-from mercer.gram import held, make_gram
+from mercer.gram import HOST, held, make_gram
 from mercer.gram.monomial_sums import (
     MonomialSums,
     coefficients_of,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mercer.gram.rows import Rows
 
 #: What is found again from the points, and not saved with them.
-DERIVED = ("_rows", "_rows_in_single", "_is_polynomial", "_monomials", "_single")
+DERIVED = ("_rows", "_rows_in_single", "is_polynomial", "_monomials", "_single")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +82,12 @@ class KernelExpansion:
         if not len(self.coef):
             shape = (count(X), *self.coef.shape[1:])
             return like(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
-        known = self.by_monomials(X)
+        known = self.by_monomials(X) if self.is_polynomial else None
         return self.over(self.gram(X)) if known is None else known
 
     def has_monomials(self, X: Any) -> bool:
         """Whether f of these rows is found soonest as a sum of monomials."""
-        if not self._is_polynomial:
+        if not self.is_polynomial:
             return False
         coef, _ = self._stretches
         outputs = int(np.prod(self._shape, dtype=int))
@@ -106,7 +106,8 @@ class KernelExpansion:
         return self._monomials(X, finished)
 
     @cached_property
-    def _is_polynomial(self) -> bool:
+    def is_polynomial(self) -> bool:
+        """Whether k is a polynomial in x·z whose coefficients are at least 0."""
         return coefficients_of(self.kernel) is not None
 
     @cached_property
@@ -132,8 +133,17 @@ class KernelExpansion:
         return make_gram(self.kernel, X, self._rows)
 
     def gram_in_single(self, X: Any) -> Any:
-        """K between X and the points, both rounded to float32."""
-        return make_gram(self.kernel, X.astype(np.float32, copy=False), self._rows_in_single)
+        """K on the host between X and the points, both rounded to float32.
+
+        None where float32 cannot hold the numbers, k needs float64, or a device computes K.
+        """
+        try:
+            with np.errstate(over="ignore"):
+                rows = X.astype(np.float32, copy=False)
+                gram = make_gram(self.kernel, rows, self._rows_in_single)
+        except ValueError:
+            return None
+        return gram if gram.engine == HOST.name and gram.dtype == np.float32 else None
 
     @cached_property
     def _rows(self) -> Rows | Any:

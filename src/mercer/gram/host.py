@@ -198,9 +198,6 @@ class HostGram(Gram):
                 mirror(K, rows, columns)
         return K
 
-    def __matmul__(self, V: Any) -> np.ndarray:
-        return self.times(V)
-
     def times(self, V: Any, relative: bool = False) -> np.ndarray:
         V = np.asarray(V)
         check_factor(self.shape, V.shape)
@@ -229,6 +226,8 @@ class HostGram(Gram):
         else:
             self._tiled_product(plan, engine, columns, result)
         return result[:, 0] if V.ndim == 1 else result
+
+    __matmul__ = times
 
     def _tiled_product(self, plan: Plan, engine: Filler, V: np.ndarray, result: np.ndarray) -> None:
         # One triangle, each tile used twice: sums for the columns are kept apart per thread.
@@ -273,6 +272,9 @@ class HostGram(Gram):
     @functools.cached_property
     def _diagonal(self) -> np.ndarray:
         check_has_diagonal(self)
+        constant = constant_diagonal(self.formula)
+        if constant is not None:
+            return np.full(self.shape[0], constant, dtype=self.dtype)
         return row_value(simplified_diagonal(self.formula), self._x, self._x.raw, "X")
 
     def diagonal(self) -> np.ndarray:
