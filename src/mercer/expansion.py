@@ -82,11 +82,11 @@ class KernelExpansion:
         if not len(self.coef):
             shape = (count(X), *self.coef.shape[1:])
             return like(np.zeros(shape, dtype=self.coef.dtype) + self.intercept, X)
-        known = self.by_monomials(X) if self.is_polynomial else None
-        return self.over(self.gram(X)) if known is None else known
+        values = self.by_monomials(X) if self.is_polynomial else None
+        return self.over(self.gram(X)) if values is None else values
 
     def has_monomials(self, X: Any) -> bool:
-        """Whether f of these rows is found soonest as a sum of monomials."""
+        """Whether f of these rows takes least time as a sum of monomials."""
         if not self.is_polynomial:
             return False
         coef, _ = self._stretches
@@ -116,16 +116,16 @@ class KernelExpansion:
 
     @property
     def _shape(self) -> tuple[int, ...]:
-        """Of f(x)."""
+        """The shape of f(x)."""
         return tuple(self.coef.shape[1:])
 
     @property
     def _stretches(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients in columns, and where stretches of points end that are summed apart."""
+        """Coefficients in columns, and the ends of the runs of points that are summed apart."""
         return self.coef.reshape(len(self), -1), np.array([len(self)])
 
     def _joined(self, sums: np.ndarray) -> np.ndarray:
-        """One column per output of the sums over the stretches."""
+        """One column per output, of the sums over the runs of points."""
         return sums[0]
 
     def gram(self, X: Any) -> Any:
@@ -210,7 +210,7 @@ class KernelExpansion:
         return np.asarray(total) / n
 
     def pruned(self, tolerance: float = 0.0) -> KernelExpansion:
-        """Without the points whose coefficients are all zero (or at most `tolerance`)."""
+        """Drop the points whose coefficients are all zero (or at most `tolerance`)."""
         size = np.abs(self.coef) if self.coef.ndim == 1 else np.abs(self.coef).max(axis=1)
         keep = np.flatnonzero(size > tolerance)
         return KernelExpansion(

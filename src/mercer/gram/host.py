@@ -124,7 +124,7 @@ class HostGram(Gram):
         return self._with(x, z, square, self._swapped)
 
     def reordered(self, order: np.ndarray) -> HostGram:
-        """The same K with its examples in another order."""
+        """K(X, X) of some or all of its examples, in this order."""
         x = self._x.take(order)
         z = replace(x, values=tuple(v[order] for v in self._z.values))
         return self._with(x, z, self.square, self._swapped)
@@ -211,9 +211,9 @@ class HostGram(Gram):
             return result[:, 0] if V.ndim == 1 else result
         pairs = self.shape[0] * self.shape[1] * -(-columns.shape[1] // AT_ONCE)
         if not relative and pairs >= fourier_product.FEW_PAIRS:
-            found = fourier_product.series_of(self, columns.shape[1])
-            if found is not None:
-                image = fourier_product.product(self, *found, columns)
+            series = fourier_product.series_of(self, columns.shape[1])
+            if series is not None:
+                image = fourier_product.product(self, *series, columns)
                 return image[:, 0] if V.ndim == 1 else image
         result = np.zeros((self.shape[0], columns.shape[1]), dtype=self.dtype)
         # One triangle sums the columns of its tiles in each thread.
@@ -286,9 +286,9 @@ class HostGram(Gram):
         constant = constant_diagonal(self.formula)
         if constant is not None:
             return max(0.0, constant)
-        own = simplified_diagonal(self.formula)
+        diagonal = simplified_diagonal(self.formula)
         sides = ((self._x, "X"), (self._z, "Z"))
-        ends = [float(row_value(own, side, side.raw, name).max()) for side, name in sides]
+        ends = [float(row_value(diagonal, side, side.raw, name).max()) for side, name in sides]
         return float(np.sqrt(max(ends[0], 0.0) * max(ends[1], 0.0)))
 
     def in_double(self, index: Any = None) -> np.ndarray:
@@ -380,8 +380,8 @@ class HostGram(Gram):
         return plan, "" if compiled is None else compiled.source
 
     def series_in_words(self) -> str:
-        found = fourier_product.series_of(self, 1)
-        return "" if found is None else in_words(found[1], float(np.finfo(self.dtype).eps))
+        series = fourier_product.series_of(self, 1)
+        return "" if series is None else in_words(series[1], float(np.finfo(self.dtype).eps))
 
     def products_in_words(self) -> dict[Input, str]:
         """The inputs whose products are made in a way of their own, and how."""
@@ -405,7 +405,7 @@ class HostGram(Gram):
         return make_plan(self.program, self._x, self._z, dense, fixed, factor)
 
     def _filler(self, plan: Plan) -> Filler:
-        """What makes the tiles of a plan, compiled if the plan says so."""
+        """The Filler that makes the tiles of a plan, compiled if the plan says so."""
         compiled = None
         if plan.compiled and compiles():
             from mercer.gram.cpu.compiled import compile_epilogue
